@@ -1,0 +1,109 @@
+# What people do with this folder. Works with GNU make 3.81, which macOS brings.
+# Everything installed goes to .venv, all data to var/ (or ASSENT_DATA_DIR).
+
+PYTHON ?= python3
+PORT   ?= 8000
+VENV   ?= .venv
+
+PY  := $(VENV)/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check --no-input
+# The locks are complete and hashed, so pip need not (and may not) choose anything itself.
+INSTALL := $(PIP) install --require-hashes --no-deps --progress-bar on
+
+# Where Dolt, PostgreSQL and Redis are installed, their clients join; where they cannot be compiled, pip says why.
+SERVERS_IF_FOUND = ! $(PY) tests/services.py --check 2>/dev/null || \
+	$(MAKE) --no-print-directory server-environment || true
+
+UV_VERSION := 0.13.8
+LOCK := $(VENV)/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-annotate --custom-compile-command "make lock" --quiet $(LOCK_FLAGS)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test lint bench format lock environment server-environment remake
+
+help: ## show this list
+	@echo "Assent: agents propose changes to what they remember about a person, people approve them."
+	@echo
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo
+	@echo "  PORT=8000  PYTHON=python3  ASSENT_DATA_DIR=var   (README.md has every setting)"
+
+# -- for people -----------------------------------------------------------------------------------
+
+setup: environment ## create the environment and both databases
+	@ASSENT_DEBUG=1 $(PY) manage.py prepare
+
+run: environment ## start Assent with demo data on http://127.0.0.1:8000 (PORT=… for another)
+	@ASSENT_DEBUG=1 ASSENT_PUBLIC_URL=$${ASSENT_PUBLIC_URL:-http://127.0.0.1:$(PORT)} \
+	  exec $(PY) manage.py serve --demo --port $(PORT)
+
+# -- for those who change it ----------------------------------------------------------------------
+
+test: $(VENV)/dev.stamp ## run all tests, on DoltLite and, where `dolt` is found, on servers (ARGS='--leg server -k …')
+	@$(SERVERS_IF_FOUND)
+	@exec $(PY) tests/run.py $(ARGS)
+
+lint: $(VENV)/dev.stamp ## check formatting, likely mistakes, types and layers
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	ASSENT_DEBUG=1 ASSENT_DATA_DIR=$(VENV)/mypy $(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+
+format: $(VENV)/dev.stamp ## format the code and mend what can be mended mechanically
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+bench: environment ## measure proposing, approving, the inbox and diffs
+	@$(SERVERS_IF_FOUND)
+	@exec $(PY) benchmarks/run.py $(ARGS)
+
+lock: $(VENV)/made-with ## resolve pyproject.toml into locks/ again (LOCK_FLAGS=--upgrade for newer versions)
+	@test -x $(VENV)/bin/uv || $(PIP) install --quiet uv==$(UV_VERSION)
+	$(LOCK) -o locks/runtime.txt
+	$(LOCK) --extra server -c locks/runtime.txt -o locks/server.txt
+	$(LOCK) --extra test --extra lint -c locks/runtime.txt -o locks/dev.txt
+
+# -- the environment ------------------------------------------------------------------------------
+# A stamp is made after an installation succeeded, so an interrupted one is simply done again.
+
+environment: $(VENV)/bin/memory
+
+server-environment: $(VENV)/server.stamp
+
+# Made again when its Python is gone (an upgrade of the system) or another one is named.
+ifneq ($(shell test -x $(PY) && echo there),there)
+$(VENV)/made-with: remake
+else ifeq ($(origin PYTHON),command line)
+ifneq ($(PYTHON),$(shell cat $(VENV)/made-with 2>/dev/null))
+$(VENV)/made-with: remake
+endif
+endif
+
+$(VENV)/made-with:
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "There is no $(PYTHON) here: install Python 3.11 or newer, or name yours, for example" \
+	       "\`make run PYTHON=/usr/bin/python3\`." >&2; exit 1; }
+	@$(PYTHON) scripts/check_python.py
+	@echo "[1/4] creating the environment in $(VENV)"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@echo "$(PYTHON)" > $@
+
+$(VENV)/runtime.stamp: locks/runtime.txt $(VENV)/made-with
+	@echo "[2/4] installing what Assent needs (a minute or two the first time)"
+	@$(INSTALL) --only-binary :all: -r locks/runtime.txt
+	@touch $@
+
+# The command is a script that imports from this folder; it is made offline, from what is installed.
+$(VENV)/bin/memory: pyproject.toml $(VENV)/runtime.stamp
+	@$(PIP) install --quiet --no-deps --no-build-isolation --no-index -e .
+	@touch $@
+
+$(VENV)/dev.stamp: locks/dev.txt $(VENV)/runtime.stamp
+	@echo "installing what tests and checks need"
+	@$(INSTALL) --only-binary :all: -r locks/dev.txt
+	@touch $@
+
+$(VENV)/server.stamp: locks/server.txt $(VENV)/runtime.stamp
+	@echo "installing the database clients of the server edition (compiles: needs libmariadb-dev and pkg-config)"
+	@$(INSTALL) -r locks/server.txt
+	@touch $@

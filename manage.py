@@ -1,0 +1,22 @@
+#!/usr/bin/env python
+"""Django's command line for Assent; `manage.py help` lists what it can do."""
+
+import os
+import sys
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memory_app.settings")
+    from django.core.exceptions import ImproperlyConfigured
+    from django.core.management import execute_from_command_line
+
+    from memory_app.dolt.library import DoltLiteUnavailable
+
+    try:
+        execute_from_command_line(sys.argv)
+    except (DoltLiteUnavailable, ImproperlyConfigured) as error:
+        sys.exit(f"\n{error}")  # it says what to do; a traceback would bury that
+
+
+if __name__ == "__main__":
+    main()
