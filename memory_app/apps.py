@@ -1,0 +1,27 @@
+"""App configuration: the schema of the versioned tables is committed after each migrate."""
+
+from typing import Any
+
+from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+
+
+class MemoryAppConfig(AppConfig):
+    name = "memory_app"
+    verbose_name = "Memory"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        # `checks` registers itself; `celery` must be known before a `shared_task` is called.
+        from memory_app import celery, checks  # noqa: F401
+
+        post_migrate.connect(_commit_schema, sender=self, dispatch_uid="memory_app.commit_schema")
+
+
+def _commit_schema(*, using: str, **kwargs: Any) -> None:
+    """End a migration of `memory` in a Dolt commit: uncommitted tables would exist on no branch."""
+    from memory_app import commits
+    from memory_app.dolt.connections import MEMORY
+
+    if using == MEMORY:
+        commits.commit_schema()

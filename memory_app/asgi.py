@@ -1,0 +1,9 @@
+"""ASGI entry point, for uvicorn and every other ASGI server."""
+
+import os
+
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memory_app.settings")
+
+application = get_asgi_application()

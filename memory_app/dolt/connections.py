@@ -1,0 +1,138 @@
+"""Opening a branch or a commit as a connection, and the two kinds of transaction on one.
+
+A branch *is* a connection (design.md §3 rule 1): there is no ambient checkout, so nothing can be left
+checked out. `connections.settings` is never changed, because other threads iterate over it; only
+this thread's slot is, and it is put back in `finally`.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol, TypeVar, cast
+
+from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.utils import InterfaceError, OperationalError
+from tenacity import RetryError, Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
+
+from memory_app.dolt.errors import DirtyMemory, EngineUnavailable, RevisionNotFound
+from memory_app.dolt.operations import MAIN, DoltOperations
+
+MEMORY = "memory"
+
+T = TypeVar("T")
+
+
+class DoltConnection(Protocol):
+    """What the two backends' wrappers have beyond Django's."""
+
+    dolt: DoltOperations
+    writable: bool
+
+
+def connection() -> BaseDatabaseWrapper:
+    """This thread's connection to the memory: main, unless inside `open_at`."""
+    return connections[MEMORY]
+
+
+def dolt() -> DoltOperations:
+    """The verbs of this thread's connection."""
+    return cast(DoltConnection, connections[MEMORY]).dolt
+
+
+def is_writable() -> bool:
+    return cast(DoltConnection, connections[MEMORY]).writable
+
+
+@contextmanager
+def open_at(revision: str) -> Iterator[DoltOperations]:
+    """Work at a branch (readable and, in `dolt_transaction`, writable) or a commit hash (read-only).
+
+    Inside the block the alias `memory` *is* that revision for this thread. Take frozen values out,
+    never model instances or querysets: outside they would speak to main.
+
+    Raises:
+        RevisionNotFound: there is no such branch or commit.
+    """
+    outer = connections[MEMORY]
+    settings = copy.deepcopy(outer.settings_dict)
+    settings["NAME"] = cast(DoltConnection, outer).dolt.database_at(revision)
+    settings["CONN_MAX_AGE"] = 0
+    inner = outer.__class__(settings, MEMORY)
+    verbs = cast(DoltConnection, inner).dolt
+    connections[MEMORY] = inner
+    try:
+        try:
+            with verbs.named_errors():
+                inner.ensure_connection()
+            verbs.head("HEAD")
+        except RevisionNotFound as error:
+            raise RevisionNotFound(revision) from error
+        yield verbs
+    finally:
+        connections[MEMORY] = outer
+        inner.close()
+
+
+@contextmanager
+def dolt_transaction() -> Iterator[DoltOperations]:
+    """BEGIN … COMMIT around ORM writes and one Dolt verb, rolled back on any error.
+
+    The recipe of design.md §3 rule 4, tried under errors, empty commits and bulk_create on both
+    engines. On main it first makes sure that nobody left uncommitted rows behind, which the next
+    commit would sweep up under another's name.
+
+    Raises:
+        DirtyMemory: main has uncommitted rows; `recover` commits and reports them.
+    """
+    current = connection()
+    wrapper = cast(DoltConnection, current)
+    with wrapper.dolt.named_errors():
+        current.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
+    try:
+        if dirty := wrapper.dolt.dirty_tables():
+            raise DirtyMemory(dirty)
+        wrapper.writable = True
+        with wrapper.dolt.named_errors():
+            yield wrapper.dolt
+            current.commit()
+    except BaseException:
+        _roll_back(current)
+        raise
+    finally:
+        wrapper.writable = False
+        if current.connection is not None:
+            current.set_autocommit(True)
+
+
+def _roll_back(current: BaseDatabaseWrapper) -> None:
+    """Roll back; a connection that cannot even do that is thrown away, so the next use reconnects."""
+    try:
+        current.rollback()
+    except (OperationalError, InterfaceError):
+        current.close()
+
+
+def retrying(work: Callable[[], T], attempts: int = 12) -> T:
+    """Run `work`, again from its BEGIN when another writer was first: 5 ms to 1 s apart, with jitter.
+
+    Raises:
+        EngineUnavailable: it stayed busy for all attempts.
+    """
+    operations = dolt()
+    retry = Retrying(
+        retry=retry_if_exception(operations.is_retryable),
+        wait=wait_random_exponential(multiplier=0.005, max=1),
+        stop=stop_after_attempt(attempts),
+    )
+    try:
+        return retry(work)
+    except RetryError as error:
+        raise EngineUnavailable("the memory is busy") from error
+
+
+def head_of_main() -> str:
+    """The hash of main now: an address for reading that stays true while others write."""
+    return dolt().head(MAIN)

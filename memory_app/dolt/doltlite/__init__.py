@@ -1,0 +1,1 @@
+"""DoltLite, the embedded engine: Django's SQLite backend with Dolt's verbs as SQL functions."""

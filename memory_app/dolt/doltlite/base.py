@@ -1,0 +1,86 @@
+"""Django database backend for DoltLite (`ENGINE = "memory_app.dolt.doltlite"`).
+
+One writer per file at a time; a branch is a connection to `file@branch`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django.db.backends.sqlite3.base import DatabaseWrapper as SQLiteWrapper
+from django.db.utils import Error as DatabaseError
+from django.db.utils import OperationalError
+
+from memory_app.dolt import errors
+from memory_app.dolt.operations import DoltOperations
+from memory_app.dolt.types import Author
+
+_NO_REVISION = re.compile(r"ref not found|invalid ref spec|invalid dolt_log revision|branch not found|not found", re.I)
+
+
+_UNREADABLE = re.compile(r"unable to open database|disk I/O error|malformed|not a database", re.I)
+
+
+class DoltLiteOperations(DoltOperations):
+    hash_pattern = re.compile(r"[0-9a-f]{40}")
+    engine = "DoltLite"
+    collects_by_hand = True
+
+    def version(self) -> str:
+        # `dolt_version()` answers for both of the library's engines; only this one tells them apart.
+        try:
+            engine, version = self._query("SELECT doltlite_engine(), dolt_version()")[0]
+        except OperationalError as error:
+            raise errors.NotDolt("the file is served by plain SQLite") from error
+        if engine != "prolly":
+            raise errors.NotDolt(f"the file is an ordinary SQLite database (engine {engine})")
+        return str(version)
+
+    def _call(self, verb: str, *arguments: str) -> list[tuple[Any, ...]]:
+        marks = ", ".join(["%s"] * len(arguments))
+        return self._query(f"SELECT {verb}({marks})", arguments)
+
+    def _as_of(self, table: str, revision: str) -> tuple[str, list[str]]:
+        return f"{self.connection.ops.quote_name(f'dolt_at_{table}')}(%s)", [revision]
+
+    def _merge(self, head: str, message: str, author: Author) -> str:
+        merged = str(self._call("dolt_merge", head, "--no-ff", "-m", message, "--author", str(author))[0][0])
+        if not self.hash_pattern.fullmatch(merged):
+            raise errors.AlreadyMerged(head)  # the text "Already up to date"
+        return merged
+
+    def translate(self, error: DatabaseError) -> errors.DoltError | None:
+        text = str(error)
+        if _UNREADABLE.search(text):
+            return errors.EngineUnavailable(text)
+        if "nothing to commit" in text:
+            return errors.NothingToCommit(text)
+        if "conflict" in text.lower():
+            return errors.MergeConflict(text)
+        if "no such table" not in text and _NO_REVISION.search(text):
+            return errors.RevisionNotFound(text)
+        return None
+
+    def is_retryable(self, error: BaseException) -> bool:
+        return isinstance(error, OperationalError) and bool(re.search(r"locked|busy", str(error)))
+
+    def lost_connection(self, error: BaseException) -> bool:
+        return False  # in this process: there is no connection to lose
+
+    def database_at(self, revision: str) -> str:
+        return f"{self.connection.settings_dict['NAME']}@{revision}"
+
+    def gc(self) -> None:
+        self._call("dolt_gc")
+
+
+class DatabaseWrapper(SQLiteWrapper):
+    """SQLite's wrapper; `dolt` has the verbs, `writable` is the router's permission to write."""
+
+    display_name = "DoltLite"
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.dolt = DoltLiteOperations(self)
+        self.writable = False

@@ -1,0 +1,59 @@
+"""What can go wrong with a versioned database, by name.
+
+The engines' own exceptions are turned into these in `operations` and its two implementations; code
+outside `dolt/` never looks at an error number.
+"""
+
+from __future__ import annotations
+
+
+class DoltError(Exception):
+    """Base of everything below."""
+
+
+class RevisionNotFound(DoltError):
+    """No branch or commit of that name can be read: it never was, or garbage collection took it."""
+
+
+class BranchExists(DoltError):
+    """A branch of that name is there already."""
+
+
+class NothingToCommit(DoltError):
+    """The working set equals the head; both engines call that an error."""
+
+
+class MergeConflict(DoltError):
+    """Both sides changed one row. The transaction has been rolled back."""
+
+
+class AlreadyMerged(DoltError):
+    """The hash is in the branch already; there is no new commit."""
+
+
+class DirtyMemory(DoltError):
+    """main had uncommitted rows when a writer began: somebody wrote outside the one way to write.
+
+    Attributes:
+        tables: the names of the tables concerned.
+    """
+
+    def __init__(self, tables: tuple[str, ...]) -> None:
+        self.tables = tables
+        super().__init__(f"uncommitted changes in {', '.join(tables)}")
+
+
+class NotDolt(DoltError):
+    """The database behind the `memory` alias is not Dolt."""
+
+
+class EngineUnavailable(DoltError):
+    """The engine does not answer, or kept being busy for longer than we wait."""
+
+
+class OutcomeUnknown(DoltError):
+    """The connection was lost while committing: look for the operation id before trying again."""
+
+
+class WriteOutsideCommit(DoltError):
+    """A versioned row was about to be written outside `commits`; see design.md §3 rule 2."""

@@ -1,0 +1,1 @@
+"""Dolt sql-server: Django's MySQL backend with Dolt's verbs as stored procedures."""

@@ -1,0 +1,51 @@
+"""What the engines hand out: frozen, plain, free of Django instances and lazy querysets."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Author:
+    """Who a commit is by. Angle brackets and line breaks would break the `Name <e-mail>` form that
+    both engines parse, so they are removed; an e-mail may not be empty (design.md §3 rule 10)."""
+
+    name: str
+    email: str
+
+    def __str__(self) -> str:
+        name = " ".join(re.sub(r"[<>\x00-\x1f\x7f]", " ", self.name).split()) or "unknown"
+        email = re.sub(r"[<>\s\x00-\x1f\x7f]+", "", self.email) or "unknown@assent.invalid"
+        return f"{name} <{email}>"
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One entry of the log. `at` is in UTC; DoltLite keeps whole seconds only."""
+
+    hash: str
+    author: str
+    email: str
+    at: datetime
+    message: str
+
+
+@dataclass(frozen=True)
+class Branch:
+    name: str
+    head: str
+
+
+@dataclass(frozen=True)
+class RowDiff:
+    """One row that differs between two commits; `before` is None for an added row, `after` for a
+    removed one."""
+
+    key: str
+    before: Row | None
+    after: Row | None

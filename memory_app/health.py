@@ -1,0 +1,94 @@
+"""Whether the parts this process needs work: both databases, and Redis where one is configured.
+
+For `/readyz`. Answers come from real queries on migrated tables, since a server that accepts connections
+may still be without them. Reasons are logged, not told: the endpoint is open to everybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+from django.conf import settings
+from django.db import Error as DatabaseError
+from django.db import connections
+from redis import Redis
+from redis.exceptions import RedisError
+
+from memory_app.dolt.connections import MEMORY, dolt
+from memory_app.dolt.errors import DoltError
+from memory_app.models import Change, MemoryBlock
+from memory_app.search import embedders, store
+
+log = structlog.get_logger(__name__)
+
+_REDIS_TIMEOUT = 2  # seconds
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing the process depends on.
+
+    Args:
+        name: the database alias, or `redis`.
+        engine, version: what answered; empty when nothing did.
+    """
+
+    name: str
+    ok: bool
+    engine: str = ""
+    version: str = ""
+
+
+def parts() -> tuple[Part, ...]:
+    """Ask each part once."""
+    asked: list[tuple[str, Callable[[], Part]]] = [(MEMORY, _memory), ("default", _default)]
+    if settings.REDIS_URL:
+        asked.append(("redis", _redis))
+    answers = []
+    for name, ask in asked:
+        try:
+            answers.append(ask())
+        except (DatabaseError, DoltError, RedisError, OSError) as error:
+            log.warning("not_ready", part=name, error=f"{type(error).__name__}: {error}")
+            answers.append(Part(name, ok=False))
+    return tuple(answers)
+
+
+@dataclass(frozen=True)
+class SearchState:
+    """How search is: being behind makes nothing unready, but somebody should see it.
+
+    Args:
+        embedder: what vectors come from; `words only` while there is none.
+        owners_behind: owners whose index does not reflect their memory yet.
+    """
+
+    embedder: str
+    owners_behind: int
+
+
+def search() -> SearchState:
+    """Raises DatabaseError when `default` does not answer."""
+    return SearchState(embedder=embedders.configured_name(), owners_behind=len(store.owners_behind()))
+
+
+def _memory() -> Part:
+    MemoryBlock.objects.exists()
+    return Part(MEMORY, ok=True, engine=dolt().engine, version=dolt().version())
+
+
+def _default() -> Part:
+    Change.objects.exists()
+    connection = connections["default"]
+    version = ".".join(str(part) for part in connection.get_database_version())
+    return Part("default", ok=True, engine=connection.display_name, version=version)
+
+
+def _redis() -> Part:
+    with Redis.from_url(
+        settings.REDIS_URL, socket_connect_timeout=_REDIS_TIMEOUT, socket_timeout=_REDIS_TIMEOUT
+    ) as client:
+        version = client.info("server").get("redis_version", "")
+    return Part("redis", ok=True, engine="Redis", version=str(version))

@@ -1,0 +1,321 @@
+"""Settings, all from the environment; the README's table lists every variable.
+
+Without any, everything is embedded under `var/`: DoltLite for the memory, SQLite for the rest, tasks
+run inline. MEMORY_DATABASE_URL, DATABASE_URL and REDIS_URL select servers instead.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import django_stubs_ext
+import environ
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+
+from memory_app import logs
+from memory_app.dolt import library
+
+# Lets `admin.ModelAdmin[Proposal]` be written for the type checker; at run time it means nothing.
+django_stubs_ext.monkeypatch()
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+env = environ.Env()
+
+# -- where things are -----------------------------------------------------------------------------
+
+DATA_DIR = Path(env.str("ASSENT_DATA_DIR", default=str(BASE_DIR / "var"))).resolve()
+DATA_DIR.mkdir(parents=True, exist_ok=True)
+
+DEBUG = env.bool("ASSENT_DEBUG", default=False)
+PUBLIC_URL = env.str("ASSENT_PUBLIC_URL", default="http://127.0.0.1:8000").rstrip("/")
+
+
+def _secret_key() -> str:
+    """The key from the environment; while developing, one made on first use and kept with the data."""
+    key: str = env.str("ASSENT_SECRET_KEY", default="")
+    if key:
+        return key
+    if not DEBUG:
+        raise ImproperlyConfigured("Set ASSENT_SECRET_KEY to a long random value (ASSENT_DEBUG is off).")
+    path = DATA_DIR / "secret_key"
+    if not path.exists():
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(50))
+    return path.read_text()
+
+
+SECRET_KEY = _secret_key()
+ALLOWED_HOSTS = env.list("ASSENT_ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
+CSRF_TRUSTED_ORIGINS = env.list("ASSENT_CSRF_TRUSTED_ORIGINS", default=[])
+
+# -- the two databases (design.md §2) -------------------------------------------------------------
+
+MEMORY_DATABASE_URL = env.str("MEMORY_DATABASE_URL", default="")
+DATABASE_URL = env.str("DATABASE_URL", default="")
+REDIS_URL = env.str("REDIS_URL", default="")
+
+EMBEDDED_MEMORY = not MEMORY_DATABASE_URL
+if EMBEDDED_MEMORY:
+    library.load()  # before anything imports sqlite3
+
+
+def _memory_database() -> dict[str, Any]:
+    if EMBEDDED_MEMORY:
+        return {
+            "ENGINE": "memory_app.dolt.doltlite",
+            "NAME": str(DATA_DIR / "memory.doltlite"),
+            # One writer per file: wait for it, and take the lock at BEGIN rather than half-way.
+            "OPTIONS": {"transaction_mode": "IMMEDIATE", "timeout": 20},
+            "CONN_MAX_AGE": None,
+        }
+    server: dict[str, Any] = env.db_url_config(MEMORY_DATABASE_URL, engine="memory_app.dolt.server")
+    return server | {
+        # REPEATABLE READ is the only level Dolt has; saying another would be a silent lie.
+        "OPTIONS": {"isolation_level": "repeatable read", "charset": "utf8mb4", "connect_timeout": 5},
+        "CONN_MAX_AGE": 60,
+        "CONN_HEALTH_CHECKS": True,
+    }
+
+
+def _default_database() -> dict[str, Any]:
+    if not DATABASE_URL:
+        # Where DoltLite stands in for SQLite, this parameter asks it for stock SQLite.
+        engine = "?doltlite_engine=sqlite" if EMBEDDED_MEMORY else ""
+        return {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": f"file:{DATA_DIR / 'assent.sqlite3'}{engine}",
+            "OPTIONS": {
+                "transaction_mode": "IMMEDIATE",
+                "timeout": 20,
+                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+            },
+            "CONN_MAX_AGE": None,
+        }
+    server: dict[str, Any] = env.db_url_config(DATABASE_URL)
+    return server | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+
+
+DATABASES = {"default": _default_database(), "memory": _memory_database()}
+DATABASE_ROUTERS = ["memory_app.routers.MemoryRouter"]
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# -- the application ------------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "csp",
+    "django_htmx",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "memory_app",
+    "approvals",
+    "agent_tools",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "agent_tools.middleware.RequestIdMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "approvals.middleware.TimezoneMiddleware",
+    "approvals.middleware.PageMiddleware",
+]
+
+ROOT_URLCONF = "memory_app.urls"
+WSGI_APPLICATION = "memory_app.wsgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "approvals.context_processors.navigation",
+            ],
+        },
+    },
+]
+
+AUTH_USER_MODEL = "approvals.User"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "sign_in"
+LOGIN_REDIRECT_URL = "inbox"
+LOGOUT_REDIRECT_URL = "sign_in"
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+TIME_ZONE = "UTC"
+USE_I18N = True
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATIC_ROOT = BASE_DIR / "staticfiles"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if DEBUG
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
+WHITENOISE_USE_FINDERS = DEBUG
+
+# Each instance has its cookies to itself even when two run on one host under different ports.
+SESSION_COOKIE_NAME = "assent_session"
+CSRF_COOKIE_NAME = "assent_csrf"
+CSRF_FAILURE_VIEW = "approvals.views.errors.csrf_failure"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_AGE = int(timedelta(days=14).total_seconds())
+_HTTPS = PUBLIC_URL.startswith("https://")
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _HTTPS
+SECURE_HSTS_SECONDS = env.int("ASSENT_HSTS_SECONDS", default=0)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _HTTPS else None
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+
+# -- mail: links to reset a password; printed to the log until a server is named --------------------
+
+vars().update(env.email("ASSENT_EMAIL_URL", default="consolemail://"))
+DEFAULT_FROM_EMAIL = env.str("ASSENT_EMAIL_FROM", default="Assent <assent@localhost>")
+
+# -- Celery and the cache -------------------------------------------------------------------------
+
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
+    if REDIS_URL
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+}
+
+# Inline tasks open a connection that is never used; nameless, it would be warned about in the log.
+CELERY_BROKER_URL = REDIS_URL or "memory://localhost"
+CELERY_TASK_ALWAYS_EAGER = not REDIS_URL
+CELERY_TASK_EAGER_PROPAGATES = False
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# An approval must not wait for a broker that is away: beat and reading make up for a lost message.
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 1, "socket_timeout": 5, "max_retries": 1}
+CELERY_BEAT_SCHEDULE = {
+    "recover": {"task": "approvals.recover", "schedule": 30.0},
+    "expire": {"task": "approvals.expire", "schedule": 3600.0},
+    "reindex what was left behind": {"task": "memory_app.reindex_all", "schedule": 60.0},
+    "collect garbage": {"task": "memory_app.gc", "schedule": 86400.0},
+    "purge conversations": {"task": "memory_app.purge_conversations", "schedule": 86400.0},
+    "purge idempotency keys": {"task": "agent_tools.purge", "schedule": 3600.0},
+}
+
+# -- Assent's own ---------------------------------------------------------------------------------
+
+BLOCK_LIMIT = env.int("ASSENT_BLOCK_LIMIT", default=20_000)
+# What becomes of a note an agent saves when its owner has said nothing: `apply` (at once, labelled and
+# reversible) or `review` (a proposal).
+NOTES_POLICY = env.str("ASSENT_NOTES_POLICY", default="apply")
+# wordllama (offline, in its package) · fastembed (extra) · openai (any service with that API) · none.
+EMBEDDER = env.str("ASSENT_EMBEDDER", default="wordllama")
+EMBEDDER_MODEL = env.str("ASSENT_EMBEDDER_MODEL", default="")
+EMBEDDER_URL = env.str("ASSENT_EMBEDDER_URL", default="")
+EMBEDDER_KEY = env.str("ASSENT_EMBEDDER_KEY", default="")
+EMBEDDER_DIMENSIONS = env.int("ASSENT_EMBEDDER_DIMENSIONS", default=1536)
+COSINE_FLOOR = env.float("ASSENT_COSINE_FLOOR", default=0.25)
+SEARCH_MEMORY_MB = env.int("ASSENT_SEARCH_MEMORY_MB", default=512)
+# Messages of conversations are deleted after this many days; 0 keeps them.
+CONVERSATION_DAYS = env.int("ASSENT_CONVERSATION_DAYS", default=90)
+# What of the notes goes into an agent's context (agent_tools.guidance).
+MEMORIES_ENABLED = env.bool("MEMORIES_ENABLED", default=True)
+MEMORIES_INJECT = env.str("MEMORIES_INJECT", default="auto")
+MEMORIES_BUDGET = env.int("MEMORIES_BUDGET", default=2_000)
+MEMORIES_FILTER_TYPES = env.list("MEMORIES_FILTER_TYPES", default=[])
+MEMORIES_FILTER_TAGS = env.list("MEMORIES_FILTER_TAGS", default=[])
+MEMORIES_FILTER_RECENT = env.int("MEMORIES_FILTER_RECENT", default=0)
+MEMORIES_SKILL_INJECTION = env.bool("MEMORIES_SKILL_INJECTION", default=True)
+if MEMORIES_INJECT not in ("auto", "manual", "none"):
+    raise ImproperlyConfigured("MEMORIES_INJECT is auto, manual or none.")
+PROPOSAL_EXPIRY = timedelta(days=env.int("ASSENT_PROPOSAL_EXPIRY_DAYS", default=30))
+PENDING_CAP = env.int("ASSENT_PENDING_CAP", default=20)
+# DoltLite rewrites all refs on each write: 8 ms at 1,000 live branches, 109 ms at 5,000.
+MAX_OPEN_PROPOSALS = env.int("ASSENT_MAX_OPEN_PROPOSALS", default=2_000 if EMBEDDED_MEMORY else 20_000)
+LEASE = timedelta(seconds=env.int("ASSENT_LEASE_SECONDS", default=30))
+REQUEST_LIMIT = env.int("ASSENT_REQUEST_LIMIT", default=1024 * 1024)
+RATE_LIMIT = env.int("ASSENT_RATE_LIMIT", default=120)
+SIGN_IN_LIMIT = env.int("ASSENT_SIGN_IN_LIMIT", default=10)
+IDEMPOTENCY_HOURS = env.int("ASSENT_IDEMPOTENCY_HOURS", default=24)
+# A form with a whole block in it may be larger than Django's 2.5 MB default only by mistake.
+DATA_UPLOAD_MAX_MEMORY_SIZE = max(REQUEST_LIMIT, 2_621_440)
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["agent_tools.authentication.TokenAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "agent_tools.errors.exception_handler",
+    "UNAUTHENTICATED_USER": None,
+    # `?format=` belongs to GET /api/v1/tools/, not to content negotiation.
+    "URL_FORMAT_OVERRIDE": None,
+}
+
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Assent agent API",
+    "DESCRIPTION": "What an AI agent remembers about a person: read it freely, propose changes to it.",
+    "VERSION": "1",
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "SERVE_AUTHENTICATION": [],
+    "POSTPROCESSING_HOOKS": ["agent_tools.openapi.add_tools"],
+}
+
+# -- logging --------------------------------------------------------------------------------------
+
+LOG_LEVEL = env.str("ASSENT_LOG_LEVEL", default="INFO").upper()
+LOG_FORMAT = env.str("ASSENT_LOG_FORMAT", default="console" if sys.stderr.isatty() else "json")
+
+LOGGING = logs.configuration(level=LOG_LEVEL, form=LOG_FORMAT)

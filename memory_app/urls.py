@@ -1,0 +1,16 @@
+"""All URLs: people's pages, the agent API, the admin, health."""
+
+from django.contrib import admin
+from django.urls import include, path
+
+urlpatterns = [
+    path("admin/", admin.site.urls),
+    path("", include("agent_tools.urls")),
+    path("", include("approvals.urls")),
+]
+
+# Pages for people; what goes wrong under /api/ is answered in the API's shape by agent_tools.middleware.
+handler400 = "approvals.views.errors.bad_request"
+handler403 = "approvals.views.errors.permission_denied"
+handler404 = "approvals.views.errors.not_found"
+handler500 = "approvals.views.errors.server_error"

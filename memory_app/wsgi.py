@@ -1,0 +1,9 @@
+"""WSGI entry point, for gunicorn and every other WSGI server."""
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memory_app.settings")
+
+application = get_wsgi_application()
