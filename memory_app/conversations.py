@@ -1,0 +1,110 @@
+"""Conversations: what was said between an agent and an owner. Evidence, and text for search when asked for.
+
+Never versioned and never part of the memory: kept for `settings.CONVERSATION_DAYS`, deletable at any time.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import models, transaction
+from django.utils import timezone
+
+from memory_app import reindexing
+from memory_app.models import Message
+from memory_app.search import store
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One message as it came.
+
+    Args:
+        role: one of `Message.Role`.
+        id: the sender's own; without one the message gets one, and sending it twice keeps two.
+        at: when it was said; now, where nobody says.
+    """
+
+    role: str
+    content: str
+    id: str = ""
+    author: str = ""
+    at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What came of keeping messages: their ids, in the order given.
+
+    Args:
+        new: those that were not there.
+        known: those that were, which stay as they are.
+    """
+
+    new: tuple[str, ...]
+    known: tuple[str, ...]
+
+
+def keep(owner: str, session_id: str, turns: Sequence[Turn]) -> Kept:
+    """Keep the messages of a session; one whose id is there already is left as it is."""
+    now = timezone.now()
+    rows: dict[str, Message] = {}
+    for turn in turns:
+        id_ = turn.id or f"msg-{uuid.uuid4()}"
+        at = turn.at or now
+        row = Message(
+            owner=owner,
+            session_id=session_id,
+            message_id=id_,
+            role=turn.role,
+            content=turn.content,
+            author=turn.author,
+            at=at if at.tzinfo else at.replace(tzinfo=now.tzinfo),
+        )
+        rows.setdefault(id_, row)
+    with transaction.atomic():
+        there = set(_of(owner, session_id).filter(message_id__in=rows).values_list("message_id", flat=True))
+        # Another sender of the same ids may be as far as this: who is second keeps nothing twice.
+        Message.objects.bulk_create(
+            [row for id_, row in rows.items() if id_ not in there], ignore_conflicts=True, batch_size=500
+        )
+    if len(there) < len(rows):
+        reindexing.soon(owner)
+    return Kept(
+        new=tuple(id_ for id_ in rows if id_ not in there),
+        known=tuple(id_ for id_ in rows if id_ in there),
+    )
+
+
+def delete(owner: str, session_id: str, message_id: str | None = None) -> int:
+    """Delete a session's messages, or the one of that id; how many there were."""
+    messages = _of(owner, session_id)
+    if message_id is not None:
+        messages = messages.filter(message_id=message_id)
+    count = messages.delete()[0]
+    store.forget_messages(owner, session_id, None if message_id is None else [message_id])
+    return count
+
+
+def purge() -> int:
+    """Delete what is older than `settings.CONVERSATION_DAYS` (0 keeps everything); how many there were."""
+    if not settings.CONVERSATION_DAYS:
+        return 0
+    old = timezone.now() - timedelta(days=settings.CONVERSATION_DAYS)
+    old_ones = Message.objects.filter(received_at__lt=old)
+    sessions: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for owner, session_id, message_id in old_ones.values_list("owner", "session_id", "message_id"):
+        sessions[owner, session_id].append(message_id)
+    count = old_ones.delete()[0]
+    for (owner, session_id), ids in sessions.items():
+        store.forget_messages(owner, session_id, ids)
+    return count
+
+
+def _of(owner: str, session_id: str) -> models.QuerySet[Message]:
+    return Message.objects.filter(owner=owner, session_id=session_id)

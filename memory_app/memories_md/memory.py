@@ -1,0 +1,69 @@
+"""One memory, and the sections a file has for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+
+#: Type → heading of its section, in the order of the file.
+SECTIONS = {
+    "pattern": "Patterns",
+    "decision": "Decisions",
+    "fix": "Fixes",
+    "context": "Context",
+    "note": "Notes",
+    "fact": "Facts",
+    "assumption": "Assumptions",
+    "hypothesis": "Hypotheses",
+    "discovery": "Discoveries",
+    "risk": "Risks",
+    "unknown": "Unknowns",
+    "convention": "Conventions",
+    "lesson_learned": "Lessons Learned",
+}
+TYPES = tuple(SECTIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What the format carries of a note.
+
+    Attributes:
+        type: a key of `SECTIONS`.
+        created: the day (UTC) it was stored; None when the file does not say, so that whoever stores it keeps
+            the day a known note has and takes today's for a new one.
+    """
+
+    id: str
+    type: str
+    content: str
+    tags: tuple[str, ...] = ()
+    created: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something in a file that was left out.
+
+    Attributes:
+        line: where it begins, from 1.
+        reason: why, for people, without a full stop.
+    """
+
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a file holds, in its order."""
+
+    memories: tuple[Memory, ...]
+    skipped: tuple[Skipped, ...]
+
+
+def in_order(memories: Iterable[Memory]) -> list[Memory]:
+    """By section, then date, then id: the order of a file. Those without a date come first."""
+    rank = {name: place for place, name in enumerate(TYPES)}
+    return sorted(memories, key=lambda memory: (rank[memory.type], memory.created or date.min, memory.id))

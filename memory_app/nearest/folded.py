@@ -1,0 +1,71 @@
+"""A text as it is searched: without white space, case, accents and unseen characters, and with plain quotes.
+
+Two texts that differ only in these are equal once folded; and every place in the folded text is known in the original.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from bisect import bisect_right
+from itertools import accumulate
+
+# Folding is done block by block, so that finding a place again costs one block and not the whole text.
+_BLOCK = 1024
+
+_PLAIN = {
+    **dict.fromkeys(map(ord, "‘’‚‛′"), "'"),
+    **dict.fromkeys(map(ord, "“”„‟«»″"), '"'),
+    **dict.fromkeys(map(ord, "‐‑‒–—―−"), "-"),
+}
+
+
+class _Table(dict[int, str | None]):
+    """What each character becomes, worked out when it is first met."""
+
+    def __missing__(self, point: int) -> str | None:
+        char = chr(point)
+        plain = _PLAIN.get(point, None if unicodedata.category(char) in ("Mn", "Me", "Cf") else char)
+        self[point] = plain
+        return plain
+
+
+_TABLE = _Table()
+
+
+def fold(text: str) -> str:
+    """The text for searching. Each character folds by itself, so that the parts folded are the whole folded."""
+    if text.isascii():
+        return "".join(text.lower().split())
+    return "".join(unicodedata.normalize("NFKD", text).translate(_TABLE).casefold().split())
+
+
+def plain_quotes(text: str) -> str:
+    """The text with typographic quotes and dashes as on a typewriter."""
+    return text.translate(_PLAIN)
+
+
+class Folded:
+    """A folded text that knows where its characters come from."""
+
+    def __init__(self, original: str) -> None:
+        self.original = original
+        blocks = [fold(original[at : at + _BLOCK]) for at in range(0, len(original), _BLOCK)]
+        self.text = "".join(blocks)
+        self._ends = list(accumulate(map(len, blocks)))
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Where `text[start:end]` (not empty) is in the original, with the marks that belong to its last character."""
+        first, last = self._place(start), self._place(end - 1) + 1
+        while last < len(self.original) and not self.original[last].isspace() and not fold(self.original[last]):
+            last += 1
+        return first, last
+
+    def _place(self, at: int) -> int:
+        """Which character of the original became the folded character `at`."""
+        block = bisect_right(self._ends, at)
+        left = at - (self._ends[block - 1] if block else 0)
+        for place in range(block * _BLOCK, len(self.original)):
+            left -= len(fold(self.original[place]))
+            if left < 0:
+                return place
+        raise IndexError(at)

@@ -1,0 +1,71 @@
+"""Reading the memory: now, as of a commit or a time, and its history from the ledger.
+
+Frozen dataclasses come out, never model instances: those could be saved on another branch than the
+one they were read from. Nothing here writes.
+"""
+
+# Named here for readers in other apps, who may not import the engine package.
+from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown, RevisionNotFound
+from memory_app.recall.blocks import (
+    BLOCKS,
+    Block,
+    BlockNotFound,
+    Snapshot,
+    block,
+    block_at,
+    blocks,
+    blocks_at,
+    find_block,
+    row_sha256,
+    sha256_of_blocks,
+    snapshot,
+    title_of,
+)
+from memory_app.recall.history import changes_of, commit_at_time, head, history, last_changes, resolve_revision
+from memory_app.recall.notes import (
+    NOTES,
+    Note,
+    NoteNotFound,
+    find_note,
+    find_notes,
+    note,
+    note_at,
+    note_sha256,
+    notes,
+    notes_at,
+)
+
+__all__ = [
+    "BLOCKS",
+    "NOTES",
+    "Block",
+    "BlockNotFound",
+    "EngineUnavailable",
+    "Note",
+    "NoteNotFound",
+    "OutcomeUnknown",
+    "RevisionNotFound",
+    "Snapshot",
+    "block",
+    "block_at",
+    "blocks",
+    "blocks_at",
+    "changes_of",
+    "commit_at_time",
+    "find_block",
+    "find_note",
+    "find_notes",
+    "head",
+    "history",
+    "last_changes",
+    "note",
+    "note_at",
+    "note_sha256",
+    "notes",
+    "notes_at",
+    "resolve_revision",
+    "row_sha256",
+    "sha256_of_blocks",
+    "snapshot",
+    "title_of",
+]

@@ -1,0 +1,92 @@
+"""What happened to the memory and when: the ledger, and which commit a time or a hash stands for."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django.utils.dateparse import parse_datetime
+
+from memory_app.dolt.connections import dolt, head_of_main, retrying
+from memory_app.dolt.errors import RevisionNotFound
+from memory_app.dolt.operations import MAIN
+from memory_app.models import Change
+
+
+def head() -> str:
+    """The commit main is at. Read before what is to be no older than it."""
+    return retrying(head_of_main)
+
+
+def resolve_revision(text: str) -> str:
+    """The commit hash that `as_of` names: a hash of a commit on main, or an ISO 8601 date or time.
+
+    Only main's own commits count: the hash of a proposal's branch would show an agent or a reader text
+    that nobody approved.
+
+    Raises:
+        RevisionNotFound: neither, or before the first commit.
+    """
+    text = text.strip()
+    if dolt().hash_pattern.fullmatch(text):
+        if not dolt().is_ancestor(text, MAIN):
+            raise RevisionNotFound(text)
+        return text
+    try:
+        at = parse_datetime(text) or parse_datetime(f"{text}T23:59:59.999999")
+    except ValueError:
+        at = None
+    if at is None or not 1900 <= at.year <= 2200:
+        raise RevisionNotFound(text)  # at the ends of the calendar a time has no other zone
+    return commit_at_time(at if at.tzinfo else at.replace(tzinfo=UTC))
+
+
+def commit_at_time(at: datetime) -> str:
+    """The last commit on main at or before `at`.
+
+    The ledger knows main's commits in order; a proposal's branch commit is in the log too, with a time
+    before its approval, and must not be taken for what the memory was then.
+
+    Raises:
+        RevisionNotFound: the memory begins later.
+    """
+    recorded = Change.objects.filter(at__lte=at).order_by("-at", "-id").values_list("commit", flat=True).first()
+    if recorded:
+        return recorded
+    for commit in dolt().log(MAIN):
+        if commit.at <= at:
+            return commit.hash
+    raise RevisionNotFound(at.isoformat())
+
+
+def history(owner: str, kind: str, target: str, *, limit: int = 50, before: int | None = None) -> tuple[Change, ...]:
+    """Changes of one target, newest first, from the ledger.
+
+    Args:
+        limit: how many at most.
+        before: the id of the last row of the page before, for keyset paging.
+    """
+    changes = Change.objects.filter(owner=owner, target_kind=kind, target=target)
+    return _page(changes, limit, before)
+
+
+def changes_of(owner: str, *, limit: int = 50, before: int | None = None) -> tuple[Change, ...]:
+    """Changes of everything an owner has, newest first, from the ledger."""
+    return _page(Change.objects.filter(owner=owner), limit, before)
+
+
+def last_changes(owner: str) -> dict[str, Change]:
+    """The newest change of each block of an owner, by label, in one query."""
+    newest: dict[str, Change] = {}
+    for change in Change.objects.filter(owner=owner, target_kind="block").order_by("at", "id"):
+        newest[change.target] = change
+    return newest
+
+
+def _page(changes: Any, limit: int, before: int | None) -> tuple[Change, ...]:
+    if before is not None:
+        last = Change.objects.filter(pk=before).values_list("at", "id").first()
+        if last:
+            at, pk = last
+            changes = changes.filter(at__lte=at).exclude(at=at, id__gte=pk)
+    return tuple(changes.order_by("-at", "-id")[:limit])

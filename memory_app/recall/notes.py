@@ -1,0 +1,176 @@
+"""Reading notes: now, and as of a commit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from memory_app.dolt.connections import dolt
+from memory_app.dolt.operations import MAIN
+from memory_app.dolt.types import Row
+from memory_app.models import Note as NoteRow
+from memory_app.models import note_pk
+from memory_app.recall.values import aware, canonical_sha256
+
+NOTES = NoteRow._meta.db_table
+
+#: Ids asked for in one query; both engines take more, and a page never needs more.
+BATCH = 500
+
+
+class NoteNotFound(Exception):
+    """The owner has no note of that id. A note of somebody else is not found either.
+
+    Attributes:
+        id: the id asked for.
+    """
+
+    def __init__(self, id_: str) -> None:
+        self.id = id_
+        super().__init__(f"Note '{id_}' not found.")
+
+
+@dataclass(frozen=True)
+class Note:
+    """A note as it stands at one revision. Times are aware, in UTC; confidence and importance from 0 to 1."""
+
+    id: str
+    owner: str
+    content: str
+    type: str
+    tags: tuple[str, ...]
+    category: str | None
+    confidence: float
+    rationale: str | None
+    importance: float
+    source: str
+    session_id: str | None
+    superseded_by: str | None
+    superseded_reason: str | None
+    superseded_at: datetime | None
+    sha256: str
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def is_superseded(self) -> bool:
+        return self.superseded_at is not None
+
+    def as_json(self) -> dict[str, Any]:
+        """The note as plain JSON, for revisions and the API. `from_json` reads it back."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return values | {
+            "tags": list(self.tags),
+            "superseded_at": self.superseded_at.isoformat() if self.superseded_at else None,
+            "created_at": self.created_at.isoformat(),
+            "updated_at": self.updated_at.isoformat(),
+        }
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Note:
+        return cls(
+            **values
+            | {
+                "tags": tuple(values["tags"]),
+                "superseded_at": _time(values["superseded_at"]),
+                "created_at": datetime.fromisoformat(values["created_at"]),
+                "updated_at": datetime.fromisoformat(values["updated_at"]),
+            }
+        )
+
+
+def note_sha256(values: dict[str, Any]) -> str:
+    """sha256 over everything a note says (its canonical JSON), without the time of its last change."""
+    content = {
+        "id": values["id"],
+        "content": values["content"],
+        "type": values["type"],
+        "tags": list(values["tags"]),
+        "category": values["category"],
+        "confidence": float(values["confidence"]),
+        "rationale": values["rationale"],
+        "importance": float(values["importance"]),
+        "source": values["source"],
+        "session_id": values["session_id"],
+        "superseded_by": values["superseded_by"],
+        "superseded_reason": values["superseded_reason"],
+        "is_superseded": values["superseded_at"] is not None,
+    }
+    return canonical_sha256(content)
+
+
+def notes(owner: str, *, include_superseded: bool = True) -> tuple[Note, ...]:
+    """All notes of an owner now, newest first."""
+    found = _sorted(dolt().rows(NOTES, None, {"owner": owner}))
+    return found if include_superseded else tuple(note for note in found if not note.is_superseded)
+
+
+def notes_at(owner: str, revision: str) -> tuple[Note, ...]:
+    """All notes of an owner at a revision, newest first. Raises RevisionNotFound."""
+    return _sorted(dolt().rows(NOTES, revision, {"owner": owner}))
+
+
+def note(owner: str, id_: str) -> Note:
+    """One note now. Raises NoteNotFound."""
+    return note_at(owner, id_, MAIN)
+
+
+def note_at(owner: str, id_: str, revision: str) -> Note:
+    """One note at a revision. Raises NoteNotFound, RevisionNotFound."""
+    found = find_notes(owner, [id_], revision)
+    if id_ not in found:
+        raise NoteNotFound(id_)
+    return found[id_]
+
+
+def find_note(owner: str, id_: str) -> Note | None:
+    """One note now, or None where its absence is an answer."""
+    return find_notes(owner, [id_]).get(id_)
+
+
+def find_notes(owner: str, ids: Iterable[str], revision: str | None = MAIN) -> dict[str, Note]:
+    """Those of the notes that there are, by id. Asked for by primary key, which is fast at a revision too.
+
+    Raises:
+        RevisionNotFound: `revision` cannot be read.
+    """
+    wanted = [note_pk(owner, id_).hex for id_ in ids]
+    found: dict[str, Note] = {}
+    for start in range(0, len(wanted), BATCH):
+        for row in dolt().rows(NOTES, revision, {"id": wanted[start : start + BATCH]}):
+            found[row["note_id"]] = _note(row)
+    return found
+
+
+def _time(value: str | None) -> datetime | None:
+    return datetime.fromisoformat(value) if value else None
+
+
+def _sorted(rows: Sequence[Row]) -> tuple[Note, ...]:
+    return tuple(sorted(map(_note, rows), key=lambda note: (note.created_at, note.id), reverse=True))
+
+
+def _note(row: Row) -> Note:
+    tags = row["tags"]
+    return Note(
+        id=row["note_id"],
+        owner=row["owner"],
+        content=row["content"],
+        type=row["type"],
+        tags=tuple(json.loads(tags) if isinstance(tags, str | bytes) else tags),
+        category=row["category"],
+        confidence=float(row["confidence"]),
+        rationale=row["rationale"],
+        importance=float(row["importance"]),
+        source=row["source"],
+        session_id=row["session_id"],
+        superseded_by=row["superseded_by"],
+        superseded_reason=row["superseded_reason"],
+        superseded_at=aware(row["superseded_at"]) if row["superseded_at"] else None,
+        sha256=row["sha256"],
+        created_at=aware(row["created_at"]),
+        updated_at=aware(row["updated_at"]),
+    )

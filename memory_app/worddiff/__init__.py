@@ -1,0 +1,26 @@
+"""What changed between two texts, word by word, for a person to read.
+
+Belongs here: cutting texts into words (`words`), comparing them (`compare`), laying the result out as
+paragraphs or side by side (`layout`), and the two lines of it an inbox row shows (`excerpt`).
+Not here: making or merging changes (`edits`), HTML, and any wording shown to people.
+"""
+
+from memory_app.worddiff.compare import Kind, Segment, count_words, diff
+from memory_app.worddiff.ends import common_ends
+from memory_app.worddiff.excerpt import excerpt
+from memory_app.worddiff.layout import Fold, Paragraph, Row, fold, paragraphs, side_by_side
+
+__all__ = [
+    "Fold",
+    "Kind",
+    "Paragraph",
+    "Row",
+    "Segment",
+    "common_ends",
+    "count_words",
+    "diff",
+    "excerpt",
+    "fold",
+    "paragraphs",
+    "side_by_side",
+]
