@@ -1,0 +1,48 @@
+"""`manage.py prepare`: migrate both databases, where that is needed.
+
+`migrate` does one database at a time and takes seconds to find that nothing is to be done; `make
+setup`, every start of `serve` and the container that runs before the others call this instead.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connections
+from django.db.migrations.executor import MigrationExecutor
+from django.db.utils import Error as DatabaseError
+
+ALIASES = ("default", "memory")
+
+
+class Command(BaseCommand):
+    help = "Migrates both databases; does nothing, quickly, when they are up to date."
+    # The database checks ask for tables that may not be there yet; migrate runs them itself.
+    requires_system_checks = []
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            behind = [alias for alias in ALIASES if is_behind(alias)]
+        except DatabaseError as error:
+            raise CommandError(
+                f"A database does not answer ({str(error).strip()}): check DATABASE_URL and MEMORY_DATABASE_URL."
+            ) from error
+        if behind:
+            self.stdout.write(f"[3/4] preparing the databases ({describe_databases()})")
+        for alias in behind:
+            call_command("migrate", database=alias, verbosity=0, interactive=False)
+        connections.close_all()
+
+
+def is_behind(alias: str) -> bool:
+    """Whether this database still has migrations to apply."""
+    executor = MigrationExecutor(connections[alias])
+    return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+
+
+def describe_databases() -> str:
+    names = [connections[alias].display_name for alias in reversed(ALIASES)]
+    return " and ".join(names) + (f" in {settings.DATA_DIR}" if settings.EMBEDDED_MEMORY else "")

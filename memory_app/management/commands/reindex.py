@@ -1,0 +1,42 @@
+"""`manage.py reindex [--owner NAME]`: make the search index anew."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from memory_app.models import Change, Message
+from memory_app.search import store
+
+
+class Command(BaseCommand):
+    help = "Make the search index of one owner, or of all, anew from the memory and the conversations."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--owner", help="username; all owners without it")
+
+    def handle(self, *args: Any, owner: str | None, **options: Any) -> None:
+        known = {*Change.objects.values_list("owner", flat=True), *Message.objects.values_list("owner", flat=True)}
+        if owner is not None and owner not in known:
+            raise CommandError(f"There is no memory of {owner}.")
+        for name in [owner] if owner is not None else sorted(known):
+            while store.is_busy(name):
+                time.sleep(0.2)  # a worker is at it; its lease ends in a minute at most
+            done = store.reindex(name, whole=True, progress=self._bar(name))
+            note = "" if done.has_vectors else " (the embedder did not answer: by words only)"
+            self.stdout.write(f"{name}: {done.documents} documents{note}")
+
+    def _bar(self, name: str) -> store.Progress:
+        """A bar on a terminal, nothing in a log."""
+
+        def show(done: int, total: int) -> None:
+            if sys.stderr.isatty() and total:
+                filled = 30 * done // total
+                end = "\n" if done == total else ""
+                self.stderr.write(f"\r{name} [{'#' * filled}{'.' * (30 - filled)}] {done}/{total}", ending=end)
+
+        return show

@@ -1,0 +1,82 @@
+"""`manage.py serve`: everything between a checked-out folder and a running Assent, in one process.
+
+Looks at the port, prepares the databases, finishes decisions a crash interrupted, and then *becomes*
+gunicorn (exec), so that Ctrl-C and a supervisor's signals reach the server itself and nothing is left
+behind. `make run` is this command with the demo data.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import socket
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connections
+
+HOST = "127.0.0.1"
+
+
+class Command(BaseCommand):
+    help = "Prepares the databases and serves Assent on 127.0.0.1."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--port", type=int, default=8000, help="the port to listen on (default: 8000)")
+        parser.add_argument("--demo", action="store_true", help="make the demo people, blocks and proposals first")
+
+    def handle(self, *args: Any, port: int, demo: bool, **options: Any) -> None:
+        check_port(port)
+        call_command("prepare", stdout=self.stdout)
+        call_command("recover", stdout=io.StringIO())  # it logs what it did; nobody reads a row of zeros
+        if demo:
+            self.stdout.write("[4/4] demo people, their memory and some proposals")
+            call_command("demo", port=port, stdout=self.stdout)
+        self.stdout.write(f"\nAssent is at {settings.PUBLIC_URL}/ (Ctrl-C ends it)\n")
+        if settings.REDIS_URL:
+            self.stdout.write("Tasks wait for a worker: python -m celery -A memory_app.celery worker --beat\n")
+        self.stdout.flush()
+        become_gunicorn(port)
+
+
+def check_port(port: int) -> None:
+    """Refuse a port that something else uses, or that we may not have.
+
+    Raises:
+        CommandError: with the sentence that says which port to try.
+    """
+    other = f"Choose another, for example `make run PORT={port + 1}`."
+    if not 0 < port < 65536:
+        raise CommandError("A port is a number from 1 to 65535, for example `make run PORT=8001`.")
+    with socket.socket() as probe:
+        # Connecting finds a listener that binding would not: one on all addresses, on macOS.
+        probe.settimeout(1)
+        if probe.connect_ex((HOST, port)) == 0:
+            raise CommandError(f"Port {port} is taken. {other}")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            raise CommandError(f"Port {port} cannot be used ({error.strerror}). {other}") from error
+
+
+def become_gunicorn(port: int) -> None:
+    """Replace this process by gunicorn; does not return.
+
+    The environment goes along, which matters on macOS: DoltLite was put into it there when this
+    process started, and a worker cannot do that for itself.
+    """
+    connections.close_all()
+    configuration = Path(settings.BASE_DIR) / "gunicorn.conf.py"
+    environment = {"ASSENT_PUBLIC_URL": f"http://{HOST}:{port}"} | os.environ
+    arguments = ["-m", "gunicorn", "--config", str(configuration), "--bind", f"{HOST}:{port}"]
+    arguments += ["--log-level", "warning"]  # the address is on the screen already
+    os.chdir(settings.BASE_DIR)
+    os.execve(sys.executable, [sys.executable, *arguments], environment)  # noqa: S606 - no shell is wanted

@@ -1,0 +1,184 @@
+"""Vectors of texts: the embedders' protocol, the default embedder, and how vectors are stored.
+
+Belongs here: what an embedder must be able to do, `wordllama` (256 numbers, offline, no model of its own to fetch),
+the query's vector, float16 storage.
+Not here: embedders that need a service or an extra package, and what happens when one cannot be reached.
+
+The query's vector is the mean of its words' vectors weighted by their rarity among the owner's own chunks, stop words
+dropped: with a plain mean, vectors alone find .350 of LoCoMo's turns among the first ten, so .605.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import threading
+from collections.abc import Sequence
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+#: Up to so many texts are read one by one: a batch goes to the tokenizer's threads, and on a busy machine waking them
+#: costs a query 3 ms where its words cost .1.
+_FEW = 64
+#: Texts that are added up at once, so that the sums stay in the processor's cache.
+_BATCH = 1_024
+
+Vectors = npt.NDArray[np.float32]
+Vector = npt.NDArray[np.float32]
+
+
+class EmbedderUnavailable(Exception):
+    """The embedder's model or service is not there; search goes on by words alone."""
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into vectors. `name` changes whenever the vectors would: chunks of another name are made anew."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def dimensions(self) -> int: ...
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row of length 1 (or 0, for a text without content) per text.
+
+        Raises:
+            EmbedderUnavailable: the model or service does not answer.
+        """
+
+
+@runtime_checkable
+class WordEmbedder(Embedder, Protocol):
+    """An embedder whose single words have vectors: it can weight a query's words and find similar ones."""
+
+    def embed_words(self, words: Sequence[str]) -> Vectors:
+        """One row per word, *not* of length 1: frequent words are shorter."""
+
+    def knows(self, word: str) -> bool:
+        """Whether `word` is a common word to the model, and so not a misspelling of another."""
+
+
+def unit(vectors: Vectors) -> Vectors:
+    """Each row at length 1; rows of zeros stay."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    scaled: Vectors = (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+    return scaled
+
+
+def stored(vector: Vector) -> bytes:
+    """A chunk's vector as it is kept: float16, half the size, no measurable loss in ranking."""
+    return bytes(vector.astype("<f2").tobytes())
+
+
+def loaded(stored_vectors: Sequence[bytes], dimensions: int) -> Vectors:
+    """Stored vectors as rows. A vector of another embedder (or none, b"") becomes zeros and is never similar."""
+    size = dimensions * 2
+    blank = bytes(size)
+    joined = b"".join([each if len(each) == size else blank for each in stored_vectors])
+    return np.frombuffer(joined, dtype="<f2").reshape(len(stored_vectors), dimensions).astype(np.float32)
+
+
+def query_vector(embedder: Embedder, query: str, words: Sequence[str], rarity: Sequence[float]) -> Vector:
+    """The vector of a query, length 1 (zeros when it has none).
+
+    Arguments:
+        words: the query's words that count.
+        rarity: the IDF of each among the owner's chunks.
+
+    Raises:
+        EmbedderUnavailable: the embedder does not answer.
+    """
+    if isinstance(embedder, WordEmbedder):
+        if not words:
+            return np.zeros(embedder.dimensions, dtype=np.float32)
+        mixed: Vector = np.asarray(rarity, dtype=np.float32) @ embedder.embed_words(words)
+        return unit(mixed)
+    whole: Vector = unit(embedder.embed([query]))[0]
+    return whole
+
+
+class WordLlama:
+    """wordllama's vectors (MIT, 256 numbers, 16 MB, inside its package).
+
+    Its files are read directly: importing the package configures logging for the whole process, brings an HTTP client
+    and takes .5 s; reading weights and tokenizer takes .1 s. A test holds the vectors against the package's own.
+    """
+
+    name = "wordllama-l2-supercat-256"
+    dimensions = 256
+
+    def __init__(self) -> None:
+        # Here, so that a deployment with another embedder needs neither package.
+        from safetensors.numpy import load_file
+        from tokenizers import Tokenizer
+
+        folder = _package_folder()
+        weights = folder / "weights" / "l2_supercat_256.safetensors"
+        tokenizer = folder / "tokenizers" / "l2_supercat_tokenizer_config.json"
+        if not (weights.is_file() and tokenizer.is_file()):
+            raise EmbedderUnavailable(f"wordllama is installed without {weights.name} or {tokenizer.name}")
+        self._table = load_file(str(weights))["embedding.weight"]
+        self._tokenizer = Tokenizer.from_file(str(tokenizer))
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        return unit(self._means(texts))
+
+    def embed_words(self, words: Sequence[str]) -> Vectors:
+        return self._means(words)
+
+    def knows(self, word: str) -> bool:
+        return len(self._tokenizer.encode(word, add_special_tokens=False).ids) <= 1
+
+    def _means(self, texts: Sequence[str]) -> Vectors:
+        """The mean vector of each text's pieces."""
+        means = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        if len(texts) <= _FEW:
+            encoded = [self._tokenizer.encode(text, add_special_tokens=False) for text in texts]
+        else:
+            encoded = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        ids = [each.ids for each in encoded]
+        sizes = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
+        pieces = np.fromiter(chain.from_iterable(ids), dtype=np.int64, count=int(sizes.sum()))
+        starts = np.cumsum(sizes) - sizes
+        # Longest first: the texts that have a j-th piece are then the first so many, and adding up is a sum of slices,
+        # a third of the time of going text by text.
+        order = np.argsort(-sizes, kind="stable")
+        for first in range(0, len(order), _BATCH):
+            batch = order[first : first + _BATCH]
+            sums = np.zeros((len(batch), self.dimensions), dtype=np.float32)
+            for j in range(int(sizes[batch[0]])):
+                longer = int(np.count_nonzero(sizes[batch] > j))
+                sums[:longer] += self._table[pieces[starts[batch[:longer]] + j]]
+            means[batch] = sums / np.maximum(sizes[batch], 1)[:, np.newaxis]
+        return means
+
+
+_loading = threading.Lock()
+
+
+def wordllama() -> WordLlama:
+    """The default embedder, loaded once per process.
+
+    Raises:
+        EmbedderUnavailable: the package is not installed.
+    """
+    with _loading:
+        return _wordllama()
+
+
+@cache
+def _wordllama() -> WordLlama:
+    return WordLlama()
+
+
+def _package_folder() -> Path:
+    found = importlib.util.find_spec("wordllama")
+    if found is None or not found.submodule_search_locations:
+        raise EmbedderUnavailable("the package wordllama is not installed")
+    return Path(found.submodule_search_locations[0])

@@ -1,0 +1,123 @@
+"""Which embedder this site uses: wordllama by default, fastembed, or a service that speaks OpenAI's API.
+
+`ASSENT_EMBEDDER` names it; changing it makes every owner's index anew, since vectors of two embedders say
+nothing to each other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import httpx
+import numpy as np
+import structlog
+from django.conf import settings
+
+from memory_app.search.dense import Embedder, EmbedderUnavailable, Vectors, unit, wordllama
+
+log = structlog.get_logger(__name__)
+
+#: What an index says whose vectors could not be made: it is made again when the embedder is back.
+WORDS_ONLY = "words only"
+
+#: Seconds for a service to answer: a search has 15 in all, and goes on by words without it.
+TIMEOUT = 5.0
+
+#: Seconds to do without an embedder that did not answer.
+ASIDE = 60.0
+_aside_until = 0.0
+
+
+class FastEmbed:
+    """fastembed's ONNX models (Apache-2.0; the package and the model have to be there)."""
+
+    def __init__(self, model: str) -> None:
+        try:
+            from fastembed import TextEmbedding  # type: ignore[import-not-found]
+        except ImportError as error:
+            raise EmbedderUnavailable("the package fastembed is not installed") from error
+        try:
+            self._model: Any = TextEmbedding(model, local_files_only=True)
+            self.dimensions = len(next(iter(self._model.embed(["size"]))))
+        except Exception as error:
+            # Whatever its download or runtime raises, it means one thing here.
+            raise EmbedderUnavailable(f"the model {model} cannot be loaded: {error}") from error
+        self.name = f"fastembed {model}"
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        return unit(np.asarray(list(self._model.embed(list(texts))), dtype=np.float32))
+
+
+class OpenAICompatible:
+    """`POST {url}/embeddings`, as OpenAI, Ollama, vLLM and others answer it."""
+
+    def __init__(self, url: str, model: str, key: str, dimensions: int) -> None:
+        self.name = f"{url} {model}"
+        self.dimensions = dimensions
+        self._model = model
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._client = httpx.Client(base_url=url.rstrip("/"), headers=headers, timeout=TIMEOUT)
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        try:
+            answer = self._client.post("/embeddings", json={"model": self._model, "input": list(texts)})
+            answer.raise_for_status()
+            items = sorted(answer.json()["data"], key=lambda item: item["index"])
+            vectors = np.asarray([item["embedding"] for item in items], dtype=np.float32)
+        except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
+            raise EmbedderUnavailable(f"{self.name}: {error}") from error
+        if vectors.shape != (len(texts), self.dimensions):
+            raise EmbedderUnavailable(f"{self.name} gave {vectors.shape}, not {(len(texts), self.dimensions)}")
+        return unit(vectors)
+
+
+def set_aside(embedder: Embedder, error: EmbedderUnavailable) -> None:
+    """Do without an embedder that did not answer, for a minute: waiting for it at each save would stop the site."""
+    global _aside_until
+    _aside_until = time.monotonic() + ASIDE
+    log.warning("embedder_unavailable", embedder=embedder.name, error=str(error))
+
+
+def configured() -> Embedder | None:
+    """The embedder of this site; None searches by words alone (chosen, or the chosen one is away)."""
+    if time.monotonic() < _aside_until:
+        return None
+    try:
+        return _load(
+            settings.EMBEDDER,
+            settings.EMBEDDER_MODEL,
+            settings.EMBEDDER_URL,
+            settings.EMBEDDER_KEY,
+            settings.EMBEDDER_DIMENSIONS,
+        )
+    except EmbedderUnavailable as error:
+        _say_once(settings.EMBEDDER, str(error))
+        return None
+
+
+@cache
+def _say_once(embedder: str, error: str) -> None:
+    log.warning("embedder_unavailable", embedder=embedder, error=error)
+
+
+def configured_name() -> str:
+    """What `SearchIndex.embedder` says of an index made with it."""
+    embedder = configured()
+    return embedder.name if embedder else WORDS_ONLY
+
+
+@cache
+def _load(kind: str, model: str, url: str, key: str, dimensions: int) -> Embedder | None:
+    match kind:
+        case "wordllama":
+            return wordllama()
+        case "fastembed":
+            return FastEmbed(model or "BAAI/bge-small-en-v1.5")
+        case "openai":
+            return OpenAICompatible(url, model, key, dimensions)
+        case "none":
+            return None
+    raise EmbedderUnavailable(f"there is no embedder {kind!r}")

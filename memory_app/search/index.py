@@ -1,0 +1,314 @@
+"""One owner's chunks as arrays, and the search over them.
+
+Belongs here: building from rows, adding and removing chunks, ranking, memory size.
+Not here: keeping several owners' indices (and dropping the least used when `nbytes` add up), reading texts for hits.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+
+from memory_app.search import dates, fuse, signals
+from memory_app.search.columns import BLOCK, CONVERSATION, SOURCES, Columns, Filters, Mask, grown
+from memory_app.search.dense import Embedder, EmbedderUnavailable, Vectors, WordEmbedder, loaded, query_vector
+from memory_app.search.lexical import Postings, Slots, Values
+from memory_app.search.query import Asked, asked_for, first_name
+from memory_app.search.rows import Row
+from memory_app.search.shape import Mark
+from memory_app.search.similar import WordVectors
+
+#: A chunk that shares no word with the query is listed from this cosine on. One in 360 chunks about other people's
+#: lives passes at .25 (1 in 84 at .2, 1 in 2,000 at .3), and so does "pass algebra" for "mathematics" (.256).
+COSINE_FLOOR = 0.25
+
+_TEXT = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """Why a chunk was found.
+
+    Attributes:
+        words: words of the query that the chunk has (as the chunk has them, when the query misspelt one).
+        cosine: similarity of meaning, -1 to 1; 0 without vectors.
+        date, author: the chunk agrees with a date, or is by the one author, that the query names.
+        exact: the query names the chunk's document by its id.
+    """
+
+    words: tuple[str, ...]
+    cosine: float
+    date: bool = False
+    author: bool = False
+    exact: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A chunk that was found. `score` is 0 to 1: 1 is best in everything the query asks for."""
+
+    chunk_id: int
+    source: str
+    item_id: str
+    score: float
+    reasons: Reasons
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The hits, best first. `by_words_only`: the embedder did not answer, so meaning was left out."""
+
+    hits: tuple[Hit, ...]
+    by_words_only: bool = False
+
+
+class OwnerIndex:
+    """The index of one owner. All methods may be called from any thread.
+
+    Arguments:
+        rows: the owner's chunks, in any order.
+        embedder: the one that made the rows' vectors; None searches by words alone.
+    """
+
+    def __init__(self, rows: Sequence[Row] = (), embedder: Embedder | None = None) -> None:
+        self._lock = threading.RLock()
+        self._embedder = embedder
+        self._postings = Postings()
+        self._columns = Columns()
+        self._vectors: Vectors = np.zeros((0, embedder.dimensions if embedder else 0), dtype=np.float32)
+        self._word_vectors = (
+            WordVectors(embedder, self._postings)
+            if embedder is not None and isinstance(embedder, WordEmbedder)
+            else None
+        )
+        self._slots: dict[int, int] = {}
+        self._authors: dict[int, str] = {}
+        self.add(rows)
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory held, near enough to bound the sum over owners."""
+        word_vectors = self._word_vectors.nbytes if self._word_vectors else 0
+        return self._postings.nbytes + self._columns.nbytes + self._vectors.nbytes + word_vectors + 100 * len(self)
+
+    @property
+    def worn(self) -> bool:
+        """Whether so many chunks were removed that building anew from rows would free memory worth having."""
+        return self._columns.size - len(self) > max(1_000, len(self))
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Add chunks; one whose id is there already is replaced."""
+        with self._lock:
+            rows = list({row.chunk_id: row for row in rows}.values())
+            self.remove(row.chunk_id for row in rows)
+            if not rows:
+                return
+            first = self._columns.size
+            self._columns.extend(rows)
+            self._postings.extend([row.terms for row in rows])
+            if self._embedder is not None:
+                self._vectors = grown(self._vectors, first + len(rows))
+                fresh = loaded([row.vector for row in rows], self._embedder.dimensions)
+                self._vectors[first : first + len(rows)] = fresh
+            for slot, row in enumerate(rows, first):
+                self._slots[row.chunk_id] = slot
+                if row.author:
+                    self._authors[int(self._columns.authors[slot])] = first_name(row.author)
+
+    def remove(self, chunk_ids: Iterable[int]) -> None:
+        """Remove chunks; unknown ids are none of ours and pass."""
+        with self._lock:
+            for chunk_id in chunk_ids:
+                slot = self._slots.pop(chunk_id, None)
+                if slot is not None:
+                    self._postings.remove(slot)
+                    self._columns.remove(slot)
+
+    def replace_document(self, source: str, document_id: str, rows: Sequence[Row]) -> None:
+        """Put `rows` in the place of all chunks of a document; none removes it."""
+        with self._lock:
+            self.remove(int(self._columns.chunk_ids[slot]) for slot in self._columns.in_document(source, document_id))
+            self.add(rows)
+
+    def search(
+        self,
+        query: str,
+        *,
+        filters: Filters | None = None,
+        top_k: int = 5,
+        today: date | None = None,
+        cosine_floor: float = COSINE_FLOOR,
+    ) -> Found:
+        """The best chunks for a query, best first; equal texts and further chunks of one note or message only once.
+
+        A chunk is listed when it shares a word with the query, is named by it, or reaches `cosine_floor`: there may be
+        none. Of a long query the beginning counts (`text.LONGEST_QUERY`).
+
+        Arguments:
+            today: what "last week" in the query is relative to; without it such words are no dates.
+        """
+        with self._lock:
+            if not self._slots:
+                return Found(())
+            among = self._columns.eligible(filters or Filters())
+            if not among.any():
+                return Found(())
+            asked = asked_for(query, self._authors, today)
+            return self._ranked(asked, among, max(top_k, 0), cosine_floor)
+
+    def _ranked(self, asked: Asked, among: Mask, top_k: int, cosine_floor: float) -> Found:
+        columns = self._columns
+        spoken = among & (columns.sources == CONVERSATION)
+        stated = among & ~spoken
+        terms = signals.terms_of(
+            asked.words, self._postings, self._word_vectors, similar=bool(stated.any()), misspelt=self._unknown(asked)
+        )
+        cosines, by_words_only = self._cosines(asked, terms)
+        exact = self._named(asked, among)
+
+        listed = exact | (cosines >= cosine_floor)
+        for term in terms:
+            listed[term.slots] = True
+        if spoken.any():
+            # "Yes, a spaniel!" is found by the question it answers, whose words it does not repeat.
+            before = columns.before
+            listed |= spoken & (before >= 0) & listed[before] & ((columns.marks[before] & Mark.QUESTION) != 0)
+        listed &= among
+        if not listed.any():
+            return Found((), by_words_only)
+
+        scores = self._scores(asked, terms, cosines, stated, spoken)
+        scores[exact] += 1
+        best = self._distinct(scores, listed, top_k)
+        hits = tuple(self._hit(slot, float(scores[slot]), asked, terms, cosines, bool(exact[slot])) for slot in best)
+        return Found(hits, by_words_only)
+
+    def _scores(
+        self, asked: Asked, terms: Sequence[signals.Term], cosines: Values, stated: Mask, spoken: Mask
+    ) -> Values:
+        """The fused score of each slot, as a share of the highest there could be."""
+        columns = self._columns
+        meant = fuse.spread(cosines, stated | spoken)
+        scores = np.zeros(columns.size, dtype=np.float32)
+        if asked.cues:
+            scores += np.float32(fuse.DATE) * dates.agreement(asked.cues, columns.days)
+        if asked.shape:
+            fits = (columns.marks & asked.shape) != 0
+            shapes = np.where(spoken, np.float32(fuse.MESSAGE.shape), np.float32(fuse.STATEMENT.shape))
+            scores += shapes * np.float32(asked.shape_sure) * fits
+        alone = signals.statements(terms, self._postings) if stated.any() else np.zeros_like(scores)
+        joined = signals.messages(terms, self._postings, columns) if spoken.any() else np.zeros_like(scores)
+        # One yardstick for both, or the best of the messages would equal the best of the notes however poor it is.
+        lexical = np.where(spoken, joined, alone)
+        most = float(lexical[stated | spoken].max(initial=0.0))
+        if most > 0:
+            lexical /= np.float32(most)
+        scores += lexical
+        weights = fuse.STATEMENT
+        scores[stated] += np.float32(weights.cosine) * meant[stated]
+        if spoken.any():
+            scores[spoken] += self._said(asked, terms, meant, spoken)[spoken]
+            scores[spoken] *= np.float32(fuse.MESSAGE.scale)
+        scores /= np.float32(fuse.highest(weights, dated=bool(asked.cues), shaped=asked.shape_sure))
+        return scores
+
+    def _said(self, asked: Asked, terms: Sequence[signals.Term], meant: Values, spoken: Mask) -> Values:
+        """The signals that only messages have."""
+        columns, weights = self._columns, fuse.MESSAGE
+        asks = (columns.marks & Mark.QUESTION) != 0
+        before = columns.before
+        answers = (before >= 0) & asks[before]
+        length = np.minimum(1, np.log1p(self._postings.lengths) / np.log1p(fuse.SUBSTANTIAL)).astype(np.float32)
+        said = np.float32(weights.cosine) * meant
+        said += np.float32(weights.asked_cosine) * np.where(answers, meant[before], np.float32(0))
+        said += np.float32(weights.document) * signals.sessions(terms, self._postings, columns, spoken)
+        said -= np.float32(weights.question) * asks + np.float32(weights.brief) * (1 - length)
+        if asked.author is not None:
+            said += np.float32(weights.author) * (columns.authors == asked.author)
+        return said
+
+    def _cosines(self, asked: Asked, terms: Sequence[signals.Term]) -> tuple[Values, bool]:
+        """The cosine of each slot, and whether the embedder failed."""
+        if self._embedder is None:
+            return np.zeros(self._columns.size, dtype=np.float32), False
+        try:
+            held, rarity = [term.held for term in terms], [term.rarity for term in terms]
+            vector = query_vector(self._embedder, asked.query, held, rarity)
+        except EmbedderUnavailable:
+            return np.zeros(self._columns.size, dtype=np.float32), True
+        cosines: Values = self._vectors[: self._columns.size] @ vector
+        return cosines, False
+
+    def _unknown(self, asked: Asked) -> list[str]:
+        """Words that may be misspelt: a common word that no chunk has is just not there."""
+        if self._word_vectors is None:
+            return list(asked.words)
+        return [word for word in asked.words if not self._word_vectors.knows(word)]
+
+    def _named(self, asked: Asked, among: Mask) -> Mask:
+        """Chunks whose item the query names by its id."""
+        named = [code for code in map(self._columns.strings.known, asked.ids) if code >= 0]
+        if not named:
+            return np.zeros(self._columns.size, dtype=bool)
+        return among & np.isin(self._columns.items, named)
+
+    def _distinct(self, scores: Values, listed: Mask, top_k: int) -> list[int]:
+        """The best listed slots, the newer first among equals; no text twice, no note or message twice."""
+        slots = np.flatnonzero(listed).astype(np.int32)
+        few = top_k * 4 + 50
+        if len(slots) > few:
+            # Sorting 100,000 hits takes 15 ms; the best few are nearly always distinct enough.
+            chosen = slots[np.argpartition(-scores[slots], few)[:few]]
+            best = self._first_distinct(scores, chosen, top_k)
+            if len(best) == top_k:
+                return best
+        return self._first_distinct(scores, slots, top_k)
+
+    def _first_distinct(self, scores: Values, slots: Slots, top_k: int) -> list[int]:
+        columns = self._columns
+        best: list[int] = []
+        seen: set[tuple[int, int, int]] = set()
+        for slot in slots[np.lexsort((slots, -columns.seconds[slots], -scores[slots]))].tolist():
+            if len(best) == top_k:
+                break
+            source, document, item = (
+                int(column[slot]) for column in (columns.sources, columns.documents, columns.items)
+            )
+            # Passages of one block are different things, and so are messages of two sessions that have one id.
+            # A text is known by its hash, in a space of its own.
+            keys = {(_TEXT, 0, int(columns.texts[slot])), (source, document, -slot if source == BLOCK else item)}
+            if not seen & keys:
+                best.append(slot)
+                seen |= keys
+        return best
+
+    def _hit(
+        self, slot: int, score: float, asked: Asked, terms: Sequence[signals.Term], cosines: Values, exact: bool
+    ) -> Hit:
+        columns = self._columns
+        day = columns.days[slot : slot + 1]
+        return Hit(
+            chunk_id=int(columns.chunk_ids[slot]),
+            source=SOURCES[int(columns.sources[slot])].value,
+            item_id=columns.strings.texts[int(columns.items[slot])],
+            score=round(min(max(score, 0.0), 1.0), 4),
+            reasons=Reasons(
+                words=tuple(term.held for term in terms if slot in term.slots),
+                cosine=round(float(cosines[slot]), 4),
+                date=bool(asked.cues) and bool(dates.agreement(asked.cues, day)[0] > 0),
+                author=asked.author is not None and int(columns.authors[slot]) == asked.author,
+                exact=exact,
+            ),
+        )
+
+
+def estimated_bytes(chunks: int, dimensions: int = 256) -> int:
+    """Memory an owner's index will take, before it is built: bounds what is loaded at once."""
+    return chunks * (dimensions * 4 + 650)

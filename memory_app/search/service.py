@@ -1,0 +1,197 @@
+"""Searching one owner's memory: what tools and pages call.
+
+Belongs here: putting the arrays, the texts of the hits and the state of the index together to an answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+import structlog
+from django.conf import settings
+from django.utils import timezone
+
+from memory_app import recall
+from memory_app.models import Chunk as ChunkRow
+from memory_app.models import SearchIndex
+from memory_app.search import embedders, store
+from memory_app.search.cache import indices
+from memory_app.search.chunking import Chunk
+from memory_app.search.columns import Filters
+from memory_app.search.dense import EmbedderUnavailable, stored
+from memory_app.search.index import Found, OwnerIndex
+from memory_app.search.rows import row_of
+
+log = structlog.get_logger(__name__)
+
+#: What is searched unless the caller says otherwise.
+MEMORY = ("user_memory", "memory_block")
+
+#: Seconds a first search waits for a worker that is making the owner's index.
+FIRST_WAIT = 3.0
+
+#: An index of the past is made for one answer; above this many chunks, of words alone.
+MOST_EMBEDDED_AT_ONCE = 2_000
+
+
+@dataclass(frozen=True)
+class Hit:
+    """Something found. `score` is from 0 to 1; exactly one of note_id, block_label, message_id is set.
+
+    Args:
+        text: the chunk: a note, a message, or a section of a block.
+        title: the block's title (with its section), or the note's or message's first words.
+        words: the words of the query it has, for marking them.
+    """
+
+    source: str
+    text: str
+    score: float
+    title: str
+    type: str
+    created_at: datetime | None
+    note_id: str | None = None
+    block_label: str | None = None
+    message_id: str | None = None
+    session_id: str | None = None
+    author: str = ""
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SearchAnswer:
+    """The hits, best first; an empty answer is no error.
+
+    Args:
+        index_behind: the memory changed since the index was brought up to it.
+        words_only: the embedder did not answer; meaning was left out.
+        commit: the commit of main the index reflects.
+    """
+
+    results: tuple[Hit, ...]
+    index_behind: bool = False
+    words_only: bool = False
+    commit: str = ""
+
+
+def search(
+    owner: str,
+    query: str,
+    *,
+    top_k: int = 5,
+    sources: Collection[str] = MEMORY,
+    category: str | None = None,
+    types: Collection[str] = (),
+    tags: Collection[str] = (),
+    session_id: str | None = None,
+    include_superseded: bool = False,
+    as_of: str | None = None,
+    cosine_floor: float | None = None,
+) -> SearchAnswer:
+    """Find what an owner's memory (and, if asked, conversations) says about `query`.
+
+    Args:
+        query: in natural language; of a very long one the beginning counts.
+        sources: `user_memory` (notes), `memory_block`, `conversation`.
+        tags: joined by OR; as `category` and `types` they leave only notes.
+        session_id: only what was said or saved in that conversation.
+        as_of: a commit of main; notes and blocks are searched as they were then.
+        cosine_floor: how alike in meaning a hit must be that shares no word; the site's setting by default.
+
+    Raises:
+        RevisionNotFound: of `as_of`.
+        EngineUnavailable: the memory could not be read.
+    """
+    filters = Filters(
+        sources=frozenset(sources),
+        types=frozenset(types),
+        tags=frozenset(tags),
+        category=category or "",
+        session_id=session_id or "",
+        include_superseded=include_superseded,
+    )
+    floor = settings.COSINE_FLOOR if cosine_floor is None else cosine_floor
+    if as_of is not None:
+        return _search_the_past(owner, query, recall.resolve_revision(as_of), filters, top_k, floor)
+    _build_on_first_use(owner)
+    # Asked before the arrays are read: asked after, a worker that finished in between would vouch for an
+    # answer from before it.
+    is_behind = store.is_behind(owner)
+    index = indices.index_of(owner)
+    found = index.search(query, filters=filters, top_k=top_k, today=timezone.localdate(), cosine_floor=floor)
+    rows = ChunkRow.objects.filter(owner=owner, removed=False).in_bulk([hit.chunk_id for hit in found.hits])
+    state = SearchIndex.objects.filter(owner=owner).first()
+    return SearchAnswer(
+        results=tuple(
+            _hit(rows[hit.chunk_id], hit.score, hit.reasons.words) for hit in found.hits if hit.chunk_id in rows
+        ),
+        index_behind=is_behind,
+        words_only=found.by_words_only or (state is not None and state.embedder == embedders.WORDS_ONLY),
+        commit=state.commit if state else "",
+    )
+
+
+def _build_on_first_use(owner: str) -> None:
+    """An owner nobody has searched yet has no chunks; making them is the first search's work."""
+    state = SearchIndex.objects.filter(owner=owner).first()
+    if state is not None and (state.version or not store.is_behind(owner)):
+        return
+    try:
+        store.reindex(owner)
+    except recall.EngineUnavailable:
+        log.exception("reindex_failed", user_id=owner)
+    # A worker may be making it this moment; a short wait beats an empty answer.
+    end = time.monotonic() + FIRST_WAIT
+    while store.is_busy(owner) and time.monotonic() < end:
+        time.sleep(0.05)
+
+
+def _search_the_past(owner: str, query: str, commit: str, filters: Filters, top_k: int, floor: float) -> SearchAnswer:
+    chunks: list[Chunk] = []
+    for block in recall.blocks_at(owner, commit):
+        chunks += store.block_chunks(block)
+    for note in recall.notes_at(owner, commit):
+        chunks += store.note_chunks(note)
+    embedder = embedders.configured() if len(chunks) <= MOST_EMBEDDED_AT_ONCE else None
+    vectors = [b""] * len(chunks)
+    if embedder and chunks:
+        try:
+            vectors = [stored(vector) for vector in embedder.embed([chunk.meaning for chunk in chunks])]
+        except EmbedderUnavailable:
+            embedder = None
+    rows = [row_of(number, chunk, vector) for number, (chunk, vector) in enumerate(zip(chunks, vectors, strict=True))]
+    found: Found = OwnerIndex(rows, embedder).search(
+        query, filters=filters, top_k=top_k, today=timezone.localdate(), cosine_floor=floor
+    )
+    return SearchAnswer(
+        results=tuple(_hit(chunks[hit.chunk_id], hit.score, hit.reasons.words) for hit in found.hits),
+        words_only=embedder is None,
+        commit=commit,
+    )
+
+
+def _hit(chunk: ChunkRow | Chunk, score: float, words: tuple[str, ...]) -> Hit:
+    source = str(chunk.source)
+    title = " › ".join(part for part in (chunk.title, chunk.section) if part)
+    return Hit(
+        source=source,
+        text=chunk.text,
+        score=score,
+        title=title or _opening(chunk.text),
+        type=chunk.type or ("block" if source == "memory_block" else "message" if source == "conversation" else "note"),
+        created_at=chunk.at,
+        note_id=chunk.item_id if source == "user_memory" else None,
+        block_label=chunk.item_id if source == "memory_block" else None,
+        message_id=chunk.item_id if source == "conversation" else None,
+        session_id=chunk.session_id or None,
+        author=chunk.author,
+        words=words,
+    )
+
+
+def _opening(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= 60 else words[:59].rstrip() + "…"

@@ -1,0 +1,364 @@
+"""The table of chunks: bringing it up to the memory, by following the ledger.
+
+Belongs here: what a change of the memory does to an owner's chunks. Idempotent and coalescing: each run
+takes all the ledger has since the last one, so a lost, repeated or killed task loses nothing.
+Not here: ranking (`index`), the arrays (`cache`) and answers (`service`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+import structlog
+from django.db import connection, transaction
+from django.db.models import F, Max, Q, Subquery, Value
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from memory_app import recall
+from memory_app.models import Change, Message, SearchIndex
+from memory_app.models import Chunk as ChunkRow
+from memory_app.search import chunking, embedders
+from memory_app.search.chunking import Chunk, Source, chunks_of_block, chunks_of_conversation, chunks_of_note
+from memory_app.search.dense import Embedder, EmbedderUnavailable, Vector, stored
+from memory_app.search.rows import row_of
+
+log = structlog.get_logger(__name__)
+
+#: Documents written in one transaction of a rebuild: SQLite has one writer, and others wait for it.
+PORTION = 500
+#: Above this many changed documents a rebuild, which reads them all at once, is cheaper.
+MANY = 300
+#: Removed chunks are kept for this many versions, for processes that hold older arrays.
+KEPT_VERSIONS = 200
+
+#: How long a process that writes chunks may take for one portion of them.
+LEASE = timedelta(seconds=60)
+#: How often a run looks for what came in while it ran.
+MOST_ROUNDS = 5
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Reindexed:
+    """What a run did: documents written, and whether the embedder answered."""
+
+    documents: int
+    has_vectors: bool
+
+
+@dataclass(frozen=True)
+class _Document:
+    source: Source
+    id: str
+    chunks: tuple[Chunk, ...]
+
+
+@dataclass(frozen=True)
+class _State:
+    """What an owner's chunks reflect, and what there is to reflect."""
+
+    embedder: str
+    change_id: int
+    message_id: int
+    newest_change: int
+    newest_message: int
+
+    @property
+    def is_behind(self) -> bool:
+        return (
+            self.embedder != embedders.configured_name()
+            or self.change_id < self.newest_change
+            or self.message_id < self.newest_message
+        )
+
+
+def _state(owner: str) -> _State | None:
+    """In one query, since every save asks; None for an owner without an index."""
+    with connection.cursor() as cursor:  # building this query with the ORM takes 1 ms, as long as saving a row
+        cursor.execute(_STATE, [owner, owner, owner])
+        values = cursor.fetchone()
+    return _State(*values) if values else None
+
+
+_STATE = f"""
+    SELECT embedder, change_id, message_id,
+        (SELECT COALESCE(MAX(id), 0) FROM {Change._meta.db_table} WHERE owner = %s),
+        (SELECT COALESCE(MAX(id), 0) FROM {Message._meta.db_table} WHERE owner = %s)
+    FROM {SearchIndex._meta.db_table} WHERE owner = %s
+"""  # noqa: S608 (names of our own tables)
+
+
+def is_behind(owner: str) -> bool:
+    """Whether the memory or the conversations have changed since the owner's chunks were brought up to them."""
+    state = _state(owner)
+    if state is None:
+        return Change.objects.filter(owner=owner).exists() or Message.objects.filter(owner=owner).exists()
+    return state.is_behind
+
+
+def owners_behind() -> list[str]:
+    """Owners whose index is behind; for `/readyz` and the beat. One nobody has searched yet has no index."""
+    newest: dict[str, dict[str, int]] = {"change_id": {}, "message_id": {}}
+    for name, model in (("change_id", Change), ("message_id", Message)):
+        newest[name] = dict(model.objects.order_by().values_list("owner").annotate(Max("id")))
+    embedder = embedders.configured_name()
+    return sorted(
+        state.owner
+        for state in SearchIndex.objects.all()
+        if state.embedder != embedder
+        or state.change_id < newest["change_id"].get(state.owner, 0)
+        or state.message_id < newest["message_id"].get(state.owner, 0)
+    )
+
+
+def reindex(owner: str, *, whole: bool = False, progress: Progress | None = None) -> Reindexed:
+    """Bring an owner's chunks up to the memory and the conversations.
+
+    Args:
+        whole: make all of them anew, whatever the ledger says.
+        progress: called with (documents done, documents in all) during a rebuild.
+
+    Raises:
+        EngineUnavailable: the memory could not be read; the next run takes it up.
+    """
+    if not _take(owner):
+        return Reindexed(0, has_vectors=True)  # whoever is at it looks once more before it ends
+    try:
+        done = Reindexed(0, has_vectors=True)
+        for _ in range(MOST_ROUNDS):
+            state = _state(owner)
+            if state is None or not (whole or state.is_behind):
+                break
+            more = _run(owner, state, whole, progress)
+            done = Reindexed(done.documents + more.documents, done.has_vectors and more.has_vectors)
+            whole, progress = False, None
+        return done
+    finally:
+        SearchIndex.objects.filter(owner=owner).update(busy_until=None)
+
+
+def is_busy(owner: str) -> bool:
+    """Whether a process is writing the owner's chunks this moment."""
+    return SearchIndex.objects.filter(owner=owner, busy_until__gt=timezone.now()).exists()
+
+
+def _take(owner: str) -> bool:
+    """Be the one process that writes this owner's chunks, for as long as the lease lasts."""
+    now = timezone.now()
+    free = Q(busy_until=None) | Q(busy_until__lte=now)
+    for _ in range(2):
+        if SearchIndex.objects.filter(free, owner=owner).update(busy_until=now + LEASE):
+            return True
+        if not SearchIndex.objects.get_or_create(owner=owner)[1]:
+            break
+    return False
+
+
+def _run(owner: str, state: _State, whole: bool, progress: Progress | None) -> Reindexed:
+    if whole or state.embedder != embedders.configured_name():
+        return _rebuild(owner, state, progress)
+    news = Change.objects.filter(owner=owner, id__gt=state.change_id, id__lte=state.newest_change)
+    targets = set(news.values_list("target_kind", "target")) if state.newest_change > state.change_id else set()
+    if len(targets) > MANY:
+        return _rebuild(owner, state, progress)
+    documents = [
+        *_blocks(owner, [target for kind, target in targets if kind == "block"]),
+        *_notes(owner, [target for kind, target in targets if kind == "note"]),
+    ]
+    said = _messages(owner, after=state.message_id) if state.newest_message > state.message_id else []
+    return Reindexed(len(documents) + len(said), _write(owner, documents, said, reflects=state))
+
+
+def forget_messages(owner: str, session_id: str | None = None, message_ids: Iterable[str] | None = None) -> None:
+    """Remove the chunks of deleted messages: of all, of one session, or of some of its messages."""
+    gone = ChunkRow.objects.filter(owner=owner, source=Source.CONVERSATION, removed=False)
+    if session_id is not None:
+        gone = gone.filter(document_id=session_id)
+    if message_ids is not None:
+        gone = gone.filter(item_id__in=list(message_ids))
+    with transaction.atomic():
+        version = _next_version(owner)
+        # The words go at once; the emptied row tells processes that hold the arrays.
+        gone.update(removed=True, version=version, text="", terms="", vector=b"", title="", section="")
+
+
+def _rebuild(owner: str, state: _State, progress: Progress | None) -> Reindexed:
+    documents: list[_Document] = [*_blocks(owner, None), *_notes(owner, None)]
+    said = _messages(owner, after=0)
+    total, has_vectors = len(documents) + len(said), True
+    with transaction.atomic():
+        version = _next_version(owner)
+        # From nothing: a run that is killed half-way must not look finished.
+        SearchIndex.objects.filter(owner=owner).update(
+            floor=version, embedder=embedders.configured_name(), change_id=0, message_id=0, commit=""
+        )
+        ChunkRow.objects.filter(owner=owner).delete()
+    for start in range(0, max(len(documents), 1), PORTION):
+        part = documents[start : start + PORTION]
+        is_last = start + PORTION >= len(documents)
+        has_vectors &= _write(owner, part, said if is_last else [], reflects=state if is_last else None, is_new=True)
+        if progress:
+            progress(total if is_last else start + len(part), total)
+    if total > PORTION:
+        log.info("reindexed", user_id=owner, documents=total, has_vectors=has_vectors)
+    return Reindexed(total, has_vectors)
+
+
+def _write(
+    owner: str,
+    documents: Sequence[_Document],
+    said: Sequence[Chunk],
+    *,
+    reflects: _State | None,
+    is_new: bool = False,
+) -> bool:
+    """Replace the chunks of documents, add those of messages, and move the marks, in one transaction.
+
+    Args:
+        reflects: what the chunks reflect after this; None while more is to come.
+        is_new: there are no chunks of these documents yet.
+
+    Returns:
+        Whether the embedder answered.
+    """
+    chunks = [chunk for document in documents for chunk in document.chunks] + list(said)
+    vectors, has_vectors = _vectors(chunks)
+    moved: dict[str, object] = {
+        "busy_until": timezone.now() + LEASE,
+        "embedder": embedders.configured_name() if has_vectors else embedders.WORDS_ONLY,
+    }
+    if reflects is not None:
+        newest = Change.objects.filter(id=reflects.newest_change).values("commit")
+        moved |= {
+            "change_id": reflects.newest_change,
+            "message_id": reflects.newest_message,
+            "commit": Coalesce(Subquery(newest), Value("")),
+        }
+    with transaction.atomic():
+        version = _next_version(owner)
+        if not is_new:
+            for document in documents:
+                ChunkRow.objects.filter(
+                    owner=owner, source=document.source, document_id=document.id, removed=False
+                ).update(removed=True, version=version, text="", terms="", vector=b"", title="", section="")
+        rows = [_row(owner, chunk, vector, version) for chunk, vector in zip(chunks, vectors, strict=True)]
+        ChunkRow.objects.bulk_create(rows, batch_size=PORTION)
+        SearchIndex.objects.filter(owner=owner).update(**moved)
+        if version % KEPT_VERSIONS == 0:
+            old = version - KEPT_VERSIONS
+            ChunkRow.objects.filter(owner=owner, removed=True, version__lt=old).delete()
+            SearchIndex.objects.filter(owner=owner, floor__lt=old).update(floor=old)
+    return has_vectors
+
+
+def _next_version(owner: str) -> int:
+    """Take the owner's index for this transaction: the row stays locked until it ends."""
+    if not SearchIndex.objects.filter(owner=owner).update(version=F("version") + 1):
+        SearchIndex.objects.get_or_create(owner=owner)
+        SearchIndex.objects.filter(owner=owner).update(version=F("version") + 1)
+    return SearchIndex.objects.values_list("version", flat=True).get(owner=owner)
+
+
+def _vectors(chunks: Sequence[Chunk]) -> tuple[list[bytes], bool]:
+    embedder = embedders.configured()
+    if embedder is None or not chunks:
+        return [b""] * len(chunks), True
+    try:
+        return [stored(vector) for vector in _embedded(embedder, chunks)], True
+    except EmbedderUnavailable as error:
+        embedders.set_aside(embedder, error)
+        return [b""] * len(chunks), False
+
+
+def _embedded(embedder: Embedder, chunks: Sequence[Chunk]) -> list[Vector]:
+    vectors: list[Vector] = []
+    for start in range(0, len(chunks), PORTION):
+        vectors += list(embedder.embed([chunk.meaning for chunk in chunks[start : start + PORTION]]))
+    return vectors
+
+
+def _row(owner: str, chunk: Chunk, vector: bytes, version: int) -> ChunkRow:
+    indexed = row_of(0, chunk, vector)
+    return ChunkRow(
+        owner=owner,
+        source=indexed.source,
+        document_id=chunk.document_id,
+        item_id=chunk.item_id,
+        order=chunk.order,
+        text=chunk.text,
+        title=chunk.title,
+        section=chunk.section,
+        type=chunk.type,
+        tags=list(chunk.tags),
+        category=chunk.category,
+        author=chunk.author,
+        at=chunk.at,
+        session_id=chunk.session_id,
+        superseded=chunk.superseded,
+        terms=indexed.terms,
+        marks=indexed.marks,
+        vector=vector,
+        version=version,
+    )
+
+
+# -- documents ------------------------------------------------------------------------------------
+
+
+def block_chunks(block: recall.Block) -> tuple[Chunk, ...]:
+    return chunks_of_block(
+        label=block.label,
+        title=block.display_title,
+        body=block.body,
+        description=block.description,
+        at=block.updated_at,
+    )
+
+
+def note_chunks(note: recall.Note) -> tuple[Chunk, ...]:
+    return chunks_of_note(
+        note_id=note.id,
+        content=note.content,
+        type=note.type,
+        tags=note.tags,
+        category=note.category or "",
+        rationale=note.rationale or "",
+        at=note.created_at,
+        session_id=note.session_id or "",
+        superseded=note.is_superseded,
+    )
+
+
+def _blocks(owner: str, labels: Sequence[str] | None) -> list[_Document]:
+    if labels is None:
+        return [_Document(Source.MEMORY_BLOCK, block.label, block_chunks(block)) for block in recall.blocks(owner)]
+    found = {label: recall.find_block(owner, label) for label in labels}
+    return [
+        _Document(Source.MEMORY_BLOCK, label, block_chunks(block) if block else ()) for label, block in found.items()
+    ]
+
+
+def _notes(owner: str, ids: Sequence[str] | None) -> list[_Document]:
+    if ids is None:
+        return [_Document(Source.USER_MEMORY, note.id, note_chunks(note)) for note in recall.notes(owner)]
+    found = recall.find_notes(owner, ids)
+    return [_Document(Source.USER_MEMORY, id_, note_chunks(found[id_]) if id_ in found else ()) for id_ in ids]
+
+
+def _messages(owner: str, *, after: int) -> list[Chunk]:
+    sessions: dict[str, list[chunking.Message]] = {}
+    for message in Message.objects.filter(owner=owner, id__gt=after).order_by("id"):
+        sessions.setdefault(message.session_id, []).append(
+            chunking.Message(
+                id=message.message_id,
+                content=message.content,
+                sequence=message.pk,
+                author=message.author or message.role,
+                at=message.at,
+            )
+        )
+    return [chunk for session, said in sessions.items() for chunk in chunks_of_conversation(session, said)]
