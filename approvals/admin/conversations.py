@@ -1,0 +1,30 @@
+"""What lies beside the memory: conversations (may be deleted, never changed) and how often notes were recalled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from approvals.admin.read_only import ReadOnlyAdmin
+from memory_app.models import Message, NoteAccess
+
+
+@admin.register(Message)
+class MessageAdmin(ReadOnlyAdmin[Message]):
+    list_display = ["owner", "session_id", "role", "author", "at"]
+    list_filter = ["role"]
+    search_fields = ["owner", "session_id", "content"]
+    date_hierarchy = "at"
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        # People may ask for it; search forgets a deleted message at its next reindexing.
+        return bool(request.user.is_superuser)
+
+
+@admin.register(NoteAccess)
+class NoteAccessAdmin(ReadOnlyAdmin[NoteAccess]):
+    list_display = ["owner", "note_id", "count", "last_at"]
+    search_fields = ["owner", "note_id"]
+    date_hierarchy = "last_at"

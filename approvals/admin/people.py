@@ -1,0 +1,103 @@
+"""People, who tutors whom, and agents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from approvals.forms_memory import time_zones
+from approvals.models import Agent, Policy, Tutorship, User
+
+
+class NewPersonForm(AdminUserCreationForm[User]):
+    class Meta(AdminUserCreationForm.Meta):
+        model = User
+        fields = ("username",)
+
+
+class PersonForm(UserChangeForm[User]):
+    time_zone = forms.ChoiceField(label=_("Time zone"), choices=time_zones)
+
+    class Meta(UserChangeForm.Meta):
+        model = User
+        fields = "__all__"
+
+
+#: What only a superuser gives and takes.
+_RIGHTS = ("is_staff", "is_superuser", "groups", "user_permissions")
+
+
+class NeverDeleted:
+    """Names stay in the history of the memory for ever, so their rows do: switch them off instead."""
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(User)
+class PersonAdmin(NeverDeleted, UserAdmin[User]):
+    form = PersonForm
+    add_form = NewPersonForm
+    list_display = ["username", "first_name", "last_name", "email", "is_staff", "is_active", "last_login"]
+    list_filter = ["is_active", "is_staff", "is_superuser", "groups"]
+    search_fields = ["username", "first_name", "last_name", "email"]
+    date_hierarchy = "date_joined"
+    readonly_fields = ["last_login", "date_joined"]
+    fieldsets = [
+        (None, {"fields": ["username", "password"]}),
+        (_("Person"), {"fields": ["first_name", "last_name", "email", "time_zone", "shortcuts"]}),
+        (_("Rights"), {"fields": ["is_active", "is_staff", "is_superuser", "groups", "user_permissions"]}),
+        (_("Dates"), {"fields": ["last_login", "date_joined"]}),
+    ]
+    add_fieldsets = [
+        (
+            None,
+            {
+                "classes": ["wide"],
+                "description": _("The username is written into the history of the memory and can never be changed."),
+                "fields": ["username", "usable_password", "password1", "password2"],
+            },
+        ),
+    ]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> list[str]:
+        fixed = [*self.readonly_fields, *(["username"] if obj else [])]
+        # Or whoever may edit people could make themselves anything.
+        return fixed if request.user.is_superuser else [*fixed, *_RIGHTS]
+
+
+@admin.register(Tutorship)
+class TutorshipAdmin(admin.ModelAdmin[Tutorship]):
+    list_display = ["tutor", "owner", "created_at"]
+    list_select_related = ["tutor", "owner"]
+    search_fields = ["tutor__username", "tutor__last_name", "owner__username", "owner__last_name"]
+    date_hierarchy = "created_at"
+    autocomplete_fields = ["tutor", "owner"]
+    readonly_fields = ["created_at"]
+
+
+@admin.register(Policy)
+class PolicyAdmin(admin.ModelAdmin[Policy]):
+    list_display = ["owner", "notes", "updated_at"]
+    list_filter = ["notes"]
+    search_fields = ["owner"]
+
+
+@admin.register(Agent)
+class AgentAdmin(NeverDeleted, admin.ModelAdmin[Agent]):
+    list_display = ["name", "description", "created_by", "is_active", "created_at"]
+    list_filter = ["is_active"]
+    list_select_related = ["created_by"]
+    search_fields = ["name", "description", "created_by__username"]
+    date_hierarchy = "created_at"
+    autocomplete_fields = ["created_by"]
+    readonly_fields = ["created_at"]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Agent | None = None) -> list[str]:
+        return [*self.readonly_fields, *(["name"] if obj else [])]

@@ -1,0 +1,266 @@
+"""Proposals, their revisions and events: read-only, with the decisions staff may take.
+
+A decision names what was seen. The list does not show it, so "approve" and "reject" lead to a page that
+does, with the sha256 of each target as it is on that page; the services check the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import structlog
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils.text import Truncator
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from approvals import services
+from approvals.admin.read_only import ReadOnlyAdmin, ReadOnlyInline
+from approvals.models import Event, Mergeability, Proposal, RejectReason, Revision, Status
+from approvals.permissions import Action
+from approvals.review import Review, review_of
+from approvals.services.errors import Refused
+from approvals.templatetags.assent import excerpt
+from approvals.views.viewer import viewer_of
+from memory_app import worddiff
+from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown
+
+log = structlog.get_logger(__name__)
+
+#: How many are shown on one page to be decided together; more than these nobody reads.
+MOST_AT_ONCE = 25
+
+
+class DecisionForm(forms.Form):
+    """What is said about all the chosen proposals at once."""
+
+    comment = forms.CharField(
+        label=gettext_lazy("Comment"), required=False, max_length=1_000, widget=forms.Textarea(attrs={"rows": 2})
+    )
+
+
+class RejectionForm(DecisionForm):
+    reason = forms.ChoiceField(label=gettext_lazy("Reason"), choices=RejectReason.choices)
+    field_order = ["reason", "comment"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One chosen proposal on the page of a joint decision.
+
+    Args:
+        why_not: why it is left out; empty when it is going to be decided.
+    """
+
+    review: Review
+    segments: tuple[worddiff.Segment, ...]
+    why_not: str
+
+
+class RevisionInline(ReadOnlyInline[Revision, Proposal]):
+    model = Revision
+    fields = ["number", "origin", "branch", "base", "head", "created_at"]
+    readonly_fields = ["base", "head"]
+
+    @admin.display(description=gettext_lazy("base"))
+    def base(self, revision: Revision) -> str:
+        return revision.base_commit[:10]
+
+    @admin.display(description=gettext_lazy("head"))
+    def head(self, revision: Revision) -> str:
+        return revision.head_commit[:10]
+
+
+class EventInline(ReadOnlyInline[Event, Proposal]):
+    model = Event
+    fields = ["at", "what", "actor", "revision", "text"]
+
+
+@admin.register(Proposal)
+class ProposalAdmin(ReadOnlyAdmin[Proposal]):
+    list_display = ["__str__", "why", "agent", "status", "mergeability", "created_at"]
+    list_filter = ["status", "mergeability", "kind", "confidence", "agent"]
+    list_select_related = ["agent", "decided_by"]
+    search_fields = ["=id", "owner", "target", "target_title", "agent__name", "reasoning", "merge_commit"]
+    date_hierarchy = "created_at"
+    actions = ["approve_selected", "reject_selected"]
+    inlines = [RevisionInline, EventInline]
+    readonly_fields = ["change"]
+    view_on_site = False  # the button to its review says more
+    fieldsets = [
+        (None, {"fields": ["owner", "target_kind", "target", "target_title", "kind", "agent", "change"]}),
+        (gettext_lazy("Why"), {"fields": ["reasoning", "confidence", "session_id", "evidence"]}),
+        (
+            gettext_lazy("State"),
+            {"fields": ["status", "mergeability", "risks", "revision", "created_at", "updated_at", "expires_at"]},
+        ),
+        (
+            gettext_lazy("Decision"),
+            {"fields": ["decided_by", "decided_at", "decision_reason", "decision_comment", "merge_commit"]},
+        ),
+        (
+            gettext_lazy("For repairs"),
+            {
+                "classes": ["collapse"],
+                "fields": [
+                    "operation",
+                    "result_sha256",
+                    "seen_sha256",
+                    "merge_operation",
+                    "main_before",
+                    "lease_expires_at",
+                ],
+            },
+        ),
+    ]
+
+    @admin.display(description=gettext_lazy("change"))
+    def change(self, proposal: Proposal) -> str:
+        return excerpt(proposal.excerpt)
+
+    @admin.display(description=gettext_lazy("reason"))
+    def why(self, proposal: Proposal) -> str:
+        return Truncator(proposal.reasoning).words(12)
+
+    def has_decide_permission(self, request: HttpRequest) -> bool:
+        """Staff decide (design.md §3 rule 11); each decision is checked again by its service."""
+        user = viewer_of(request)
+        return user.is_active and user.is_staff
+
+    @admin.action(description=gettext_lazy("Approve selected proposals"), permissions=["decide"])
+    def approve_selected(self, request: HttpRequest, queryset: QuerySet[Proposal]) -> HttpResponse | None:
+        form = DecisionForm(request.POST if "decide" in request.POST else None)
+        if not form.is_valid():
+            return self._page(request, queryset, Action.APPROVE, form)
+        for pk, revision, seen in self._seen(request, queryset):
+            self._decide(
+                request,
+                pk,
+                _("approved"),
+                partial(
+                    services.approve,
+                    actor=viewer_of(request),
+                    proposal_id=pk,
+                    revision=revision,
+                    seen_sha256=seen,
+                    comment=form.cleaned_data["comment"],
+                ),
+            )
+        return None
+
+    @admin.action(description=gettext_lazy("Reject selected proposals"), permissions=["decide"])
+    def reject_selected(self, request: HttpRequest, queryset: QuerySet[Proposal]) -> HttpResponse | None:
+        form = RejectionForm(request.POST if "decide" in request.POST else None)
+        if not form.is_valid():
+            return self._page(request, queryset, Action.REJECT, form)
+        for pk, revision, _seen in self._seen(request, queryset):
+            self._decide(
+                request,
+                pk,
+                _("rejected"),
+                partial(
+                    services.reject,
+                    actor=viewer_of(request),
+                    proposal_id=pk,
+                    revision=revision,
+                    reason=form.cleaned_data["reason"],
+                    comment=form.cleaned_data["comment"],
+                ),
+            )
+        return None
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Proposal]:
+        # Until its branch is made, a proposal is nothing anybody could look at.
+        return super().get_queryset(request).exclude(status=Status.PREPARING)
+
+    # -- deciding about several ---------------------------------------------------------------------
+
+    def _page(
+        self, request: HttpRequest, queryset: QuerySet[Proposal], action: Action, form: DecisionForm
+    ) -> HttpResponse:
+        """Every chosen proposal with its change, and one button."""
+        chosen = list(queryset.select_related("agent", "decided_by").order_by("created_at", "id")[: MOST_AT_ONCE + 1])
+        candidates = [_candidate(request, proposal, action) for proposal in chosen[:MOST_AT_ONCE]]
+        approving = action is Action.APPROVE
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Approve proposals") if approving else _("Reject proposals"),
+            "opts": self.opts,
+            "form": form,
+            "approving": approving,
+            "candidates": candidates,
+            "deciding": [candidate for candidate in candidates if not candidate.why_not],
+            "left_out": max(0, len(chosen) - MOST_AT_ONCE),
+            "most": MOST_AT_ONCE,
+            "action_name": "approve_selected" if approving else "reject_selected",
+            "checkbox_name": ACTION_CHECKBOX_NAME,
+        }
+        status = 422 if form.is_bound and form.errors else 200
+        return TemplateResponse(request, "admin/approvals/proposal/decide.html", context, status=status)
+
+    def _seen(self, request: HttpRequest, queryset: QuerySet[Proposal]) -> list[tuple[int, int, str]]:
+        """(id, revision, sha256 of the target) as the page showed them; others are not touched."""
+        seen = []
+        for pk in queryset.order_by("created_at", "id").values_list("pk", flat=True):
+            revision = request.POST.get(f"revision_{pk}", "")
+            if revision.isdecimal():
+                seen.append((pk, int(revision), request.POST.get(f"seen_{pk}", "")))
+        return seen
+
+    def _decide(self, request: HttpRequest, pk: int, done: str, decide: Callable[[], Proposal]) -> None:
+        """One decision and one message about it; a refusal of one does not stop the others."""
+        try:
+            proposal = decide()
+        except Refused as error:
+            self.message_user(request, f"#{pk}: {error.message}", messages.ERROR)
+        except (EngineUnavailable, OutcomeUnknown):
+            log.exception("decision_failed", proposal=pk)
+            self.message_user(
+                request,
+                f"#{pk}: " + _("The memory does not answer. Whether it was done will show in a moment."),
+                messages.ERROR,
+            )
+        else:
+            self.message_user(request, f"{proposal}: {done}", messages.SUCCESS)
+
+
+def _candidate(request: HttpRequest, proposal: Proposal, action: Action) -> Candidate:
+    review = review_of(proposal, viewer_of(request))
+    why_not: Any = ""
+    if action not in review.actions:
+        why_not = (
+            _("It is %(status)s.") % {"status": proposal.get_status_display()}
+            if proposal.status != Status.OPEN
+            else Mergeability(review.state).label
+        )
+    elif action is Action.APPROVE and review.state != Mergeability.CLEAN:
+        why_not = _("Its block changed since it was proposed. Decide on its own page.")
+    elif action is Action.APPROVE and review.risks:
+        why_not = _("It carries a warning. Decide on its own page.")
+    return Candidate(review=review, segments=worddiff.diff(review.before_text, review.after_text), why_not=str(why_not))
+
+
+@admin.register(Revision)
+class RevisionAdmin(ReadOnlyAdmin[Revision]):
+    list_display = ["proposal", "number", "origin", "branch", "created_at"]
+    list_filter = ["origin"]
+    list_select_related = ["proposal"]
+    search_fields = ["=proposal__id", "proposal__owner", "proposal__target", "branch", "base_commit", "head_commit"]
+    date_hierarchy = "created_at"
+
+
+@admin.register(Event)
+class EventAdmin(ReadOnlyAdmin[Event]):
+    list_display = ["at", "what", "actor", "actor_kind", "owner", "proposal", "revision"]
+    list_filter = ["what", "actor_kind"]
+    list_select_related = ["proposal"]
+    search_fields = ["=proposal__id", "owner", "actor", "text"]
+    date_hierarchy = "at"

@@ -1,0 +1,22 @@
+"""The search index: how far it follows the memory, and what is in it. Made anew by `manage.py reindex`."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+
+from approvals.admin.read_only import ReadOnlyAdmin
+from memory_app.models import Chunk, SearchIndex
+
+
+@admin.register(SearchIndex)
+class SearchIndexAdmin(ReadOnlyAdmin[SearchIndex]):
+    list_display = ["owner", "embedder", "change_id", "message_id", "version", "updated_at"]
+    search_fields = ["owner"]
+
+
+@admin.register(Chunk)
+class ChunkAdmin(ReadOnlyAdmin[Chunk]):
+    exclude = ["vector"]
+    list_display = ["owner", "source", "document_id", "title", "type", "at", "removed"]
+    list_filter = ["source", "removed"]
+    search_fields = ["owner", "document_id", "text"]

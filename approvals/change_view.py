@@ -1,0 +1,143 @@
+"""A proposal's change laid out for one of the page's views: plain values for the templates to draw.
+
+What the change is comes from `review`; comparing texts is `memory_app.worddiff`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from approvals.models import Mergeability
+from approvals.review import Review
+from memory_app import worddiff
+from memory_app.worddiff import Fold, Paragraph, Row, Segment
+
+#: Unchanged lines left standing above and below a change in the table.
+_CONTEXT_ROWS = 2
+
+
+class View(StrEnum):
+    """How the change is shown; the value is the word in the URL."""
+
+    INLINE = "inline"
+    SIDE = "side"
+    RESULT = "result"
+    SOURCE = "source"
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A paragraph or a fold of the redline. `change` numbers the first paragraph of each run of changes, from 1."""
+
+    item: Paragraph | Fold
+    change: int | None = None
+
+    @property
+    def is_fold(self) -> bool:
+        return isinstance(self.item, Fold)
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """A row of the side-by-side table; `skipped` of them stand in this one's place when it is not zero."""
+
+    row: Row | None
+    skipped: int = 0
+    change: int | None = None
+
+
+@dataclass(frozen=True)
+class Redline:
+    """One text become another, as passages; `changes` counts the runs of changed paragraphs."""
+
+    passages: tuple[Passage, ...]
+    changes: int
+
+
+@dataclass(frozen=True)
+class ChangeShown:
+    """The change in one view; only what that view needs is filled in.
+
+    Args:
+        since: for a conflict, what became of the block since the proposal's base.
+    """
+
+    view: View
+    redline: Redline | None = None
+    since: Redline | None = None
+    table: tuple[TableRow, ...] = ()
+    segments: tuple[Segment, ...] = ()
+    text: str = ""
+    changes: int = 0
+
+
+def change_shown(review: Review, view: View, *, unfolded: bool = False) -> ChangeShown:
+    """Lay the change of `review` out.
+
+    Args:
+        unfolded: show the unchanged lines of the table too.
+    """
+    if view is View.RESULT:
+        return ChangeShown(view, text=review.after_text)
+    segments = worddiff.diff(review.before_text, review.after_text)
+    if view is View.SIDE:
+        rows = worddiff.side_by_side(segments)
+        return ChangeShown(view, table=_table(rows, unfolded=unfolded), changes=_runs(row.changed for row in rows))
+    if view is View.SOURCE:
+        return ChangeShown(view, segments=segments)
+    line = redline(segments)
+    return ChangeShown(view, redline=line, since=_since(review), changes=line.changes)
+
+
+def redline(segments: Iterable[Segment]) -> Redline:
+    """The changed paragraphs with one unchanged one around each; the others folded."""
+    passages: list[Passage] = []
+    changes, in_change = 0, False
+    for item in worddiff.fold(worddiff.paragraphs(segments)):
+        changed = isinstance(item, Paragraph) and item.changed
+        starts = changed and not in_change
+        changes += starts
+        passages.append(Passage(item, changes if starts else None))
+        in_change = changed
+    return Redline(tuple(passages), changes)
+
+
+def _since(review: Review) -> Redline | None:
+    if review.proposal.is_decided or review.state != Mergeability.CONFLICT or review.block is None:
+        return None
+    if review.block.body == review.revision.base_text:
+        return None
+    return redline(worddiff.diff(review.revision.base_text, review.block.body))
+
+
+def _table(rows: Sequence[Row], *, unfolded: bool) -> tuple[TableRow, ...]:
+    near: set[int] = set()
+    for index, row in enumerate(rows):
+        if row.changed or unfolded:
+            near.update(range(index - _CONTEXT_ROWS, index + _CONTEXT_ROWS + 1))
+    shown: list[TableRow] = []
+    changes, in_change, skipped = 0, False, 0
+    for index, row in enumerate(rows):
+        if index not in near:
+            skipped += 1
+            continue
+        if skipped:
+            shown.append(TableRow(None, skipped))
+            skipped = 0
+        starts = row.changed and not in_change
+        changes += starts
+        in_change = row.changed
+        shown.append(TableRow(row, change=changes if starts else None))
+    if skipped:
+        shown.append(TableRow(None, skipped))
+    return tuple(shown)
+
+
+def _runs(changed: Iterable[bool]) -> int:
+    runs, before = 0, False
+    for now in changed:
+        runs += now and not before
+        before = now
+    return runs

@@ -1,0 +1,33 @@
+"""What every page knows: how many proposals wait for its reader, and which part of the site it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
+
+from approvals import inbox
+from approvals.models import User
+
+_REVIEW = frozenset({"inbox", "proposal", "approve", "reject"})
+
+
+def navigation(request: HttpRequest) -> dict[str, Any]:
+    """`waiting`: counted when the page prints it, unless the view did so already (`request.waiting`).
+    `section`: what to highlight; a view may name another. `csrf_cookie`: where scripts find the token."""
+    user = getattr(request, "user", None)
+    if not isinstance(user, User):
+        return {"waiting": 0, "section": "", "csrf_cookie": settings.CSRF_COOKIE_NAME}
+    match = request.resolver_match
+    return {
+        "waiting": SimpleLazyObject(lambda: _waiting(request, user)),
+        "csrf_cookie": settings.CSRF_COOKIE_NAME,
+        "section": "review" if match and match.url_name in _REVIEW else "",
+    }
+
+
+def _waiting(request: HttpRequest, user: User) -> int:
+    counted: int | None = getattr(request, "waiting", None)
+    return inbox.waiting_for(user) if counted is None else counted

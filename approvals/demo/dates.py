@@ -1,0 +1,43 @@
+"""Puts what a step made back to the date of the story, so that pages show natural ages.
+
+Rows of `default` only: the commits in the memory keep the time they were made at.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.conf import settings
+from django.db import models, transaction
+
+from approvals.demo.found import operation_of
+from approvals.demo.steps import Approved, Created, Edited, Proposed, Step
+from approvals.models import Event, Proposal, Revision
+from memory_app.models import Change
+
+_FIRST = [Event.What.PROPOSED]
+
+
+def put_back(step: Step, at: datetime) -> None:
+    """Date the rows of a played step; doing it again changes nothing."""
+    with transaction.atomic():
+        match step:
+            case Created():
+                _change(step, Change.Action.CREATED).update(at=at)
+            case Edited():
+                _change(step, Change.Action.EDITED).filter(comment=step.comment).update(at=at)
+            case Proposed():
+                proposals = Proposal.objects.filter(operation=operation_of(step.name))
+                proposals.update(created_at=at, updated_at=at, expires_at=at + settings.PROPOSAL_EXPIRY)
+                Revision.objects.filter(proposal__in=proposals, number=1).update(created_at=at)
+                Event.objects.filter(proposal__in=proposals, what__in=_FIRST).update(at=at)
+            case _:
+                proposals = Proposal.objects.filter(operation=operation_of(step.name))
+                proposals.update(decided_at=at, updated_at=at)
+                Event.objects.filter(proposal__in=proposals).exclude(what__in=_FIRST).update(at=at)
+                if isinstance(step, Approved):
+                    Change.objects.filter(proposal_id__in=proposals.values("id")).update(at=at)
+
+
+def _change(step: Created | Edited, action: Change.Action) -> models.QuerySet[Change]:
+    return Change.objects.filter(owner=step.owner, target_kind="block", target=step.label, action=action)

@@ -1,0 +1,146 @@
+"""Searching one's own memory as a person: blocks, notes and what waits, with the matches in context.
+
+What is found in blocks and notes is `memory_app.search`'s answer, the same that agents get; proposals are
+not part of the memory, so they are looked through here, for the letters as they stand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Q
+from django.urls import reverse
+
+from approvals.models import Proposal
+from memory_app import worddiff
+from memory_app.search import service
+from memory_app.search.service import Hit
+from memory_app.search.text import is_stop
+
+MOST_HITS = 30
+#: Of how many proposals the texts are compared for one search.
+MOST_COMPARED = 100
+MOST_WAITING = 20
+
+#: Characters of context left before the first match, and shown in all.
+BEFORE_MATCH = 60
+SHOWN = 280
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a text; `matches` when it is what was looked for."""
+
+    text: str
+    matches: bool
+
+
+@dataclass(frozen=True)
+class FoundItem:
+    """A block's section or a note, with its matches in context."""
+
+    hit: Hit
+    url: str
+    title: tuple[Part, ...]
+    context: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class FoundProposal:
+    proposal: Proposal
+    context: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a search found; `is_behind` when the index does not have the last changes yet."""
+
+    items: tuple[FoundItem, ...]
+    waiting: tuple[FoundProposal, ...]
+    is_behind: bool
+    words_only: bool
+
+
+def find(owner: str, query: str) -> Findings:
+    """Blocks and notes, best first, and open proposals, newest first, that speak of `query`."""
+    answer = service.search(owner, query, top_k=MOST_HITS)
+    return Findings(
+        items=tuple(_item(owner, hit, query) for hit in answer.results),
+        waiting=tuple(_waiting(owner, query)),
+        is_behind=answer.index_behind,
+        words_only=answer.words_only,
+    )
+
+
+def _item(owner: str, hit: Hit, query: str) -> FoundItem:
+    url = reverse("note", args=[owner, hit.note_id]) if hit.note_id else reverse("block", args=[owner, hit.block_label])
+    wanted = [*hit.words, *_told(query)]
+    return FoundItem(hit, url, in_context(hit.title, wanted), in_context(hit.text, wanted))
+
+
+def _waiting(owner: str, query: str) -> Iterable[FoundProposal]:
+    """Open proposals whose reason, title or new words have every word of the query: what a text said before
+    is in the memory, and found there."""
+    wanted = _told(query)
+    letters = [word.casefold() for word in wanted[:8]]
+    proposals = Proposal.objects.open().of_owner(owner).select_related("agent")
+    for word in wanted[:8]:  # a first choice by the database; comparing texts takes longer
+        proposals = proposals.filter(
+            Q(reasoning__icontains=word) | Q(target_title__icontains=word) | Q(revisions__result_text__icontains=word)
+        )
+    found = 0
+    for proposal in proposals.distinct().order_by("-created_at", "-id")[:MOST_COMPARED] if wanted else ():
+        revision = proposal.current
+        segments = worddiff.diff(revision.base_text, revision.result_text)
+        added = "".join(segment.text for segment in segments if segment.kind == "added")
+        texts = (proposal.reasoning, added, proposal.target_title)
+        everything = "\n".join(texts).casefold()
+        if all(word in everything for word in letters):
+            best = max(texts[:2], key=lambda text: sum(word in text.casefold() for word in letters))
+            yield FoundProposal(proposal, in_context(best or proposal.target_title, wanted))
+            found += 1
+            if found == MOST_WAITING:
+                return
+
+
+def _told(query: str) -> list[str]:
+    """The words of a query that say something; all of them where none does."""
+    words = _WORD.findall(query)
+    return [word for word in words if not is_stop(word.casefold())] or words
+
+
+def in_context(text: str, words: Sequence[str]) -> tuple[Part, ...]:
+    """The piece of `text` around its first match, on one line, with each match apart."""
+    flat = " ".join(text.split())
+    wanted = sorted({word for word in words if len(word) > 1 or word.isdigit()}, key=len, reverse=True)
+    if not wanted:
+        return (Part(_cut(flat, 0), False),)
+    # Longer words match with their endings ("exam" in "exams"); "an" must not match in "and".
+    one = (re.escape(word) + (r"\w{0,2}" if len(word) > 3 else "") for word in wanted)
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(one)})(?!\w)", re.IGNORECASE)
+    first = pattern.search(flat)
+    begin = max(0, first.start() - BEFORE_MATCH) if first else 0
+    if begin:
+        begin = flat.find(" ", begin, first.start() if first else None) + 1 or begin
+    shown = _cut(flat, begin)
+    parts: list[Part] = []
+    end = 0
+    for match in pattern.finditer(shown):
+        if match.start() > end:
+            parts.append(Part(shown[end : match.start()], False))
+        parts.append(Part(match[0], True))
+        end = match.end()
+    if end < len(shown):
+        parts.append(Part(shown[end:], False))
+    return tuple(parts)
+
+
+def _cut(flat: str, begin: int) -> str:
+    shown = flat[begin : begin + SHOWN]
+    if begin + SHOWN < len(flat):
+        shown = shown.rsplit(" ", 1)[0] + " …"
+    return f"… {shown}" if begin else shown

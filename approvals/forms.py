@@ -1,0 +1,49 @@
+"""The forms of signing in and of deciding. Forms of the memory pages are `forms_memory`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth.forms import AuthenticationForm
+from django.utils.translation import gettext_lazy as _
+
+from approvals.models import RejectReason
+
+
+class SignInForm(AuthenticationForm):
+    """Says neither which of the two was wrong nor whether there is such a person."""
+
+    error_messages = {
+        "invalid_login": _("This username and password do not belong together."),
+        "inactive": _("This username and password do not belong together."),
+    }
+
+
+class ApproveForm(forms.Form):
+    """What a decision names: the revision that was shown, and the target it was shown against."""
+
+    revision = forms.IntegerField(min_value=1, max_value=10_000, widget=forms.HiddenInput)
+    # Empty when the block was missing.
+    seen_sha256 = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
+    comment = forms.CharField(
+        label=_("Comment"),
+        required=False,
+        max_length=2_000,
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+
+
+class RejectForm(ApproveForm):
+    reason = forms.ChoiceField(
+        label=_("Why not?"),
+        choices=RejectReason,
+        widget=forms.RadioSelect,
+        error_messages={"required": _("Choose a reason; the agent learns from it.")},
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if cleaned.get("reason") == RejectReason.OTHER and not cleaned.get("comment"):
+            self.add_error("comment", _("Say in a few words what is wrong, since none of the reasons above fits."))
+        return cleaned

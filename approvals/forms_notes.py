@@ -1,0 +1,145 @@
+"""Forms of the pages of notes: what may be typed, and how it becomes arguments of `services.notes`.
+
+What a note may say is checked by the service, which tells by how much a text is too long.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from approvals.forms_memory import MAX_COMMENT, add_refusal, with_line_breaks_of
+from approvals.models import Policy
+from approvals.note_pages import TYPE_NAMES
+from approvals.services.errors import NoteInvalid
+from memory_app.memories_md import LARGEST_FILE
+from memory_app.recall import Note
+
+
+class NoteForm(forms.Form):
+    """What a note says, as its owner writes it."""
+
+    # No max_length: browsers cut what is pasted to it, and line ends are sent as two characters.
+    content = forms.CharField(
+        label=_("Note"),
+        strip=False,
+        help_text=_("One statement, at most 2,000 characters."),
+        widget=forms.Textarea(attrs={"rows": 5, "class": "prose-input"}),
+    )
+    type = forms.ChoiceField(label=_("Type"), choices=lambda: list(TYPE_NAMES.items()), initial="note")
+    tags = forms.CharField(
+        label=_("Tags"), required=False, max_length=1_000, help_text=_("Separated by commas, like exams, statistics.")
+    )
+    category = forms.CharField(label=_("Category"), required=False, max_length=64)
+    confidence = forms.FloatField(
+        label=_("How sure it is"),
+        min_value=0,
+        max_value=1,
+        initial=0.8,
+        help_text=_("From 0, a guess, to 1, certain."),
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+    rationale = forms.CharField(
+        label=_("How one knows"), required=False, max_length=2_000, widget=forms.Textarea(attrs={"rows": 2})
+    )
+    comment = forms.CharField(
+        label=_("Comment"), max_length=MAX_COMMENT, required=False, help_text=_("It stays in the history.")
+    )
+    loaded_sha256 = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    @classmethod
+    def initial_of(cls, note: Note) -> dict[str, Any]:
+        """What the form shows for a note as it stands."""
+        return {
+            "content": note.content,
+            "type": note.type,
+            "tags": ", ".join(note.tags),
+            "category": note.category or "",
+            "confidence": note.confidence,
+            "rationale": note.rationale or "",
+            "loaded_sha256": note.sha256,
+        }
+
+    def fields_of_note(self, current: Note | None) -> dict[str, Any]:
+        """What was typed, as fields of a note.
+
+        Args:
+            current: the note it is typed over, whose line breaks are kept.
+        """
+        data = self.cleaned_data
+        tags = data["tags"]
+        # A tag may hold a comma; tags that nobody touched come back as they are.
+        same = current is not None and tags.strip() == ", ".join(current.tags)
+        return {
+            "content": with_line_breaks_of(current.content if current else "", data["content"]),
+            "type": data["type"],
+            "tags": current.tags if current and same else tuple(tags.split(",")),
+            "category": data["category"] or None,
+            "confidence": data["confidence"],
+            "rationale": with_line_breaks_of((current and current.rationale) or "", data["rationale"]) or None,
+        }
+
+
+class RemoveNoteForm(forms.Form):
+    """The confirmation of a deletion: which note was seen, and why it goes."""
+
+    comment = forms.CharField(
+        label=_("Comment"),
+        max_length=MAX_COMMENT,
+        required=False,
+        help_text=_("Why it goes. It stays in the history."),
+    )
+    loaded_sha256 = forms.CharField(widget=forms.HiddenInput)
+
+
+class SupersedeNoteForm(forms.Form):
+    """Marking a note as outdated."""
+
+    reason = forms.CharField(
+        label=_("Why it no longer holds"), max_length=MAX_COMMENT, required=False, widget=forms.Textarea({"rows": 2})
+    )
+    replacement_id = forms.CharField(
+        label=_("Id of the note that takes its place"),
+        max_length=64,
+        required=False,
+        widget=forms.TextInput(attrs={"autocapitalize": "none", "autocomplete": "off", "spellcheck": "false"}),
+    )
+    loaded_sha256 = forms.CharField(widget=forms.HiddenInput)
+
+
+class ImportForm(forms.Form):
+    """A memories.md to bring in."""
+
+    file = forms.FileField(
+        label=_("File"), help_text=_("A memories.md, as the export or the memory command writes it.")
+    )
+    comment = forms.CharField(
+        label=_("Comment"), max_length=MAX_COMMENT, required=False, help_text=_("It stays in the history.")
+    )
+
+    def clean_file(self) -> Any:
+        file = self.cleaned_data["file"]
+        if file.size > LARGEST_FILE:
+            raise forms.ValidationError(
+                _("The file is larger than %(limit)d MiB."), params={"limit": LARGEST_FILE // (1024 * 1024)}
+            )
+        return file
+
+
+class PolicyForm(forms.ModelForm[Policy]):
+    """What an owner lets agents do without asking."""
+
+    class Meta:
+        model = Policy
+        fields = ["notes"]
+        widgets = {"notes": forms.RadioSelect}
+
+
+def add_note_refusal(form: forms.BaseForm, error: Exception) -> int:
+    """As `forms_memory.add_refusal`, with what is wrong with a field of a note said beside it."""
+    if isinstance(error, NoteInvalid):
+        form.add_error(error.field if error.field in form.fields else None, error.message)
+        return 422
+    return add_refusal(form, error)

@@ -1,0 +1,95 @@
+"""`manage.py demo`: makes the demo data where it is missing, and says how to use it."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError
+from django.test import Client
+
+from approvals.demo import call, people
+from approvals.demo.load import load
+
+
+class Command(BaseCommand):
+    help = "Make the demo people, their memory and proposals (idempotent; with ASSENT_DEBUG only)."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--address", default=settings.PUBLIC_URL, help="of the server, as printed (%(default)s)")
+        parser.add_argument("--port", type=int, help="short for --address http://127.0.0.1:PORT")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not settings.DEBUG:
+            raise CommandError("The demo's passwords are public: it is made only with ASSENT_DEBUG=1.")
+        address = f"http://127.0.0.1:{options['port']}" if options["port"] else options["address"].rstrip("/")
+        try:
+            with _quiet():
+                load(self._progress)
+                token = _token()
+        except DatabaseError as error:
+            raise CommandError(f"The databases are not ready ({error}): run `manage.py migrate` first.") from error
+        self._say(address, token)
+
+    def _progress(self, done: int, total: int) -> None:
+        """A line for every quarter: the whole takes some seconds."""
+        if done in {total * quarter // 4 for quarter in range(5)}:
+            self.stdout.write(f"demo: {done} of {total} steps of its story")
+            self.stdout.flush()
+
+    def _say(self, address: str, token: str) -> None:
+        width = max(len(person.username) for person in people.PEOPLE)
+        lines = [
+            f"Sign in at {address}/ with the password “{people.PASSWORD}” as",
+            *(f"  {person.username:{width}}  {person.what}" for person in people.PEOPLE),
+            "",
+            f"Propose an edit as the agent {people.AGENT}:",
+            "",
+            call.curl(address, token),
+        ]
+        self.stdout.write("\n".join(lines))
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the log of every step and call off the terminal; what goes wrong is still logged."""
+    logging.disable(logging.INFO)
+    try:
+        yield
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+def _token() -> str:
+    """The raw token of the demo's agent. Tokens are stored hashed, so it is kept in a file beside the data."""
+    path = Path(settings.DATA_DIR) / "demo_token"
+    token = path.read_text().strip() if path.exists() else ""
+    if not token or not _is_accepted(token):
+        token = _issued()
+        # Made anew with its mode, so that it is never readable by others, not even before a chmod.
+        path.unlink(missing_ok=True)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(f"{token}\n")
+    return token
+
+
+def _issued() -> str:
+    out = io.StringIO()
+    call_command("issue_token", "--agent", people.AGENT, "--owner", people.ALICE.username, stdout=out)
+    return out.getvalue().strip()
+
+
+def _is_accepted(token: str) -> bool:
+    """Ask the API itself, in this process: what makes a token good is no business of this app."""
+    host = urlsplit(settings.PUBLIC_URL).hostname or "127.0.0.1"
+    client = Client(raise_request_exception=False, headers={"host": host, "authorization": f"Bearer {token}"})
+    return client.get(f"/api/v1/users/{people.ALICE.username}/blocks/").status_code not in (401, 403)

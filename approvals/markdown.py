@@ -1,0 +1,68 @@
+"""Memory text as HTML that is safe to show: Markdown rendered by markdown-it-py, then cleaned by nh3.
+
+Raw HTML is shown as text. Images are never loaded (that would tell their host who reads, and when): a
+link in their place says where they point. Headings move below those of the page around them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import nh3
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+
+from memory_app import hidden
+from memory_app.hidden import Mark
+
+_TAGS = {
+    "a", "blockquote", "br", "code", "del", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "s",
+    "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
+}  # fmt: skip
+_ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
+_SCHEMES = {"http", "https", "mailto"}
+
+#: The page has an h1 and the text's section an h2.
+_LEVELS_ABOVE = 2
+#: Nesting deeper than this is shown flat; rendering recurses.
+_DEEPEST = 20
+
+
+def render(text: str) -> SafeString:
+    """HTML for `text`, whoever wrote it. Invisible characters are replaced by visible marks."""
+    shown = "".join(part.label if isinstance(part, Mark) else part.text for part in hidden.visible(text))
+    clean = nh3.clean(
+        _markdown.render(shown),
+        tags=_TAGS,
+        attributes=_ATTRIBUTES,
+        url_schemes=_SCHEMES,
+        link_rel="noopener noreferrer nofollow",
+    )
+    return mark_safe(clean)  # noqa: S308  # nh3 just made it so
+
+
+def _image(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    token = tokens[index]
+    label = self.renderInlineAsText(token.children or [], options, env) or "image"
+    return f'<a href="{escape(token.attrGet("src") or "")}">{escape(label)}</a>'
+
+
+def _heading(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    token = tokens[index]
+    level = min(int(token.tag[1]) + _LEVELS_ABOVE, 6)
+    return f"<{'/' if token.nesting < 0 else ''}h{level}>"
+
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST}).enable(["table", "strikethrough"])
+    parser.add_render_rule("image", _image)
+    parser.add_render_rule("heading_open", _heading)
+    parser.add_render_rule("heading_close", _heading)
+    return parser
+
+
+_markdown = _parser()

@@ -1,0 +1,66 @@
+"""What every page needs around it: the viewer's time zone, and an answer while a database is away."""
+
+from __future__ import annotations
+
+import zoneinfo
+from collections.abc import Callable
+
+import structlog
+from django.conf import settings
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.cache import patch_cache_control, patch_vary_headers
+
+from approvals.models import User
+from approvals.views import errors
+from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown
+
+log = structlog.get_logger(__name__)
+
+
+class TimezoneMiddleware:
+    """Activates `User.time_zone` for the request. A zone that this machine does not know counts as UTC."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        # Machines have no session cookie: for them this costs nothing, not even loading a session.
+        user = request.user if request.COOKIES else None
+        if isinstance(user, User):
+            try:
+                zone = zoneinfo.ZoneInfo(user.time_zone)
+            except (zoneinfo.ZoneInfoNotFoundError, ValueError):
+                zone = zoneinfo.ZoneInfo("UTC")
+            with timezone.override(zone):
+                return self.get_response(request)
+        return self.get_response(request)
+
+
+class PageMiddleware:
+    """For pages: 503 with a way on while a database is away, and caches that know a part from a page.
+
+    The agent API answers for itself, in its own shape, before this is asked.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        # One address answers whole pages and parts of them: without this, the browser's Back shows a
+        # bare part as a page.
+        patch_vary_headers(response, ["HX-Request"])
+        # Memory text stays out of caches and of the browser's storage.
+        if settings.SESSION_COOKIE_NAME in request.COOKIES and "Cache-Control" not in response:
+            patch_cache_control(response, private=True, no_store=True)
+        return response
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        if isinstance(exception, Http404):
+            return errors.not_found(request)  # also while debugging, where Django would show its own
+        if not isinstance(exception, EngineUnavailable | OutcomeUnknown | OperationalError | InterfaceError):
+            return None
+        log.error("database_away", error=type(exception).__name__, path=request.path, exc_info=exception)
+        return errors.unavailable(request)

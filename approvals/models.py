@@ -1,0 +1,358 @@
+"""People, agents, proposals and what was decided about them; all in the `default` database.
+
+A proposal's status is written by compare-and-swap in `approvals.services` only. Text lives in
+`Revision`, so that decided proposals can be shown in full after their branch is gone.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.auth.models import AbstractUser
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import Q
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from memory_app.models import USERNAME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class User(AbstractUser):
+    """A person. The username is their name in every versioned row: it is never changed or reused, so
+    people are deactivated, not deleted."""
+
+    username = models.CharField(
+        _("username"),
+        max_length=64,
+        unique=True,
+        validators=[RegexValidator(rf"^{USERNAME.pattern}\Z", _("Use a-z, 0-9, dot, underscore and dash only."))],
+        error_messages={"unique": _("Somebody has this username already.")},
+    )
+    time_zone = models.CharField(_("time zone"), max_length=64, default="UTC")
+    shortcuts = models.BooleanField(_("keyboard shortcuts"), default=True)
+
+    class Meta(AbstractUser.Meta):
+        swappable = "AUTH_USER_MODEL"
+
+    @property
+    def display_name(self) -> str:
+        return self.get_full_name() or self.username
+
+
+class Tutorship(models.Model):
+    """A tutor may read the memory of an assigned owner and decide about proposals to it."""
+
+    tutor = models.ForeignKey(User, models.PROTECT, related_name="tutorships", verbose_name=_("tutor"))
+    owner = models.ForeignKey(User, models.PROTECT, related_name="tutors", verbose_name=_("owner"))
+    created_at = models.DateTimeField(_("since"), default=timezone.now, editable=False)
+
+    class Meta:
+        verbose_name = _("tutorship")
+        verbose_name_plural = _("tutorships")
+        constraints = [
+            models.UniqueConstraint(fields=["tutor", "owner"], name="tutorship_once"),
+            models.CheckConstraint(condition=~Q(tutor=models.F("owner")), name="tutorship_of_another"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tutor} → {self.owner}"
+
+
+class Agent(models.Model):
+    """A program that proposes. It reads and proposes, it never decides."""
+
+    name = models.CharField(
+        _("name"),
+        max_length=64,
+        unique=True,
+        validators=[RegexValidator(rf"^{USERNAME.pattern}\Z", _("Use a-z, 0-9, dot, underscore and dash only."))],
+    )
+    description = models.CharField(_("description"), max_length=200, blank=True)
+    created_by = models.ForeignKey(User, models.PROTECT, null=True, blank=True, related_name="agents")
+    is_active = models.BooleanField(_("active"), default=True)
+    created_at = models.DateTimeField(_("since"), default=timezone.now, editable=False)
+
+    class Meta:
+        verbose_name = _("agent")
+        verbose_name_plural = _("agents")
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Status(models.TextChoices):
+    """States of design.md §6; the API gives them in lower case, as they are stored."""
+
+    PREPARING = "preparing", _("being prepared")
+    OPEN = "open", _("open")
+    MERGING = "merging", _("being merged")
+    APPROVED = "approved", _("approved")
+    REJECTED = "rejected", _("rejected")
+    WITHDRAWN = "withdrawn", _("withdrawn")
+    SUPERSEDED = "superseded", _("superseded")
+    EXPIRED = "expired", _("expired")
+    APPLIED = "applied", _("applied by policy")
+
+
+#: Nothing more will happen to these.
+DECIDED = (
+    Status.APPROVED,
+    Status.REJECTED,
+    Status.WITHDRAWN,
+    Status.SUPERSEDED,
+    Status.EXPIRED,
+    Status.APPLIED,
+)
+
+
+class Mergeability(models.TextChoices):
+    """How an open proposal stands to its target as it is now, recomputed after each change to it."""
+
+    CLEAN = "clean", _("applies")
+    REBASABLE = "rebasable", _("the block changed, the edit still fits")
+    CONFLICT = "conflict", _("no longer fits")
+    ALREADY_APPLIED = "already_applied", _("already in the memory")
+    UNKNOWN = "unknown", _("could not be checked")
+
+
+class Kind(models.TextChoices):
+    """What sort of change a proposal makes, for filters and chips."""
+
+    EDIT = "edit", _("edit")
+    REWRITE = "rewrite", _("whole text")
+    SAVE = "save", _("new note")
+    UPDATE = "update", _("changed note")
+    DELETE = "delete", _("deleted note")
+    FORGET = "forget", _("superseded note")
+    IMPORT = "import", _("import of notes")
+
+
+class Confidence(models.TextChoices):
+    LOW = "low", _("low")
+    MEDIUM = "medium", _("medium")
+    HIGH = "high", _("high")
+
+
+class RejectReason(models.TextChoices):
+    """Presets of the reject form; the key goes back to the agent as data."""
+
+    WRONG = "wrong", _("Wrong")
+    OUTDATED = "outdated", _("Outdated")
+    TOO_PRIVATE = "too_private", _("Too private")
+    DUPLICATE = "duplicate", _("Duplicate")
+    BADLY_WORDED = "badly_worded", _("Badly worded")
+    OTHER = "other", _("Other")
+
+
+class ProposalQuerySet(models.QuerySet["Proposal"]):
+    def open(self) -> ProposalQuerySet:
+        return self.filter(status=Status.OPEN)
+
+    def decided(self) -> ProposalQuerySet:
+        return self.filter(status__in=DECIDED)
+
+    def pending(self) -> ProposalQuerySet:
+        """Not decided yet, whatever step they are in: what counts against caps and limits."""
+        return self.filter(status__in=[Status.PREPARING, Status.OPEN, Status.MERGING])
+
+    def of_owner(self, owner: str) -> ProposalQuerySet:
+        return self.filter(owner=owner)
+
+    def on_target(self, owner: str, kind: str, target: str) -> ProposalQuerySet:
+        return self.filter(owner=owner, target_kind=kind, target=target)
+
+    def by_agent(self, agent: Agent) -> ProposalQuerySet:
+        return self.filter(agent=agent)
+
+    def visible_to(self, owners: Iterable[str] | None) -> ProposalQuerySet:
+        """Those of the owners that `permissions.readable_owners` names; None means all."""
+        return self.all() if owners is None else self.filter(owner__in=owners)
+
+    def lease_ran_out(self) -> ProposalQuerySet:
+        return self.filter(status__in=[Status.PREPARING, Status.MERGING], lease_expires_at__lt=timezone.now())
+
+
+class Proposal(models.Model):
+    """One change an agent asks for, of one target, until a person has decided about it."""
+
+    owner = models.CharField(_("owner"), max_length=64)
+    target_kind = models.CharField(_("target kind"), max_length=16, default="block")
+    target = models.CharField(_("target"), max_length=64)
+    target_title = models.CharField(_("title"), max_length=200)
+    kind = models.CharField(_("kind"), max_length=16, choices=Kind)
+    agent = models.ForeignKey(Agent, models.PROTECT, related_name="proposals", verbose_name=_("agent"))
+    status = models.CharField(_("status"), max_length=20, choices=Status, default=Status.PREPARING)
+    mergeability = models.CharField(_("mergeability"), max_length=20, choices=Mergeability, default=Mergeability.CLEAN)
+    revision = models.PositiveIntegerField(_("revision"), default=1)
+    reasoning = models.TextField(_("reason"), blank=True)
+    confidence = models.CharField(_("confidence"), max_length=8, choices=Confidence, default=Confidence.MEDIUM)
+    session_id = models.CharField(_("session"), max_length=128, blank=True)
+    # [{"role": …, "content": …, "at": …?}]: the conversation turns the agent gave as evidence.
+    evidence = models.JSONField(_("evidence"), default=list, blank=True)
+    # What the inbox shows of the change without reading texts or branches:
+    # [["same" | "removed" | "added" | "gap", text]…], at most a few dozen words.
+    excerpt = models.JSONField(_("excerpt"), default=list, blank=True)
+    words_added = models.PositiveIntegerField(_("words added"), default=0)
+    words_removed = models.PositiveIntegerField(_("words removed"), default=0)
+    # Keys of `approvals.risks`, worst first.
+    risks = models.JSONField(_("risks"), default=list, blank=True)
+    result_sha256 = models.CharField(max_length=64)
+    # One per attempt to propose: an idempotent retry finds its row by it.
+    operation = models.CharField(max_length=32, unique=True)
+    created_at = models.DateTimeField(_("proposed"), default=timezone.now)
+    updated_at = models.DateTimeField(_("changed"), auto_now=True)
+    expires_at = models.DateTimeField(_("expires"))
+    lease_expires_at = models.DateTimeField(null=True, blank=True)
+    # A policy of the owner's applies it without a decision; it has no branch, and can be reverted.
+    by_policy = models.BooleanField(_("applied by policy"), default=False)
+    reverted_by_commit = models.CharField(max_length=64, blank=True)
+
+    # The decision. From MERGING on these hold what the merge needs, so that `recover` can finish it.
+    decided_by = models.ForeignKey(
+        User, models.PROTECT, null=True, blank=True, related_name="decisions", verbose_name=_("decided by")
+    )
+    decided_at = models.DateTimeField(_("decided"), null=True, blank=True)
+    decision_reason = models.CharField(_("reject reason"), max_length=16, choices=RejectReason, blank=True)
+    decision_comment = models.TextField(_("comment"), blank=True)
+    seen_sha256 = models.CharField(max_length=64, blank=True)
+    merge_operation = models.CharField(max_length=32, blank=True)
+    main_before = models.CharField(max_length=64, blank=True)
+    merge_commit = models.CharField(max_length=64, blank=True)
+
+    objects = ProposalQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("proposal")
+        verbose_name_plural = _("proposals")
+        ordering = ["-created_at", "-id"]
+        indexes = [
+            models.Index(fields=["owner", "status", "created_at", "id"], name="proposal_owner_status"),
+            models.Index(fields=["agent", "owner", "status"], name="proposal_agent_owner"),
+            models.Index(fields=["owner", "target", "status"], name="proposal_owner_target"),
+            # The inbox of staff, and the counts beside the tabs, run over all owners.
+            models.Index(fields=["status", "created_at", "id"], name="proposal_status_created"),
+        ]
+
+    def __str__(self) -> str:
+        return f"#{self.pk} {self.owner}/{self.target}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("proposal", args=[self.pk])
+
+    @property
+    def is_decided(self) -> bool:
+        return self.status in DECIDED
+
+    @property
+    def current(self) -> Revision:
+        """The revision a decision is about; read once, and again when `revision` has moved on."""
+        known: Revision | None = self.__dict__.get("_current")
+        if known is None or known.number != self.revision:
+            known = self.__dict__["_current"] = self.revisions.get(number=self.revision)
+        return known
+
+    def refresh_from_db(self, *args: Any, **kwargs: Any) -> None:
+        self.__dict__.pop("_current", None)
+        super().refresh_from_db(*args, **kwargs)
+
+    @property
+    def age(self) -> timedelta:
+        return timezone.now() - self.created_at
+
+
+class Revision(models.Model):
+    """What a proposal's branch holds, with the texts, which outlive the branch."""
+
+    class Origin(models.TextChoices):
+        AGENT = "agent", _("by the agent")
+        REAPPLIED = "reapplied", _("edits applied again to the changed block")
+
+    proposal = models.ForeignKey(Proposal, models.CASCADE, related_name="revisions")
+    number = models.PositiveIntegerField(_("number"))
+    origin = models.CharField(_("origin"), max_length=16, choices=Origin, default=Origin.AGENT)
+    branch = models.CharField(_("branch"), max_length=64)
+    base_commit = models.CharField(_("base commit"), max_length=64)
+    head_commit = models.CharField(_("head commit"), max_length=64, blank=True)
+    # sha256 of the whole row the edits were made on (title and limit included).
+    base_sha256 = models.CharField(max_length=64)
+    base_text = models.TextField(_("text before"), blank=True)
+    # [{"op": "replace", "old_string": …, "new_string": …, "replace_all": …, "occurrences": n} |
+    #  {"op": "rewrite", "content": …}…]: see memory_app.edits.
+    edits = models.JSONField(_("edits"))
+    result_text = models.TextField(_("text proposed"), blank=True)
+    # For notes, what becomes of each: [{"id": …, "before": note | null, "after": note | null}…], notes
+    # as `recall.Note.as_json` gives them. An import has many. `edits` is empty then.
+    note_changes = models.JSONField(_("notes changed"), default=list, blank=True)
+    created_at = models.DateTimeField(_("made"), default=timezone.now)
+
+    class Meta:
+        verbose_name = _("revision")
+        verbose_name_plural = _("revisions")
+        ordering = ["proposal", "number"]
+        constraints = [models.UniqueConstraint(fields=["proposal", "number"], name="revision_once")]
+
+    def __str__(self) -> str:
+        return f"{self.proposal} revision {self.number}"
+
+
+class Policy(models.Model):
+    """What an owner lets agents do without asking; site defaults where nothing is said."""
+
+    class Notes(models.TextChoices):
+        DEFAULT = "", _("as this site does")
+        APPLY = "apply", _("apply at once, labelled and reversible")
+        REVIEW = "review", _("ask first")
+
+    owner = models.CharField(_("owner"), max_length=64, unique=True)
+    notes = models.CharField(_("notes"), max_length=8, choices=Notes, default=Notes.DEFAULT, blank=True)
+    updated_at = models.DateTimeField(_("changed"), auto_now=True)
+
+    class Meta:
+        verbose_name = _("policy")
+        verbose_name_plural = _("policies")
+        ordering = ["owner"]
+
+    def __str__(self) -> str:
+        return self.owner
+
+
+class Event(models.Model):
+    """Something that happened to a proposal; together, its history."""
+
+    class What(models.TextChoices):
+        PROPOSED = "proposed", _("proposed")
+        REAPPLIED = "reapplied", _("applied again to the changed block")
+        APPROVED = "approved", _("approved")
+        REJECTED = "rejected", _("rejected")
+        WITHDRAWN = "withdrawn", _("withdrawn")
+        EXPIRED = "expired", _("expired")
+        APPLIED = "applied", _("applied by policy")
+        REVERTED = "reverted", _("reverted")
+        REOPENED = "reopened", _("back to open")
+
+    proposal = models.ForeignKey(Proposal, models.CASCADE, related_name="events")
+    owner = models.CharField(_("owner"), max_length=64)
+    what = models.CharField(_("what"), max_length=16, choices=What)
+    # Username of the person, name of the agent, or "assent" for what happens by itself.
+    actor = models.CharField(_("by"), max_length=64)
+    actor_kind = models.CharField(max_length=8)  # person | agent | assent
+    revision = models.PositiveIntegerField(_("revision"))
+    text = models.TextField(_("text"), blank=True)
+    data = models.JSONField(default=dict, blank=True)
+    at = models.DateTimeField(_("at"), default=timezone.now)
+
+    class Meta:
+        verbose_name = _("event")
+        verbose_name_plural = _("events")
+        ordering = ["at", "id"]
+        indexes = [models.Index(fields=["owner", "-at", "-id"], name="event_of_owner")]
+
+    def __str__(self) -> str:
+        return f"{self.proposal_id} {self.what}"

@@ -1,0 +1,16 @@
+"""What needs a person, and what an owner lets happen by itself (design.md §7)."""
+
+from __future__ import annotations
+
+from django.conf import settings
+
+from approvals.models import Policy
+
+
+def notes_apply_at_once(owner: str) -> bool:
+    """Whether a note an agent saves about `owner` is committed at once, labelled and reversible.
+
+    Memory blocks always wait for a person.
+    """
+    chosen = Policy.objects.filter(owner=owner).values_list("notes", flat=True).first()
+    return (chosen or settings.NOTES_POLICY) == Policy.Notes.APPLY

@@ -1,0 +1,252 @@
+"""What a person is shown of a proposal, in one frozen value: the page draws it and decides nothing.
+
+For an open proposal the change is shown against the target as it is now; a decided one is shown from its
+revision row, since its branch is gone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import structlog
+
+from approvals import risks
+from approvals.mergeability import Assessment
+from approvals.models import Event, Mergeability, Proposal, Revision, Status, User
+from approvals.permissions import Action, available_actions, may_read
+from approvals.services.errors import ProposalNotFound
+from approvals.services.recover import finish
+from approvals.targets import BlockStanding, Standing, standing_of
+from memory_app import recall, worddiff
+from memory_app.dolt.errors import DoltError
+from memory_app.models import Note as NoteRow
+
+log = structlog.get_logger(__name__)
+
+#: Notes of an import that the page shows; the rest are counted.
+MOST_NOTES = 200
+
+#: Fields of a note that a reviewer sees in a table, beside its text.
+NOTE_FIELDS = (
+    "type",
+    "tags",
+    "category",
+    "confidence",
+    "rationale",
+    "importance",
+    "source",
+    "superseded_by",
+    "superseded_reason",
+    "superseded_at",
+)
+
+
+@dataclass(frozen=True)
+class Checks:
+    """Facts a reviewer weighs. Lengths in characters, `deleted_share` from 0 to 1 of the text before.
+
+    Args:
+        limit: the block's limit; None when the block is gone.
+        same_as: ids of other open proposals that lead to the same text.
+    """
+
+    length_before: int
+    length_after: int
+    limit: int | None
+    deleted_share: float
+    same_as: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class FieldChange:
+    """A field other than the text (type, tags, confidence…), before and after; empty for nothing."""
+
+    name: str
+    before: str
+    after: str
+
+    @property
+    def label(self) -> str:
+        return str(NoteRow._meta.get_field(self.name).verbose_name)  # type: ignore[union-attr]
+
+
+@dataclass(frozen=True)
+class NoteReview:
+    """One note of a proposal: what becomes of it. `before=None` makes it, `after=None` deletes it."""
+
+    id: str
+    before: recall.Note | None
+    after: recall.Note | None
+    segments: tuple[worddiff.Segment, ...]
+    fields: tuple[FieldChange, ...]
+
+
+@dataclass(frozen=True)
+class Review:
+    """Everything the proposal page needs.
+
+    Args:
+        block: the target now; None when there is none any more.
+        seen_sha256: what a decision made on this page must carry; empty when the block is gone.
+        before_text, after_text: the two sides of the change as shown.
+        segments: the word-level difference between them.
+        assessment: None for a decided proposal, or when the target could not be read.
+        actions: what this viewer may press; empty while an older revision is looked at.
+        siblings: other open proposals on the same target, oldest first.
+        notes: for a proposal about notes, each of them; an import shows the first `MOST_NOTES`.
+        note_count: how many notes the proposal is about; 0 for a block.
+    """
+
+    proposal: Proposal
+    revision: Revision
+    revisions: tuple[int, ...]
+    block: recall.Block | None
+    seen_sha256: str
+    before_text: str
+    after_text: str
+    segments: tuple[worddiff.Segment, ...]
+    assessment: Assessment | None
+    actions: frozenset[Action]
+    risks: tuple[risks.Risk, ...]
+    checks: Checks
+    events: tuple[Event, ...]
+    siblings: tuple[Proposal, ...]
+    notes: tuple[NoteReview, ...] = ()
+    note_count: int = 0
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the newest revision is shown, the only one a decision can be about."""
+        return self.revision.number == self.proposal.revision
+
+    @property
+    def state(self) -> str:
+        """The mergeability now; `unknown` when it could not be found out."""
+        return self.assessment.state if self.assessment else Mergeability.UNKNOWN
+
+
+def find_proposal(proposal_id: int, viewer: User) -> Proposal:
+    """A proposal a person may see; one a crash left half done is finished first.
+
+    Raises:
+        ProposalNotFound: there is none, or it is of a memory this person may not read.
+    """
+    proposal = Proposal.objects.filter(pk=proposal_id).select_related("agent", "decided_by").first()
+    if proposal is None or proposal.status == Status.PREPARING or not may_read(viewer, proposal.owner):
+        raise ProposalNotFound
+    if Proposal.objects.lease_ran_out().filter(pk=proposal.pk).exists():
+        try:
+            proposal = finish(proposal)
+        except DoltError:
+            log.exception("recovery_failed", proposal=proposal.pk)
+    return proposal
+
+
+def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None) -> Review:
+    """Put together what `viewer` is shown of `proposal`.
+
+    Args:
+        revision: an older revision to look at; the current one by default.
+
+    Raises:
+        Revision.DoesNotExist: the proposal has no such revision.
+    """
+    shown = proposal.revisions.get(number=proposal.revision if revision is None else revision)
+    is_current = shown.number == proposal.revision
+    standing, assessment = _today(proposal, shown)
+    block = standing.block if isinstance(standing, BlockStanding) else None
+    before, after = shown.base_text, shown.result_text
+    if block and assessment and assessment.is_stale and assessment.result_text is not None:
+        before, after = block.body, assessment.result_text
+    segments = worddiff.diff(before, after)
+    return Review(
+        proposal=proposal,
+        revision=shown,
+        revisions=tuple(proposal.revisions.order_by("number").values_list("number", flat=True)),
+        block=block,
+        seen_sha256=standing.sha256 if standing else "",
+        before_text=before,
+        after_text=after,
+        segments=segments,
+        assessment=assessment,
+        actions=_actions(proposal, viewer, assessment) if is_current else frozenset(),
+        risks=risks.flags(before, after, segments=segments),
+        checks=_checks(proposal, before, after, segments, block),
+        events=tuple(proposal.events.all()),
+        siblings=tuple(
+            Proposal.objects.open()
+            .on_target(proposal.owner, proposal.target_kind, proposal.target)
+            .exclude(pk=proposal.pk)
+            .select_related("agent")
+            .order_by("created_at", "id")
+        ),
+        notes=tuple(map(_note_review, shown.note_changes[:MOST_NOTES])),
+        note_count=len(shown.note_changes),
+    )
+
+
+def _today(proposal: Proposal, revision: Revision) -> tuple[Standing | None, Assessment | None]:
+    try:
+        standing = standing_of(proposal, revision)
+    except DoltError:
+        log.exception("target_unreadable", proposal=proposal.pk)
+        return None, None
+    return standing, None if proposal.is_decided else standing.assess(revision)
+
+
+def _note_review(change: dict[str, Any]) -> NoteReview:
+    before = recall.Note.from_json(change["before"]) if change["before"] else None
+    after = recall.Note.from_json(change["after"]) if change["after"] else None
+    segments = worddiff.diff(before.content if before else "", after.content if after else "")
+    return NoteReview(change["id"], before, after, segments, field_changes_of_note(before, after))
+
+
+def field_changes_of_note(before: recall.Note | None, after: recall.Note | None) -> tuple[FieldChange, ...]:
+    """The fields other than the text in which two versions of a note differ."""
+    changes = []
+    for name in NOTE_FIELDS:
+        old, new = (_shown(getattr(note, name)) if note else "" for note in (before, after))
+        if old != new:
+            changes.append(FieldChange(name, old, new))
+    return tuple(changes)
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return value.isoformat(timespec="minutes") if isinstance(value, datetime) else str(value)
+
+
+def _actions(proposal: Proposal, viewer: User, assessment: Assessment | None) -> frozenset[Action]:
+    """The permitted actions that can succeed: a button that must fail is not drawn."""
+    actions = available_actions(viewer, proposal)
+    if assessment is None or not assessment.can_be_approved:
+        actions -= {Action.APPROVE}
+    return actions
+
+
+def _checks(
+    proposal: Proposal,
+    before: str,
+    after: str,
+    segments: tuple[worddiff.Segment, ...],
+    block: recall.Block | None,
+) -> Checks:
+    same = (
+        Proposal.objects.open()
+        .on_target(proposal.owner, proposal.target_kind, proposal.target)
+        .filter(result_sha256=proposal.result_sha256)
+        .exclude(pk=proposal.pk)
+        .values_list("pk", flat=True)
+    )
+    return Checks(
+        length_before=len(before),
+        length_after=len(after),
+        limit=block.limit if block else None,
+        deleted_share=risks.deleted_share(before, segments),
+        same_as=tuple(same),
+    )

@@ -1,0 +1,51 @@
+"""The words for the flags of `risks`: a short title for lists, a sentence for the proposal's page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from approvals.risks import Risk
+
+_TITLES: Mapping[str, Any] = {
+    "hidden_characters": _("hidden characters"),
+    "reads_like_instructions": _("reads like instructions"),
+    "deletes_much": _("deletes much"),
+    "links_added": _("links added"),
+    "contacts_added": _("contact details added"),
+}
+
+
+def title(key: str) -> str:
+    """Two or three words; the key itself for one from another time."""
+    return str(_TITLES.get(key, key))
+
+
+def sentence(risk: Risk) -> str:
+    """What was found and why it may matter."""
+    count = risk.params.get("count", 0)
+    match risk.key:
+        case "hidden_characters":
+            return ngettext(
+                "%(count)d character that cannot be seen is added. It is marked in the text.",
+                "%(count)d characters that cannot be seen are added. They are marked in the text.",
+                count,
+            ) % {"count": count}
+        case "reads_like_instructions":
+            return str(
+                _("New text speaks to a model rather than about a person. Whoever reads this memory may obey it.")
+            )
+        case "deletes_much":
+            return str(_("%(percent)d %% of the text before goes away.")) % {"percent": risk.params["percent"]}
+        case "links_added":
+            if risk.level == "danger":
+                return str(_("A new link does not lead where it says, or runs a script."))
+            return ngettext("%(count)d new link.", "%(count)d new links.", count) % {"count": count}
+        case "contacts_added":
+            return ngettext("%(count)d new address or number.", "%(count)d new addresses or numbers.", count) % {
+                "count": count
+            }
+    return ""

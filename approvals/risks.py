@@ -1,0 +1,230 @@
+"""What a reviewer should look at twice: flags computed from the text before and after a change.
+
+Belongs here: deciding which flags a change gets, from the two texts alone. Not here: their wording (the
+pages have it), limits, and what policy does about them.
+
+Only what a change adds counts; what the text had already is not flagged again. A flag is a hint and proves nothing:
+text can persuade a model in ways no pattern lists, and a person may quote an instruction for good reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from approvals.instructions import Instruction, instructions
+from memory_app import hidden
+from memory_app.worddiff import Segment, common_ends, diff
+
+Level = Literal["danger", "warning", "info"]
+
+#: Every key `flags` can give, in the order it gives them.
+KEYS = ("hidden_characters", "reads_like_instructions", "deletes_much", "links_added", "contacts_added")
+
+DELETES_MUCH_DANGER = 0.5
+DELETES_MUCH_WARNING = 0.25
+# A change that takes away less than this (about a sentence) and puts something else in its place counts only for what
+# the text lost in length; else one reworded line would "delete half" of every small block.
+_REWORDING = 60
+
+# A flag names some of what it found; a page has no room for a thousand links.
+_MOST_EXAMPLES = 5
+_LONGEST_EXAMPLE = 120
+
+_DANGEROUS_KINDS = frozenset[hidden.Kind](("zero_width", "bidi", "tag", "variation", "control"))
+
+_LINK = re.compile(
+    r"!?\[(?P<label>[^\[\]\n]{0,300})\]\(\s*<?(?P<target>[^\s()<>]{1,2000})"  # Markdown, images too
+    r"|^ {0,3}\[[^\[\]\n]{1,100}\]:\s*<?(?P<defined>[^\s<>]{1,2000})"
+    r"|\b(?:src|href)\s*=\s*[\"']?(?P<attribute>[^\s\"'<>]{1,2000})"
+    r"|(?P<bare>\b(?:https?|ftp)://[^\s<>\"'`\])]{1,2000}|\bwww\.[^\s<>\"'`\])]{2,2000})"
+    r"|(?P<scripted>\b(?:javascript|vbscript|data):[^\s<>\"'`\])]{1,2000})",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SCRIPT_SCHEMES = ("javascript:", "vbscript:", "data:")
+
+_MAIL = re.compile(r"(?<![\w.+/-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}\b")
+# A telephone number begins with + or 0 or an area code in brackets, or has the American shape; dates and amounts do
+# not, but for 01/02/2026.
+_PHONE = re.compile(
+    r"(?<![\w.,:/+-])(?!\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b)(?:"
+    r"(?:\+\d{1,3}[ ./-]?(?:\(0?\d{1,5}\)[ ./-]?)?|\(0?\d{2,5}\)[ ./-]?|0\d{1,5}[ ./-])\d(?:[ ./-]?\d){4,11}"
+    r"|\d{3}[.-]\d{3}[.-]\d{4}"
+    r"|0\d{9,11}"
+    r")(?![\w/-]|[.,:]\d)"
+)
+
+
+@dataclass(frozen=True)
+class Risk:
+    """One flag.
+
+    Attributes:
+        key: one of `KEYS`; the pages have the words for it.
+        params: plain values to fill these in with: `percent` of deletes_much; `count` and up to five `examples` of
+            the others.
+    """
+
+    key: str
+    level: Level
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+
+def flags(before: str, after: str, *, segments: Sequence[Segment] | None = None) -> tuple[Risk, ...]:
+    """The flags of the change from `before` to `after`, in the order of `KEYS`, each at most once.
+
+    Args:
+        segments: the diff of the two texts, when the caller has it already.
+    """
+    if before == after:
+        return ()
+    deletes_much = _deletes_much(before, diff(before, after) if segments is None else segments)
+    # What both texts begin and end with, line by line, adds nothing to either.
+    head, tail = common_ends(before, after)
+    before, after = before[head : len(before) - tail], after[head : len(after) - tail]
+    found = (
+        _hidden_characters(before, after),
+        _reads_like_instructions(before, after),
+        deletes_much,
+        _links_added(before, after),
+        _contacts_added(before, after),
+    )
+    return tuple(risk for risk in found if risk)
+
+
+def deleted_share(before: str, segments: Sequence[Segment]) -> float:
+    """How much of `before` a change takes away, from 0 to 1, in characters that are not white space.
+
+    A few words put in the place of others take away only what they are shorter by.
+    """
+    whole = _length(before)
+    gone = sum(_length(segment.text) for segment in segments if segment.kind == "removed")
+    if gone < _REWORDING:
+        gone = 0
+        for segment, following in pairwise((*segments, Segment("same", ""))):
+            if segment.kind == "removed":
+                instead = _length(following.text) if following.kind == "added" else 0
+                gone += max(_length(segment.text) - instead, 0)
+    return gone / whole if whole else 0.0
+
+
+def _deletes_much(before: str, segments: Sequence[Segment]) -> Risk | None:
+    share = deleted_share(before, segments)
+    if share < DELETES_MUCH_WARNING:
+        return None
+    return Risk(
+        "deletes_much",
+        "danger" if share >= DELETES_MUCH_DANGER else "warning",
+        {"percent": int(share * 100)},
+    )
+
+
+def _length(text: str) -> int:
+    return sum(map(len, text.split()))
+
+
+def _hidden_characters(before: str, after: str) -> Risk | None:
+    had = Counter(unseen.char for unseen in _unseen(before))
+    new: list[hidden.Hidden] = []
+    for unseen in _unseen(after):
+        if had[unseen.char]:
+            had[unseen.char] -= 1
+        else:
+            new.append(unseen)
+    if not new:
+        return None
+    is_dangerous = any(unseen.kind in _DANGEROUS_KINDS for unseen in new)
+    return _risk(
+        "hidden_characters",
+        "danger" if is_dangerous else "warning",
+        [f"{unseen.code} {unseen.name}" for unseen in new],
+    )
+
+
+def _unseen(text: str) -> Iterator[hidden.Hidden]:
+    return (found for found in hidden.find(text) if found.kind not in hidden.HARMLESS)
+
+
+def _reads_like_instructions(before: str, after: str) -> Risk | None:
+    # Only lines that are new can add an instruction; a megabyte of old ones need not be searched.
+    old_lines = set(before.split("\n"))
+    new_lines = [line for line in after.split("\n") if line not in old_lines]
+    found = Counter(instructions("\n".join(new_lines)))
+    if found:
+        found -= Counter(instructions(before))
+    if not found:
+        return None
+    is_override = any(instruction.is_override for instruction in found)
+    return _risk("reads_like_instructions", "danger" if is_override else "warning", _snippets(found))
+
+
+def _snippets(found: Counter[Instruction]) -> list[str]:
+    return [instruction.snippet for instruction in sorted(found.elements(), key=lambda item: not item.is_override)]
+
+
+@dataclass(frozen=True)
+class _Link:
+    target: str
+    is_misleading: bool
+
+
+def _links_added(before: str, after: str) -> Risk | None:
+    had = {link.target for link in _links(before)}
+    new = [link for link in _links(after) if link.target not in had]
+    if not new:
+        return None
+    is_dangerous = any(link.is_misleading for link in new)
+    return _risk("links_added", "danger" if is_dangerous else "warning", [link.target for link in new])
+
+
+def _links(text: str) -> Iterator[_Link]:
+    """Every link, with whether it runs a script or shows one site and leads to another."""
+    for match in _LINK.finditer(text):
+        target = next(filter(None, match.group("target", "defined", "attribute", "bare", "scripted")))
+        target = target.rstrip(".,;:!?*_")
+        if match["scripted"] and not re.match(r"data:\w+/|(?:java|vb)script:\S*[(;=]", target, re.IGNORECASE):
+            continue  # "Data: 12 points" is no link
+        if match["defined"] and not re.search(r"[/.#:]", target):
+            continue
+        shown = re.match(r"\s*(?:https?://|www\.)\S+", match["label"] or "", re.IGNORECASE)
+        is_misleading = target.lower().startswith(_SCRIPT_SCHEMES) or bool(shown and _host(shown[0]) != _host(target))
+        yield _Link(target, is_misleading or _hides_host(target))
+
+
+def _host(link: str) -> str:
+    link = link.strip().lower()
+    try:
+        host = urlsplit(link if "://" in link else f"//{link}").hostname or ""
+    except ValueError:  # such as an unclosed bracket of an IPv6 address: it leads nowhere
+        return ""
+    return host.removeprefix("www.")
+
+
+def _hides_host(link: str) -> bool:
+    """Whether the address begins with something that looks like a host and is a user name: `https://bank.com@evil`."""
+    try:
+        return "@" in urlsplit(link).netloc
+    except ValueError:
+        return True
+
+
+def _contacts_added(before: str, after: str) -> Risk | None:
+    had = set(_contacts(before))
+    new = [contact for contact in _contacts(after) if contact not in had]
+    return _risk("contacts_added", "info", new) if new else None
+
+
+def _contacts(text: str) -> Iterator[str]:
+    yield from _MAIL.findall(text)
+    yield from _PHONE.findall(text)
+
+
+def _risk(key: str, level: Level, found: Iterable[str]) -> Risk:
+    everything = list(found)
+    examples = [example[:_LONGEST_EXAMPLE] for example in dict.fromkeys(everything)]
+    return Risk(key, level, {"count": len(everything), "examples": examples[:_MOST_EXAMPLES]})

@@ -1,0 +1,31 @@
+"""The use cases: imperative verbs with an actor, each in the module of its name.
+
+They return the thing or raise an exception of `errors`; they decide, write the audit trail and call
+`memory_app.commits`, which nobody else does.
+"""
+
+from approvals.services import notes
+from approvals.services.decide import approve, reject, withdraw
+from approvals.services.edit import create_block, delete_block, edit_block
+from approvals.services.expire import expire
+from approvals.services.propose import Proposed, propose
+from approvals.services.recheck import recheck
+from approvals.services.recover import RecoveryReport, recover
+from memory_app.writes import BlockFields
+
+__all__ = [
+    "BlockFields",
+    "Proposed",
+    "RecoveryReport",
+    "approve",
+    "create_block",
+    "delete_block",
+    "edit_block",
+    "expire",
+    "notes",
+    "propose",
+    "recheck",
+    "recover",
+    "reject",
+    "withdraw",
+]

@@ -1,0 +1,468 @@
+"""A person decides about a proposal, or its agent takes it back.
+
+A small state machine across two databases (design.md §3 rule 7): compare-and-swap OPEN → MERGING with
+everything the merge needs, merge the reviewed hash, compare-and-swap to APPROVED, tidy up. Whoever dies
+in between leaves a lease behind, and `finish_merging` goes on from wherever that was; merging a hash
+twice is harmless.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import NoReturn
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals.mergeability import Assessment
+from approvals.models import Agent, Event, Mergeability, Proposal, RejectReason, Revision, Status, User
+from approvals.permissions import Action, available_actions, may_decide, may_read
+from approvals.services import events
+from approvals.services.errors import (
+    AlreadyDecided,
+    AlreadyInMemory,
+    BeingDecided,
+    BranchMissing,
+    DecisionRefused,
+    NewRevision,
+    NoLongerFits,
+    NotAllowed,
+    ProposalNotFound,
+    TargetChanged,
+)
+from approvals.services.ledger import despite_dirt
+from approvals.services.propose import branch_name, write_revision_branch
+from approvals.services.recheck import after_change
+from approvals.targets import BlockStanding, Standing, holds, standing_of, targets_of
+from memory_app import commits, recall
+from memory_app.dolt.connections import dolt, head_of_main
+from memory_app.dolt.errors import AlreadyMerged, MergeConflict, RevisionNotFound
+from memory_app.models import Change
+
+log = structlog.get_logger(__name__)
+
+
+def approve(*, actor: User, proposal_id: int, revision: int, seen_sha256: str, comment: str = "") -> Proposal:
+    """Approve what was seen: one revision, against one state of its target.
+
+    Args:
+        revision: the revision the reviewer was shown.
+        seen_sha256: `Block.sha256` of the block the change was shown against; empty for a missing one.
+        comment: for the agent and the history; may be empty.
+
+    Returns:
+        The approved proposal, with its merge commit.
+
+    Raises:
+        ProposalNotFound: there is none, or this person may not see it.
+        DecisionRefused: by one of its subclasses; nothing was changed, the proposal is as it was.
+        EngineUnavailable, OutcomeUnknown: the merge could not be finished now; `recover` will.
+    """
+    proposal = _visible(actor, proposal_id)
+    _require(Action.APPROVE, actor, proposal)
+    _require_revision(proposal, revision)
+    try:
+        _require_as_seen(proposal, seen_sha256)
+    except DecisionRefused:
+        # Whoever decided this moment also changed the target and dropped the branch; say who it was
+        # rather than what it left behind.
+        proposal.refresh_from_db()
+        if proposal.status != Status.OPEN or proposal.revision != revision:
+            _refuse_late(proposal, revision)
+        raise
+
+    main_before = head_of_main()
+    with transaction.atomic(durable=True):
+        claimed = Proposal.objects.filter(pk=proposal.pk, status=Status.OPEN, revision=revision).update(
+            status=Status.MERGING,
+            decided_by=actor,
+            decided_at=timezone.now(),
+            decision_comment=comment.strip(),
+            decision_reason="",
+            seen_sha256=seen_sha256,
+            merge_operation=uuid.uuid4().hex,
+            main_before=main_before,
+            lease_expires_at=timezone.now() + settings.LEASE,
+            updated_at=timezone.now(),
+        )
+    proposal.refresh_from_db()
+    if not claimed:
+        _refuse_late(proposal, revision)
+    return finish_merging(proposal)
+
+
+def reject(*, actor: User, proposal_id: int, revision: int, reason: str, comment: str = "") -> Proposal:
+    """Reject a revision. Who, why and the head's hash stay; the branch goes.
+
+    Args:
+        reason: a `RejectReason` value.
+        comment: in the person's words, for the agent; required when the reason is `other`.
+
+    Raises:
+        ProposalNotFound, DecisionRefused: as for `approve`.
+        ValueError: no such reason; forms offer only those there are.
+    """
+    if reason not in RejectReason.values:
+        raise ValueError(f"unknown reject reason {reason!r}")
+    proposal = _visible(actor, proposal_id)
+    _require(Action.REJECT, actor, proposal)
+    _require_revision(proposal, revision)
+    return _close(
+        proposal,
+        Status.REJECTED,
+        Event.What.REJECTED,
+        actor=actor,
+        text=comment.strip(),
+        fields={
+            "decided_by": actor,
+            "decision_reason": reason,
+            "decision_comment": comment.strip(),
+        },
+    )
+
+
+def withdraw(*, agent: Agent, proposal_id: int, comment: str = "") -> Proposal:
+    """An agent takes its own open proposal back.
+
+    Raises:
+        ProposalNotFound: there is none of this agent's.
+        AlreadyDecided, BeingDecided: a person was first.
+    """
+    proposal = Proposal.objects.filter(pk=proposal_id, agent=agent).select_related("agent").first()
+    if proposal is None:
+        raise ProposalNotFound
+    if proposal.status != Status.OPEN:
+        _refuse_late(proposal, proposal.revision)
+    return _close(
+        proposal,
+        Status.WITHDRAWN,
+        Event.What.WITHDRAWN,
+        actor=agent,
+        text=comment.strip(),
+        fields={"decision_comment": comment.strip()},
+    )
+
+
+def finish_merging(proposal: Proposal) -> Proposal:
+    """Bring a MERGING proposal to APPROVED, from wherever it got to; used by `approve` and `recover`.
+
+    Raises:
+        DecisionRefused: the memory changed so that what was seen cannot be merged. The proposal is OPEN
+            again and the memory untouched by it.
+    """
+    done = commits.find(proposal.merge_operation, since=proposal.main_before)
+    if done:
+        commits.record(done.hash, _entry(proposal), at=done.at)
+        merged = done.hash
+    else:
+        try:
+            merged = _merge(proposal)
+        except _FinishedByAnother:
+            if proposal.status == Status.APPROVED:
+                return proposal
+            _refuse_late(proposal, proposal.revision)
+    if not holds(proposal, proposal.current, merged):
+        # Cannot happen while rows conflict as wholes; if it does, somebody has to know.
+        log.error("merge_result_differs", proposal=proposal.pk, commit=merged)
+
+    with transaction.atomic(durable=True):
+        closed = Proposal.objects.filter(pk=proposal.pk, status=Status.MERGING).update(
+            status=Status.APPROVED,
+            merge_commit=merged,
+            mergeability=Mergeability.CLEAN,
+            lease_expires_at=None,
+            updated_at=timezone.now(),
+        )
+        if closed:
+            events.record(
+                proposal,
+                Event.What.APPROVED,
+                actor=proposal.decided_by,
+                text=proposal.decision_comment,
+                commit=merged,
+            )
+    proposal.refresh_from_db()
+    log.info(
+        "proposal_approved",
+        proposal=proposal.pk,
+        user_id=proposal.owner,
+        target=proposal.target,
+        reviewer=proposal.decided_by.username if proposal.decided_by else "",
+        commit=merged,
+    )
+    drop_branches(proposal)
+    after_change(proposal.owner, targets_of(proposal, proposal.current))
+    return proposal
+
+
+def close_by_itself(proposal: Proposal, status: Status, what: Event.What) -> Proposal:
+    """Close an open proposal without a person's decision (expiry)."""
+    return _close(proposal, status, what, actor=None, text="", fields={})
+
+
+def drop_branches(proposal: Proposal) -> None:
+    """Remove the branches of a decided proposal. Failing costs only space: `recover` does it again."""
+    for name in proposal.revisions.values_list("branch", flat=True):
+        try:
+            commits.drop_branch(name)
+        except Exception:
+            log.exception("branch_not_dropped", proposal=proposal.pk, branch=name)
+
+
+def require_revertible(actor: User, proposal_id: int) -> Proposal:
+    """An applied proposal this person may undo; for `notes.revert`. Raises as deciding does."""
+    proposal = _visible(actor, proposal_id)
+    if Action.REVERT not in available_actions(actor, proposal):
+        if not may_decide(actor, proposal.owner):
+            raise NotAllowed(proposal, _("You may not decide about this memory."))
+        raise AlreadyDecided(proposal, _("This change was reverted already, or never applied by policy."))
+    return proposal
+
+
+# -- steps ----------------------------------------------------------------------------------------
+
+
+def _merge(proposal: Proposal) -> str:
+    """Merge the revision, made again on today's main first when the target changed since its base."""
+    revision = proposal.current
+    standing = standing_of(proposal, revision)
+    if standing.sha256 != proposal.seen_sha256:
+        _reopen(proposal)
+        raise TargetChanged(proposal, _block(standing))
+    assessment = standing.assess(revision)
+    if not assessment.can_be_approved:
+        _reopen(proposal)
+        _require_fit(proposal, assessment)
+    if assessment.is_stale:
+        revision = _made_again(proposal, standing, assessment)
+    if not revision.head_commit:
+        revision.head_commit = write_revision_branch(proposal, revision)
+        revision.save(update_fields=["head_commit"])
+    try:
+        _require_branch(proposal, revision)
+    except BranchMissing:
+        _reopen(proposal)
+        raise
+    try:
+        return _write(proposal, revision)
+    except MergeConflict:
+        now = standing_of(proposal, revision)
+        if now.sha256 != proposal.seen_sha256 or revision.base_commit == head_of_main():
+            _reopen(proposal)
+            raise TargetChanged(proposal, _block(now)) from None
+    # The target says what was seen, but its row was written since the base: changed, and changed back.
+    # The engine compares rows, so the same text is put on a branch from today's main.
+    revision = _made_again(proposal, now, assessment)
+    revision.head_commit = write_revision_branch(proposal, revision)
+    revision.save(update_fields=["head_commit"])
+    try:
+        return _write(proposal, revision)
+    except MergeConflict:
+        _reopen(proposal)
+        raise TargetChanged(proposal, _block(standing_of(proposal, revision))) from None
+    except AlreadyMerged:
+        # Another process finishing the same decision was first, under the same operation.
+        done = commits.find(proposal.merge_operation, since=proposal.main_before)
+        if done is None:
+            _reopen(proposal)
+            raise AlreadyInMemory(proposal, _("This change is in the memory already.")) from None
+        commits.record(done.hash, _entry(proposal), at=done.at)
+        return done.hash
+
+
+def _write(proposal: Proposal, revision: Revision) -> str:
+    reviewer = proposal.decided_by
+    assert reviewer is not None, "MERGING is entered with a reviewer"
+
+    changes = despite_dirt(
+        lambda: commits.write_main(
+            commits.Merge(revision.head_commit),
+            entry=_entry(proposal),
+            author=commits.person(reviewer.username, reviewer.display_name),
+            subject=f"Approve proposal {proposal.pk}: {proposal.target} of {proposal.owner}",
+            body=proposal.decision_comment,
+        )
+    )
+    return changes[0].commit
+
+
+def _made_again(proposal: Proposal, standing: Standing, assessment: Assessment) -> Revision:
+    """A new revision on today's main, which says exactly what the reviewer was shown."""
+    shown = proposal.current
+    assert assessment.result_text is not None
+    block = _block(standing)
+    number = proposal.revision + 1
+    with transaction.atomic(durable=True):
+        revision = Revision.objects.create(
+            proposal=proposal,
+            number=number,
+            origin=Revision.Origin.REAPPLIED,
+            branch=branch_name(proposal.pk, number),
+            base_commit=head_of_main(),
+            base_sha256=block.sha256 if block else "",
+            base_text=block.body if block else shown.base_text,
+            edits=shown.edits,
+            result_text=assessment.result_text,
+            note_changes=shown.note_changes,
+        )
+        Proposal.objects.filter(pk=proposal.pk).update(revision=number)
+        proposal.revision = number
+        events.record(proposal, Event.What.REAPPLIED, actor=None)
+    return revision
+
+
+def _reopen(proposal: Proposal) -> None:
+    """Back to OPEN after a real conflict; what was made for this decision only is taken away again.
+
+    Raises:
+        _FinishedByAnother: the row is not MERGING any more; it is whoever finished it that decides.
+    """
+    made_here = proposal.revisions.filter(origin=Revision.Origin.REAPPLIED)
+    branches = list(made_here.values_list("branch", flat=True))
+    first = proposal.revisions.exclude(origin=Revision.Origin.REAPPLIED).order_by("-number")
+    number = first.values_list("number", flat=True)[0]
+    with transaction.atomic(durable=True):
+        reopened = Proposal.objects.filter(pk=proposal.pk, status=Status.MERGING).update(
+            status=Status.OPEN,
+            revision=number,
+            decided_by=None,
+            decided_at=None,
+            decision_comment="",
+            seen_sha256="",
+            merge_operation="",
+            main_before="",
+            lease_expires_at=None,
+            updated_at=timezone.now(),
+        )
+        if reopened:
+            made_here.delete()
+            proposal.revision = number
+            events.record(proposal, Event.What.REOPENED, actor=None)
+    proposal.refresh_from_db()
+    if not reopened:
+        raise _FinishedByAnother
+    for branch in branches:
+        commits.drop_branch(branch)
+    after_change(proposal.owner, targets_of(proposal, proposal.current))
+
+
+class _FinishedByAnother(Exception):
+    """Two processes were finishing one decision, since one had outlived its lease; the other was done first."""
+
+
+def _close(
+    proposal: Proposal, status: Status, what: Event.What, *, actor: events.Actor, text: str, fields: dict[str, object]
+) -> Proposal:
+    with transaction.atomic(durable=True):
+        closed = Proposal.objects.filter(pk=proposal.pk, status=Status.OPEN, revision=proposal.revision).update(
+            status=status, decided_at=timezone.now(), updated_at=timezone.now(), **fields
+        )
+        if closed:
+            events.record(proposal, what, actor=actor, text=text, reason=str(fields.get("decision_reason", "")))
+    shown = proposal.revision
+    proposal.refresh_from_db()
+    if not closed:
+        _refuse_late(proposal, shown)
+    log.info(f"proposal_{what}", proposal=proposal.pk, user_id=proposal.owner, target=proposal.target)
+    drop_branches(proposal)
+    return proposal
+
+
+def _entry(proposal: Proposal) -> commits.Entry:
+    return commits.Entry(
+        action=Change.Action.APPROVED,
+        owner=proposal.owner,
+        targets=targets_of(proposal, proposal.current),
+        operation=proposal.merge_operation,
+        actor=proposal.decided_by.username if proposal.decided_by else "",
+        agent=proposal.agent.name,
+        proposal_id=proposal.pk,
+        comment=proposal.decision_comment,
+    )
+
+
+# -- refusals -------------------------------------------------------------------------------------
+
+
+def _visible(actor: User, proposal_id: int) -> Proposal:
+    proposal = Proposal.objects.filter(pk=proposal_id).select_related("agent", "decided_by").first()
+    if proposal is None or not may_read(actor, proposal.owner):
+        raise ProposalNotFound
+    return proposal
+
+
+def _require(action: Action, actor: User, proposal: Proposal) -> None:
+    if action in available_actions(actor, proposal):
+        return
+    if not may_decide(actor, proposal.owner):
+        raise NotAllowed(proposal, _("You may not decide about this memory."))
+    _refuse_late(proposal, proposal.revision)
+
+
+def _require_revision(proposal: Proposal, revision: int) -> None:
+    if proposal.revision != revision:
+        raise NewRevision(proposal, _("The proposal was changed after this page was made."))
+
+
+def _refuse_late(proposal: Proposal, revision: int) -> NoReturn:
+    """Say who was first; for a proposal that is no longer open, or not at this revision."""
+    if proposal.status in (Status.MERGING, Status.PREPARING):
+        raise BeingDecided(proposal, _("This proposal is being worked on this moment. Try again in a few seconds."))
+    if proposal.is_decided:
+        who = proposal.decided_by.display_name if proposal.decided_by else proposal.agent.name
+        if proposal.status == Status.EXPIRED:
+            raise AlreadyDecided(proposal, _("This proposal has expired."))
+        raise AlreadyDecided(
+            proposal,
+            _("%(who)s was first: this proposal is %(status)s.")
+            % {"who": who, "status": Status(proposal.status).label},
+        )
+    _require_revision(proposal, revision)
+    raise BeingDecided(proposal, _("This proposal changed this moment. Look at it again."))
+
+
+def _require_as_seen(proposal: Proposal, seen_sha256: str) -> None:
+    """The target is what the reviewer was shown, the change fits it, and the branch holds the change."""
+    shown = proposal.current
+    standing = standing_of(proposal, shown)
+    if standing.sha256 != seen_sha256:
+        raise TargetChanged(proposal, _block(standing))
+    _require_fit(proposal, standing.assess(shown))
+    _require_branch(proposal, shown)
+
+
+def _require_fit(proposal: Proposal, assessment: Assessment) -> None:
+    if assessment.state == Mergeability.ALREADY_APPLIED:
+        raise AlreadyInMemory(proposal, _("The memory says this already; there is nothing to approve."))
+    if assessment.over_limit:
+        raise NoLongerFits(
+            proposal,
+            _("On the text as it is now, the result would be %(over)d characters over the block's limit.")
+            % {"over": assessment.over_limit},
+        )
+    if not assessment.can_be_approved:
+        raise NoLongerFits(proposal, _("The change no longer fits the text as it is now."))
+
+
+def _require_branch(proposal: Proposal, revision: Revision) -> None:
+    """The branch stands at the recorded hash and holds the recorded text (design.md §3 rules 3 and 9)."""
+    missing = _(
+        "The branch of this proposal is gone or was changed, so what you saw cannot be merged. "
+        "Reject it; the agent can propose it again."
+    )
+    try:
+        if dolt().head(revision.branch) != revision.head_commit:
+            raise BranchMissing(proposal, missing)
+        if not holds(proposal, revision, revision.head_commit):
+            raise BranchMissing(proposal, missing)
+    except RevisionNotFound as error:
+        raise BranchMissing(proposal, missing) from error
+    if revision.head_commit == revision.base_commit:
+        raise BranchMissing(proposal, missing)
+
+
+def _block(standing: Standing) -> recall.Block | None:
+    return standing.block if isinstance(standing, BlockStanding) else None

@@ -1,0 +1,101 @@
+"""Importing a memories.md: many notes as one change, reviewed or applied as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time
+
+from django.utils import timezone
+
+from approvals.models import Kind
+from approvals.services import notes
+from approvals.services.notes import By, NoteChange, Outcome
+from memory_app import recall
+from memory_app.memories_md import Memory, Parsed, Skipped
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What came of an import.
+
+    Args:
+        outcome: None when the memory says all of it already.
+        created, updated, unchanged: how many notes the file makes, changes and leaves.
+        skipped: what of the file was left out, with its line.
+    """
+
+    outcome: Outcome | None
+    created: int
+    updated: int
+    unchanged: int
+    skipped: Sequence[Skipped]
+
+
+def import_memories(*, by: By, owner: str, parsed: Parsed) -> Imported:
+    """Bring what a memories.md says into the memory.
+
+    A note whose id is there already is changed where the file says something else; what the format cannot
+    carry (confidence, category, rationale, whether it is superseded …) stays. Nothing is deleted.
+
+    Raises:
+        NoteInvalid: a memory no note can hold; nothing was changed.
+        EditNotAllowed, NotesChanged, TooManyPending, MemoryFull: as for `notes.change_notes`.
+    """
+    commit = recall.head()
+    known = recall.find_notes(owner, [memory.id for memory in parsed.memories])
+    now = timezone.now()
+    changes = []
+    created = 0
+    for memory in parsed.memories:
+        before = known.get(memory.id)
+        if before is not None and _says_the_same(before, memory):
+            continue
+        after = _updated(before, memory, now) if before else _made(by, owner, memory, now)
+        notes.require_valid(after)
+        created += before is None
+        changes.append(NoteChange(memory.id, before, after))
+    unchanged = len(parsed.memories) - len(changes)
+    outcome = None
+    if changes:
+        outcome = notes.change_notes(by=by, owner=owner, kind=Kind.IMPORT, changes=changes, base_commit=commit)
+    return Imported(outcome, created, len(changes) - created, unchanged, parsed.skipped)
+
+
+def _says_the_same(note: recall.Note, memory: Memory) -> bool:
+    return (note.content, note.type, note.tags) == (memory.content, memory.type, notes.tidied(memory.tags))
+
+
+def _updated(note: recall.Note, memory: Memory, now: datetime) -> recall.Note:
+    changed = replace(note, content=memory.content, type=memory.type, tags=notes.tidied(memory.tags))
+    if memory.created is not None and memory.created != note.created_at.date():
+        changed = replace(changed, created_at=_begin_of(memory.created))
+    return notes.stamped(changed, now)
+
+
+def _made(by: By, owner: str, memory: Memory, now: datetime) -> recall.Note:
+    today = memory.created is None or memory.created == now.date()
+    made = recall.Note(
+        id=memory.id,
+        owner=owner,
+        content=memory.content,
+        type=memory.type,
+        tags=notes.tidied(memory.tags),
+        category=None,
+        confidence=0.8,
+        rationale=None,
+        importance=1.0,
+        source="import",
+        session_id=by.session_id or None,
+        superseded_by=None,
+        superseded_reason=None,
+        superseded_at=None,
+        sha256="",
+        created_at=now if today or memory.created is None else _begin_of(memory.created),
+        updated_at=now,
+    )
+    return notes.stamped(made, now)
+
+
+def _begin_of(day: date) -> datetime:
+    return datetime.combine(day, time(), tzinfo=UTC)

@@ -1,0 +1,250 @@
+"""An agent proposes: the edits become a branch with one commit, and a row that waits for a person.
+
+Row PREPARING → branch → commit → OPEN. Each step can be done again, so a crash between them is finished
+by `recover` or by the same call coming back with its operation id (design.md §3 rules 7 and 16).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from approvals import risks
+from approvals.models import Agent, Event, Kind, Proposal, Revision, Status
+from approvals.services import events
+from approvals.services.errors import (
+    BlockReadOnly,
+    MemoryFull,
+    NoChange,
+    OverLimit,
+    PreconditionFailed,
+    TooManyPending,
+)
+from approvals.targets import targets_of, writes_of
+from memory_app import commits, recall, worddiff
+from memory_app import edits as text_edits
+
+log = structlog.get_logger(__name__)
+
+#: From this share of a block's limit on, the agent is told that little room is left.
+NEARLY_FULL = 0.9
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """What came of a call to `propose`.
+
+    Args:
+        created: False when an equal proposal of this agent waits already and is returned instead.
+        warnings: sentences for the agent.
+        occurrences: how many places the edits replace.
+        used: length of the resulting text in characters.
+        limit: the block's limit in characters.
+        content_sha256: of the target's text now.
+    """
+
+    proposal: Proposal
+    revision: Revision
+    created: bool
+    warnings: tuple[str, ...]
+    occurrences: int
+    used: int
+    limit: int
+    content_sha256: str
+
+
+def propose(
+    *,
+    agent: Agent,
+    owner: str,
+    label: str,
+    edits: Sequence[text_edits.Edit],
+    kind: Kind,
+    reasoning: str,
+    confidence: str = "medium",
+    session_id: str = "",
+    evidence: Sequence[dict[str, Any]] = (),
+    expected_sha256: str | None = None,
+    operation: str | None = None,
+) -> Proposed:
+    """Propose edits to one block: all of them, in order, or none.
+
+    Args:
+        owner: username; the caller has made sure that the agent serves this owner.
+        reasoning: why, for the person who decides; not empty.
+        evidence: conversation turns `{role, content, at?}`.
+        expected_sha256: of the block's text as the agent read it.
+        operation: 32 hexadecimal digits; the same one gives the same proposal.
+
+    Raises:
+        BlockNotFound, EditError: see `recall` and `edits`; the index tells which edit.
+        BlockReadOnly, PreconditionFailed, NoChange, OverLimit, TooManyPending, MemoryFull: see `errors`.
+        EngineUnavailable: the branch could not be made; the row stays and is finished by `recover`.
+    """
+    operation = operation or uuid.uuid4().hex
+    earlier = Proposal.objects.filter(operation=operation).first()
+    if earlier:
+        return _outcome(_finished(earlier), created=True)
+
+    base = recall.snapshot(owner, label)
+    block = base.block
+    if block.read_only:
+        raise BlockReadOnly(f"Block '{label}' is read-only.")
+    if expected_sha256 is not None and expected_sha256 != block.body_sha256:
+        raise PreconditionFailed(block)
+    applied = text_edits.apply(block.body, tuple(edits))
+    if applied.text == block.body:
+        raise NoChange(f"The edit leaves block '{label}' as it is.")
+    if len(applied.text) > block.limit:
+        raise OverLimit(used=len(applied.text), limit=block.limit)
+
+    try:
+        proposal, created = _prepare(
+            agent=agent,
+            base=base,
+            applied=applied,
+            kind=kind,
+            operation=operation,
+            fields={
+                "reasoning": reasoning,
+                "confidence": confidence,
+                "session_id": session_id,
+                "evidence": list(evidence),
+            },
+        )
+    except IntegrityError:
+        # The same operation came twice at once and the other call inserted its row first.
+        proposal, created = Proposal.objects.get(operation=operation), True
+    return _outcome(_finished(proposal), created=created, block=block)
+
+
+def finish_preparing(proposal: Proposal) -> Proposal:
+    """Make the branch of a PREPARING proposal and open it. Harmless when done twice."""
+    revision = proposal.current
+    revision.head_commit = write_revision_branch(proposal, revision)
+    with transaction.atomic(durable=True):
+        revision.save(update_fields=["head_commit"])
+        opened = Proposal.objects.filter(pk=proposal.pk, status=Status.PREPARING).update(
+            status=Status.OPEN, lease_expires_at=None, updated_at=timezone.now()
+        )
+        if opened:
+            events.record(proposal, Event.What.PROPOSED, actor=proposal.agent, text=proposal.reasoning)
+    proposal.refresh_from_db()
+    return proposal
+
+
+def write_revision_branch(proposal: Proposal, revision: Revision) -> str:
+    """Put what a revision says on its branch, on top of its base commit; the head's hash."""
+    return commits.write_branch(
+        revision.branch,
+        base=revision.base_commit,
+        writes=writes_of(proposal, revision),
+        entry=commits.Entry(
+            action="proposed",
+            owner=proposal.owner,
+            targets=targets_of(proposal, revision),
+            operation=uuid.uuid5(uuid.UUID(proposal.operation), str(revision.number)).hex,
+            agent=proposal.agent.name,
+            proposal_id=proposal.pk,
+        ),
+        author=commits.agent(proposal.agent.name),
+        subject=f"Propose {proposal.kind} of {proposal.target}",
+        body=proposal.reasoning,
+    )
+
+
+def branch_name(proposal_id: int, revision: int) -> str:
+    """Short, since DoltLite rewrites the list of all branches on each write."""
+    return f"p/{proposal_id}" if revision == 1 else f"p/{proposal_id}-{revision}"
+
+
+def _prepare(
+    *,
+    agent: Agent,
+    base: recall.Snapshot,
+    applied: text_edits.Applied,
+    kind: Kind,
+    operation: str,
+    fields: dict[str, Any],
+) -> tuple[Proposal, bool]:
+    """Insert the PREPARING row, unless caps forbid it or an equal proposal waits."""
+    block = base.block
+    result_sha256 = text_edits.sha256_of(applied.text)
+    segments = worddiff.diff(block.body, applied.text)
+    added, removed = worddiff.count_words(segments)
+    now = timezone.now()
+    with transaction.atomic(durable=True):
+        # One agent's calls wait for each other here, or the cap could be passed by racing.
+        Agent.objects.select_for_update().get(pk=agent.pk)
+        pending = Proposal.objects.by_agent(agent).of_owner(block.owner).pending()
+        twin = pending.filter(target_kind="block", target=block.label, result_sha256=result_sha256).first()
+        if twin:
+            return twin, False
+        if pending.count() >= settings.PENDING_CAP:
+            raise TooManyPending(tuple(pending.order_by("created_at", "id")), settings.PENDING_CAP)
+        if Proposal.objects.pending().count() >= settings.MAX_OPEN_PROPOSALS:
+            raise MemoryFull(f"{settings.MAX_OPEN_PROPOSALS} proposals wait for a decision already.")
+        proposal = Proposal.objects.create(
+            owner=block.owner,
+            target_kind="block",
+            target=block.label,
+            target_title=block.display_title,
+            kind=kind,
+            agent=agent,
+            excerpt=worddiff.excerpt(segments),
+            words_added=added,
+            words_removed=removed,
+            risks=[risk.key for risk in risks.flags(block.body, applied.text, segments=segments)],
+            result_sha256=result_sha256,
+            operation=operation,
+            created_at=now,
+            expires_at=now + settings.PROPOSAL_EXPIRY,
+            lease_expires_at=now + settings.LEASE,
+            **fields,
+        )
+        Revision.objects.create(
+            proposal=proposal,
+            number=1,
+            branch=branch_name(proposal.pk, 1),
+            base_commit=base.commit,
+            base_sha256=block.sha256,
+            base_text=block.body,
+            edits=text_edits.to_json(applied.edits),
+            result_text=applied.text,
+            created_at=now,
+        )
+    return proposal, True
+
+
+def _finished(proposal: Proposal) -> Proposal:
+    return finish_preparing(proposal) if proposal.status == Status.PREPARING else proposal
+
+
+def _outcome(proposal: Proposal, *, created: bool, block: recall.Block | None = None) -> Proposed:
+    revision = proposal.current
+    block = block or recall.find_block(proposal.owner, proposal.target)
+    used, limit = len(revision.result_text), block.limit if block else settings.BLOCK_LIMIT
+    warnings = []
+    if used >= NEARLY_FULL * limit:
+        warnings.append(
+            f"Warning: block '{proposal.target}' would be {used * 100 // limit} % full "
+            f"({used:,} of {limit:,} characters)."
+        )
+    wanted = text_edits.from_json(revision.edits)
+    return Proposed(
+        proposal=proposal,
+        revision=revision,
+        created=created,
+        warnings=tuple(warnings),
+        occurrences=sum(edit.occurrences or 1 for edit in wanted if isinstance(edit, text_edits.Replace)),
+        used=used,
+        limit=limit,
+        content_sha256=block.body_sha256 if block else "",
+    )

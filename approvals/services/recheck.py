@@ -1,0 +1,70 @@
+"""After a change to a target: its other open proposals are checked again, and search learns of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import structlog
+from django.conf import settings
+from django.db.models import Q
+from kombu.exceptions import OperationalError as BrokerUnavailable
+
+from approvals.models import Mergeability, Proposal, ProposalQuerySet
+from approvals.targets import standing_of
+from memory_app import reindexing
+from memory_app.dolt.errors import DoltError
+
+log = structlog.get_logger(__name__)
+
+#: (kind, label or id) pairs, as the ledger has them.
+Targets = Sequence[Sequence[str]]
+
+#: Beyond this many notes in one change, all of an owner's open note proposals are looked at instead.
+MANY = 200
+
+
+def after_change(owner: str, targets: Targets) -> None:
+    """Have the open proposals on what changed checked again, and the owner's search index brought up: by a
+    worker, inline where there is none.
+
+    Never fails the change it comes after: a broker that is away means checking here and now.
+    """
+    from approvals import tasks
+
+    named = [list(target) for target in targets] if len(targets) <= MANY else [["note", ""]]
+    if settings.CELERY_TASK_ALWAYS_EAGER:  # without Celery's own 2 ms a task
+        recheck(owner, named)
+    else:
+        try:
+            tasks.recheck.delay(owner, named)
+        except BrokerUnavailable:
+            log.warning("broker_unavailable", task="recheck")
+            recheck(owner, named)
+    reindexing.soon(owner)
+
+
+def recheck(owner: str, targets: Targets) -> int:
+    """Write the mergeability of every open proposal on what changed; how many there are.
+
+    What cannot be checked becomes `unknown`, never `clean`.
+    """
+    siblings = list(_on(owner, targets))
+    for proposal in siblings:
+        revision = proposal.current
+        try:
+            state = standing_of(proposal, revision).assess(revision).state
+        except DoltError:
+            log.exception("recheck_failed", proposal=proposal.pk)
+            state = Mergeability.UNKNOWN
+        Proposal.objects.open().filter(pk=proposal.pk, revision=proposal.revision).update(mergeability=state)
+    return len(siblings)
+
+
+def _on(owner: str, targets: Targets) -> ProposalQuerySet:
+    labels = [target for kind, target in targets if kind == "block"]
+    ids = [target for kind, target in targets if kind == "note"]
+    touched = Q(target_kind="block", target__in=labels)
+    if ids:
+        # An import names its notes in its revision, not in its target; there are few of them.
+        touched |= Q(target_kind="import") | Q(target_kind="note") & (Q(target__in=ids) if all(ids) else Q())
+    return Proposal.objects.open().of_owner(owner).filter(touched)

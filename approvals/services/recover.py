@@ -1,0 +1,120 @@
+"""Finishing what a crash left half done, and telling what does not add up.
+
+Touches only rows whose lease ran out, and rolls forward: a branch that was being made is made, a merge
+that was under way is finished (design.md §3 rule 7). Runs at start, by beat, as a command, and when a
+page meets such a row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import structlog
+from django.db.models import Q
+
+from approvals.models import DECIDED, Proposal, Revision, Status
+from approvals.services.decide import drop_branches, finish_merging
+from approvals.services.errors import DecisionRefused, NotesChanged
+from approvals.services.ledger import settle_dirt, top_up_ledger
+from approvals.services.notes import finish_applying
+from approvals.services.propose import finish_preparing
+from memory_app.dolt.connections import dolt
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class RecoveryReport:
+    """What `recover` did; all counts of rows or commits.
+
+    Args:
+        failed: proposals that could not be finished and stay as they were, for the next run.
+        dirt: the commit of rows somebody had left uncommitted, empty when there were none.
+    """
+
+    opened: int = 0
+    approved: int = 0
+    reopened: int = 0
+    ledger_rows: int = 0
+    branches_dropped: int = 0
+    failed: tuple[int, ...] = ()
+    dirt: str = ""
+
+    def __str__(self) -> str:
+        parts = [
+            f"{self.opened} opened, {self.approved} approved, {self.reopened} back to open",
+            f"{self.ledger_rows} ledger rows added, {self.branches_dropped} branches dropped",
+        ]
+        if self.failed:
+            parts.append(f"not finished: {', '.join(f'#{pk}' for pk in self.failed)}")
+        if self.dirt:
+            parts.append(f"uncommitted changes found and recorded as {self.dirt}")
+        return "; ".join(parts)
+
+
+def recover() -> RecoveryReport:
+    """Roll everything forward whose lease ran out, top up the ledger, drop left-over branches."""
+    opened = approved = reopened = 0
+    failed: list[int] = []
+    dirt = settle_dirt()
+    for proposal in Proposal.objects.lease_ran_out().select_related("agent", "decided_by"):
+        try:
+            outcome = finish(proposal)
+        except Exception:
+            # One proposal that cannot be finished must not keep the others from it.
+            log.exception("recovery_failed", proposal=proposal.pk)
+            failed.append(proposal.pk)
+            continue
+        if outcome.status == Status.APPROVED:
+            approved += 1
+        elif outcome.status == Status.WITHDRAWN:
+            continue
+        elif proposal.status == Status.PREPARING:
+            opened += 1
+        else:
+            reopened += 1
+    report = RecoveryReport(
+        opened=opened,
+        approved=approved,
+        reopened=reopened,
+        ledger_rows=top_up_ledger(),
+        branches_dropped=_drop_left_over(),
+        failed=tuple(failed),
+        dirt=dirt,
+    )
+    if report != RecoveryReport():
+        log.info("recovered", report=str(report))
+    return report
+
+
+def finish(proposal: Proposal) -> Proposal:
+    """Finish one proposal a crash left PREPARING or MERGING; it comes back OPEN or APPROVED."""
+    fresh = Proposal.objects.select_related("agent", "decided_by").get(pk=proposal.pk)
+    if fresh.status == Status.PREPARING:
+        if not fresh.by_policy:
+            return finish_preparing(fresh)
+        try:
+            return finish_applying(fresh)
+        except NotesChanged as refusal:
+            log.warning("application_dropped", proposal=proposal.pk, why=refusal.message)
+            fresh.status = Status.WITHDRAWN
+            return fresh
+    if fresh.status != Status.MERGING:
+        return fresh
+    try:
+        return finish_merging(fresh)
+    except DecisionRefused as refusal:
+        log.warning("decision_undone", proposal=proposal.pk, why=refusal.message)
+        return refusal.proposal
+
+
+def _drop_left_over() -> int:
+    """Branches of decided proposals whose dropping had failed. Looks at branches, so recovery only."""
+    present = {branch.name for branch in dolt().branches()}
+    if len(present) == 1:
+        return 0
+    decided = Revision.objects.filter(Q(proposal__status__in=DECIDED), branch__in=present).select_related("proposal")
+    left_over = list(decided)
+    for revision in left_over:
+        drop_branches(revision.proposal)
+    return len(left_over)

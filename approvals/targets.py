@@ -1,0 +1,119 @@
+"""What a proposal is about, behind one interface: a memory block, or notes.
+
+Deciding, recovering and reviewing ask the same questions of either; only the answers differ. Reads, and
+says what is to be written; `services` do the writing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Protocol
+
+from approvals.mergeability import Assessment, assess, assess_notes
+from approvals.models import Proposal, Revision
+from memory_app import recall
+from memory_app.writes import BlockFields, BlockWrite, NoteWrite, Write
+
+
+class Standing(Protocol):
+    """A target as it is now."""
+
+    @property
+    def sha256(self) -> str:
+        """What a decision names as seen; empty when there is nothing there."""
+
+    def assess(self, revision: Revision) -> Assessment: ...
+
+
+@dataclass(frozen=True)
+class BlockStanding:
+    block: recall.Block | None
+
+    @property
+    def sha256(self) -> str:
+        return self.block.sha256 if self.block else ""
+
+    def assess(self, revision: Revision) -> Assessment:
+        return assess(revision, self.block)
+
+
+@dataclass(frozen=True)
+class NotesStanding:
+    """The notes a proposal names, by id; one that is not there is absent."""
+
+    notes: dict[str, recall.Note]
+
+    @property
+    def sha256(self) -> str:
+        said = "\n".join(f"{id_} {note.sha256}" for id_, note in sorted(self.notes.items()))
+        return hashlib.sha256(said.encode()).hexdigest() if said else ""
+
+    def assess(self, revision: Revision) -> Assessment:
+        return assess_notes(revision, self.notes)
+
+
+def standing_of(proposal: Proposal, revision: Revision) -> BlockStanding | NotesStanding:
+    """The target of a proposal as it is now."""
+    if proposal.target_kind == "block":
+        return BlockStanding(recall.find_block(proposal.owner, proposal.target))
+    return NotesStanding(recall.find_notes(proposal.owner, [change["id"] for change in revision.note_changes]))
+
+
+def targets_of(proposal: Proposal, revision: Revision) -> tuple[tuple[str, str], ...]:
+    """(kind, label or id) of everything a revision changes: its trailers and its rows in the ledger."""
+    if proposal.target_kind == "block":
+        return (("block", proposal.target),)
+    return tuple(("note", change["id"]) for change in revision.note_changes)
+
+
+def writes_of(proposal: Proposal, revision: Revision) -> tuple[Write, ...]:
+    """The rows a revision writes, on top of its base commit.
+
+    Raises:
+        BlockNotFound, RevisionNotFound: the base cannot be read.
+    """
+    if proposal.target_kind == "block":
+        block = recall.block_at(proposal.owner, proposal.target, revision.base_commit)
+        fields = BlockFields(
+            title=block.title,
+            description=block.description,
+            body=revision.result_text,
+            limit=block.limit,
+            read_only=block.read_only,
+            schema_ref=block.schema_ref,
+        )
+        return (BlockWrite(proposal.owner, proposal.target, fields, revision.base_sha256),)
+    return note_writes(proposal.owner, revision.note_changes)
+
+
+def note_writes(owner: str, changes: list[dict[str, object]]) -> tuple[NoteWrite, ...]:
+    """Stored note changes as rows to write."""
+    return tuple(
+        NoteWrite(
+            owner=owner,
+            id=str(change["id"]),
+            note=recall.Note.from_json(change["after"]) if isinstance(change["after"], dict) else None,
+            expected_sha256=str(change["before"]["sha256"]) if isinstance(change["before"], dict) else "",
+        )
+        for change in changes
+    )
+
+
+def holds(proposal: Proposal, revision: Revision, commit: str) -> bool:
+    """Whether the target at `commit` is what the revision says it becomes (design.md §3 rule 9).
+
+    Raises:
+        RevisionNotFound: `commit` cannot be read.
+    """
+    if proposal.target_kind == "block":
+        try:
+            return recall.block_at(proposal.owner, proposal.target, commit).body == revision.result_text
+        except recall.BlockNotFound:
+            return False
+    found = recall.find_notes(proposal.owner, [change["id"] for change in revision.note_changes], commit)
+    return all(
+        (note.sha256 if (note := found.get(change["id"])) else None)
+        == (change["after"]["sha256"] if change["after"] else None)
+        for change in revision.note_changes
+    )

@@ -1,0 +1,20 @@
+"""Celery tasks of the review; inline where there is no broker. Each may come twice without harm."""
+
+from celery import shared_task
+
+from approvals import services
+
+
+@shared_task(name="approvals.recheck", autoretry_for=(Exception,), max_retries=5, retry_backoff=1)
+def recheck(owner: str, targets: list[list[str]]) -> int:
+    return services.recheck(owner, targets)
+
+
+@shared_task(name="approvals.recover")
+def recover() -> str:
+    return str(services.recover())
+
+
+@shared_task(name="approvals.expire")
+def expire() -> int:
+    return services.expire()

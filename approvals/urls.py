@@ -1,0 +1,67 @@
+"""The addresses of people's pages."""
+
+from __future__ import annotations
+
+from django.contrib.auth import views as django_views
+from django.urls import path
+
+from approvals.views import account, auth, editing, exchange, finding, inbox, memory, notes, policies, proposal
+
+_BLOCK = "memory/<str:owner>/blocks/<str:label>/"
+_NOTES = "memory/<str:owner>/notes/"
+_NOTE = f"{_NOTES}<str:note_id>/"
+
+urlpatterns = [
+    path("", inbox.inbox, name="inbox"),
+    path("proposals/<int:pk>/", proposal.proposal, name="proposal"),
+    path("proposals/<int:pk>/approve/", proposal.approve, name="approve"),
+    path("proposals/<int:pk>/reject/", proposal.reject, name="reject"),
+    path("proposals/<int:pk>/revert/", notes.revert, name="revert"),
+    path("memory/", memory.memories, name="memories"),
+    path("memory/<str:owner>/", memory.memory, name="memory"),
+    path("memory/<str:owner>/new/", editing.block_new, name="block_new"),
+    path(_BLOCK, memory.block, name="block"),
+    path(f"{_BLOCK}history/", memory.block_history, name="block_history"),
+    path(f"{_BLOCK}edit/", editing.block_edit, name="block_edit"),
+    path(f"{_BLOCK}delete/", editing.block_delete, name="block_delete"),
+    path(_NOTES, notes.notes, name="notes"),
+    path(f"{_NOTES}new/", notes.note_new, name="note_new"),
+    path(f"{_NOTES}import/", exchange.import_markdown, name="note_import"),
+    path(_NOTE, notes.note, name="note"),
+    path(f"{_NOTE}edit/", notes.note_edit, name="note_edit"),
+    path(f"{_NOTE}delete/", notes.note_delete, name="note_delete"),
+    path(f"{_NOTE}supersede/", notes.note_supersede, name="note_supersede"),
+    path("memory/<str:owner>/search/", finding.search, name="memory_search"),
+    path("memory/<str:owner>/export/memories.md", exchange.export_markdown, name="export_markdown"),
+    path("memory/<str:owner>/export/memory.json", exchange.export_json, name="export_json"),
+    path("settings/policies/", policies.policies, name="policies"),
+    path("settings/", account.settings, name="settings"),
+    path("sign-in/", auth.SignIn.as_view(), name="sign_in"),
+    path("sign-out/", django_views.LogoutView.as_view(), name="sign_out"),
+    path(
+        "password/",
+        django_views.PasswordChangeView.as_view(template_name="registration/password_change.html"),
+        name="password_change",
+    ),
+    path(
+        "password/changed/",
+        django_views.PasswordChangeDoneView.as_view(template_name="registration/password_changed.html"),
+        name="password_change_done",
+    ),
+    path("password/reset/", auth.PasswordReset.as_view(), name="password_reset"),
+    path(
+        "password/reset/sent/",
+        django_views.PasswordResetDoneView.as_view(template_name="registration/password_reset_sent.html"),
+        name="password_reset_done",
+    ),
+    path(
+        "password/reset/<uidb64>/<token>/",
+        django_views.PasswordResetConfirmView.as_view(template_name="registration/password_reset_confirm.html"),
+        name="password_reset_confirm",
+    ),
+    path(
+        "password/reset/done/",
+        django_views.PasswordResetCompleteView.as_view(template_name="registration/password_reset_complete.html"),
+        name="password_reset_complete",
+    ),
+]

@@ -1,0 +1,183 @@
+"""Signing in and out, passwords, and what happens to a form whose writer's session has run out.
+
+Who may do what once signed in is `permissions`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from datetime import timedelta
+from functools import wraps
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.contrib.auth import views as django_views
+from django.contrib.auth.views import redirect_to_login
+from django.core import signing
+from django.core.cache import cache
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.decorators import method_decorator
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+
+from approvals.forms import SignInForm
+from approvals.views.request import Request
+
+View = Callable[..., HttpResponse]
+
+THROTTLE_WINDOW = timedelta(minutes=15)
+
+#: Where a signed-out person's form waits in the session for the page it belongs to.
+_KEPT = "kept_form"
+_KEPT_SALT = "approvals.kept_form"
+_KEPT_FOR = timedelta(hours=12)
+_NEVER_KEPT = frozenset({"csrfmiddlewaretoken", "password"})
+
+
+def signed_in(*, return_to: Callable[..., str] | None = None) -> Callable[[View], View]:
+    """Let only signed-in people in. What others posted is kept until they have signed in.
+
+    Args:
+        return_to: the page whose form was posted, from the view's arguments; the view's own by default.
+            That page gets the fields back from `kept_fields`.
+    """
+
+    def decorator(view: View) -> View:
+        @wraps(view)
+        def checked(request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
+            if request.user.is_authenticated:
+                return view(request, *args, **kwargs)
+            page = return_to(**kwargs) if return_to else request.path
+            return _ask_to_sign_in(request, page)
+
+        return checked
+
+    return decorator
+
+
+def kept_fields(request: HttpRequest) -> dict[str, str]:
+    """The fields this person posted to this page while signed out; handed out once."""
+    kept = request.session.get(_KEPT)
+    if not kept or kept["page"] != request.path:
+        return {}
+    del request.session[_KEPT]
+    fields: dict[str, str] = kept["fields"]
+    return fields
+
+
+def _ask_to_sign_in(request: Request, page: str) -> HttpResponse:
+    if request.method == "POST":
+        fields = {name: value for name, value in request.POST.items() if name not in _NEVER_KEPT}
+        context = {
+            "form": SignInForm(request),
+            "next": page,
+            "kept": signing.dumps({"page": page, "fields": fields}, salt=_KEPT_SALT, compress=True),
+        }
+        if not request.htmx:
+            return render(request, "registration/sign_in.html", context, status=401)
+        response = render(request, "registration/sign_in_form.html", context, status=401)
+        response["HX-Retarget"] = "#content"
+        response["HX-Reswap"] = "innerHTML"
+        return response
+    if request.htmx:
+        # A part was asked for, not a page: say it there, and do not take the page away unasked.
+        here = request.htmx.current_url_abs_path or reverse("inbox")
+        return render(request, "registration/signed_out_part.html", {"next": here}, status=401)
+    return redirect_to_login(request.get_full_path(), reverse("sign_in"))
+
+
+@method_decorator(never_cache, name="dispatch")
+class SignIn(django_views.LoginView):
+    """Ten tries a quarter of an hour for one name from one address (`SIGN_IN_LIMIT`)."""
+
+    template_name = "registration/sign_in.html"
+    authentication_form = SignInForm
+    redirect_authenticated_user = True
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        self._tries = _throttle_key("sign-in", request, request.POST.get("username", ""))
+        if _is_one_too_many(self._tries):
+            response = self.render_to_response(
+                self.get_context_data(form=SignInForm(request), too_many_minutes=THROTTLE_WINDOW.seconds // 60),
+                status=429,
+            )
+            response["Retry-After"] = str(THROTTLE_WINDOW.seconds)
+            return response
+        return super().post(request, *args, **kwargs)
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        cache.delete(self._tries)
+        response = super().form_valid(form)
+        kept = self._kept()
+        if kept:
+            self.request.session[_KEPT] = kept
+        return response
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        return self.render_to_response(self.get_context_data(form=form), status=422)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(**kwargs) | {"kept": self.request.POST.get("kept", "")}
+
+    def _kept(self) -> dict[str, Any] | None:
+        text = self.request.POST.get("kept", "")
+        if not text:
+            return None
+        try:
+            kept: dict[str, Any] = signing.loads(text, salt=_KEPT_SALT, max_age=_KEPT_FOR)
+        except signing.BadSignature:
+            return None
+        return kept
+
+
+class PasswordReset(django_views.PasswordResetView):
+    """Mails a link. Throttled like signing in: each post may send a mail."""
+
+    template_name = "registration/password_reset.html"
+    email_template_name = "registration/password_reset_email.txt"
+    subject_template_name = "registration/password_reset_subject.txt"
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if _is_one_too_many(_throttle_key("reset", request, request.POST.get("email", ""))):
+            form = self.get_form_class()()
+            context = self.get_context_data(form=form, too_many_minutes=THROTTLE_WINDOW.seconds // 60)
+            response = self.render_to_response(context, status=429)
+            response["Retry-After"] = str(THROTTLE_WINDOW.seconds)
+            return response
+        return super().post(request, *args, **kwargs)
+
+
+def local_path(request: HttpRequest, url: str, default: str) -> str:
+    """`url` when it is a path on this site, else `default`; never somebody else's address."""
+    if url and url_has_allowed_host_and_scheme(
+        url, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    ):
+        parts = urlsplit(url)
+        path = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
+        # `http://here//evil.example` is here; its path alone would be there.
+        if url_has_allowed_host_and_scheme(path, allowed_hosts=None):
+            return path
+    return default
+
+
+def _throttle_key(what: str, request: HttpRequest, name: str) -> str:
+    # Hashed: a cache key may be neither long nor hold spaces, and a name may be both.
+    who = f"{name.strip().lower()}\n{request.META.get('REMOTE_ADDR', '')}"
+    return f"{what}:{hashlib.sha256(who.encode(errors='replace')).hexdigest()}"
+
+
+def _is_one_too_many(key: str) -> bool:
+    cache.add(key, 0, timeout=THROTTLE_WINDOW.seconds)
+    try:
+        tries = cache.incr(key)
+    except ValueError:  # it ran out between the two calls
+        return False
+    limit: int = settings.SIGN_IN_LIMIT
+    return tries > limit
+
+
+__all__ = ["PasswordReset", "SignIn", "kept_fields", "local_path", "signed_in"]

@@ -1,0 +1,52 @@
+"""Pages for what went wrong: the whole page for a visit, a panel for a part of one.
+
+The agent API answers its errors itself, in its one shape; whoever routes them (the root URL
+configuration) asks here only for people's pages.
+"""
+
+from __future__ import annotations
+
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+
+def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    # Django reports a body over its limit as a bad request, and a timeout away from the form it belongs to.
+    if isinstance(exception, RequestDataTooBig):
+        return _answer(request, "413", 413)
+    return _answer(request, "400", 400)
+
+
+def permission_denied(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return _answer(request, "403", 403)
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return _answer(request, "404", 404)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    # Without the request: what broke may well be what its context needs.
+    return render(None, "500.html", status=500)
+
+
+def unavailable(request: HttpRequest) -> HttpResponse:
+    """A database does not answer. Without the request, whose context reads one of them."""
+    name = "components/error_part.html" if getattr(request, "htmx", False) else "503.html"
+    response = render(None, name, {"error": "503"}, status=503)
+    response["Retry-After"] = "10"
+    return response
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """The form's secret did not match, mostly after signing out in another tab. What was typed is shown
+    again, to be copied."""
+    typed = [value for name in ("comment", "body") if (value := request.POST.get(name, "").strip())]
+    return _answer(request, "403_csrf", 403, {"typed": typed})
+
+
+def _answer(request: HttpRequest, name: str, status: int, context: dict[str, object] | None = None) -> HttpResponse:
+    is_part = bool(getattr(request, "htmx", False))
+    template = "components/error_part.html" if is_part else f"{name}.html"
+    return render(request, template, {"error": name, **(context or {})}, status=status)

@@ -1,0 +1,286 @@
+"""Reading memory: whose it is, the blocks of an owner, one block now and earlier, its history.
+
+Changing it is `views.editing`. Whoever may not read an owner's memory is told that there is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.db.models import Count, Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.text import Truncator
+from django.utils.translation import gettext
+from django.views.decorators.http import require_safe
+
+from approvals import permissions
+from approvals.memory_pages import (
+    NOW,
+    HistoryEntry,
+    Version,
+    field_changes,
+    history_entries,
+    version,
+    waiting_by_block,
+)
+from approvals.models import Proposal, User
+from approvals.note_pages import automatic_changes
+from approvals.views.auth import signed_in
+from approvals.views.viewer import viewer_of
+from memory_app import recall, worddiff
+from memory_app.dolt.errors import RevisionNotFound
+from memory_app.models import Change
+from memory_app.recall import Block, Note
+
+OWNERS_ON_A_PAGE = 50
+CHANGES_ON_A_PAGE = 20
+RECENT_CHANGES = 8
+OPENING_LENGTH = 240
+
+_BULLET = re.compile(r"^(#{1,6}\s+|[-*+]\s+|>\s?|\d+[.)]\s+)")
+_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_MARKS = re.compile(r"\*+|`+|(?<!\w)_+|_+(?!\w)")
+
+
+@dataclass(frozen=True)
+class BlockRow:
+    """A block in the list of an owner's memory."""
+
+    block: Block
+    opening: str
+    last: HistoryEntry | None
+    waiting: tuple[Proposal, ...]
+
+
+@dataclass(frozen=True)
+class RecentChange:
+    """A change in the list of the last ones, and where what it changed can be read."""
+
+    entry: HistoryEntry
+    title: str
+    url: str
+
+    @classmethod
+    def of(cls, entry: HistoryEntry, titles: Mapping[str, str], notes: Mapping[str, Note]) -> RecentChange:
+        """With the title of a block or the first words of a note."""
+        change = entry.change
+        if change.target_kind == "block":
+            url = reverse("block_history", args=[change.owner, change.target])
+            return cls(entry, titles.get(change.target, change.target), url)
+        note = notes.get(change.target)
+        words = " ".join(note.content.split()) if note else gettext("Deleted note")
+        return cls(entry, Truncator(words).chars(80), reverse("note", args=[change.owner, change.target]))
+
+
+def recent_changes(owner: str) -> list[Change]:
+    """The last changes of an owner's memory, newest first; of a commit of many notes, one."""
+    changes: dict[str, Change] = {}
+    for change in recall.changes_of(owner, limit=RECENT_CHANGES * 5):
+        changes.setdefault(change.commit, change)
+    return list(changes.values())[:RECENT_CHANGES]
+
+
+@signed_in()
+@require_safe
+def memories(request: HttpRequest) -> HttpResponse:
+    """Whose memory this person may read; straight to their own when that is all."""
+    user = viewer_of(request)
+    owners = permissions.readable_owners(user)
+    if owners == [user.username]:
+        return redirect("memory", owner=user.username)
+    people: QuerySet[User] = User.objects.exclude(pk=user.pk).order_by("username")
+    if owners is not None:
+        people = people.filter(username__in=owners)
+    text = request.GET.get("q", "").strip()
+    for word in text.split():
+        people = people.filter(
+            Q(username__icontains=word) | Q(first_name__icontains=word) | Q(last_name__icontains=word)
+        )
+    if after := request.GET.get("after", ""):
+        people = people.filter(username__gt=after)
+    found = list(people[: OWNERS_ON_A_PAGE + 1])
+    page = found[:OWNERS_ON_A_PAGE]
+    shown = [*page, user]
+    waiting = dict(
+        Proposal.objects.open()
+        .filter(owner__in=[person.username for person in shown])
+        .values_list("owner")
+        .annotate(number=Count("pk"))
+        .order_by()
+    )
+    return render(
+        request,
+        "memory/owner_list.html" if getattr(request, "htmx", False) else "memory/owners.html",
+        {
+            "section": "memory",
+            "text": text,
+            "is_first_page": not after,
+            "own_waiting": waiting.get(user.username, 0),
+            "people": [(person, waiting.get(person.username, 0)) for person in page],
+            "next": urlencode({"q": text, "after": page[-1].username}) if len(found) > len(page) else "",
+        },
+    )
+
+
+@signed_in()
+@require_safe
+def memory(request: HttpRequest, owner: str) -> HttpResponse:
+    """The blocks of an owner and what changed lately."""
+    person = readable_owner(request, owner)
+    user = viewer_of(request)
+    blocks = recall.blocks(owner)
+    last = recall.last_changes(owner)
+    recent = recent_changes(owner)
+    waiting = waiting_by_block(owner)
+    changes_shown = [last[block.label] for block in blocks if block.label in last]
+    entries = {entry.change.pk: entry for entry in history_entries([*changes_shown, *recent])}
+    titles = {block.label: block.display_title for block in blocks}
+    said = recall.find_notes(owner, {change.target for change in recent if change.target_kind == "note"})
+    return render(
+        request,
+        "memory/memory.html",
+        {
+            **_about(user, person),
+            "rows": [
+                BlockRow(
+                    block=block,
+                    opening=opening(block.body),
+                    last=entries[last[block.label].pk] if block.label in last else None,
+                    waiting=tuple(waiting.get(block.label, ())),
+                )
+                for block in blocks
+            ],
+            "waiting_total": sum(map(len, waiting.values())),
+            "recent": [RecentChange.of(entries[change.pk], titles, said) for change in recent],
+            "automatic": automatic_changes(owner, user),
+            "tab": "blocks",
+        },
+    )
+
+
+@signed_in()
+@require_safe
+def block(request: HttpRequest, owner: str, label: str) -> HttpResponse:
+    """One block, as it is or (`?as_of=` a commit or a time) as it was."""
+    person = readable_owner(request, owner)
+    user = viewer_of(request)
+    as_of = request.GET.get("as_of", "").strip()
+    try:
+        shown = version(owner, label, as_of or NOW)
+    except RevisionNotFound:
+        return unknown_revision(request, person, label, as_of)
+    if shown.block is None and shown.last is None and not as_of:
+        raise Http404
+    context = {
+        **_about(user, person),
+        "label": label,
+        "title": shown.block.display_title if shown.block else recall.title_of(label),
+        "shown": shown,
+        "memory_block": shown.block,
+        "as_of": as_of,
+        "view": "source" if request.GET.get("view") == "source" else "text",
+        "last": history_entries([shown.last])[0] if shown.last else None,
+    }
+    if shown.block is None:
+        return render(request, "memory/block_missing.html", context, status=404 if as_of else 410)
+    if shown.is_now:
+        context["pending"] = waiting_by_block(owner).get(label, [])
+    return render(request, "memory/block.html", context)
+
+
+@signed_in()
+@require_safe
+def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
+    """Every change of a block, newest first; with `?a=` and `?b=`, what changed between two of them."""
+    person = readable_owner(request, owner)
+    user = viewer_of(request)
+    before = request.GET.get("before", "")
+    changes = recall.history(
+        owner, "block", label, limit=CHANGES_ON_A_PAGE + 1, before=int(before) if before.isdecimal() else None
+    )
+    current = recall.find_block(owner, label)
+    if current is None and not changes:
+        raise Http404
+    page = changes[:CHANGES_ON_A_PAGE]
+    older = changes[CHANGES_ON_A_PAGE] if len(changes) > CHANGES_ON_A_PAGE else None
+    context = {
+        **_about(user, person),
+        "label": label,
+        "title": current.display_title if current else recall.title_of(label),
+        "current": current,
+        "entries": history_entries(page, older=older),
+        "is_first_page": not before,
+        "older": urlencode({"before": page[-1].pk}) if older else "",
+    }
+    if "a" in request.GET or "b" in request.GET:
+        a, b = request.GET.get("a", ""), request.GET.get("b", "") or NOW
+        try:
+            context["comparison"] = compare(version(owner, label, a), version(owner, label, b))
+        except RevisionNotFound as error:
+            return unknown_revision(request, person, label, str(error))
+        context |= {"a": a, "b": b}
+    return render(request, "memory/block_history.html", context)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two versions of a block and what lies between them."""
+
+    before: Version
+    after: Version
+    segments: tuple[worddiff.Segment, ...]
+    fields: tuple[object, ...]
+
+    @property
+    def same_text(self) -> bool:
+        return self.before.body == self.after.body
+
+
+def compare(before: Version, after: Version) -> Comparison:
+    return Comparison(
+        before=before,
+        after=after,
+        segments=worddiff.diff(before.body, after.body),
+        fields=field_changes(before.block, after.block) if before.block and after.block else (),
+    )
+
+
+def readable_owner(request: HttpRequest, owner: str) -> User:
+    """The owner, if this viewer may read their memory.
+
+    Raises:
+        Http404: they may not, or there is no such person; which of the two is not said.
+    """
+    if not permissions.may_read(viewer_of(request), owner):
+        raise Http404
+    person = User.objects.filter(username=owner).first()
+    if person is None:
+        raise Http404
+    return person
+
+
+def unknown_revision(request: HttpRequest, person: User, label: str, revision: str) -> HttpResponse:
+    """Say that a commit or time is none of this memory's, with the ways on."""
+    there = recall.find_block(person.username, label)
+    title = there.display_title if there else recall.title_of(label)
+    context = {**_about(viewer_of(request), person), "label": label, "title": title}
+    return render(request, "memory/unknown_revision.html", {**context, "revision": revision}, status=404)
+
+
+def opening(body: str) -> str:
+    """The first words of a text for lists: without headings, tables and the marks of Markdown."""
+    lines = [line.strip() for line in body[: OPENING_LENGTH * 8].splitlines()]
+    prose = [line for line in lines if line and not line.startswith(("#", "|", "---", "```"))]
+    plain = (_MARKS.sub("", _LINK.sub(r"\1", _BULLET.sub("", line))) for line in prose or lines)
+    words = " ".join(" ".join(plain).split())
+    return words if len(words) <= OPENING_LENGTH else words[:OPENING_LENGTH].rsplit(" ", 1)[0] + " …"
+
+
+def _about(user: User, person: User) -> dict[str, object]:
+    """What every page of a memory says: whose it is, and whether the viewer may change it here."""
+    return {"section": "memory", "owner": person, "is_own": user.pk == person.pk}

@@ -1,0 +1,221 @@
+"""The page of one proposal, and deciding on it or on its row of the inbox."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from approvals import inbox as queue
+from approvals import services
+from approvals.change_view import View, change_shown
+from approvals.filters import Tab
+from approvals.forms import ApproveForm, RejectForm
+from approvals.memory_pages import url_of_target
+from approvals.models import Proposal, Revision, Status, User
+from approvals.permissions import proposals_visible_to
+from approvals.review import find_proposal, review_of
+from approvals.services.errors import (
+    AlreadyDecided,
+    BranchMissing,
+    DecisionRefused,
+    NotAllowed,
+    ProposalNotFound,
+)
+from approvals.views.auth import kept_fields, local_path, signed_in
+from approvals.views.panels import Panel, panel_for
+from approvals.views.request import Request, whole_number
+from approvals.views.viewer import viewer_of
+from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown
+
+
+@signed_in()
+@require_safe
+def proposal(request: Request, pk: int) -> HttpResponse:
+    """The page; for the switch between its views only the change."""
+    user = viewer_of(request)
+    found = _found(pk, user)
+    kept = kept_fields(request)
+    panel = None
+    if kept:
+        panel = Panel(_("Welcome back."), _("Nothing was decided while you were signed out. Your text is still here."))
+    return _page(request, user, found, panel=panel, **_refilled(kept))
+
+
+@transaction.non_atomic_requests
+@signed_in(return_to=lambda pk: reverse("proposal", args=[pk]))
+@require_POST
+def approve(request: Request, pk: int) -> HttpResponse:
+    form = ApproveForm(request.POST)
+    return _decide(
+        request,
+        pk,
+        form,
+        Status.APPROVED,
+        lambda user: services.approve(
+            actor=user,
+            proposal_id=pk,
+            revision=form.cleaned_data["revision"],
+            seen_sha256=form.cleaned_data["seen_sha256"],
+            comment=form.cleaned_data["comment"],
+        ),
+    )
+
+
+@transaction.non_atomic_requests
+@signed_in(return_to=lambda pk: reverse("proposal", args=[pk]))
+@require_POST
+def reject(request: Request, pk: int) -> HttpResponse:
+    form = RejectForm(request.POST)
+    return _decide(
+        request,
+        pk,
+        form,
+        Status.REJECTED,
+        lambda user: services.reject(
+            actor=user,
+            proposal_id=pk,
+            revision=form.cleaned_data["revision"],
+            reason=form.cleaned_data["reason"],
+            comment=form.cleaned_data["comment"],
+        ),
+    )
+
+
+def _decide(
+    request: Request, pk: int, form: ApproveForm, wanted: Status, act: Callable[[User], Proposal]
+) -> HttpResponse:
+    """Do it, and answer where it was asked: on the row, on the page, or with a redirect."""
+    user = viewer_of(request)
+    found = _found(pk, user)
+    if not form.is_valid():
+        if {"revision", "seen_sha256"} & set(form.errors):
+            panel = Panel(_("This form is not from this page."), _("Nothing was changed. Look at the change below."))
+            return _again(request, user, found, form, status=422, panel=panel)
+        return _again(request, user, found, form, status=422)
+    try:
+        decided = act(user)
+    except ProposalNotFound:
+        raise Http404 from None
+    except AlreadyDecided as error:
+        if error.proposal.status != wanted or error.proposal.decided_by_id != user.pk:
+            return _refused(request, user, error, form)
+        decided = error.proposal  # the same press twice
+    except DecisionRefused as error:
+        return _refused(request, user, error, form)
+    except (EngineUnavailable, OutcomeUnknown):
+        panel = Panel(
+            _("The memory did not answer."),
+            _("If your decision had begun, it is finished by itself once the memory is back. Look again in a minute."),
+        )
+        return _again(request, user, _found(pk, user), form, status=503, panel=panel)
+    return _done(request, user, decided)
+
+
+def _done(request: Request, user: User, decided: Proposal) -> HttpResponse:
+    row_url = request.POST.get("row", "")
+    if request.htmx and row_url:
+        counts = queue.counts(proposals_visible_to(user))
+        request.waiting = counts[Tab.YOURS]
+        context = {"proposal": decided, "tabs": [(tab.value, counts[tab]) for tab in Tab]}
+        return render(request, "inbox/row_decided.html", context)
+    if request.htmx:
+        return _page(request, user, decided, just_decided=True)
+    if row_url:
+        outcome = _("Approved: %(what)s") if decided.status == Status.APPROVED else _("Rejected: %(what)s")
+        messages.success(request, outcome % {"what": decided.target_title})
+        return redirect(local_path(request, row_url, reverse("inbox")))
+    return redirect("proposal", pk=decided.pk)
+
+
+def _refused(request: Request, user: User, error: DecisionRefused, form: ApproveForm) -> HttpResponse:
+    status = 403 if isinstance(error, NotAllowed) else 410 if isinstance(error, BranchMissing) else 409
+    found = _found(error.proposal.pk, user)
+    return _again(request, user, found, form, status=status, panel=panel_for(error, form.cleaned_data))
+
+
+def _again(
+    request: Request,
+    user: User,
+    found: Proposal,
+    form: ApproveForm,
+    *,
+    status: int,
+    panel: Panel | None = None,
+) -> HttpResponse:
+    """The row or page as it is now, with what went wrong and with what was typed."""
+    row_url = request.POST.get("row", "")
+    reject_form = form if isinstance(form, RejectForm) else None
+    if request.htmx and row_url:
+        (row,) = queue.rows_of([found])
+        context = {"row": row, "row_url": row_url, "panel": panel, "reject_form": reject_form}
+        return render(request, "inbox/row.html", context, status=status)
+    approve_form = None if reject_form else form
+    return _page(request, user, found, status=status, panel=panel, reject_form=reject_form, approve_form=approve_form)
+
+
+def _page(
+    request: Request,
+    user: User,
+    found: Proposal,
+    *,
+    status: int = 200,
+    panel: Panel | None = None,
+    reject_form: RejectForm | ApproveForm | None = None,
+    approve_form: ApproveForm | None = None,
+    just_decided: bool = False,
+) -> HttpResponse:
+    try:
+        review = review_of(found, user, revision=whole_number(request.GET.get("revision", "")))
+    except (Revision.DoesNotExist, OverflowError):
+        raise Http404 from None
+    wanted = request.GET.get("view", "")
+    view = View(wanted) if wanted in set(View) else View.INLINE
+    context: dict[str, Any] = {
+        "review": review,
+        "proposal": found,
+        "change": change_shown(review, view, unfolded="unfolded" in request.GET),
+    }
+    # A decision answers with the page, wherever its form was sent from; the page's own address is meant.
+    context["page_url"] = reverse("proposal", args=[found.pk])
+    if request.htmx and request.htmx.target == "change":
+        return render(request, "proposal/change.html", context, status=status)
+    names = queue.names_of({found.owner, *(event.actor for event in review.events if event.actor_kind == "person")})
+    context |= {
+        "names": names,
+        "owner_name": names.get(found.owner, found.owner),
+        "target_url": url_of_target(found),
+        "panel": panel,
+        "reject_form": reject_form,
+        "approve_form": approve_form,
+        "typed_comment": request.POST.get("comment", "").strip(),
+        "just_decided": just_decided,
+        "next_proposal": queue.next_for(user, found) if found.is_decided else None,
+        "is_own": found.owner == user.username,
+        "is_being_decided": found.status == Status.MERGING,
+    }
+    return render(request, "proposal/body.html" if request.htmx else "proposal/proposal.html", context, status=status)
+
+
+def _found(pk: int, user: User) -> Proposal:
+    try:
+        return find_proposal(pk, user)
+    except (ProposalNotFound, OverflowError):
+        raise Http404 from None
+
+
+def _refilled(kept: dict[str, str]) -> dict[str, Any]:
+    """Forms holding what was typed before the session ran out; not checked yet, so without errors."""
+    if not kept:
+        return {}
+    typed = {name: kept.get(name, "") for name in ("comment", "reason")}
+    if "reason" in kept or not kept.get("seen_sha256"):
+        return {"reject_form": RejectForm(initial=typed)}
+    return {"approve_form": ApproveForm(initial=typed)}

@@ -1,0 +1,23 @@
+"""Requests: what our middleware adds to them, for the type checker, and numbers read from their addresses."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest
+from django_htmx.middleware import HtmxDetails
+
+
+class Request(HttpRequest):
+    """Never made by us; views take it in the place of `HttpRequest`.
+
+    Attributes:
+        htmx: true when a part of a page is asked for.
+        waiting: how many proposals wait for the viewer, set by a view that counted them anyway.
+    """
+
+    htmx: HtmxDetails
+    waiting: int
+
+
+def whole_number(text: str, *, digits: int = 9) -> int | None:
+    """A number from an address; None for anything else, and for more digits than any of ours has."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= digits else None
