@@ -1,0 +1,9 @@
+"""App configuration."""
+
+from django.apps import AppConfig
+
+
+class AgentToolsConfig(AppConfig):
+    name = "agent_tools"
+    verbose_name = "Agent tools"
+    default_auto_field = "django.db.models.BigAutoField"

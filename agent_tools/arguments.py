@@ -1,0 +1,317 @@
+"""What a tool takes: pydantic models, their JSON Schema for models of all makers, and plain refusals.
+
+Strict: the text "true" is no boolean, and an argument nobody declared is refused with the nearest known
+name. Lenient in two things only: the aliases of the contract, and `null` for what may be left out.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from agent_tools.errors import ApiError, ErrorCode
+
+#: Other names agents use, from other systems' edit tools (tools.md).
+ALIASES = {"old_str": "old_string", "new_str": "new_string", "label": "block_label", "reason": "reasoning"}
+
+#: Marks a field that a missing value of is refused for elsewhere, with a text of its own.
+_REQUIRED = "x-required"
+
+
+class Strict(BaseModel):
+    """Base of everything read from a caller."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_their_names(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        named = dict(given)
+        for alias, name in ALIASES.items():
+            if alias in named and alias not in cls.model_fields and name in cls.model_fields:
+                if name in named:
+                    raise PydanticCustomError("twice", f"takes {name} or {alias}, not both")
+                named[name] = named.pop(alias)
+        return {
+            name: value
+            for name, value in named.items()
+            if value is not None or name not in cls.model_fields or cls.model_fields[name].is_required()
+        }
+
+
+def is_time(text: str) -> str:
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise PydanticCustomError("time", "must be a date or time in ISO 8601") from error
+    if not 1900 <= at.year <= 2200:  # at the ends of the calendar there is no other time zone to show it in
+        raise PydanticCustomError("time", "must be between the years 1900 and 2200")
+    return text
+
+
+class Turn(Strict):
+    """One turn of the conversation a change rests on."""
+
+    role: Annotated[Literal["user", "assistant", "system", "tool"], Field(description="Who said it.")]
+    content: Annotated[str, Field(description="What was said, in its own words.", max_length=20_000)]
+    at: Annotated[
+        str | None, AfterValidator(is_time), Field(description="When it was said (ISO 8601).", max_length=40)
+    ] = None
+
+
+class Arguments(Strict):
+    """What every tool takes."""
+
+    session_id: Annotated[
+        str, Field(description="The conversation this call belongs to, as provenance.", max_length=128)
+    ] = ""
+
+
+class WriteArguments(Arguments):
+    """What every tool that changes something takes."""
+
+    idempotency_key: Annotated[
+        str | None,
+        Field(
+            description="Any text of your own: the same key with the same arguments gives the first answer again.",
+            min_length=1,
+            max_length=200,
+        ),
+    ] = None
+
+
+class NoteWriteArguments(WriteArguments):
+    """What every tool that changes notes takes."""
+
+    reasoning: Annotated[
+        str, Field(description="Why, in a sentence the user can read beside the change.", max_length=4_000)
+    ] = ""
+    evidence: Annotated[
+        list[Turn],
+        Field(description="The conversation turns this change rests on, shown beside it.", max_length=50),
+    ] = Field(default_factory=list)
+
+
+class ProposeArguments(WriteArguments):
+    """What every tool that proposes takes."""
+
+    reasoning: Annotated[
+        str,
+        Field(
+            description="Brief explanation of why this edit is needed (shown to user for approval).",
+            max_length=4_000,
+            json_schema_extra={_REQUIRED: True},
+        ),
+    ] = ""
+    confidence: Annotated[
+        Literal["low", "medium", "high"], Field(description="How sure you are that the user will agree.")
+    ] = "medium"
+    evidence: Annotated[
+        list[Turn],
+        Field(description="The conversation turns this change rests on, shown beside it.", max_length=50),
+    ] = Field(default_factory=list)
+    expected_sha256: Annotated[
+        str | None,
+        Field(
+            description="The sha256 that read_memory_block returned; refused when the block has changed since.",
+            pattern="^[0-9a-f]{64}$",
+        ),
+    ] = None
+
+
+A = TypeVar("A", bound=Arguments)
+
+
+def parse(model: type[A], given: dict[str, Any], *, tool: str) -> A:
+    """`given` as `model`.
+
+    Raises:
+        ApiError: `invalid_arguments` with every bad field and a plain reason for each.
+    """
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        fields: dict[str, str] = {}
+        for detail in error.errors(include_url=False, include_input=False):
+            fields.setdefault(_path(detail["loc"]) or "arguments", _reason(model, detail))
+        for name, field in model.model_fields.items():
+            if _is_required(field.json_schema_extra) and not given.keys() & _names_of(name):
+                fields.setdefault(name, "is required")
+        raise invalid(fields, tool=tool, known=accepted(model)) from error
+
+
+def invalid(fields: dict[str, str], *, tool: str, known: Iterable[str] = ()) -> ApiError:
+    """The refusal that names every bad field."""
+    reasons = "; ".join(f"{name} {reason}" for name, reason in fields.items())
+    details: dict[str, Any] = {"fields": fields}
+    names = list(known)
+    if names:
+        details["accepted"] = names
+    return ApiError(
+        ErrorCode.INVALID_ARGUMENTS,
+        f"invalid arguments for {tool}: {reasons}.",
+        help=[f"It takes: {', '.join(names)}."] if names else (),
+        details=details,
+    )
+
+
+def given(arguments: Arguments, *, without: set[str]) -> dict[str, Any]:
+    """What a caller gave, in the order of the schema, as a call that can be made again."""
+    dumped = arguments.model_dump(exclude_unset=True, exclude=without)
+    return {name: dumped[name] for name in accepted(type(arguments)) if name in dumped}
+
+
+def accepted(model: type[Arguments]) -> list[str]:
+    """The names of a model's arguments, its own before those all tools take."""
+    return sorted(model.model_fields, key=lambda name: _generality(model, name))
+
+
+def schema(model: type[Arguments]) -> dict[str, Any]:
+    """JSON Schema as makers of models want it: no $defs, no titles, no `anyOf: […, null]`."""
+    raw = model.model_json_schema()
+    cleaned: dict[str, Any] = _clean(raw, raw.get("$defs", {}))
+    cleaned.pop("description", None)
+    properties = cleaned.get("properties", {})
+    cleaned["properties"] = {name: properties[name] for name in accepted(model)}
+    required = set(cleaned.pop("required", []))
+    required |= {name for name, field in model.model_fields.items() if _is_required(field.json_schema_extra)}
+    cleaned["required"] = [name for name in cleaned["properties"] if name in required]
+    return {"type": "object", **cleaned}
+
+
+# -- plain reasons --------------------------------------------------------------------------------
+
+_REASONS: dict[str, str] = {
+    "missing": "is required",
+    "string_type": "must be a string",
+    "bool_type": "must be true or false",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "finite_number": "must be a number",
+    "list_type": "must be a list",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "string_pattern_mismatch": "must be 64 hexadecimal digits in lower case",
+}
+
+
+def _reason(model: type[Arguments], detail: ErrorDetails) -> str:
+    kind, context = detail["type"], detail.get("ctx", {})
+    match kind:
+        case "extra_forbidden":
+            return _unknown(model, detail["loc"])
+        case "literal_error":
+            return "must be one of " + str(context["expected"]).replace("'", "").replace(" or ", ", ")
+        case "string_too_long":
+            return f"must have at most {context['max_length']:,} characters"
+        case "string_too_short":
+            return "must not be empty"
+        case "too_long":
+            return f"must have at most {context['max_length']:,} items"
+        case "too_short":
+            return f"must have at least {context['min_length']:,} items"
+        case "greater_than_equal":
+            return f"must be at least {context['ge']}"
+        case "less_than_equal":
+            return f"must be at most {context['le']}"
+    return _REASONS.get(kind) or detail["msg"]
+
+
+def _unknown(model: type[Arguments], loc: tuple[int | str, ...]) -> str:
+    """Which known name an unknown one is nearest to, spelling (`replaceAll`) aside."""
+    fields = _model_at(model, loc).model_fields
+    known = {_bare(name): name for name in fields}
+    known |= {_bare(alias): name for alias, name in ALIASES.items() if name in fields and alias not in fields}
+    near = difflib.get_close_matches(_bare(str(loc[-1])), known, n=1, cutoff=0.6)
+    return "is not known here" + (f" (did you mean {known[near[0]]}?)" if near else "")
+
+
+def _model_at(model: type[Strict], loc: tuple[int | str, ...]) -> type[Strict]:
+    """The model that the last part of `loc` belongs to: `edits[0].old_string` is the item's."""
+    for part in loc[:-1]:
+        if isinstance(part, str) and part in model.model_fields:
+            inner = [
+                argument
+                for argument in getattr(model.model_fields[part].annotation, "__args__", ())
+                if isinstance(argument, type) and issubclass(argument, Strict)
+            ]
+            model = inner[0] if inner else model
+    return model
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def _path(loc: tuple[int | str, ...]) -> str:
+    """`("edits", 0, "old_string")` as `edits[0].old_string`."""
+    path = ""
+    for part in loc:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
+    return path[:200]
+
+
+def _names_of(name: str) -> set[str]:
+    return {name, *(alias for alias, target in ALIASES.items() if target == name)}
+
+
+# -- schema ---------------------------------------------------------------------------------------
+
+
+_SHARED: tuple[tuple[int, type[Strict]], ...] = (
+    (4, Arguments),
+    (3, WriteArguments),
+    (2, NoteWriteArguments),
+    (2, ProposeArguments),
+)
+
+
+def _generality(model: type[Arguments], name: str) -> int:
+    """0 for a tool's own arguments, more for those it shares with others."""
+    for rank, shared in _SHARED:
+        if issubclass(model, shared) and name in shared.model_fields:
+            # Why comes first of what all proposals take.
+            return 1 if name == "reasoning" else rank
+    return 0
+
+
+def _is_required(extra: Any) -> bool:
+    return isinstance(extra, dict) and bool(extra.get(_REQUIRED))
+
+
+def _clean(node: Any, definitions: dict[str, Any]) -> Any:
+    if isinstance(node, list):
+        return [_clean(item, definitions) for item in node]
+    if not isinstance(node, dict):
+        return node
+    node = {key: value for key, value in node.items() if key not in ("$defs", _REQUIRED)}
+    if "$ref" in node:
+        referred = definitions[node.pop("$ref").rsplit("/", 1)[-1]]
+        node = {**referred, **node}
+    if "anyOf" in node:
+        real = [option for option in node["anyOf"] if option.get("type") != "null"]
+        if len(real) == 1:
+            node.pop("anyOf")
+            node = {**real[0], **node}
+        if node.get("default", "") is None:
+            node.pop("default")
+    if node.get("default") == "":
+        node.pop("default")
+    if isinstance(node.get("title"), str):
+        node.pop("title")
+    return {
+        key: {name: _clean(inner, definitions) for name, inner in value.items()}
+        if key == "properties"
+        else _clean(value, definitions)
+        for key, value in node.items()
+    }

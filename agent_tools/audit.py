@@ -1,0 +1,67 @@
+"""A row and a log line for each tool call: who, what about whom, how it ended, how long it took.
+
+Names, sizes and outcomes only; no texts.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import structlog
+from django.db import Error as DatabaseError
+
+from agent_tools.middleware import current_request_id
+from agent_tools.models import AgentToken, ToolCall
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass
+class Audit:
+    """Filled while a call is answered, written when it is."""
+
+    tool: str = ""
+    owner: str = ""
+    target: str = ""
+    session_id: str = ""
+    request_bytes: int = 0
+    began: float = field(default_factory=time.perf_counter)
+
+    def write(self, token: AgentToken, *, outcome: str, status: int, response_bytes: int) -> None:
+        """Write the row and the log line.
+
+        A call over the rate limit is logged only: a row for each would let a loop that ignores 429 fill
+        the database. A row that cannot be written does not undo what the call did; it is logged.
+        """
+        duration_ms = round((time.perf_counter() - self.began) * 1000, 2)
+        log.info(
+            "tool_call",
+            agent=token.agent.name,
+            token=token.prefix,
+            user_id=self.owner,
+            tool=self.tool,
+            target=self.target,
+            outcome=outcome,
+            status=status,
+            duration_ms=duration_ms,
+        )
+        if outcome == "rate_limited":
+            return
+        try:
+            ToolCall.objects.create(
+                token=token,
+                agent=token.agent,
+                owner=self.owner,
+                tool=self.tool[:64],
+                target=self.target[:64],
+                session_id=self.session_id,
+                outcome=outcome,
+                status=status,
+                duration_ms=duration_ms,
+                request_bytes=self.request_bytes,
+                response_bytes=response_bytes,
+                request_id=current_request_id(),
+            )
+        except DatabaseError as error:
+            log.error("tool_call_not_recorded", error=type(error).__name__)

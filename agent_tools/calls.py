@@ -1,0 +1,62 @@
+"""Running a tool: scope, owner, arguments, idempotency, the tool, in this order.
+
+REST endpoints and the tool endpoint all come through here, so that a rule holds everywhere or nowhere.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agent_tools import arguments as tool_arguments
+from agent_tools import grants, idempotency, responses
+from agent_tools.arguments import Arguments
+from agent_tools.audit import Audit
+from agent_tools.authentication import Caller
+from agent_tools.idempotency import Kept
+from agent_tools.registry import Answer, Call, Effect, Tool
+
+
+def execute(tool: Tool[Any], caller: Caller, given: dict[str, Any], *, key: str | None, audit: Audit) -> Kept:
+    """Run `tool` for `caller`.
+
+    Args:
+        given: the arguments as they came, with `user_id` among them.
+        key: the header Idempotency-Key, if there was one; only calls that change something use it.
+
+    Raises:
+        ApiError: whatever stands in the way.
+    """
+    grants.require_scope(caller.token, *tool.scopes)
+    given = dict(given)
+    user_id = given.pop("user_id", None)
+    owner = "" if user_id is None and tool.owner_optional else grants.owner_for(caller.token, user_id)
+    audit.owner = owner
+    arguments = tool_arguments.parse(tool.arguments, given, tool=tool.name)
+    audit.session_id = arguments.session_id
+    audit.target = str(getattr(arguments, tool.target)) if tool.target else ""
+
+    def run(operation: str | None) -> dict[str, Any]:
+        answer: Answer = tool.run(Call(caller=caller, owner=owner, operation=operation), arguments)
+        audit.owner = audit.owner or str(answer.data.get("user_id", ""))
+        return responses.success(answer.text, answer.data)
+
+    key = _key(tool, arguments, key)
+    if key is None:
+        return Kept(200, run(None))
+    asked = arguments.model_dump(exclude={"idempotency_key"})
+    return idempotency.once(caller.token, key, idempotency.fingerprint(tool.name, owner, asked), run)
+
+
+def _key(tool: Tool[Any], arguments: Arguments, header: str | None) -> str | None:
+    """The idempotency key, from the header or the argument of that name."""
+    if tool.effect is Effect.READ_ONLY:
+        return None
+    given: str | None = getattr(arguments, "idempotency_key", None)
+    if header is None:
+        return given
+    if given is not None and given != header:
+        reason = "differs from the header Idempotency-Key"
+        raise tool_arguments.invalid({"idempotency_key": reason}, tool=tool.name)
+    if not 1 <= len(header) <= 200 or not header.isprintable():
+        raise tool_arguments.invalid({"Idempotency-Key": "must be 1 to 200 printable characters"}, tool=tool.name)
+    return header

@@ -1,0 +1,175 @@
+"""The memory of this installation itself, through the services, as its owner.
+
+The only module of the command that imports Django, and only after `_start` has read the settings: `doltlite` has to
+come before anything imports sqlite3.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import click
+
+from agent_tools.cli.memories import Failed, Imported, MemoryNotFound, Outcome
+from agent_tools.cli.output import Progress
+from memory_app import memories_md
+from memory_app.memories_md import Memory
+
+#: How often another id is tried when a new one is taken.
+_TRIES = 5
+#: Hits of a search without a limit.
+_ALL = 10_000
+
+
+class LocalMemories:
+    """`Memories` of one owner, written in the owner's name.
+
+    Args:
+        owner: the username; there is no token here to tell.
+    """
+
+    def __init__(self, owner: str | None) -> None:
+        if not owner:
+            raise click.UsageError(
+                "Say whose memory with --owner or MEMORY_OWNER (or set MEMORY_URL and MEMORY_TOKEN for a server)."
+            )
+        _start()
+        from approvals.models import User
+
+        with _failing():
+            user = User.objects.filter(username=owner, is_active=True).first()
+        if user is None:
+            raise Failed(f"There is nobody called {owner}.")
+        self._user = user
+
+    @property
+    def _by(self) -> Any:
+        from approvals.services.notes import By
+
+        return By(actor=self._user)
+
+    def add(self, content: str, *, type: str, tags: Sequence[str]) -> Outcome:
+        from approvals.services import notes
+        from memory_app import recall
+
+        with _failing():
+            id = next(
+                id for _ in range(_TRIES) if not recall.find_note(self._user.username, id := memories_md.new_id())
+            )
+            made = notes.save(by=self._by, owner=self._user.username, content=content, type=type, tags=tags, note_id=id)
+        return Outcome(made.note_id, "applied" if made.is_applied else "open")
+
+    def get(self, id: str) -> Memory:
+        from memory_app import recall
+
+        with _failing(id):
+            return _memory(recall.note(self._user.username, id))
+
+    def delete(self, id: str) -> Outcome:
+        from approvals.services import notes
+
+        with _failing(id):
+            done = notes.delete(by=self._by, owner=self._user.username, note_id=id)
+        return Outcome(id, "applied" if done.is_applied else "open")
+
+    def export_file(self) -> bytes:
+        from memory_app import recall
+
+        with _failing():
+            found = recall.notes(self._user.username, include_superseded=False)
+        return memories_md.write(map(_memory, found)).encode()
+
+    def find(self, query: str, *, type: str | None, tags: Sequence[str], limit: int | None) -> list[Memory]:
+        from memory_app import recall
+        from memory_app.search.service import search
+
+        types = [type] if type else []
+        with _failing():
+            if not query:
+                found = [
+                    note
+                    for note in recall.notes(self._user.username, include_superseded=False)
+                    if (not types or note.type in types) and (not tags or set(tags) & set(note.tags))
+                ]
+                return [_memory(note) for note in found[:limit]]
+            answer = search(
+                self._user.username, query, top_k=limit or _ALL, sources=["user_memory"], types=types, tags=tags
+            )
+            ids = [hit.note_id for hit in answer.results if hit.note_id]
+            known = recall.find_notes(self._user.username, ids)
+        return [_memory(known[id]) for id in ids if id in known]
+
+    def prime(
+        self,
+        *,
+        budget: int,
+        types: Sequence[str],
+        tags: Sequence[str],
+        recent: int | None,
+        format: Literal["markdown", "json"],
+    ) -> str:
+        from agent_tools import guidance
+        from memory_app.priming import Filters
+
+        filters = Filters(types=types, tags=tags, recent=recent or 0)
+        with _failing():
+            return guidance.prime(self._user.username, budget=budget, filters=filters, format=format).text
+
+    def import_file(self, data: bytes, progress: Progress) -> Imported:
+        from approvals.services.imports import import_memories
+
+        try:
+            parsed = memories_md.read(data)
+        except memories_md.Unreadable as error:
+            raise Failed(str(error)) from error
+        with _failing():
+            came = import_memories(by=self._by, owner=self._user.username, parsed=parsed)
+        return Imported(
+            status="applied",
+            created=came.created,
+            updated=came.updated,
+            unchanged=came.unchanged,
+            skipped=tuple((skipped.line, skipped.reason) for skipped in came.skipped),
+        )
+
+
+def _start() -> None:
+    """Read the settings of the project this command was installed from, and make Django ready."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memory_app.settings")
+    if not os.environ.get("ASSENT_SECRET_KEY"):
+        # Nothing is signed here: a key for this process alone does.
+        os.environ["ASSENT_SECRET_KEY"] = secrets.token_urlsafe(50)
+    os.environ.setdefault("ASSENT_LOG_LEVEL", "ERROR")
+    import django
+    from django.core.exceptions import ImproperlyConfigured
+
+    try:
+        django.setup()
+    except (RuntimeError, ImproperlyConfigured) as error:  # DoltLite cannot be loaded, a setting is missing
+        raise Failed(str(error)) from error
+
+
+@contextmanager
+def _failing(id: str = "") -> Iterator[None]:
+    """The services' exceptions as what the command says."""
+    from django.db import InterfaceError, OperationalError, ProgrammingError
+
+    from approvals.services import errors
+    from memory_app import recall
+
+    try:
+        yield
+    except recall.NoteNotFound as error:
+        raise MemoryNotFound(id or error.id) from error
+    except (errors.NoteInvalid, errors.EditNotAllowed, errors.NotesChanged) as error:
+        raise Failed(str(error)) from error
+    except (recall.EngineUnavailable, OperationalError, InterfaceError, ProgrammingError) as error:
+        raise Failed(f"The databases cannot be used: {error} (has `make setup` been run?)") from error
+
+
+def _memory(note: Any) -> Memory:
+    return Memory(note.id, note.type, note.content, note.tags, note.created_at.date())

@@ -1,0 +1,114 @@
+"""What the subcommands need of a memory, wherever it is, and what can go wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import click
+
+from agent_tools.cli.output import Progress, visible
+from memory_app.memories_md import Memory
+
+
+class Failed(click.ClickException):
+    """The command could not do what was asked: the message on stderr, exit code 1."""
+
+    def format_message(self) -> str:
+        # It may quote what somebody else wrote.
+        return visible(self.message)
+
+
+class MemoryNotFound(Failed):
+    def __init__(self, id: str) -> None:
+        super().__init__(f"Memory not found: {id}")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a change.
+
+    Attributes:
+        status: `applied`, or `open` while it waits for a person.
+        review_url: where people decide, when it waits.
+    """
+
+    id: str
+    status: str
+    review_url: str = ""
+
+    @property
+    def is_applied(self) -> bool:
+        return self.status == "applied"
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What came of an import.
+
+    Attributes:
+        skipped: line and reason of everything that was left out.
+        proposal_id: None where nothing had to be proposed.
+    """
+
+    status: str
+    created: int
+    updated: int
+    unchanged: int
+    skipped: tuple[tuple[int, str], ...]
+    proposal_id: int | None = None
+    review_url: str = ""
+
+    @property
+    def is_waiting(self) -> bool:
+        return self.status == "open"
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "status": self.status,
+            "proposal_id": self.proposal_id,
+            "created": self.created,
+            "updated": self.updated,
+            "unchanged": self.unchanged,
+            "skipped": [{"line": line, "reason": reason} for line, reason in self.skipped],
+        }
+
+
+class Memories(Protocol):
+    """One owner's notes. Every method raises Failed with a sentence for people."""
+
+    def add(self, content: str, *, type: str, tags: Sequence[str]) -> Outcome: ...
+
+    def find(self, query: str, *, type: str | None, tags: Sequence[str], limit: int | None) -> list[Memory]:
+        """Best first with a query, newest first without; those with any of `tags`; all of them without `limit`."""
+        ...
+
+    def get(self, id: str) -> Memory:
+        """Raises MemoryNotFound."""
+        ...
+
+    def delete(self, id: str) -> Outcome:
+        """Raises MemoryNotFound."""
+        ...
+
+    def prime(
+        self,
+        *,
+        budget: int,
+        types: Sequence[str],
+        tags: Sequence[str],
+        recent: int | None,
+        format: Literal["markdown", "json"],
+    ) -> str:
+        """The text for an agent's context.
+
+        Args:
+            budget: tokens; 0 for no limit.
+            recent: only those of the last so many days.
+        """
+        ...
+
+    def import_file(self, data: bytes, progress: Progress) -> Imported: ...
+
+    def export_file(self) -> bytes: ...

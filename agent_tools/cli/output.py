@@ -1,0 +1,163 @@
+"""What the command prints: memories as table, JSON, Markdown or ids.
+
+Memory text comes from agents and files. On a terminal it could move the cursor or show words in another order
+than they are stored, so there unseen characters are printed by name; what goes into a file or a pipe is exact.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import click
+
+from memory_app import hidden, memories_md
+from memory_app.memories_md import Memory
+
+Format = Literal["table", "json", "markdown", "quiet"]
+#: Told how many of how many memories are done.
+Progress = Callable[[int, int], None]
+
+_SIGNS = {"pattern": "🔄", "decision": "⚖️", "fix": "🔧", "context": "📍"}
+_COLUMNS = ("ID", "TYPE", "CREATED", "TAGS", "CONTENT")
+# A column narrower than this says nothing; a terminal that narrow wraps instead.
+_LEAST_CONTENT = 20
+_UNPRINTABLE_IN_JSON = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+
+
+def print_memories(memories: Sequence[Memory], form: Format) -> None:
+    """Several memories, in the order given (Markdown has the order of the file)."""
+    match form:
+        case "table":
+            print_text(_table(memories) if memories else "No memories found.")
+        case "json":
+            print_json([as_json(memory) for memory in memories])
+        case "markdown":
+            print_exact(memories_md.write(memories).encode())
+        case "quiet":
+            for memory in memories:
+                print_text(memory.id)
+
+
+def print_memory(memory: Memory, form: Format) -> None:
+    """One memory, in full."""
+    match form:
+        case "table":
+            sign = _SIGNS.get(memory.type, "")
+            print_text(f"{sign} {memory.type}  {memory.id}".lstrip())
+            print_text(f"Created: {memory.created}")
+            if memory.tags:
+                print_text(f"Tags:    {', '.join(memory.tags)}")
+            print_text(f"\n{memory.content}")
+        case "json":
+            print_json(as_json(memory))
+        case "markdown":
+            print_exact(memories_md.write_block(memory).encode())
+        case "quiet":
+            print_text(memory.id)
+
+
+def as_json(memory: Memory) -> dict[str, Any]:
+    return {
+        "id": memory.id,
+        "type": memory.type,
+        "content": memory.content,
+        "tags": list(memory.tags),
+        "created": memory.created.isoformat() if memory.created else None,
+    }
+
+
+def print_json(value: Any) -> None:
+    """JSON in UTF-8; characters that a terminal would act on are escaped, which changes no value."""
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    click.echo(_UNPRINTABLE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+
+
+def print_text(text: str) -> None:
+    """Words for people."""
+    click.echo(visible(text))
+
+
+def print_exact(data: bytes) -> None:
+    """Bytes as they are, unless a person is looking at them."""
+    if sys.stdout.isatty():
+        click.echo(visible(data.decode()), nl=False)
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+
+
+def print_waiting(review_url: str) -> None:
+    print_text("The user will be asked to approve this change.")
+    if review_url:
+        print_text(review_url)
+
+
+@contextmanager
+def progress(label: str, count: int) -> Iterator[Progress]:
+    """A bar on stderr for a person who waits; nothing where stderr is a file."""
+    if not sys.stderr.isatty():
+        yield lambda done, of: None
+        return
+    with click.progressbar(length=max(count, 1), label=label, file=sys.stderr) as bar:
+        yield lambda done, of: bar.update(done - bar.pos)
+        bar.update(max(count, 1) - bar.pos)
+
+
+def warn(text: str) -> None:
+    click.echo(f"Warning: {visible(text)}", err=True)
+
+
+def visible(text: str) -> str:
+    """`text` with unseen characters by name: `⟨U+001B ESCAPE⟩`."""
+    return "".join(part.text if isinstance(part, hidden.Text) else part.label for part in hidden.visible(text))
+
+
+def _table(memories: Iterable[Memory]) -> str:
+    rows = [
+        (memory.id, memory.type, str(memory.created), ", ".join(memory.tags), " ".join(memory.content.split()))
+        for memory in memories
+    ]
+    shown = [tuple(visible(cell) for cell in row) for row in (_COLUMNS, *rows)]
+    widths = [max(_width(row[column]) for row in shown) for column in range(len(_COLUMNS) - 1)]
+    # A pipe gets whole lines, for grep.
+    room = shutil.get_terminal_size().columns - sum(widths) - 2 * len(widths) if sys.stdout.isatty() else None
+    return "\n".join(_line(row, widths, room) for row in shown)
+
+
+def _line(row: tuple[str, ...], widths: list[int], room: int | None) -> str:
+    *cells, content = row
+    padded = [cell + " " * (width - _width(cell)) for cell, width in zip(cells, widths, strict=True)]
+    if room is not None:
+        content = _cut(content, max(room, _LEAST_CONTENT))
+    return "  ".join([*padded, content])
+
+
+def _cut(text: str, width: int) -> str:
+    if _width(text) <= width:
+        return text
+    kept, used = "", 1
+    for char in text:
+        used += _width(char)
+        if used > width:
+            break
+        kept += char
+    return kept.rstrip() + "…"
+
+
+def _width(text: str) -> int:
+    """Columns a terminal takes for it: two for wide characters, none for marks on the one before."""
+    return sum(
+        0
+        if unicodedata.category(char) in ("Mn", "Me", "Cf")
+        else 2
+        if unicodedata.east_asian_width(char) in "WF"
+        else 1
+        for char in text
+    )

@@ -1,0 +1,237 @@
+"""Every error a machine can get, and the one shape they all have.
+
+Belongs here: the codes, the exception that carries one, and turning any exception of a view into an
+answer. What a refused *edit* is answered with, and the help after it, is in `refusals`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import Any
+
+import structlog
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpResponse
+from django.http.request import UnreadablePostError
+from rest_framework import exceptions
+
+from agent_tools import responses
+from agent_tools.middleware import current_request_id
+from memory_app.recall import EngineUnavailable, OutcomeUnknown
+
+log = structlog.get_logger(__name__)
+
+#: Seconds after which a caller may try again when an engine is away.
+_AWAY = 5
+
+
+class ErrorCode(Enum):
+    """`error.code`, its HTTP status and what it means. The reference page is made from this list."""
+
+    NOT_AUTHENTICATED = ("not_authenticated", 401, "No `Authorization: Bearer <token>` header.")
+    INVALID_TOKEN = ("invalid_token", 401, "The token is unknown, revoked, expired or its agent deactivated.")
+    MISSING_SCOPE = ("missing_scope", 403, "The token lacks the scope named in `required`.")
+    OWNER_NOT_GRANTED = (
+        "owner_not_granted",
+        403,
+        "The token does not serve this `user_id`. An owner who does not exist gets the same answer.",
+    )
+    BAD_REQUEST = ("bad_request", 400, "The request is malformed below the level of JSON.")
+    INVALID_JSON = ("invalid_json", 400, "The body is not one JSON object in UTF-8 without duplicate keys or NaN.")
+    INVALID_ARGUMENTS = (
+        "invalid_arguments",
+        400,
+        "`fields` names every bad argument with the reason, unknown ones with the nearest known name.",
+    )
+    FORBIDDEN_CHARACTER = (
+        "forbidden_character",
+        400,
+        "A text holds NUL or half of a surrogate pair; `fields` says where.",
+    )
+    IDENTICAL_STRINGS = ("identical_strings", 400, "`old_string` and `new_string` are the same.")
+    EMPTY_OLD_STRING = ("empty_old_string", 400, "`old_string` is empty.")
+    MISSING_REASONING = ("missing_reasoning", 400, "`reasoning` is missing, empty or only white space.")
+    MISSING_SESSION_ID = ("missing_session_id", 400, "`scope` is session, and no `session_id` says which.")
+    MALFORMED_FILE = ("malformed_file", 400, "The memories.md cannot be read: binary, or two headings with one id.")
+    NOT_FOUND = ("not_found", 404, "There is no endpoint at this address.")
+    UNKNOWN_TOOL = ("unknown_tool", 404, "There is no tool of that name; `nearest` and `tools` help.")
+    BLOCK_NOT_FOUND = ("block_not_found", 404, "The owner has no block of that label; `available` lists the labels.")
+    NOTE_NOT_FOUND = (
+        "note_not_found",
+        404,
+        "The owner has no note of that id; a note of somebody else gets the same answer.",
+    )
+    REVISION_NOT_FOUND = ("revision_not_found", 404, "`as_of` names no commit of the memory and no time it covers.")
+    PROPOSAL_NOT_FOUND = ("proposal_not_found", 404, "No proposal of this agent, for an owner this token serves.")
+    METHOD_NOT_ALLOWED = ("method_not_allowed", 405, "The endpoint does not answer to this method; see `allowed`.")
+    NOT_ACCEPTABLE = ("not_acceptable", 406, "The `Accept` header leaves out application/json.")
+    PRECONDITION_FAILED = (
+        "precondition_failed",
+        409,
+        "The block is not at `expected_sha256`; `content_sha256` is what it is at now.",
+    )
+    NOTES_CHANGED = ("notes_changed", 409, "A note changed while this call was made; `note_ids` were to be changed.")
+    ALREADY_DECIDED = ("already_decided", 409, "The proposal is not open any more; `proposal` says what it is.")
+    BEING_DECIDED = ("being_decided", 409, "A decision about the proposal is under way.")
+    IDEMPOTENCY_KEY_REUSED = ("idempotency_key_reused", 409, "The key was used with other arguments.")
+    IDEMPOTENCY_IN_PROGRESS = ("idempotency_in_progress", 409, "The first call with this key is not done yet.")
+    LENGTH_REQUIRED = ("length_required", 411, "A body without Content-Length cannot be read here.")
+    BODY_TOO_LARGE = ("body_too_large", 413, "The body is over `limit` bytes.")
+    UNSUPPORTED_MEDIA_TYPE = ("unsupported_media_type", 415, "The body has not the `Content-Type` the endpoint reads.")
+    OLD_STRING_NOT_FOUND = (
+        "old_string_not_found",
+        422,
+        "`old_string` does not occur; `nearest`, `corrected_call` and `in_proposal` help where they can.",
+    )
+    ALREADY_TRUE = ("already_true", 422, "`old_string` does not occur and `new_string` does: it was done already.")
+    OLD_STRING_REPEATED = ("old_string_repeated", 422, "`old_string` occurs `count` times, on these `lines`.")
+    WRONG_COUNT = ("wrong_count", 422, "`old_string` does not occur `expected_replacements` times.")
+    NO_CHANGE = ("no_change", 422, "The result equals what is there.")
+    OVER_LIMIT = ("over_limit", 422, "The result is longer than the block's limit: `used`, `limit`, `over_by`.")
+    BLOCK_READ_ONLY = ("block_read_only", 422, "Agents may not change this block.")
+    RATE_LIMITED = ("rate_limited", 429, "Too many calls with this token in this minute.")
+    TOO_MANY_PENDING = (
+        "too_many_pending",
+        429,
+        "As many proposals of this agent wait for this owner as may; `proposals` names them.",
+    )
+    INTERNAL_ERROR = ("internal_error", 500, "Our fault; the log has more under `request_id`.")
+    ENGINE_UNAVAILABLE = ("engine_unavailable", 503, "A database does not answer or stayed busy.")
+    MEMORY_FULL = ("memory_full", 503, "As many proposals wait, in all, as this installation handles well.")
+    NOT_READY = ("not_ready", 503, "`/readyz`: a part named in `parts` does not work.")
+
+    def __init__(self, code: str, status: int, meaning: str) -> None:
+        self.code = code
+        self.status = status
+        self.meaning = meaning
+
+
+class ApiError(Exception):
+    """An error with its code. `payload` is what the caller reads.
+
+    Args:
+        message: one sentence, without the prefix `Error: `.
+        text: the first line for the model, where a contract gives it; `Error: {message}` otherwise.
+        help: more for the model, on new lines after the first.
+        details: the same as data.
+        retry_after: seconds, for the header of that name.
+    """
+
+    def __init__(
+        self,
+        code: ErrorCode,
+        message: str,
+        *,
+        text: str | None = None,
+        help: Iterable[str] = (),
+        details: dict[str, Any] | None = None,
+        retry_after: int | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        self.code = code
+        self.message = message
+        self.text = "\n".join([text or f"Error: {message}", *help])
+        self.details = details or {}
+        self.headers = dict(headers or {})
+        if retry_after is not None:
+            self.headers["Retry-After"] = str(retry_after)
+        super().__init__(message)
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        return {
+            "ok": False,
+            "text": self.text,
+            "error": {"code": self.code.code, "message": self.message, "details": self.details},
+        }
+
+    def response(self) -> HttpResponse:
+        return responses.json_response(
+            self.payload, status=self.code.status, headers=self.headers, outcome=self.code.code
+        )
+
+
+def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse:
+    """Django REST framework's hook: an answer for whatever a view raised.
+
+    An exception nobody named is logged with its stack and answered without a word of it.
+    """
+    view: Any = context.get("view")
+    answer = as_api_error(error, failing=getattr(view, "failing", "Error"))
+    if answer.code is ErrorCode.METHOD_NOT_ALLOWED and view is not None:
+        allowed = view.allowed_methods
+        answer = ApiError(
+            answer.code,
+            f"This endpoint answers to {' and '.join(allowed)} only.",
+            details={"allowed": allowed},
+            headers={"Allow": ", ".join(allowed)},
+        )
+    return answer.response()
+
+
+def as_api_error(error: Exception, *, failing: str = "Error") -> ApiError:
+    """Our error for any exception.
+
+    Args:
+        failing: what could not be done, for errors of ours: `Error creating edit proposal`.
+    """
+    match error:
+        case ApiError():
+            return error
+        case exceptions.NotAuthenticated() | exceptions.AuthenticationFailed():
+            return _authentication(error)
+        case exceptions.Throttled():
+            wait = max(1, round(getattr(error, "wait", None) or 1))
+            return ApiError(
+                ErrorCode.RATE_LIMITED,
+                f"Too many calls with this token. Try again in {wait} seconds.",
+                details={"retry_after": wait},
+                retry_after=wait,
+            )
+        case exceptions.MethodNotAllowed():
+            return ApiError(ErrorCode.METHOD_NOT_ALLOWED, "This endpoint does not answer to that method.")
+        case exceptions.NotAcceptable():
+            return ApiError(ErrorCode.NOT_ACCEPTABLE, "Answers are application/json only.")
+        case exceptions.UnsupportedMediaType():
+            return ApiError(ErrorCode.UNSUPPORTED_MEDIA_TYPE, "Send the arguments as application/json.")
+        case Http404() | exceptions.NotFound():
+            return ApiError(ErrorCode.NOT_FOUND, "There is no such endpoint.")
+        case PermissionDenied() | exceptions.PermissionDenied():
+            return ApiError(ErrorCode.MISSING_SCOPE, "This token may not do that.")
+        case RequestDataTooBig():
+            return ApiError(ErrorCode.BODY_TOO_LARGE, "The body is too large.")
+        case SuspiciousOperation() | UnreadablePostError() | exceptions.ParseError():
+            return ApiError(ErrorCode.BAD_REQUEST, "The request could not be read.")
+        case EngineUnavailable() | OutcomeUnknown() | OperationalError() | InterfaceError():
+            log.error("engine_unavailable", error=type(error).__name__, exc_info=error)
+            return ApiError(
+                ErrorCode.ENGINE_UNAVAILABLE,
+                "The memory does not answer at the moment. Try again shortly.",
+                text=f"{failing}: the memory does not answer at the moment. Try again shortly.",
+                details={"request_id": current_request_id()},
+                retry_after=_AWAY,
+            )
+    return internal_error(error, failing=failing)
+
+
+def internal_error(error: BaseException, *, failing: str = "Error") -> ApiError:
+    """The answer to an exception nobody named; the stack goes to the log only."""
+    request_id = current_request_id()
+    log.error("internal_error", error=type(error).__name__, exc_info=error)
+    message = f"something went wrong on our side (request {request_id})."
+    return ApiError(
+        ErrorCode.INTERNAL_ERROR,
+        message[0].upper() + message[1:],
+        text=f"{failing}: {message}",
+        details={"request_id": request_id},
+    )
+
+
+def _authentication(error: exceptions.APIException) -> ApiError:
+    headers = {"WWW-Authenticate": 'Bearer realm="assent"'}
+    if isinstance(error, exceptions.NotAuthenticated):
+        return ApiError(ErrorCode.NOT_AUTHENTICATED, "Send the header Authorization: Bearer <token>.", headers=headers)
+    headers["WWW-Authenticate"] += ', error="invalid_token"'
+    return ApiError(ErrorCode.INVALID_TOKEN, "The token is not valid.", headers=headers)

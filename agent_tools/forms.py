@@ -1,0 +1,67 @@
+"""The form with which a person makes a token for their own memory."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django import forms
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from agent_tools.models import Scope
+from approvals.models import Agent, User
+
+
+class TokenForm(forms.Form):
+    """An agent's name, what it may do, and for how long. `agent` is there after validation."""
+
+    name = forms.CharField(
+        label=_("Agent"),
+        max_length=64,
+        help_text=_("a-z, 0-9, dot, underscore and dash. It is shown beside every proposal the agent makes."),
+    )
+    scopes = forms.MultipleChoiceField(
+        label=_("It may"),
+        choices=Scope.choices,
+        initial=[Scope.MEMORY_READ, Scope.MEMORY_PROPOSE],
+        widget=forms.CheckboxSelectMultiple,
+    )
+    days = forms.TypedChoiceField(
+        label=_("Valid"),
+        choices=[
+            ("", _("until you revoke it")),
+            ("30", _("for 30 days")),
+            ("90", _("for 90 days")),
+            ("365", _("for a year")),
+        ],
+        coerce=int,
+        empty_value=None,
+        required=False,
+    )
+
+    def __init__(self, *args: Any, owner: User, **kwargs: Any) -> None:
+        self.owner = owner
+        self.agent: Agent | None = None
+        super().__init__(*args, **kwargs)
+
+    def clean_name(self) -> str:
+        """A name of the person's own agents, or a new one: a token of another's agent would let its
+        holder propose under that agent's name."""
+        name: str = self.cleaned_data["name"]
+        existing = Agent.objects.filter(name=name).first()
+        if existing is None:
+            Agent._meta.get_field("name").run_validators(name)
+            self.agent = Agent(name=name, created_by=self.owner)
+        elif existing.created_by_id != self.owner.pk:
+            raise forms.ValidationError(_("This name is taken by an agent that is not yours."))
+        elif not existing.is_active:
+            raise forms.ValidationError(_("This agent was deactivated by an admin."))
+        else:
+            self.agent = existing
+        return name
+
+    @property
+    def expires_at(self) -> datetime | None:
+        days = self.cleaned_data["days"]
+        return timezone.now() + timedelta(days=days) if days else None

@@ -1,0 +1,127 @@
+"""The same call twice has one effect and one answer (design.md §3 rule 16).
+
+The unique row (token, key) is inserted before the work. Who loses that race waits; who comes later
+reads the answer; who comes after a crash resumes with the same operation id, which
+`approvals.services.propose` turns into the same proposal.
+
+Refusals that follow from the arguments and the memory (4xx) are answers too and are kept. Not kept:
+429 and 5xx, which say "try again".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from agent_tools.errors import ApiError, ErrorCode
+from agent_tools.models import AgentToken, IdempotencyKey
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An answer as it was sent, or is to be sent."""
+
+    status: int
+    payload: dict[str, Any]
+    replayed: bool = False
+
+
+def fingerprint(tool: str, owner: str, arguments: dict[str, Any]) -> str:
+    """sha256 of what was asked, with defaults filled in and aliases resolved."""
+    canonical = json.dumps([tool, owner, arguments], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def once(token: AgentToken, key: str, arguments_sha256: str, work: Callable[[str], dict[str, Any]]) -> Kept:
+    """Do `work` unless it was done under this key; its answer either way.
+
+    Args:
+        work: takes the operation id, returns the payload of a success or raises ApiError.
+
+    Raises:
+        ApiError: what `work` raises; `idempotency_key_reused`, `idempotency_in_progress`.
+    """
+    row = _claim(token, key, arguments_sha256)
+    if row.status is not None:
+        return Kept(row.status, json.loads(row.response), replayed=True)
+    try:
+        payload = work(row.operation)
+    except ApiError as error:
+        if error.code.status < 500 and error.code.status != 429:
+            _keep(row, error.code.status, error.payload)
+        else:
+            _let_go(row)
+        raise
+    except BaseException:
+        _let_go(row)
+        raise
+    _keep(row, 200, payload)
+    return Kept(200, payload)
+
+
+def purge() -> int:
+    """Forget keys older than `settings.IDEMPOTENCY_HOURS`; how many there were."""
+    old = timezone.now() - timedelta(hours=settings.IDEMPOTENCY_HOURS)
+    return IdempotencyKey.objects.filter(created_at__lt=old).delete()[0]
+
+
+def _claim(token: AgentToken, key: str, arguments_sha256: str) -> IdempotencyKey:
+    """The row to work under (status None), or the one with the answer."""
+    now = timezone.now()
+    # Here too, and not only in `purge`: where no beat runs, the time must still be kept.
+    old = now - timedelta(hours=settings.IDEMPOTENCY_HOURS)
+    IdempotencyKey.objects.filter(token=token, key=key, created_at__lt=old).delete()
+    try:
+        with transaction.atomic():
+            return IdempotencyKey.objects.create(
+                token=token,
+                key=key,
+                arguments_sha256=arguments_sha256,
+                operation=uuid.uuid4().hex,
+                lease_expires_at=now + settings.LEASE,
+                created_at=now,
+            )
+    except IntegrityError:
+        row = IdempotencyKey.objects.filter(token=token, key=key).first()
+    if row is None:  # purged in between
+        return _claim(token, key, arguments_sha256)
+    if row.arguments_sha256 != arguments_sha256:
+        raise ApiError(
+            ErrorCode.IDEMPOTENCY_KEY_REUSED,
+            "This idempotency key was used with other arguments. Use a new key for a new call.",
+            details={"idempotency_key": key},
+        )
+    if row.status is not None:
+        return row
+    resumed = IdempotencyKey.objects.filter(
+        pk=row.pk, status=None, lease_expires_at=row.lease_expires_at, lease_expires_at__lte=now
+    ).update(lease_expires_at=now + settings.LEASE)
+    if not resumed:
+        wait = max(1, round((row.lease_expires_at - now).total_seconds()))
+        raise ApiError(
+            ErrorCode.IDEMPOTENCY_IN_PROGRESS,
+            "The first call with this idempotency key is not done yet. Try again shortly.",
+            details={"idempotency_key": key, "retry_after": min(wait, 2)},
+            # Most calls take milliseconds; the whole lease only counts after a crash.
+            retry_after=min(wait, 2),
+        )
+    return row
+
+
+def _keep(row: IdempotencyKey, status: int, payload: dict[str, Any]) -> None:
+    response = json.dumps(payload, ensure_ascii=False)
+    IdempotencyKey.objects.filter(pk=row.pk).update(status=status, response=response)
+
+
+def _let_go(row: IdempotencyKey) -> None:
+    """Free the key for the next attempt, which resumes the same operation."""
+    IdempotencyKey.objects.filter(pk=row.pk).update(lease_expires_at=timezone.now())

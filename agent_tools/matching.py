@@ -1,0 +1,83 @@
+"""Which notes a query means: by meaning and keywords (the search), or those that contain it.
+
+The index may be a change behind: what it finds is read anew, and looked at as it is now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memory_app import recall
+from memory_app.recall import Note
+from memory_app.search import service
+
+#: Notes the search is asked for beyond those wanted, since some may be filtered out here.
+_SPARE = 4
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The caller's filters: empty and None stand for any; `tags` are joined by OR."""
+
+    type: str | None = None
+    tags: Sequence[str] = ()
+    source: str | None = None
+    session_id: str | None = None
+    min_confidence: float = 0
+    superseded: bool = False
+
+    def takes(self, note: Note) -> bool:
+        return (
+            self.type in (None, note.type)
+            and (not self.tags or bool(set(self.tags) & set(note.tags)))
+            and self.source in (None, note.source)
+            and self.session_id in (None, note.session_id)
+            and note.confidence >= self.min_confidence
+            and (self.superseded or not note.is_superseded)
+        )
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Notes, best or newest first.
+
+    Args:
+        index_behind: the search did not know the newest changes.
+    """
+
+    notes: tuple[Note, ...]
+    index_behind: bool = False
+
+
+def newest(owner: str, wanted: Wanted) -> Matched:
+    """All notes that are wanted, newest first."""
+    return Matched(tuple(note for note in recall.notes(owner) if wanted.takes(note)))
+
+
+def containing(owner: str, query: str, wanted: Wanted) -> Matched:
+    """Those of them that contain `query`, case aside."""
+    folded = query.casefold()
+    return Matched(tuple(note for note in newest(owner, wanted).notes if folded in note.content.casefold()))
+
+
+def meant(owner: str, query: str, wanted: Wanted, *, most: int) -> Matched:
+    """Those of them that `query` means, best first.
+
+    Args:
+        most: how many are needed.
+    """
+    answer = service.search(
+        owner,
+        query,
+        top_k=most * _SPARE,
+        sources=("user_memory",),
+        types=(wanted.type,) if wanted.type else (),
+        tags=tuple(wanted.tags),
+        session_id=wanted.session_id,
+        include_superseded=wanted.superseded,
+    )
+    ids = list(dict.fromkeys(hit.note_id for hit in answer.results if hit.note_id))
+    now = recall.find_notes(owner, ids)
+    found = (now[id_] for id_ in ids if id_ in now)
+    return Matched(tuple(note for note in found if wanted.takes(note))[:most], answer.index_behind)

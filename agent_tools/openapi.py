@@ -1,0 +1,153 @@
+"""The OpenAPI document: how our arguments and answers are described in it.
+
+drf-spectacular collects the endpoints; what they take comes from the same models that check it, and the
+one endpoint that runs tools is written as one path per tool of the registry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any, TypeVar
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+
+from agent_tools import arguments, registry
+from agent_tools.arguments import Arguments
+from agent_tools.errors import ErrorCode
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+_SUCCESS = {"$ref": "#/components/schemas/Success"}
+_FAILURE = {"$ref": "#/components/schemas/Failure"}
+_TOOL_PATH = "/api/v1/tools/{name}/"
+#: Every endpoint may answer with these.
+_ALWAYS = (401, 403, 429, 500, 503)
+
+_USER_ID = {
+    "type": "string",
+    "pattern": "^[a-z0-9._-]{1,64}$",
+    "description": "Whose memory; may be left out when the token serves one owner.",
+}
+
+
+class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """How the document describes `TokenAuthentication`."""
+
+    target_class = "agent_tools.authentication.TokenAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, Any]:
+        return {"type": "http", "scheme": "bearer"}
+
+
+def describe(**described: Any) -> Callable[[View], View]:
+    """`extend_schema` with a type."""
+    return extend_schema(**{"request": None} | described)
+
+
+def query(
+    model: type[Arguments], *, leave_out: Collection[str] = (), also: dict[str, str] | None = None
+) -> list[OpenApiParameter]:
+    """A model's arguments as parameters of the query."""
+    schema = arguments.schema(model)
+    found = [
+        OpenApiParameter(name, type=inner, description=inner.get("description", ""), required=False)
+        for name, inner in schema["properties"].items()
+        if name not in leave_out
+    ]
+    return found + [OpenApiParameter(name, type=str, description=text) for name, text in (also or {}).items()]
+
+
+def body(model: type[Arguments], *, leave_out: Collection[str] = ()) -> dict[str, Any]:
+    """A model's arguments as the request's JSON."""
+    schema = arguments.schema(model)
+    schema["properties"] = {name: inner for name, inner in schema["properties"].items() if name not in leave_out}
+    schema["required"] = [name for name in schema["required"] if name not in leave_out]
+    return {"application/json": schema}
+
+
+def answers(description: str, *statuses: int) -> dict[int, OpenApiResponse]:
+    """A success and the failures an endpoint may answer with."""
+    failures = {status: OpenApiResponse(_FAILURE, _codes(status)) for status in sorted({*statuses, *_ALWAYS})}
+    return {200: OpenApiResponse(_SUCCESS, description), **failures}
+
+
+def add_tools(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    """Hook of drf-spectacular: one path per tool, and the two shapes of answers."""
+    result.setdefault("components", {}).setdefault("schemas", {}).update(_SHAPES)
+    paths: dict[str, Any] = {}
+    for path, operations in result["paths"].items():
+        if path != _TOOL_PATH:
+            paths[path] = operations
+            continue
+        for tool in registry.TOOLS.values():
+            paths[f"/api/v1/tools/{tool.name}/"] = {"post": _tool(tool, operations["post"])}
+    return result | {"paths": paths}
+
+
+def _tool(tool: registry.Tool[Any], generic: dict[str, Any]) -> dict[str, Any]:
+    schema = tool.schema
+    schema["properties"] = {"user_id": _USER_ID, **schema["properties"]}
+    statuses = (400, 404, 413, 415) if tool.effect is registry.Effect.READ_ONLY else (400, 404, 409, 413, 415, 422)
+    scopes = " or ".join(f"`{scope}`" for scope in tool.scopes)
+    failures = {
+        str(status): {"description": _codes(status), "content": {"application/json": {"schema": _FAILURE}}}
+        for status in sorted({*statuses, *_ALWAYS})
+    }
+    operation = {
+        "operationId": tool.name,
+        "summary": tool.name,
+        "description": f"{tool.description}\n\nScope: {scopes}; {tool.effect}; timeout {tool.timeout} s.",
+        "tags": ["tools"],
+        "security": generic.get("security", []),
+        "requestBody": {"content": {"application/json": {"schema": schema}}},
+        "responses": {
+            "200": {"description": "What the tool says.", "content": {"application/json": {"schema": _SUCCESS}}},
+            **failures,
+        },
+    }
+    if tool.effect is registry.Effect.SIDE_EFFECTING:
+        operation["parameters"] = [
+            {
+                "in": "header",
+                "name": "Idempotency-Key",
+                "schema": {"type": "string", "maxLength": 200},
+                "description": "The same key with the same arguments gives the first answer again.",
+            }
+        ]
+    return operation
+
+
+def _codes(status: int) -> str:
+    return ", ".join(f"`{code.code}`" for code in ErrorCode if code.status == status)
+
+
+_SHAPES = {
+    "Success": {
+        "type": "object",
+        "required": ["ok", "text", "data"],
+        "properties": {
+            "ok": {"type": "boolean", "enum": [True]},
+            "text": {"type": "string", "description": "For the model."},
+            "data": {"type": "object", "additionalProperties": {}, "description": "The same as data."},
+        },
+    },
+    "Failure": {
+        "type": "object",
+        "required": ["ok", "text", "error"],
+        "properties": {
+            "ok": {"type": "boolean", "enum": [False]},
+            "text": {"type": "string", "description": "For the model: the sentence, then help on new lines."},
+            "error": {
+                "type": "object",
+                "required": ["code", "message", "details"],
+                "properties": {
+                    "code": {"type": "string", "enum": [code.code for code in ErrorCode]},
+                    "message": {"type": "string"},
+                    "details": {"type": "object", "additionalProperties": {}},
+                },
+            },
+        },
+    },
+}

@@ -1,0 +1,58 @@
+"""Keyset paging of lists: an opaque cursor out, the same one back in."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any, TypeVar
+
+from pydantic import Field
+
+from agent_tools.arguments import Arguments, invalid
+
+DEFAULT = 50
+MOST = 200
+
+T = TypeVar("T")
+
+
+class PagedArguments(Arguments):
+    """What every list takes."""
+
+    limit: Annotated[int, Field(description="How many at most.", ge=1, le=MOST)] = DEFAULT
+    cursor: Annotated[str | None, Field(description="`next` of the page before.", max_length=200)] = None
+
+
+def after(arguments: PagedArguments, kind: type[T], *, tool: str) -> T | None:
+    """The key of the last item of the page before, or None on the first page.
+
+    Args:
+        kind: the type of the key.
+
+    Raises:
+        ApiError: `invalid_arguments` for a cursor that is none of this list's.
+    """
+    if arguments.cursor is None:
+        return None
+    try:
+        name, key = json.loads(base64.b64decode(arguments.cursor, altchars=b"-_", validate=True))
+    except (binascii.Error, ValueError, TypeError, RecursionError):
+        name, key = None, None
+    if name != tool or type(key) is not kind or (isinstance(key, int) and not 0 < key < 2**63):
+        raise invalid({"cursor": "is not a cursor of this list"}, tool=tool)
+    return key
+
+
+def page(found: Sequence[Any], arguments: PagedArguments, key: Any, *, tool: str) -> tuple[Sequence[Any], str | None]:
+    """Cut `found` (read with one item more than `limit`) to a page, and the cursor for the next.
+
+    Args:
+        key: a function from an item to its key.
+    """
+    if len(found) <= arguments.limit:
+        return found, None
+    items = found[: arguments.limit]
+    packed = json.dumps([tool, key(items[-1])], ensure_ascii=True, separators=(",", ":"))
+    return items, base64.urlsafe_b64encode(packed.encode()).decode()

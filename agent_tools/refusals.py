@@ -1,0 +1,283 @@
+"""What a refused edit is answered with: the exact sentence of the contract, then help on new lines.
+
+An agent that gets the help right is done in one more call: the passage it meant, why its text differs
+from it, the call that would work, the lines of several matches, its own proposal that has the text.
+Matching itself stays exact, always; nothing here changes what an edit does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent_tools import grants, representations
+from agent_tools.errors import ApiError, ErrorCode
+from agent_tools.registry import Call
+from agent_tools.tools.reading import block_not_found
+from approvals.models import Proposal, Revision
+from approvals.services import errors as services
+from memory_app import edits, recall
+from memory_app.nearest import Nearest, Why, nearest
+from memory_app.nearest.search import without_line_numbers
+from memory_app.recall import BlockNotFound
+
+#: What `explain` has an answer for.
+REFUSALS = (BlockNotFound, edits.EditError, services.Refused)
+
+#: Characters of a passage or a call in the text for the model; longer ones are in `details` only.
+_SHOWN = 4_000
+#: Line numbers in the text; all (up to this many times ten) in `details`.
+_LINES_SHOWN = 20
+_PENDING_RETRY = 3_600
+#: A new_string shorter than this many characters may be anywhere by chance.
+_TELLING = 10
+
+_WHY: dict[Why, str] = {
+    "whitespace": "in white space",
+    "case": "in case",
+    "quotes": "in its quotation marks (typographic or straight)",
+    "line_numbers": "by the line numbers before its lines",
+    "unicode": "in the Unicode form of its characters",
+}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What was asked for.
+
+    Args:
+        corrected: the arguments of a call that would work, from an edit's index and its right old_string
+            and new_string; None where there is no such call.
+    """
+
+    call: Call
+    label: str
+    edits: Sequence[edits.Edit]
+    corrected: Callable[[int, str, str], dict[str, Any]] | None = None
+
+
+def explain(error: Exception, subject: Subject) -> ApiError:
+    """The answer to a refusal of `approvals.services.propose` or of `memory_app.edits.check`."""
+    match error:
+        case BlockNotFound():
+            return _block_missing(subject)
+        case edits.EditError():
+            return _edit_refused(error, subject)
+        case services.NoChange():
+            message = f"The result equals the present text of block '{subject.label}'; there is nothing to propose."
+            return ApiError(ErrorCode.NO_CHANGE, message, details={"block_label": subject.label})
+        case services.OverLimit():
+            return _over_limit(subject.label, error.used, error.limit)
+        case services.BlockReadOnly():
+            message = f"Memory block '{subject.label}' is read-only for agents."
+            return ApiError(ErrorCode.BLOCK_READ_ONLY, message, details={"block_label": subject.label})
+        case services.PreconditionFailed():
+            return ApiError(
+                ErrorCode.PRECONDITION_FAILED,
+                f"Memory block '{subject.label}' changed since you read it.",
+                help=[f"Its sha256 is now {error.current_sha256}. Read it again before you propose."],
+                details={"content_sha256": error.current_sha256},
+            )
+        case services.TooManyPending():
+            return too_many_pending(error)
+        case services.MemoryFull():
+            return memory_full()
+    raise error
+
+
+# -- an edit that cannot be made ------------------------------------------------------------------
+
+
+def _edit_refused(error: edits.EditError, subject: Subject) -> ApiError:
+    details: dict[str, Any] = {"block_label": subject.label}
+    help = []
+    if len(subject.edits) > 1:
+        details["edit"] = error.index
+        help.append(f"This is about edit {error.index + 1} of {len(subject.edits)}; none was made.")
+    match error:
+        case edits.IdenticalStrings():
+            return ApiError(
+                ErrorCode.IDENTICAL_STRINGS,
+                "old_string and new_string must be different.",
+                help=help,
+                details=details,
+            )
+        case edits.EmptyOldString():
+            return ApiError(ErrorCode.EMPTY_OLD_STRING, "old_string cannot be empty.", help=help, details=details)
+        case edits.ForbiddenCharacter():
+            reason = f"contains the character {error.code} at position {error.offset}"
+            return ApiError(
+                ErrorCode.FORBIDDEN_CHARACTER,
+                f"{error.field} {reason}, which cannot be stored.",
+                help=help,
+                details=details | {"fields": {error.field: reason}},
+            )
+        case edits.OldStringRepeated():
+            return _repeated(error, subject, help, details)
+        case edits.WrongCount():
+            return ApiError(
+                ErrorCode.WRONG_COUNT,
+                f"old_string appears {_times(error.found)} in block '{subject.label}', "
+                f"not {_times(error.expected)} as expected_replacements says.",
+                help=help,
+                details=details | {"expected": error.expected, "count": error.found},
+            )
+        case edits.OldStringNotFound():
+            return _not_found(error, subject, help, details)
+        case edits.TextTooLong():
+            block = recall.find_block(subject.call.owner, subject.label)
+            return _over_limit(subject.label, error.length, block.limit if block else edits.LARGEST_TEXT)
+    raise error
+
+
+def _repeated(error: edits.OldStringRepeated, subject: Subject, help: list[str], details: dict[str, Any]) -> ApiError:
+    shown = ", ".join(str(line) for line in error.lines[:_LINES_SHOWN])
+    more = f" and {len(error.lines) - _LINES_SHOWN} more" if len(error.lines) > _LINES_SHOWN else ""
+    where = "on line" if len(error.lines) == 1 else "on lines"
+    return ApiError(
+        ErrorCode.OLD_STRING_REPEATED,
+        f"old_string appears {error.count} times in block '{subject.label}'. Provide a larger unique string "
+        "with more surrounding context, or set replace_all=True to replace all occurrences.",
+        help=[*help, f"It begins {where} {shown}{more}."],
+        details=details | {"count": error.count, "lines": list(error.lines[: 10 * _LINES_SHOWN])},
+    )
+
+
+def _not_found(error: edits.OldStringNotFound, subject: Subject, help: list[str], details: dict[str, Any]) -> ApiError:
+    block = recall.find_block(subject.call.owner, subject.label)
+    if block is None:
+        return _block_missing(subject)
+    edit = subject.edits[error.index]
+    if not isinstance(edit, edits.Replace):
+        raise error
+    text = _before(block.body, subject.edits[: error.index])
+    details["content_sha256"] = block.body_sha256
+    code = ErrorCode.OLD_STRING_NOT_FOUND
+    near = nearest(text, edit.old_string)
+    if isinstance(error, edits.AlreadyTrue):
+        details["line"] = text.count("\n", 0, text.find(edit.new_string)) + 1
+        where = f"new_string is in the block already (line {details['line']})"
+        if _is_telling(edit) or near is None or edit.new_string in near.passage:
+            code, near = ErrorCode.ALREADY_TRUE, None
+            where += ", so this change seems to be made"
+        help.append(f"{where}.")
+    if waiting := _own_proposal_with(edit.old_string, subject):
+        details["in_proposal"] = waiting.pk
+        help.append(
+            f"The text is in your own open proposal {waiting.pk}, which nobody has approved yet: wait for the "
+            "decision, or withdraw that proposal and propose the whole change anew."
+        )
+    elif near is not None:
+        help += _nearest_help(near, edit, error.index, subject, details)
+    help.append(f"The block's sha256 is {block.body_sha256}.")
+    return ApiError(
+        code,
+        f"old_string not found in block '{subject.label}'. Make sure you've read the block first and the text "
+        "matches exactly (including whitespace and newlines).",
+        help=help,
+        details=details,
+    )
+
+
+def _is_telling(edit: edits.Replace) -> bool:
+    """Whether finding new_string in the block says that the change was made: "math" may be there by chance."""
+    return len(edit.new_string) >= max(_TELLING, len(edit.old_string) // 2)
+
+
+def _nearest_help(
+    near: Nearest, edit: edits.Replace, index: int, subject: Subject, details: dict[str, Any]
+) -> list[str]:
+    lines = f"line {near.first_line}"
+    if near.last_line > near.first_line:
+        lines = f"lines {near.first_line}-{near.last_line}"
+    details["nearest"] = {
+        "first_line": near.first_line,
+        "last_line": near.last_line,
+        "similarity": round(near.similarity, 3),
+        "why": near.why,
+        "passage": near.passage,
+    }
+    help = [f"The nearest passage is {lines} ({near.similarity:.0%} similar):"]
+    help.append(near.passage if len(near.passage) <= _SHOWN else "(too long to show here; see error.details)")
+    if near.why:
+        help.append(f"Your old_string differs from it only {_WHY[near.why]}.")
+    if subject.corrected is not None and near.corrected is not None:
+        replacement = without_line_numbers(edit.new_string) if near.why == "line_numbers" else edit.new_string
+        replacement = near.lead + replacement + near.trail
+        if replacement == near.corrected:
+            return help  # what the agent wants to write is what the passage says
+        call = subject.corrected(index, near.corrected, replacement)
+        details["corrected_call"] = call
+        shown = json.dumps(call, ensure_ascii=False)
+        if len(shown) <= _SHOWN:
+            help += ["If you meant that passage, call again with:", shown]
+    return help
+
+
+def _before(body: str, earlier: Sequence[edits.Edit]) -> str:
+    """The text the failed edit was tried on: what the edits before it made of the block."""
+    try:
+        return edits.apply(body, earlier).text
+    except edits.EditError:
+        return body  # the block changed this moment; the help is about what is there now
+
+
+def _own_proposal_with(old_string: str, subject: Subject) -> Proposal | None:
+    """The agent's newest open proposal on this block that adds `old_string` to the text."""
+    waiting = grants.visible_proposals(subject.call.caller.token, subject.call.owner).open()
+    newest = waiting.filter(target_kind="block", target=subject.label).order_by("-pk")
+    revisions = Revision.objects.filter(proposal__in=newest).select_related("proposal").order_by("-proposal_id")
+    for revision in revisions:
+        is_added = old_string in revision.result_text and old_string not in revision.base_text
+        if is_added and revision.number == revision.proposal.revision:
+            return revision.proposal
+    return None
+
+
+# -- others ---------------------------------------------------------------------------------------
+
+
+def _block_missing(subject: Subject) -> ApiError:
+    error = block_not_found(subject.call.owner, subject.label, text=f"Error: Memory block '{subject.label}' not found.")
+    available = error.details["available"]
+    error.text += "\n" + (f"There are: {', '.join(available)}." if available else "There are no memory blocks yet.")
+    return error
+
+
+def _over_limit(label: str, used: int, limit: int) -> ApiError:
+    return ApiError(
+        ErrorCode.OVER_LIMIT,
+        f"The result would have {used:,} characters; the limit of block '{label}' is {limit:,}, "
+        f"so it is over by {used - limit:,}.",
+        help=["Shorten the text, or propose to remove something first."],
+        details={"block_label": label, "used": used, "limit": limit, "over_by": used - limit},
+    )
+
+
+def memory_full() -> ApiError:
+    return ApiError(
+        ErrorCode.MEMORY_FULL,
+        "Too many proposals are waiting for a decision in this installation. Try again later.",
+        retry_after=_PENDING_RETRY,
+    )
+
+
+def too_many_pending(error: services.TooManyPending) -> ApiError:
+    numbers = [proposal.pk for proposal in error.proposals]
+    return ApiError(
+        ErrorCode.TOO_MANY_PENDING,
+        f"{len(numbers)} of your proposals for this user wait for a decision, and no more than {error.cap} may.",
+        help=[f"They are: {', '.join(map(str, numbers))}. Wait for decisions, or withdraw those no longer needed."],
+        details={
+            "cap": error.cap,
+            "proposals": representations.open_proposals(error.proposals),
+            "retry_after": _PENDING_RETRY,
+        },
+        retry_after=_PENDING_RETRY,
+    )
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"

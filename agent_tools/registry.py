@@ -1,0 +1,189 @@
+"""The one list of tools: name, description, arguments, scope, effect, timeout.
+
+REST, the four formats of `GET /api/v1/tools/`, the OpenAPI document and the reference page are made
+from it. What a tool does is in `tools/`; running one, with everything around it, in `calls`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Generic, TypeVar
+
+from agent_tools import arguments
+from agent_tools.authentication import Caller
+from agent_tools.errors import ApiError, ErrorCode
+from agent_tools.models import Scope
+
+A = TypeVar("A", bound=arguments.Arguments)
+
+
+class Effect(StrEnum):
+    READ_ONLY = "read_only"
+    SIDE_EFFECTING = "side_effecting"
+
+
+@dataclass(frozen=True)
+class Call:
+    """Who calls, about whom.
+
+    Args:
+        owner: username, granted to the token; "" where a tool works on all owners the token serves.
+        operation: 32 hexadecimal digits that stay the same when the call is repeated with its
+            idempotency key; None for a call without one.
+    """
+
+    caller: Caller
+    owner: str
+    operation: str | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A text for the model, and the same as data."""
+
+    text: str
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Tool(Generic[A]):
+    """One thing a machine can ask for.
+
+    Args:
+        timeout: seconds after which a caller should give up waiting.
+        returns: the fields of `data` and what they mean.
+        failing: begins the text when *we* fail: `Error reading memory block`.
+        or_scope: a scope that does instead of `scope`, with what comes of it waiting for a person.
+        owner_optional: works without `user_id` also for a token that serves several owners.
+        target: name of the argument that names what the call is about, for the audit row.
+    """
+
+    name: str
+    description: str
+    arguments: type[A]
+    scope: Scope
+    effect: Effect
+    timeout: int
+    failing: str
+    run: Callable[[Call, A], Answer]
+    returns: dict[str, str]
+    or_scope: Scope | None = None
+    owner_optional: bool = False
+    target: str = ""
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """Those of which a token needs one."""
+        return (self.scope, self.or_scope) if self.or_scope else (self.scope,)
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        return arguments.schema(self.arguments)
+
+
+TOOLS: dict[str, Tool[Any]] = {}
+ENDPOINTS: dict[str, Tool[Any]] = {}
+
+
+def tool(
+    *,
+    description: str,
+    arguments: type[A],
+    scope: Scope,
+    effect: Effect,
+    failing: str,
+    returns: dict[str, str],
+    timeout: int = 10,
+    or_scope: Scope | None = None,
+    owner_optional: bool = False,
+    target: str = "",
+    listed: bool = True,
+) -> Callable[[Callable[[Call, A], Answer]], Tool[A]]:
+    """Make a function the tool of its name, and register it.
+
+    Args:
+        listed: False for an endpoint that runs like a tool but is offered to no model.
+    """
+
+    def register(run: Callable[[Call, A], Answer]) -> Tool[A]:
+        made = Tool(
+            name=run.__name__,
+            description=description,
+            arguments=arguments,
+            scope=scope,
+            effect=effect,
+            timeout=timeout,
+            failing=failing,
+            run=run,
+            returns=returns,
+            or_scope=or_scope,
+            owner_optional=owner_optional,
+            target=target,
+        )
+        (TOOLS if listed else ENDPOINTS)[made.name] = made
+        return made
+
+    return register
+
+
+def find(name: str) -> Tool[Any]:
+    """The tool of this name. Raises ApiError (`unknown_tool`) with the nearest one."""
+    if name in TOOLS:
+        return TOOLS[name]
+    near = difflib.get_close_matches(name, TOOLS, n=1, cutoff=0.5)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    raise ApiError(
+        ErrorCode.UNKNOWN_TOOL,
+        f"There is no tool '{name[:100]}'.{hint}",
+        help=[f"There are: {', '.join(TOOLS)}."],
+        details={"nearest": near[0] if near else None, "tools": list(TOOLS)},
+    )
+
+
+# -- definitions for models -----------------------------------------------------------------------
+
+
+def _native(tool: Tool[Any]) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.schema,
+        "scope": tool.scope.value,
+        "effect": tool.effect.value,
+        "timeout": tool.timeout,
+        "url": f"/api/v1/tools/{tool.name}/",
+    }
+
+
+def _openai(tool: Tool[Any]) -> dict[str, Any]:
+    """Chat Completions."""
+    return {
+        "type": "function",
+        "function": {"name": tool.name, "description": tool.description, "parameters": tool.schema},
+    }
+
+
+def _anthropic(tool: Tool[Any]) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
+
+
+def _mcp(tool: Tool[Any]) -> dict[str, Any]:
+    read_only = tool.effect is Effect.READ_ONLY
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "inputSchema": tool.schema,
+        # Nothing a tool does destroys: it waits for a person, or is one click from being put back.
+        "annotations": {"readOnlyHint": read_only, "destructiveHint": False, "openWorldHint": False},
+    }
+
+
+FORMATS: dict[str, Callable[[Tool[Any]], dict[str, Any]]] = {
+    "native": _native,
+    "openai": _openai,
+    "anthropic": _anthropic,
+    "mcp": _mcp,
+}

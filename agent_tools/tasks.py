@@ -1,0 +1,11 @@
+"""Celery tasks of the agent API. Each may come twice without harm."""
+
+from celery import shared_task
+
+from agent_tools import idempotency
+
+
+@shared_task(name="agent_tools.purge")
+def purge() -> int:
+    """Forget idempotency keys, and the answers kept with them, after `settings.IDEMPOTENCY_HOURS`."""
+    return idempotency.purge()

@@ -1,0 +1,120 @@
+"""What an agent begins with: prime_memories, and the endpoint with everything for a system prompt."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from django.conf import settings
+from pydantic import Field
+
+from agent_tools import guidance
+from agent_tools.arguments import Arguments
+from agent_tools.models import Scope
+from agent_tools.note_arguments import Type
+from agent_tools.registry import Answer, Call, Effect, tool
+from memory_app import priming, recall
+from memory_app.priming import Filters, Primed
+
+#: Left-out notes named in a receipt; the rest are counted.
+_LEFT_OUT_SHOWN = 200
+
+_RECEIPT = (
+    "`included`: ids, the most valuable first; `left_out`: the first 200, each with `note_id` and `why` (superseded, "
+    "type, tags, recent or budget); `left_out_count`; `tokens` of the text, estimated as one for four bytes of UTF-8; "
+    "`budget`; "
+    "`over_budget`: true when the one note that is always included is larger than the budget; `commit`"
+)
+
+_Budget = Annotated[
+    int | None,
+    Field(
+        description="Tokens the text may have, about; 0 = no limit. The installation's default is 2000.",
+        ge=0,
+        le=1_000_000,
+    ),
+]
+
+
+class PrimeArguments(Arguments):
+    budget: _Budget = None
+    types: Annotated[list[Type] | None, Field(description="Only these types.", max_length=50)] = None
+    tags: Annotated[list[str] | None, Field(description="Only notes with one of these tags.", max_length=50)] = None
+    recent: Annotated[
+        int | None, Field(description="Only notes of the last so many days; 0 = all.", ge=0, le=36_500)
+    ] = None
+    format: Annotated[priming.Format, Field(description="markdown: as a memories.md; json: a list.")] = "markdown"
+
+
+@tool(
+    description=(
+        "Get the user's memories for your context, newest and most used first, within a budget of tokens. "
+        "Use this at the start of a conversation, unless they are in your context already."
+    ),
+    arguments=PrimeArguments,
+    scope=Scope.MEMORY_READ,
+    effect=Effect.READ_ONLY,
+    failing="Error priming memories",
+    returns={"text": "the memories, as in the text", "receipt": _RECEIPT},
+)
+def prime_memories(call: Call, arguments: PrimeArguments) -> Answer:
+    commit = recall.head()
+    filters = Filters(types=arguments.types or (), tags=arguments.tags or (), recent=arguments.recent or 0)
+    primed = guidance.prime(call.owner, budget=arguments.budget, filters=filters, format=arguments.format)
+    return Answer(primed.text, {"text": primed.text, "receipt": _receipt(primed, commit)})
+
+
+class ContextArguments(Arguments):
+    budget: _Budget = None
+
+
+@tool(
+    description=(
+        "The text to put in a system prompt: the owner's blocks, primed notes, and instructions for the tools. "
+        "What of the notes goes in is set by MEMORIES_*."
+    ),
+    arguments=ContextArguments,
+    scope=Scope.MEMORY_READ,
+    effect=Effect.READ_ONLY,
+    failing="Error building the context",
+    returns={
+        "text": "the whole, as in the text",
+        "blocks[].label": "the block's name in every call",
+        "blocks[].title": "what people call it",
+        "blocks[].body": "its text",
+        "blocks[].sha256": "of its text",
+        "notes": "the primed notes as a memories.md, or empty",
+        "instructions": "how to use memory blocks",
+        "skill": "how to use notes, or empty",
+        "inject": "auto, manual (no notes) or none (no notes, no skill)",
+        "receipt": _RECEIPT + "; null when no notes are primed",
+    },
+    listed=False,
+)
+def context_read(call: Call, arguments: ContextArguments) -> Answer:
+    context = guidance.context_of(call.owner, budget=arguments.budget)
+    text = context.text
+    data: dict[str, Any] = {
+        "text": text,
+        "blocks": [
+            {"label": block.label, "title": block.display_title, "body": block.body, "sha256": block.body_sha256}
+            for block in context.blocks
+        ],
+        "notes": context.primed.text if context.primed else "",
+        "instructions": guidance.INSTRUCTIONS,
+        "skill": context.skill,
+        "inject": settings.MEMORIES_INJECT if settings.MEMORIES_ENABLED else "none",
+        "receipt": _receipt(context.primed, context.commit) if context.primed else None,
+    }
+    return Answer(text, data)
+
+
+def _receipt(primed: Primed, commit: str) -> dict[str, Any]:
+    return {
+        "included": list(primed.included),
+        "left_out": [{"note_id": id_, "why": why} for id_, why in primed.left_out[:_LEFT_OUT_SHOWN]],
+        "left_out_count": len(primed.left_out),
+        "tokens": primed.tokens,
+        "budget": primed.budget,
+        "over_budget": primed.is_over_budget,
+        "commit": commit,
+    }

@@ -1,0 +1,117 @@
+"""memories.md in and out: the endpoints behind `memory import` and `memory export`. No tools: no model calls these."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated
+
+from pydantic import Field, field_serializer
+
+from agent_tools import note_refusals, representations
+from agent_tools.arguments import Arguments, NoteWriteArguments
+from agent_tools.errors import ApiError, ErrorCode
+from agent_tools.models import Scope
+from agent_tools.registry import Answer, Call, Effect, tool
+from agent_tools.tools.notes import by
+from approvals.services.imports import Imported, import_memories
+from memory_app import memories_md, recall
+from memory_app.memories_md import FileTooLarge, Memory, Unreadable
+
+
+class ImportArguments(NoteWriteArguments):
+    file: Annotated[bytes, Field(description="The body: a memories.md in UTF-8, of at most 32 MiB.")]
+
+    @field_serializer("file")
+    def _named_by_hash(self, file: bytes) -> str:
+        return hashlib.sha256(file).hexdigest()
+
+
+@tool(
+    description=(
+        "Import a memories.md: one change of many notes, applied or proposed as a whole. Known ids are updated, "
+        "malformed memories skipped and named, and nothing is deleted."
+    ),
+    arguments=ImportArguments,
+    scope=Scope.NOTES_WRITE,
+    or_scope=Scope.MEMORY_PROPOSE,
+    effect=Effect.SIDE_EFFECTING,
+    failing="Error importing memories",
+    returns={
+        "proposal_id": "its number, or null when there was nothing to change",
+        "status": "applied, open while it waits for a person, or unchanged",
+        "commit": "the commit that holds it, or null",
+        "review_url": "where people look at it, or null",
+        "created": "how many notes are new",
+        "updated": "how many are changed",
+        "unchanged": "how many are as the file says",
+        "skipped[].line": "where something was left out",
+        "skipped[].reason": "why",
+    },
+    timeout=60,
+    listed=False,
+)
+def import_file(call: Call, arguments: ImportArguments) -> Answer:
+    try:
+        parsed = memories_md.read(arguments.file)
+    except FileTooLarge as error:
+        raise ApiError(
+            ErrorCode.BODY_TOO_LARGE, f"{_sentence(error)}.", details={"limit": memories_md.LARGEST_FILE}
+        ) from error
+    except Unreadable as error:
+        raise ApiError(ErrorCode.MALFORMED_FILE, f"{_sentence(error)}.") from error
+    try:
+        done = import_memories(by=by(call, arguments), owner=call.owner, parsed=parsed)
+    except note_refusals.REFUSALS as error:
+        raise note_refusals.explain(error, tool="import_file") from error
+    proposal = done.outcome.proposal if done.outcome else None
+    data = {
+        "proposal_id": proposal.pk if proposal else None,
+        "status": proposal.status if proposal else "unchanged",
+        "commit": done.outcome.commit or None if done.outcome else None,
+        "review_url": representations.review_url(proposal) if proposal else None,
+        "created": done.created,
+        "updated": done.updated,
+        "unchanged": done.unchanged,
+        "skipped": [{"line": skipped.line, "reason": skipped.reason} for skipped in done.skipped],
+    }
+    return Answer(_told(done), data)
+
+
+class ExportArguments(Arguments):
+    pass
+
+
+@tool(
+    description="All notes that hold, as a memories.md (`text/markdown`); superseded ones are left out.",
+    arguments=ExportArguments,
+    scope=Scope.MEMORY_READ,
+    effect=Effect.READ_ONLY,
+    failing="Error exporting memories",
+    returns={},
+    timeout=60,
+    listed=False,
+)
+def export_file(call: Call, arguments: ExportArguments) -> Answer:
+    notes = recall.notes(call.owner, include_superseded=False)
+    return Answer(
+        memories_md.write(
+            Memory(note.id, note.type, note.content, note.tags, note.created_at.date()) for note in notes
+        ),
+        {},
+    )
+
+
+def _told(done: Imported) -> str:
+    counts = f"{done.created} new, {done.updated} changed, {done.unchanged} unchanged"
+    if done.outcome is None:
+        first = f"Nothing to import: {counts}."
+    elif done.outcome.is_applied:
+        first = f"Memories imported: {counts}."
+    else:
+        first = f"Proposal created for the import: {counts}. The user will be asked to approve this change."
+    return "\n".join([first, *(f"Line {skipped.line} skipped: {skipped.reason}." for skipped in done.skipped[:20])])
+
+
+def _sentence(error: Exception) -> str:
+    text = str(error)
+    return text[:1].upper() + text[1:]

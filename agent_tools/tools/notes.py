@@ -1,0 +1,277 @@
+"""Changing notes: memory_save, memory_update, memory_delete, remember, forget.
+
+With `notes:write` the owner's policy decides whether it is applied at once; with `memory:propose` alone it
+always waits for a person. Reading notes is in `recalling`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from agent_tools import grants, note_refusals, representations, signals
+from agent_tools.arguments import NoteWriteArguments
+from agent_tools.models import Scope
+from agent_tools.note_arguments import Category, Confidence, Content, NoteId, Tags, Type
+from agent_tools.registry import Answer, Call, Effect, tool
+from approvals.services import notes
+from approvals.services.notes import By, Outcome
+
+_WRITTEN = {"note_id": "the note's id"} | representations.WRITTEN
+
+
+class SaveArguments(NoteWriteArguments):
+    content: Content
+    category: Category = None
+    tags: Tags = Field(default_factory=list)
+
+
+@tool(
+    description=(
+        "Save an important piece of information to your persistent memory as a natural language note. Use this "
+        "proactively whenever the user shares preferences, makes decisions, states facts, or tells you something "
+        "worth remembering across conversations. Saved notes persist across all sessions and channels. Returns a "
+        "note_id for future reference."
+    ),
+    arguments=SaveArguments,
+    scope=Scope.NOTES_WRITE,
+    or_scope=Scope.MEMORY_PROPOSE,
+    effect=Effect.SIDE_EFFECTING,
+    failing="Error saving note",
+    returns=_WRITTEN,
+)
+def memory_save(call: Call, arguments: SaveArguments) -> Answer:
+    outcome = _changed(
+        "memory_save",
+        lambda: notes.save(
+            by=by(call, arguments),
+            owner=call.owner,
+            content=arguments.content,
+            category=arguments.category,
+            tags=arguments.tags,
+        ),
+    )
+    return _answer(outcome, "saved")
+
+
+class UpdateArguments(NoteWriteArguments):
+    note_id: NoteId
+    content: Content
+
+
+@tool(
+    description=(
+        "Update a previously saved note with new content. Use this when the user corrects or changes previously "
+        "stored information (e.g., a new preferred name, an updated preference). First use memory_search to find the "
+        "note and its note_id, then call this with the note_id and the new content."
+    ),
+    arguments=UpdateArguments,
+    scope=Scope.NOTES_WRITE,
+    or_scope=Scope.MEMORY_PROPOSE,
+    effect=Effect.SIDE_EFFECTING,
+    failing="Error updating note",
+    returns=_WRITTEN,
+    target="note_id",
+)
+def memory_update(call: Call, arguments: UpdateArguments) -> Answer:
+    outcome = _changed(
+        "memory_update",
+        lambda: notes.update(
+            by=by(call, arguments), owner=call.owner, note_id=arguments.note_id, content=arguments.content
+        ),
+    )
+    return _answer(outcome, "updated")
+
+
+class DeleteArguments(NoteWriteArguments):
+    note_id: NoteId
+
+
+@tool(
+    description=(
+        "Delete a previously saved note from memory. Use this when the user asks you to forget specific information. "
+        "First use memory_search to find the note and its note_id, then call this with the note_id to remove it."
+    ),
+    arguments=DeleteArguments,
+    scope=Scope.NOTES_WRITE,
+    or_scope=Scope.MEMORY_PROPOSE,
+    effect=Effect.SIDE_EFFECTING,
+    failing="Error deleting note",
+    returns=_WRITTEN,
+    target="note_id",
+)
+def memory_delete(call: Call, arguments: DeleteArguments) -> Answer:
+    outcome = _changed(
+        "memory_delete", lambda: notes.delete(by=by(call, arguments), owner=call.owner, note_id=arguments.note_id)
+    )
+    return _answer(outcome, "deleted")
+
+
+class RememberArguments(NoteWriteArguments):
+    content: Content
+    type: Annotated[Type, Field(description="Type of memory.")] = "fact"
+    confidence: Confidence = 0.8
+    rationale: Annotated[str | None, Field(description="Why this is worth remembering.", max_length=2_000)] = None
+    tags: Tags = Field(default_factory=list)
+    memory_id: Annotated[
+        str | None,
+        Field(
+            description="An id of your own, as in memories.md: mem-{unix time}-{4 of 0-9a-z}. One is made otherwise.",
+            min_length=1,
+            max_length=64,
+        ),
+    ] = None
+
+
+@tool(
+    description=(
+        "Persist important information to long-term memory. "
+        "Use when you discover something valuable for future sessions."
+    ),
+    arguments=RememberArguments,
+    scope=Scope.NOTES_WRITE,
+    or_scope=Scope.MEMORY_PROPOSE,
+    effect=Effect.SIDE_EFFECTING,
+    failing="Error remembering",
+    returns={
+        "remembered": "true once it is in the memory; false while it waits for a person",
+        "memory_id": "the memory's id",
+        "memory_type": "as given",
+        "message": "as in the text",
+    }
+    | representations.WRITTEN,
+)
+def remember(call: Call, arguments: RememberArguments) -> Answer:
+    began = time.perf_counter()
+    outcome = _changed(
+        "remember",
+        lambda: notes.save(
+            by=by(call, arguments),
+            owner=call.owner,
+            content=arguments.content,
+            type=arguments.type,
+            confidence=arguments.confidence,
+            rationale=arguments.rationale,
+            tags=arguments.tags,
+            note_id=arguments.memory_id,
+        ),
+        fields={"note_id": "memory_id"},
+    )
+    id_ = outcome.note_id
+    message = f"Successfully stored {arguments.type} memory with id {id_}" if outcome.is_applied else _waiting(outcome)
+    signals.tell(
+        signals.remembered,
+        call,
+        began=began,
+        session_id=arguments.session_id,
+        type=arguments.type,
+        note_id=id_,
+        status="applied" if outcome.is_applied else "open",
+    )
+    data = {
+        "remembered": outcome.is_applied,
+        "memory_id": id_,
+        "memory_type": arguments.type,
+        "message": message.partition("\n")[0],
+    }
+    return Answer(message, data | representations.written(outcome))
+
+
+class ForgetArguments(NoteWriteArguments):
+    memory_id: Annotated[str, Field(description="ID of memory to supersede.", min_length=1, max_length=200)]
+    reason: Annotated[str | None, Field(description="Why this memory is being superseded.", max_length=2_000)] = None
+    replacement_id: Annotated[
+        str | None,
+        Field(description="ID of memory that supersedes this one (optional).", min_length=1, max_length=200),
+    ] = None
+
+
+@tool(
+    description=(
+        "Mark a memory as superseded (soft delete). "
+        "The memory remains for provenance but won't be retrieved in normal queries."
+    ),
+    arguments=ForgetArguments,
+    scope=Scope.NOTES_WRITE,
+    or_scope=Scope.MEMORY_PROPOSE,
+    effect=Effect.SIDE_EFFECTING,
+    failing="Error forgetting",
+    returns={
+        "forgotten": "true once it is superseded; false while that waits for a person",
+        "memory_id": "the memory's id",
+        "reason": "as given, or null",
+        "message": "as in the text",
+    }
+    | representations.WRITTEN,
+    target="memory_id",
+)
+def forget(call: Call, arguments: ForgetArguments) -> Answer:
+    began = time.perf_counter()
+    outcome = _changed(
+        "forget",
+        lambda: notes.supersede(
+            by=by(call, arguments),
+            owner=call.owner,
+            note_id=arguments.memory_id,
+            reason=arguments.reason,
+            replacement_id=arguments.replacement_id,
+        ),
+    )
+    id_ = outcome.note_id
+    message = f"Memory {id_} has been superseded" if outcome.is_applied else _waiting(outcome)
+    before = outcome.changes[0].before
+    signals.tell(
+        signals.forgotten,
+        call,
+        began=began,
+        session_id=arguments.session_id,
+        type=before.type if before else "",
+        note_id=id_,
+        status="applied" if outcome.is_applied else "open",
+    )
+    data = {
+        "forgotten": outcome.is_applied,
+        "memory_id": id_,
+        "reason": arguments.reason,
+        "message": message.partition("\n")[0],
+    }
+    return Answer(message, data | representations.written(outcome))
+
+
+def by(call: Call, arguments: NoteWriteArguments) -> By:
+    """Who changes notes, for the record."""
+    return By(
+        actor=call.caller.agent,
+        may_apply=grants.has_scope(call.caller.token, Scope.NOTES_WRITE),
+        reasoning=arguments.reasoning.strip(),
+        session_id=arguments.session_id,
+        evidence=[turn.model_dump(exclude_none=True) for turn in arguments.evidence],
+        operation=call.operation,
+    )
+
+
+def _changed(name: str, change: Callable[[], Outcome], *, fields: Mapping[str, str] | None = None) -> Outcome:
+    try:
+        return change()
+    except note_refusals.REFUSALS as error:
+        raise note_refusals.explain(error, tool=name, fields=fields) from error
+
+
+def _answer(outcome: Outcome, done: str) -> Answer:
+    text = f"Note {outcome.note_id} {done}." if outcome.is_applied else _waiting(outcome)
+    data: dict[str, Any] = {"note_id": outcome.note_id} | representations.written(outcome)
+    return Answer(text, data)
+
+
+def _waiting(outcome: Outcome) -> str:
+    number = outcome.proposal.pk if outcome.proposal else 0
+    if outcome.created:
+        first = f"Proposal created for note {outcome.note_id}. The user will be asked to approve this change."
+        return f"{first}\nIt is proposal {number}; get_proposal tells what became of it."
+    return (
+        f"Your proposal {number} for note {outcome.note_id} asks for exactly this already; nothing new was made."
+        "\nThe user will be asked to approve it."
+    )

@@ -1,0 +1,219 @@
+"""Reading blocks: list_memory_blocks, read_memory_block, and a block's history.
+
+The texts are complete as they stand (tools.md): everything else is in `data` only.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from agent_tools import grants, paging, representations
+from agent_tools.arguments import Arguments, invalid
+from agent_tools.errors import ApiError, ErrorCode
+from agent_tools.models import Scope
+from agent_tools.registry import Answer, Call, Effect, tool
+from approvals.models import Proposal
+from memory_app import recall
+from memory_app.recall import Block, BlockNotFound, RevisionNotFound
+
+
+class ListArguments(Arguments):
+    pass
+
+
+@tool(
+    description=(
+        "List all available memory blocks for the current student. "
+        "Memory blocks contain persistent information about the student that helps personalize tutoring."
+    ),
+    arguments=ListArguments,
+    scope=Scope.MEMORY_READ,
+    effect=Effect.READ_ONLY,
+    failing="Error listing memory blocks",
+    returns=representations.paged(representations.BLOCK),
+)
+def list_memory_blocks(call: Call, arguments: ListArguments) -> Answer:
+    blocks = recall.blocks(call.owner)
+    return Answer(_listed(blocks), {"items": [representations.block(block) for block in blocks], "next": None})
+
+
+class BlockPageArguments(paging.PagedArguments):
+    pass
+
+
+@tool(
+    description="The memory blocks of an owner, by label, page by page.",
+    arguments=BlockPageArguments,
+    scope=Scope.MEMORY_READ,
+    effect=Effect.READ_ONLY,
+    failing="Error listing memory blocks",
+    returns=representations.paged(representations.BLOCK),
+    listed=False,
+)
+def block_list(call: Call, arguments: BlockPageArguments) -> Answer:
+    last = paging.after(arguments, str, tool="block_list")
+    blocks = [block for block in recall.blocks(call.owner) if last is None or block.label > last]
+    shown, cursor = paging.page(blocks[: arguments.limit + 1], arguments, lambda block: block.label, tool="block_list")
+    return Answer(_listed(shown), {"items": [representations.block(block) for block in shown], "next": cursor})
+
+
+READ = representations.BLOCK | {
+    "body": "the text, or the lines asked for",
+    "lines": "how many lines the text has",
+    "view_range": "the lines in `body`, or null for all",
+    "commit": "the commit it was read at",
+    "as_of": "as given, or null",
+    **{f"open_proposals[].{name}": meaning for name, meaning in representations.OPEN_PROPOSAL.items()},
+}
+
+
+class ReadArguments(Arguments):
+    block_label: Annotated[
+        str,
+        Field(
+            description='The label/identifier of the block to read (e.g., "student", "goals").',
+            min_length=1,
+            max_length=200,
+        ),
+    ]
+    as_of: Annotated[
+        str | None,
+        Field(
+            description="Read the block as it was: a commit hash, or a date or time (ISO 8601, UTC).",
+            min_length=1,
+            max_length=64,
+        ),
+    ] = None
+    view_range: Annotated[
+        list[int] | None,
+        Field(
+            description="Only these lines: [first, last], 1-based and inclusive; last = -1 means to the end.",
+            min_length=2,
+            max_length=2,
+        ),
+    ] = None
+
+
+@tool(
+    description=(
+        "Read the current content of a memory block. Use this before proposing edits to see the exact current content."
+    ),
+    arguments=ReadArguments,
+    scope=Scope.MEMORY_READ,
+    effect=Effect.READ_ONLY,
+    failing="Error reading memory block",
+    returns=READ,
+    target="block_label",
+)
+def read_memory_block(call: Call, arguments: ReadArguments) -> Answer:
+    try:
+        commit, block = _at(call.owner, arguments.block_label, arguments.as_of)
+    except BlockNotFound as error:
+        raise block_not_found(call.owner, arguments.block_label, text=str(error)) from error
+    except RevisionNotFound as error:
+        raise ApiError(
+            ErrorCode.REVISION_NOT_FOUND,
+            f"as_of '{arguments.as_of}' is neither a commit of this memory nor a date or time it covers.",
+            details={"as_of": arguments.as_of},
+        ) from error
+    lines = _lines(block.body)
+    text = block.body
+    if arguments.view_range is not None:
+        first, last = _range(arguments.view_range, len(lines))
+        text = "\n".join(lines[first - 1 : last])
+    data = representations.block(block) | {
+        "body": text,
+        "lines": len(lines),
+        "view_range": arguments.view_range and [first, last],
+        "commit": commit,
+        "as_of": arguments.as_of,
+        "open_proposals": representations.open_proposals(_own_open(call, block.label)),
+    }
+    return Answer(f"# {block.display_title}\n\n{text or '(empty)'}", data)
+
+
+class HistoryArguments(paging.PagedArguments):
+    block_label: Annotated[str, Field(description="The block.", min_length=1, max_length=200)]
+
+
+@tool(
+    description="What happened to a block, newest first: who proposed, who approved, why.",
+    arguments=HistoryArguments,
+    scope=Scope.MEMORY_READ,
+    effect=Effect.READ_ONLY,
+    failing="Error reading memory block",
+    returns=representations.paged(representations.CHANGE),
+    target="block_label",
+    listed=False,
+)
+def block_history(call: Call, arguments: HistoryArguments) -> Answer:
+    label = arguments.block_label
+    before = paging.after(arguments, int, tool="block_history")
+    found = recall.history(call.owner, "block", label, limit=arguments.limit + 1, before=before)
+    if not found and before is None and recall.find_block(call.owner, label) is None:
+        raise block_not_found(call.owner, label, text=f"Memory block '{label}' not found.")
+    changes, cursor = paging.page(found, arguments, lambda change: change.pk, tool="block_history")
+    reasons = dict(
+        Proposal.objects.of_owner(call.owner)
+        .filter(pk__in=[change.proposal_id for change in changes if change.proposal_id])
+        .values_list("pk", "reasoning")
+    )
+    items = [representations.change(change, reasons) for change in changes]
+    text = "\n".join(f"- {item['at']} {item['action']} by {item['actor'] or 'nobody'}" for item in items)
+    return Answer(text or "Nothing has happened to this block yet.", {"items": items, "next": cursor})
+
+
+def block_not_found(owner: str, label: str, *, text: str) -> ApiError:
+    """The refusal, with the labels there are.
+
+    Args:
+        text: the contract's first line: reading and proposing word it differently.
+    """
+    available = [block.label for block in recall.blocks(owner)]
+    near = difflib.get_close_matches(label.lower(), available, n=1, cutoff=0.6)
+    return ApiError(
+        ErrorCode.BLOCK_NOT_FOUND,
+        f"Memory block '{label}' not found.",
+        text=text,
+        details={"block_label": label, "available": available, "nearest": near[0] if near else None},
+    )
+
+
+def _listed(blocks: Any) -> str:
+    if not blocks:
+        return "No memory blocks exist for this student yet."
+    return "\n".join(["Available memory blocks:", "", *(f"- {block.label}: {block.display_title}" for block in blocks)])
+
+
+def _at(owner: str, label: str, as_of: str | None) -> tuple[str, Block]:
+    if as_of is None:
+        now = recall.snapshot(owner, label)
+        return now.commit, now.block
+    commit = recall.resolve_revision(as_of)
+    return commit, recall.block_at(owner, label, commit)
+
+
+def _own_open(call: Call, label: str) -> Any:
+    waiting = grants.visible_proposals(call.caller.token, call.owner).pending()
+    return waiting.filter(target_kind="block", target=label).order_by("created_at", "id")
+
+
+def _lines(text: str) -> list[str]:
+    """Lines as editors count them: a line end at the end begins no further line."""
+    lines = text.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def _range(wanted: list[int], count: int) -> tuple[int, int]:
+    first, last = wanted
+    last = count if last == -1 else min(last, count)
+    if count == 0 and first == 1:
+        return 1, 0
+    if not 1 <= first <= last:
+        lines = f"{count} line" if count == 1 else f"{count} lines"
+        reason = f"must be [first, last] with 1 <= first <= last; the block has {lines}"
+        raise invalid({"view_range": reason}, tool="read_memory_block")
+    return first, last

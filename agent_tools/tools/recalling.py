@@ -1,0 +1,209 @@
+"""Reading notes: recall, and the endpoints that list notes and show one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from agent_tools import matching, note_refusals, paging, representations, signals
+from agent_tools.arguments import Arguments, invalid
+from agent_tools.errors import ApiError, ErrorCode
+from agent_tools.matching import Wanted
+from agent_tools.models import Scope
+from agent_tools.note_arguments import ALL, NoteId, Type, TypeOrAll
+from agent_tools.registry import Answer, Call, Effect, tool
+from memory_app import accesses
+from memory_app import recall as memory
+from memory_app.recall import Note, NoteNotFound, RevisionNotFound
+
+#: Notes a ranked list goes on to; further down nothing has to do with the query any more.
+_MOST_RANKED = 1_000
+
+Query = Annotated[
+    str | None,
+    Field(description="Search query or keywords; without it the newest come first.", min_length=1, max_length=20_000),
+]
+
+
+class RecallArguments(Arguments):
+    query: Query = None
+    type: Annotated[TypeOrAll, Field(description="Filter by memory type.")] = ALL
+    min_confidence: Annotated[float, Field(description="Minimum confidence threshold.", ge=0, le=1)] = 0.5
+    limit: Annotated[int, Field(description="Maximum memories to return.", ge=1, le=50)] = 10
+    include_superseded: Annotated[bool, Field(description="Also memories that were forgotten.")] = False
+    scope: Annotated[
+        Literal["user", "session"],
+        Field(description="user: everything about the user; session: only what this session_id stored."),
+    ] = "user"
+    match: Annotated[
+        Literal["hybrid", "text"],
+        Field(description="hybrid: by meaning and keywords; text: those containing the query, case aside."),
+    ] = "hybrid"
+
+
+_RECALLED = {
+    "count": "how many",
+    "memories[].id": "the memory's id",
+    "memories[].content": "what it says",
+    "memories[].type": "its type",
+    "memories[].confidence": "0 to 1",
+    "memories[].timestamp": "when it was stored (ISO 8601, UTC)",
+    "index_behind": "true while the search does not know the newest changes yet",
+}
+
+
+@tool(
+    description=(
+        "Search long-term memory for relevant information. "
+        "Use to retrieve previously learned facts, decisions, patterns, or lessons."
+    ),
+    arguments=RecallArguments,
+    scope=Scope.MEMORY_READ,
+    effect=Effect.READ_ONLY,
+    failing="Error recalling",
+    returns=_RECALLED,
+)
+def recall(call: Call, arguments: RecallArguments) -> Answer:
+    began = time.perf_counter()
+    if arguments.scope == "session" and not arguments.session_id:
+        raise ApiError(
+            ErrorCode.MISSING_SESSION_ID,
+            "scope is session, so session_id is required.",
+            details={"fields": {"session_id": "is required"}},
+        )
+
+    wanted = Wanted(
+        type=None if arguments.type == ALL else arguments.type,
+        session_id=arguments.session_id if arguments.scope == "session" else None,
+        min_confidence=arguments.min_confidence,
+        superseded=arguments.include_superseded,
+    )
+    if arguments.query is None:
+        matched = matching.newest(call.owner, wanted)
+    elif arguments.match == "text":
+        matched = matching.containing(call.owner, arguments.query, wanted)
+    else:
+        matched = matching.meant(call.owner, arguments.query, wanted, most=arguments.limit)
+    found = matched.notes[: arguments.limit]
+    accesses.record(call.owner, [note.id for note in found])
+    signals.tell(
+        signals.recalled,
+        call,
+        began=began,
+        session_id=arguments.session_id,
+        type=arguments.type,
+        count=len(found),
+    )
+    memories = [
+        {
+            "id": note.id,
+            "content": note.content,
+            "type": note.type,
+            "confidence": note.confidence,
+            "timestamp": representations.time(note.created_at),
+        }
+        for note in found
+    ]
+    data = {"count": len(found), "memories": memories, "index_behind": matched.index_behind}
+    return Answer(_listed(found, "No memories match."), data)
+
+
+class NoteListArguments(paging.PagedArguments):
+    q: Query = None
+    type: Annotated[Type | None, Field(description="Only notes of this type.")] = None
+    tag: Annotated[
+        list[str] | None, Field(description="Only notes with this tag; given several times, with any of them.")
+    ] = None
+    source: Annotated[
+        Literal["agent", "user", "import"] | None, Field(description="Only notes that came this way.")
+    ] = None
+    include_superseded: Annotated[bool, Field(description="Also notes that were superseded.")] = False
+
+
+@tool(
+    description="The notes of an owner, newest first (with q: best first), page by page.",
+    arguments=NoteListArguments,
+    scope=Scope.MEMORY_READ,
+    effect=Effect.READ_ONLY,
+    failing="Error listing notes",
+    returns=representations.paged(representations.NOTE),
+    listed=False,
+)
+def note_list(call: Call, arguments: NoteListArguments) -> Answer:
+    wanted = Wanted(
+        type=arguments.type,
+        tags=arguments.tag or (),
+        source=arguments.source,
+        superseded=arguments.include_superseded,
+    )
+    if arguments.q is None:
+        last = _position(paging.after(arguments, str, tool="note_list"))
+        found = matching.newest(call.owner, wanted).notes
+        rest = [note for note in found if last is None or (note.created_at, note.id) < last]
+        shown, cursor = paging.page(
+            rest[: arguments.limit + 1],
+            arguments,
+            lambda note: f"{note.created_at.isoformat()} {note.id}",
+            tool="note_list",
+        )
+    else:
+        start = paging.after(arguments, int, tool="note_list") or 0
+        found = matching.meant(call.owner, arguments.q, wanted, most=_MOST_RANKED).notes
+        ranked = list(enumerate(found, 1))[start : start + arguments.limit + 1]
+        page, cursor = paging.page(ranked, arguments, lambda item: item[0], tool="note_list")
+        shown = [note for _place, note in page]
+    items = [representations.note(note) for note in shown]
+    return Answer(_listed(shown, "There are no such notes."), {"items": items, "next": cursor})
+
+
+class NoteReadArguments(Arguments):
+    note_id: NoteId
+    as_of: Annotated[
+        str | None,
+        Field(
+            description="Read the note as it was: a commit hash, or a date or time (ISO 8601, UTC).",
+            min_length=1,
+            max_length=64,
+        ),
+    ] = None
+
+
+@tool(
+    description="One note, now or as of a commit or time.",
+    arguments=NoteReadArguments,
+    scope=Scope.MEMORY_READ,
+    effect=Effect.READ_ONLY,
+    failing="Error reading note",
+    returns=representations.NOTE | {"commit": "the commit it was read at", "as_of": "as given, or null"},
+    target="note_id",
+    listed=False,
+)
+def note_read(call: Call, arguments: NoteReadArguments) -> Answer:
+    try:
+        commit = memory.head() if arguments.as_of is None else memory.resolve_revision(arguments.as_of)
+        note = memory.note_at(call.owner, arguments.note_id, commit)
+    except NoteNotFound as error:
+        raise note_refusals.note_not_found(arguments.note_id) from error
+    except RevisionNotFound as error:
+        raise note_refusals.revision_not_found(error, arguments.as_of) from error
+    return Answer(note.content, representations.note(note) | {"commit": commit, "as_of": arguments.as_of})
+
+
+def _position(cursor: str | None) -> tuple[datetime, str] | None:
+    """The time and id of the last note of the page before."""
+    if cursor is None:
+        return None
+    at, _, id_ = cursor.partition(" ")
+    try:
+        return datetime.fromisoformat(at), id_
+    except ValueError as error:
+        raise invalid({"cursor": "is not a cursor of this list"}, tool="note_list") from error
+
+
+def _listed(notes: Sequence[Note], none: str) -> str:
+    lines = [f"- {note.id} ({note.type}): {note.content}" for note in notes]
+    return "\n".join(lines) or none

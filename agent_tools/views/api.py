@@ -1,0 +1,129 @@
+"""What all endpoints for machines share: token, rate limit, body, one shape of answers, the audit row."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import Resolver404, resolve
+from django.views.decorators.csrf import csrf_exempt
+from rest_framework.exceptions import NotAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from agent_tools import body, calls, responses
+from agent_tools.arguments import Arguments, invalid
+from agent_tools.audit import Audit
+from agent_tools.authentication import Caller
+from agent_tools.errors import ApiError, ErrorCode
+from agent_tools.registry import Tool
+from agent_tools.throttling import TokenThrottle
+
+
+class ApiView(APIView):
+    """An endpoint behind a token.
+
+    `as_view` of Django REST framework exempts it from CSRF: there is no cookie to ride on, since
+    sessions do not authenticate here. No endpoint runs in a transaction of its own: proposing and
+    withdrawing are several durable steps (design.md §3 rule 7).
+    """
+
+    throttle_classes = [TokenThrottle]
+    metadata_class = None
+    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
+    #: Begins the text of errors of ours; known once the tool is.
+    failing = "Error"
+    audit: Audit
+
+    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
+        self.audit = Audit()
+        self._caller: Caller | None = None
+        return super().initialize_request(request, *args, **kwargs)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        self.perform_authentication(request)
+        if isinstance(request.user, Caller):
+            self._caller = request.user
+        super().initial(request, *args, **kwargs)
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
+        final: Any = super().finalize_response(request, response, *args, **kwargs)
+        if self.audit.tool and self._caller is not None and isinstance(final, responses.ApiResponse):
+            self.audit.write(
+                self._caller.token,
+                outcome=final.outcome,
+                status=final.status_code,
+                response_bytes=len(final.content),
+            )
+        return final  # type: ignore[no-any-return]
+
+    @property
+    def caller(self) -> Caller:
+        if self._caller is None:  # `initial` has refused such a call already
+            raise NotAuthenticated
+        return self._caller
+
+    def run(self, request: Request, tool: Tool[Any], given: dict[str, Any]) -> HttpResponse:
+        """Run a tool with arguments as they came, and answer with what it says."""
+        self.audit.tool = tool.name
+        self.failing = tool.failing
+        key = request.headers.get("Idempotency-Key")
+        kept = calls.execute(tool, self.caller, given, key=key, audit=self.audit)
+        outcome = "ok" if kept.payload["ok"] else kept.payload["error"]["code"]
+        headers = {"Idempotency-Replayed": "true"} if kept.replayed else {}
+        return responses.json_response(kept.payload, status=kept.status, headers=headers, outcome=outcome)
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """The JSON object in the body."""
+        given, self.audit.request_bytes = body.read_object(request._request)
+        return given
+
+
+def from_path(given: dict[str, Any], **path: str | int) -> dict[str, Any]:
+    """Arguments with those the address names, which a body may not name again."""
+    if twice := [name for name in path if name in given]:
+        raise invalid(dict.fromkeys(twice, "is given by the address already"), tool="this endpoint")
+    body.check_texts(dict(path))
+    return given | path
+
+
+def from_query(request: Request, model: type[Arguments]) -> dict[str, Any]:
+    """The query as arguments: numbers and booleans where the model wants them; each name once, but for lists."""
+    given: dict[str, Any] = {}
+    for name in request.query_params:
+        values = request.query_params.getlist(name)
+        field = model.model_fields.get(name)
+        wanted = {field.annotation, *get_args(field.annotation)} if field is not None else set()
+        if any(getattr(kind, "__origin__", kind) is list for kind in wanted):
+            given[name] = values
+            continue
+        if len(values) > 1:
+            raise invalid({name: "is given more than once"}, tool="this endpoint")
+        given[name] = _plain(values[0], wanted)
+    body.check_texts(given)
+    return given
+
+
+def _plain(value: str, wanted: set[Any]) -> Any:
+    """A text of the query as what the model wants, or as it is, to be refused by name."""
+    if int in wanted and value.isascii() and value.isdigit() and len(value) < 10:
+        return int(value)
+    if bool in wanted and value in ("true", "false"):
+        return value == "true"
+    return value
+
+
+@csrf_exempt
+def unknown_endpoint(request: HttpRequest) -> HttpResponse:
+    """Every address under /api/ that is none of ours, in the shape of all errors."""
+    message = f"There is no endpoint {request.path[:200]}"
+    try:
+        with_slash = None if request.path.endswith("/") else resolve(f"{request.path}/")
+    except Resolver404:
+        with_slash = None
+    if with_slash is not None and with_slash.func is not unknown_endpoint:
+        message += f"; did you mean {request.path[:200]}/ (with a slash at the end)?"
+    else:
+        message += ". The API is described at /api/docs/."
+    return ApiError(ErrorCode.NOT_FOUND, message, details={"path": request.path[:200]}).response()

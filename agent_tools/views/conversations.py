@@ -1,0 +1,45 @@
+"""`/api/v1/users/{user_id}/conversations/…`: what was said, handed in and deleted."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from agent_tools.openapi import answers, body, describe
+from agent_tools.tools import conversations
+from agent_tools.views.api import ApiView, from_path
+
+
+class Messages(ApiView):
+    @describe(
+        operation_id="message_keep",
+        tags=["conversations"],
+        summary="Keep messages of a conversation; those with a known id stay as they are",
+        request=body(conversations.KeepArguments, leave_out={"session_id"}),
+        responses=answers("data.new and data.known: the messages' ids.", 400, 409, 413, 415),
+    )
+    def post(self, request: Request, user_id: str, session_id: str) -> HttpResponse:
+        keep = conversations.message_keep
+        self.audit.tool, self.failing = keep.name, keep.failing
+        return self.run(request, keep, from_path(self.body(request), user_id=user_id, session_id=session_id))
+
+    @describe(
+        operation_id="conversation_delete",
+        tags=["conversations"],
+        summary="Delete the messages of a conversation",
+        responses=answers("data.deleted: how many there were.", 400),
+    )
+    def delete(self, request: Request, user_id: str, session_id: str) -> HttpResponse:
+        return self.run(request, conversations.message_delete, from_path({}, user_id=user_id, session_id=session_id))
+
+
+class MessageDetail(ApiView):
+    @describe(
+        operation_id="message_delete",
+        tags=["conversations"],
+        summary="Delete one message",
+        responses=answers("data.deleted: 1, or 0 when there was none of that id.", 400),
+    )
+    def delete(self, request: Request, user_id: str, session_id: str, message_id: str) -> HttpResponse:
+        given = from_path({}, user_id=user_id, session_id=session_id, message_id=message_id)
+        return self.run(request, conversations.message_delete, given)

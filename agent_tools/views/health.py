@@ -1,0 +1,32 @@
+"""`/healthz`: the process answers. `/readyz`: everything it needs does, too."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from agent_tools import responses
+from agent_tools.errors import ApiError, ErrorCode
+from memory_app import health
+
+
+@require_safe
+def healthz(request: HttpRequest) -> HttpResponse:
+    return responses.json_response(responses.success("Alive.", {}))
+
+
+@require_safe
+def readyz(request: HttpRequest) -> HttpResponse:
+    parts = health.parts()
+    described = {part.name: {key: value for key, value in asdict(part).items() if key != "name"} for part in parts}
+    failed = [part.name for part in parts if not part.ok]
+    if failed:
+        return ApiError(
+            ErrorCode.NOT_READY,
+            f"Not ready: {', '.join(failed)}.",
+            details={"failed": failed, "parts": described},
+            retry_after=5,
+        ).response()
+    return responses.json_response(responses.success("Ready.", {"parts": described, "search": asdict(health.search())}))

@@ -1,0 +1,101 @@
+"""`/api/v1/users/…` and `/api/v1/proposals/…`: the same as tools, by address."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from agent_tools.openapi import answers, body, describe, query
+from agent_tools.tools import proposals, proposing, reading
+from agent_tools.views.api import ApiView, from_path, from_query
+
+
+class BlockList(ApiView):
+    @describe(
+        operation_id="block_list",
+        tags=["blocks"],
+        summary="An owner's memory blocks",
+        parameters=query(reading.BlockPageArguments),
+        responses=answers("data.items: the blocks without their texts; data.next: cursor of the next page.", 400),
+    )
+    def get(self, request: Request, user_id: str) -> HttpResponse:
+        given = from_query(request, reading.BlockPageArguments)
+        return self.run(request, reading.block_list, from_path(given, user_id=user_id))
+
+
+class BlockDetail(ApiView):
+    @describe(
+        operation_id="block_read",
+        tags=["blocks"],
+        summary="One block, now or as of a commit or time",
+        parameters=query(reading.ReadArguments, leave_out={"block_label", "view_range"}),
+        responses=answers("data.body, data.sha256, data.commit and more.", 400, 404),
+    )
+    def get(self, request: Request, user_id: str, label: str) -> HttpResponse:
+        given = from_query(request, reading.ReadArguments)
+        return self.run(request, reading.read_memory_block, from_path(given, user_id=user_id, block_label=label))
+
+
+class BlockHistory(ApiView):
+    @describe(
+        operation_id="block_history",
+        tags=["blocks"],
+        summary="What happened to a block, newest first",
+        parameters=query(reading.HistoryArguments, leave_out={"block_label"}),
+        responses=answers("data.items: the changes; data.next: cursor of the next page.", 400, 404),
+    )
+    def get(self, request: Request, user_id: str, label: str) -> HttpResponse:
+        given = from_query(request, reading.HistoryArguments)
+        return self.run(request, reading.block_history, from_path(given, user_id=user_id, block_label=label))
+
+
+class BlockPropose(ApiView):
+    @describe(
+        operation_id="block_propose",
+        tags=["blocks"],
+        summary="Propose a whole text, or several replacements",
+        request=body(proposing.BlockProposeArguments, leave_out={"block_label"}),
+        responses=answers("data.proposal_id, data.branch, data.review_url and more.", 400, 404, 409, 413, 415, 422),
+    )
+    def post(self, request: Request, user_id: str, label: str) -> HttpResponse:
+        self.audit.tool, self.failing = proposing.block_propose.name, proposing.block_propose.failing
+        given = from_path(self.body(request), user_id=user_id, block_label=label)
+        return self.run(request, proposing.block_propose, given)
+
+
+class ProposalList(ApiView):
+    @describe(
+        operation_id="proposal_list",
+        tags=["proposals"],
+        summary="The agent's own proposals, newest first",
+        parameters=query(proposals.ListArguments, also={"user_id": "Only those for this owner."}),
+        responses=answers("data.items: the proposals; data.next: cursor of the next page.", 400),
+    )
+    def get(self, request: Request) -> HttpResponse:
+        return self.run(request, proposals.list_proposals, from_query(request, proposals.ListArguments))
+
+
+class ProposalDetail(ApiView):
+    @describe(
+        operation_id="proposal_read",
+        tags=["proposals"],
+        summary="One of the agent's own proposals, in full",
+        responses=answers("data.status, data.decision, data.mergeability and more.", 404),
+    )
+    def get(self, request: Request, proposal_id: int) -> HttpResponse:
+        given = from_query(request, proposals.GetArguments)
+        return self.run(request, proposals.get_proposal, from_path(given, proposal_id=proposal_id))
+
+
+class ProposalWithdraw(ApiView):
+    @describe(
+        operation_id="proposal_withdraw",
+        tags=["proposals"],
+        summary="Take back one of the agent's own open proposals",
+        request=body(proposals.WithdrawArguments, leave_out={"proposal_id"}),
+        responses=answers("The proposal, withdrawn.", 400, 404, 409, 413, 415),
+    )
+    def post(self, request: Request, proposal_id: int) -> HttpResponse:
+        self.audit.tool, self.failing = proposals.withdraw_proposal.name, proposals.withdraw_proposal.failing
+        given = from_path(self.body(request), proposal_id=proposal_id)
+        return self.run(request, proposals.withdraw_proposal, given)

@@ -1,0 +1,100 @@
+"""`/api/v1/users/{user_id}/notes/…`, search, context and memories.md: the same as tools, by address."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from drf_spectacular.utils import OpenApiResponse
+from rest_framework.request import Request
+
+from agent_tools import body, calls
+from agent_tools.openapi import answers, describe, query
+from agent_tools.responses import ApiResponse
+from agent_tools.tools import context, files, recalling, searching
+from agent_tools.views.api import ApiView, from_path, from_query
+from memory_app import memories_md
+
+
+class NoteList(ApiView):
+    @describe(
+        operation_id="note_list",
+        tags=["notes"],
+        summary="An owner's notes, newest first; with q, best first",
+        parameters=query(recalling.NoteListArguments),
+        responses=answers("data.items: the notes; data.next: cursor of the next page.", 400),
+    )
+    def get(self, request: Request, user_id: str) -> HttpResponse:
+        given = from_query(request, recalling.NoteListArguments)
+        return self.run(request, recalling.note_list, from_path(given, user_id=user_id))
+
+
+class NoteDetail(ApiView):
+    @describe(
+        operation_id="note_read",
+        tags=["notes"],
+        summary="One note, now or as of a commit or time",
+        parameters=query(recalling.NoteReadArguments, leave_out={"note_id"}),
+        responses=answers("data.content, data.type, data.commit and more.", 400, 404),
+    )
+    def get(self, request: Request, user_id: str, note_id: str) -> HttpResponse:
+        given = from_query(request, recalling.NoteReadArguments)
+        return self.run(request, recalling.note_read, from_path(given, user_id=user_id, note_id=note_id))
+
+
+class Search(ApiView):
+    @describe(
+        operation_id="search",
+        tags=["notes"],
+        summary="Search notes, blocks and, where asked for, conversations",
+        parameters=query(searching.SearchQuery),
+        responses=answers("data.results: best first.", 400, 404),
+    )
+    def get(self, request: Request, user_id: str) -> HttpResponse:
+        given = from_query(request, searching.SearchQuery)
+        return self.run(request, searching.search, from_path(given, user_id=user_id))
+
+
+class ContextDetail(ApiView):
+    @describe(
+        operation_id="context_read",
+        tags=["notes"],
+        summary="The text for a system prompt: blocks, primed notes, instructions, receipt",
+        parameters=query(context.ContextArguments),
+        responses=answers("data.text: the whole; its parts and the receipt beside it.", 400),
+    )
+    def get(self, request: Request, user_id: str) -> HttpResponse:
+        given = from_query(request, context.ContextArguments)
+        return self.run(request, context.context_read, from_path(given, user_id=user_id))
+
+
+class MemoriesFile(ApiView):
+    @describe(
+        operation_id="memories_export",
+        tags=["notes"],
+        summary="All notes that hold, as a memories.md",
+        responses=answers("A memories.md, as text/markdown.", 400)
+        | {200: OpenApiResponse({"type": "string"}, "A memories.md, as text/markdown.")},
+    )
+    def get(self, request: Request, user_id: str) -> HttpResponse:
+        export = files.export_file
+        self.audit.tool, self.failing = export.name, export.failing
+        given = from_path(from_query(request, files.ExportArguments), user_id=user_id)
+        kept = calls.execute(export, self.caller, given, key=None, audit=self.audit)
+        response = ApiResponse(kept.payload["text"].encode(), content_type="text/markdown; charset=utf-8")
+        response["Cache-Control"] = "no-store"
+        response.outcome = "ok"
+        return response
+
+    @describe(
+        operation_id="memories_import",
+        tags=["notes"],
+        summary="Import a memories.md (text/markdown, at most 32 MiB) as one change",
+        parameters=query(files.ImportArguments, leave_out={"file", "evidence"}),
+        request={"text/markdown": {"type": "string"}},
+        responses=answers("data.created, data.updated, data.skipped and more.", 400, 409, 413, 415),
+    )
+    def post(self, request: Request, user_id: str) -> HttpResponse:
+        self.audit.tool, self.failing = files.import_file.name, files.import_file.failing
+        given = from_query(request, files.ImportArguments)
+        file = body.read_markdown(request._request, memories_md.LARGEST_FILE)
+        self.audit.request_bytes = len(file)
+        return self.run(request, files.import_file, from_path(given, user_id=user_id) | {"file": file})

@@ -1,0 +1,68 @@
+"""`/api/v1/tools/`: the definitions, and running one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from django.http import HttpResponse
+from pydantic import Field
+from rest_framework.request import Request
+
+from agent_tools import arguments, grants, registry, responses, tools  # noqa: F401 - `tools` fills the registry
+from agent_tools.openapi import answers, describe, query
+from agent_tools.views.api import ApiView, from_query
+
+
+class ListQuery(arguments.Arguments):
+    format: Annotated[
+        Literal["native", "openai", "anthropic", "mcp"],
+        Field(description="For which kind of model (openai = Chat Completions)."),
+    ] = "native"
+
+
+class ToolList(ApiView):
+    @describe(
+        operation_id="tool_list",
+        tags=["tools"],
+        summary="The tools this token may use, ready to hand to a model",
+        parameters=query(ListQuery),
+        responses=answers("data.tools: the definitions.", 400),
+    )
+    def get(self, request: Request) -> HttpResponse:
+        asked = arguments.parse(ListQuery, from_query(request, ListQuery), tool="the list of tools")
+        write = registry.FORMATS[asked.format]
+        # A tool the token has no scope for would only teach a model to fail.
+        usable = [tool for tool in registry.TOOLS.values() if grants.has_scope(self.caller.token, *tool.scopes)]
+        data: dict[str, Any] = {"format": asked.format, "tools": [write(tool) for tool in usable]}
+        text = "\n".join(f"- {tool.name}: {tool.description}" for tool in usable)
+        return responses.json_response(responses.success(text or "This token may use no tools.", data))
+
+
+class TokenDetail(ApiView):
+    @describe(
+        operation_id="token_read",
+        tags=["tools"],
+        summary="What this token may do, and for whom",
+        responses=answers("data.agent, data.scopes, data.all_owners and data.owners (empty when it serves everyone)."),
+    )
+    def get(self, request: Request) -> HttpResponse:
+        arguments.parse(arguments.Arguments, from_query(request, arguments.Arguments), tool="this endpoint")
+        token = self.caller.token
+        owners = token.owners.filter(is_active=True).order_by("username").values_list("username", flat=True)
+        data: dict[str, Any] = {
+            "agent": self.caller.agent.name,
+            "scopes": list(token.scopes),
+            "all_owners": token.all_owners,
+            "owners": [] if token.all_owners else list(owners),
+        }
+        whom = "everyone" if token.all_owners else ", ".join(data["owners"]) or "nobody"
+        return responses.json_response(responses.success(f"A token of {data['agent']}, which serves {whom}.", data))
+
+
+class ToolRun(ApiView):
+    @describe(summary="Run a tool", responses=answers("What the tool says."))
+    def post(self, request: Request, name: str) -> HttpResponse:
+        self.audit.tool = name if name in registry.TOOLS else "unknown"
+        tool = registry.find(name)
+        self.failing = tool.failing
+        return self.run(request, tool, self.body(request))
