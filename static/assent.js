@@ -1,0 +1,168 @@
+/* What the pages do beyond links and forms: everything works without it.
+   htmx swaps parts; this gives it the CSRF token, moves the focus on purpose, says results aloud to
+   screen readers, and offers keyboard shortcuts. No inline script exists, so the policy can forbid it. */
+"use strict";
+
+(() => {
+  const body = document.body;
+
+  // -- htmx ----------------------------------------------------------------------------------------
+
+  const cookie = (name) => {
+    for (const part of document.cookie.split(";")) {
+      const [key, value] = part.trim().split("=");
+      if (key === name) return decodeURIComponent(value);
+    }
+    return "";
+  };
+
+  body.addEventListener("htmx:configRequest", (event) => {
+    if (event.detail.verb !== "get") event.detail.headers["X-CSRFToken"] = cookie(body.dataset.csrfCookie);
+    // A filter left at "all" says nothing in the address.
+    if (event.target.matches("[data-filters]")) {
+      for (const [name, value] of [...event.detail.formData]) if (!value) event.detail.formData.delete(name);
+    }
+  });
+
+  // A page nobody looks at does not ask whether something new arrived.
+  body.addEventListener("htmx:beforeRequest", (event) => {
+    if (event.target.matches("[data-poll]") && document.hidden) event.preventDefault();
+  });
+
+  const say = (words) => {
+    const live = document.getElementById("live");
+    live.textContent = "";
+    // In its own turn, so that the same words said twice are read twice.
+    setTimeout(() => (live.textContent = words.trim().replace(/\s+/g, " ")), 50);
+  };
+
+  // After a swap the focus goes where the result is; without that it would fall back to the page's top.
+  body.addEventListener("htmx:afterSettle", (event) => {
+    const swapped = event.detail.elt;
+    if (!swapped || !swapped.isConnected) return;
+    const find = (selector) => (swapped.matches(selector) ? swapped : swapped.querySelector(selector));
+    const announced = find("[data-announce]");
+    if (announced) say(announced.textContent);
+    const target = find("[data-focus]");
+    const lost = !document.activeElement || document.activeElement === body;
+    if (target && (lost || !swapped.contains(document.activeElement))) {
+      if (!event.detail.requestConfig?.elt?.matches?.("[data-poll]")) target.focus({ preventScroll: lost && swapped.id === "inbox" });
+    }
+    useTemplates();
+  });
+
+  const couldNotAnswer = () => {
+    const template = document.getElementById("no-answer");
+    const content = document.getElementById("content");
+    content.querySelector("[data-no-answer]")?.remove();
+    const notice = document.createElement("div");
+    notice.dataset.noAnswer = "";
+    notice.className = "messages";
+    notice.append(template.content.cloneNode(true));
+    content.prepend(notice);
+    notice.scrollIntoView({ block: "nearest" });
+  };
+
+  for (const failure of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) {
+    body.addEventListener(failure, (event) => {
+      // A poll that fails tries again by itself.
+      if (!event.target.matches?.("[data-poll]")) couldNotAnswer();
+    });
+  }
+
+  // -- forms ---------------------------------------------------------------------------------------
+
+  // Forms sent without htmx: a second press must not send a second time.
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (form.method !== "post" || form.hasAttribute("hx-post")) return;
+    setTimeout(() => form.querySelectorAll("button[type=submit]").forEach((button) => (button.disabled = true)));
+  });
+
+  // Coming back by the browser's button shows the page as it was left: let its buttons work again.
+  window.addEventListener("pageshow", (event) => {
+    if (event.persisted) document.querySelectorAll("form button[type=submit]:disabled").forEach((button) => (button.disabled = false));
+  });
+
+  // Menus close on a click elsewhere and on Escape.
+  document.addEventListener("click", (event) => {
+    for (const menu of document.querySelectorAll("[data-menu][open]")) if (!menu.contains(event.target)) menu.open = false;
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    const open = event.target.closest?.("details[open]");
+    if (open && open.matches("[data-menu], .decide-panel, .row-reject, .filters-more")) {
+      open.open = false;
+      open.querySelector("summary").focus();
+    }
+  });
+  // A panel that opens puts the focus into its first field.
+  document.addEventListener(
+    "toggle",
+    (event) => {
+      const panel = event.target;
+      if (!panel.open || !panel.matches?.(".decide-panel, .row-reject") || panel.dataset.quiet) return;
+      panel.querySelector("input:not([type=hidden]), textarea")?.focus();
+    },
+    true,
+  );
+
+  // -- keyboard ------------------------------------------------------------------------------------
+
+  const help = document.getElementById("shortcuts");
+  const useTemplates = () => {
+    for (const button of document.querySelectorAll("[data-shortcut-help]")) button.hidden = !help;
+  };
+  useTemplates();
+  document.addEventListener("click", (event) => {
+    if (event.target.closest("[data-shortcut-help]")) help.showModal();
+  });
+
+  const visible = (selector) => [...document.querySelectorAll(selector)].filter((element) => element.checkVisibility());
+
+  const step = (selector, by, focus) => {
+    const all = visible(selector);
+    if (!all.length) return;
+    const inside = all.findIndex((element) => element.contains(document.activeElement) || element.classList.contains("is-current"));
+    const next = inside < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(Math.max(inside + by, 0), all.length - 1);
+    all.forEach((element) => element.classList.remove("is-current"));
+    all[next].classList.add("is-current");
+    focus(all[next]);
+    all[next].scrollIntoView({ block: "center" });
+  };
+
+  // The row the reader is in, else the page.
+  const here = () => document.activeElement?.closest?.("[data-row]") ?? document;
+
+  const focusOn = (selector) => {
+    const found = here().querySelector(selector);
+    if (!found) return;
+    const panel = found.closest("details");
+    if (found.matches("summary") && panel) {
+      panel.open = true;
+      return;
+    }
+    found.focus();
+  };
+
+  const keys = {
+    j: () => step("[data-row]", 1, (row) => row.querySelector("[data-open]")?.focus()),
+    k: () => step("[data-row]", -1, (row) => row.querySelector("[data-open]")?.focus()),
+    o: () => here().querySelector("[data-open]")?.click(),
+    a: () => focusOn("[data-approve]"),
+    r: () => focusOn("[data-reject]"),
+    n: () => step("[data-change]", 1, (change) => change.focus({ preventScroll: true })),
+    p: () => step("[data-change]", -1, (change) => change.focus({ preventScroll: true })),
+    "/": () => document.querySelector("[data-search]")?.focus(),
+    "?": () => help?.showModal(),
+  };
+
+  document.addEventListener("keydown", (event) => {
+    if (body.dataset.shortcuts !== "on" || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (event.target.closest?.("input:not([type=radio]):not([type=checkbox]), textarea, select, dialog, [contenteditable]")) return;
+    const act = keys[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  });
+})();
