@@ -1,0 +1,26 @@
+"""What every refusal has to look like, asked the same way by every test."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def refused(response: Any, status: int, code: str) -> Any:
+    """The error of a refusal, after checking its shape, status and code."""
+    answer = response.json()
+    assert (response.status_code, answer["error"]["code"]) == (status, code), answer
+    assert set(answer) == {"ok", "text", "error"}
+    assert answer["ok"] is False
+    assert set(answer["error"]) == {"code", "message", "details"}
+    assert response["Content-Type"] == "application/json"
+    assert response["X-Request-ID"]
+    return answer["error"] | {"text": answer["text"]}
+
+
+def answered(response: Any) -> Any:
+    """The payload of a success, after checking its shape."""
+    answer = response.json()
+    assert response.status_code == 200, answer
+    assert set(answer) == {"ok", "text", "data"}
+    assert answer["ok"] is True
+    return answer

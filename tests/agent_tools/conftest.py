@@ -1,0 +1,60 @@
+"""How the tests of the agent API speak to it: as a machine, over HTTP, with a token."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+
+Call = Callable[..., Any]
+
+
+class Machine:
+    """An HTTP client of an agent. Answers are Django's test responses; `.json()` is the payload."""
+
+    def __init__(self, token: str | None) -> None:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self.http = Client(headers=headers)
+
+    def get(self, path: str, **headers: str) -> Any:
+        return self.http.get(path, headers=headers)
+
+    def post(self, path: str, body: Any = None, **headers: str) -> Any:
+        raw = body if isinstance(body, str | bytes) else json.dumps({} if body is None else body)
+        return self.http.post(path, raw, content_type="application/json", headers=headers)
+
+    def call(self, tool: str, **arguments: Any) -> Any:
+        return self.post(f"/api/v1/tools/{tool}/", arguments)
+
+
+@pytest.fixture
+def machine() -> Callable[[str | None], Machine]:
+    """`machine(token)`: a client that carries this token."""
+    return Machine
+
+
+@pytest.fixture
+def api(token: str) -> Machine:
+    """scribe's client, serving alice with every scope."""
+    return Machine(token)
+
+
+@pytest.fixture
+def call(api: Machine) -> Call:
+    """`call("read_memory_block", block_label="goals")` as scribe, for alice."""
+    return api.call
+
+
+@pytest.fixture
+def issue(scribe: Any) -> Callable[..., str]:
+    """`issue(alice, ben, scopes=[...])`: the secret of a new token of scribe's."""
+    from agent_tools import tokens
+    from agent_tools.models import Scope
+
+    def make(*owners: Any, scopes: Any = None, agent: Any = None, **more: Any) -> str:
+        return tokens.issue(agent=agent or scribe, owners=owners, scopes=scopes or Scope.values, **more).secret
+
+    return make

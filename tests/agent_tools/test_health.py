@@ -1,0 +1,41 @@
+"""/healthz and /readyz, open to everybody."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import connections
+from django.test import override_settings
+
+from tests.agent_tools.checks import answered, refused
+
+
+def test_a_living_process_says_so(client: Any) -> None:
+    answered(client.get("/healthz"))
+
+
+def test_readiness_names_engine_and_version_of_each_part(client: Any) -> None:
+    parts = answered(client.get("/readyz"))["data"]["parts"]
+    assert parts["memory"]["engine"] in ("DoltLite", "Dolt")
+    assert parts["memory"]["version"]
+    assert parts["default"]["engine"] in ("SQLite", "PostgreSQL")
+
+
+def test_a_part_that_does_not_work_is_named(client: Any) -> None:
+    with connections["default"].cursor() as cursor:
+        cursor.execute("ALTER TABLE memory_app_change RENAME TO gone")
+    try:
+        response = client.get("/readyz")
+    finally:
+        with connections["default"].cursor() as cursor:
+            cursor.execute("ALTER TABLE gone RENAME TO memory_app_change")
+    error = refused(response, 503, "not_ready")
+    assert error["details"]["failed"] == ["default"]
+    assert error["details"]["parts"]["memory"]["ok"] is True
+    assert response["Retry-After"] == "5"
+    assert "memory_app_change" not in response.content.decode()
+
+
+@override_settings(REDIS_URL="redis://127.0.0.1:1/0")
+def test_redis_counts_where_it_is_configured(client: Any) -> None:
+    assert refused(client.get("/readyz"), 503, "not_ready")["details"]["failed"] == ["redis"]

@@ -1,0 +1,100 @@
+"""GET /api/v1/tools/: definitions a model of each maker takes as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests.agent_tools.checks import answered, refused
+
+NAMES = [
+    "list_memory_blocks",
+    "read_memory_block",
+    "propose_memory_edit",
+    "list_proposals",
+    "get_proposal",
+    "withdraw_proposal",
+    "memory_search",
+    "memory_save",
+    "memory_update",
+    "memory_delete",
+    "remember",
+    "forget",
+    "recall",
+    "prime_memories",
+]
+
+
+def schemas(api: Any, form: str) -> dict[str, Any]:
+    tools = answered(api.get(f"/api/v1/tools/?format={form}"))["data"]["tools"]
+    match form:
+        case "openai":
+            return {tool["function"]["name"]: tool["function"]["parameters"] for tool in tools}
+        case "anthropic":
+            return {tool["name"]: tool["input_schema"] for tool in tools}
+        case "mcp":
+            return {tool["name"]: tool["inputSchema"] for tool in tools}
+    return {tool["name"]: tool["parameters"] for tool in tools}
+
+
+@pytest.mark.parametrize("form", ["native", "openai", "anthropic", "mcp"])
+def test_every_format_has_every_tool_with_a_plain_schema(api: Any, form: str) -> None:
+    found = schemas(api, form)
+    assert list(found) == NAMES
+    for schema in found.values():
+        Draft202012Validator.check_schema(schema)
+        assert schema["type"] == "object"
+        assert schema["additionalProperties"] is False
+        for noise in ("$defs", "$ref", "anyOf", "'title'", "null", "x-required"):
+            assert noise not in str(schema)
+
+
+def test_native_is_the_default_and_says_what_a_tool_needs(api: Any) -> None:
+    tools = answered(api.get("/api/v1/tools/"))["data"]["tools"]
+    edit = tools[2]
+    assert (edit["scope"], edit["effect"], edit["timeout"]) == ("memory:propose", "side_effecting", 10)
+    assert edit["url"] == "/api/v1/tools/propose_memory_edit/"
+
+
+def test_openai_wraps_functions(api: Any) -> None:
+    tools = answered(api.get("/api/v1/tools/?format=openai"))["data"]["tools"]
+    assert {tool["type"] for tool in tools} == {"function"}
+
+
+def test_mcp_marks_what_only_reads(api: Any) -> None:
+    tools = answered(api.get("/api/v1/tools/?format=mcp"))["data"]["tools"]
+    hints = {tool["name"]: tool["annotations"]["readOnlyHint"] for tool in tools}
+    assert hints["read_memory_block"] is True
+    assert hints["propose_memory_edit"] is False
+
+
+def test_a_tools_own_arguments_come_first_and_the_required_ones_are_named(api: Any) -> None:
+    edit = schemas(api, "openai")["propose_memory_edit"]
+    assert list(edit["properties"])[:6] == [
+        "block_label",
+        "old_string",
+        "new_string",
+        "replace_all",
+        "expected_replacements",
+        "reasoning",
+    ]
+    assert edit["required"] == ["block_label", "old_string", "new_string", "reasoning"]
+    assert edit["properties"]["confidence"]["enum"] == ["low", "medium", "high"]
+
+
+def test_a_token_sees_the_tools_it_may_use(machine: Any, issue: Any, alice: Any) -> None:
+    reader = machine(issue(alice, scopes=["memory:read"]))
+    assert "propose_memory_edit" not in schemas(reader, "native")
+
+
+def test_an_unknown_format_names_the_known_ones(api: Any) -> None:
+    error = refused(api.get("/api/v1/tools/?format=opanai"), 400, "invalid_arguments")
+    assert error["details"]["fields"]["format"] == "must be one of native, openai, anthropic, mcp"
+
+
+def test_an_unknown_tool_names_the_nearest(call: Any) -> None:
+    error = refused(call("read_memory_blok", block_label="goals"), 404, "unknown_tool")
+    assert error["details"]["nearest"] == "read_memory_block"
+    assert "Did you mean read_memory_block?" in error["text"]

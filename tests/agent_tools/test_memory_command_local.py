@@ -1,0 +1,78 @@
+"""The `memory` command on this installation's own databases: no server, no token, the owner's own name."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connections
+
+from approvals.integrity import problems
+from memory_app import recall
+
+ROOT = Path(__file__).resolve().parents[2]
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(alice: Any) -> Run:
+    def call(*words: str, stdin: str = "", owner: str = "alice") -> subprocess.CompletedProcess[str]:
+        connections.close_all()
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("MEMORY_")}
+        if url := os.environ.get("MEMORY_DATABASE_URL"):
+            environment["MEMORY_DATABASE_URL"] = url
+        return subprocess.run(
+            [sys.executable, "-m", "agent_tools.cli", *words],
+            cwd=ROOT,
+            env=environment | ({"MEMORY_OWNER": owner} if owner else {}),
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    return call
+
+
+def test_the_whole_life_of_a_memory(run: Run) -> None:
+    added = run("add", "She prefers worked examples.", "--type", "pattern", "--tags", "learning,style")
+    assert added.returncode == 0, added.stderr
+    note = recall.notes("alice")[0]
+    assert (note.content, note.type, note.tags, note.source) == (
+        "She prefers worked examples.",
+        "pattern",
+        ("learning", "style"),
+        "user",
+    )
+    assert recall.history("alice", "note", note.id)[0].actor == "alice"
+    assert note.id in run("search", "examples", "--format", "quiet").stdout
+    assert note.id in run("list", "--format", "quiet").stdout
+    assert "She prefers worked examples." in run("show", note.id).stdout
+    assert "worked examples" in run("prime").stdout
+
+    exported = run("export").stdout
+    assert note.id in exported
+    deleted = run("delete", note.id, stdin="y\n")
+    assert deleted.returncode == 0, deleted.stderr
+    assert recall.notes("alice") == ()
+    imported = run("import", "-", stdin=exported)
+    assert imported.returncode == 0, imported.stderr
+    assert run("export").stdout == exported
+    assert list(problems()) == []
+
+
+def test_an_unknown_id_is_one_line_and_exit_code_1(run: Run) -> None:
+    answer = run("show", "mem-1700000000-abcd")
+    assert (answer.returncode, answer.stdout) == (1, "")
+    assert answer.stderr == "Error: Memory not found: mem-1700000000-abcd\n"
+
+
+def test_it_says_whose_memory_is_missing(run: Run) -> None:
+    assert run("list", owner="nobody").stderr == "Error: There is nobody called nobody.\n"
+    assert "Say whose memory" in run("list", owner="").stderr

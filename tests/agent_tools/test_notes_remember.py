@@ -1,0 +1,231 @@
+"""remember, recall, forget: types, confidence, filters, supersession, accesses, signals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from agent_tools import signals
+from approvals.services import notes
+from memory_app import accesses, recall
+from memory_app.notes import TYPES
+from tests.agent_tools.checks import answered, refused
+
+
+def remember(call: Any, content: str, **more: Any) -> str:
+    return str(answered(call("remember", content=content, **more))["data"]["memory_id"])
+
+
+def contents(answer: Any) -> list[str]:
+    return [memory["content"] for memory in answered(answer)["data"]["memories"]]
+
+
+@pytest.fixture
+def told() -> Iterator[list[dict[str, Any]]]:
+    """What the signals said."""
+    heard: list[dict[str, Any]] = []
+
+    def hear(signal: Any, **about: Any) -> None:
+        heard.append({name: value for name, value in about.items() if name != "sender"})
+
+    for signal in (signals.remembered, signals.recalled, signals.forgotten):
+        signal.connect(hear)
+    yield heard
+    for signal in (signals.remembered, signals.recalled, signals.forgotten):
+        signal.disconnect(hear)
+
+
+def test_what_is_remembered_is_a_fact_unless_said_otherwise(call: Any, alice: Any) -> None:
+    answer = answered(call("remember", content="Alice likes tea.", rationale="She said so."))
+    data = answer["data"]
+    assert answer["text"] == data["message"] == f"Successfully stored fact memory with id {data['memory_id']}"
+    assert (data["remembered"], data["memory_type"], data["status"]) == (True, "fact", "applied")
+    note = recall.note("alice", data["memory_id"])
+    assert (note.type, note.confidence, note.importance, note.source) == ("fact", 0.8, 1.0, "agent")
+    assert note.rationale == "She said so."
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_every_type_can_be_remembered(call: Any, alice: Any, type: str) -> None:
+    assert recall.note("alice", remember(call, "x", type=type)).type == type
+
+
+@pytest.mark.parametrize("tool", ["remember", "recall", "memory_search"])
+def test_an_unknown_type_is_told_the_types(call: Any, alice: Any, tool: str) -> None:
+    given = {"content": "x"} if tool == "remember" else {"query": "x"}
+    error = refused(call(tool, type="rumour", **given), 400, "invalid_arguments")
+    assert all(type in error["details"]["fields"]["type"] for type in TYPES)
+
+
+@pytest.mark.parametrize(("given", "kept"), [(7, 1.0), (-0.5, 0.0), (0, 0.0), (0.25, 0.25), (1e300, 1.0)])
+def test_confidence_is_clamped(call: Any, alice: Any, given: float, kept: float) -> None:
+    assert recall.note("alice", remember(call, "x", confidence=given)).confidence == kept
+
+
+@pytest.mark.parametrize("given", ["high", "0.8", True, [], {}])
+def test_a_confidence_that_is_no_number_is_refused(call: Any, alice: Any, given: Any) -> None:
+    error = refused(call("remember", content="x", confidence=given), 400, "invalid_arguments")
+    assert error["details"]["fields"] == {"confidence": "must be a number"}
+    assert recall.notes("alice") == ()
+
+
+@pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
+def test_nan_is_no_json(api: Any, alice: Any, constant: str) -> None:
+    raw = f'{{"content": "x", "confidence": {constant}}}'
+    refused(api.post("/api/v1/tools/remember/", raw), 400, "invalid_json")
+    assert recall.notes("alice") == ()
+
+
+def test_an_id_of_ones_own_is_kept_once(call: Any, alice: Any) -> None:
+    assert remember(call, "x", memory_id="mem-1737372000-a1b2") == "mem-1737372000-a1b2"
+    error = refused(call("remember", content="y", memory_id="mem-1737372000-a1b2"), 400, "invalid_arguments")
+    assert "memory_id" in error["details"]["fields"]
+    error = refused(call("remember", content="y", memory_id="../x"), 400, "invalid_arguments")
+    assert "memory_id" in error["details"]["fields"]
+    assert [note.content for note in recall.notes("alice")] == ["x"]
+
+
+def test_without_a_query_the_newest_come_first(call: Any, alice: Any) -> None:
+    for content in ("one", "two", "three"):
+        remember(call, content)
+    assert contents(call("recall")) == ["three", "two", "one"]
+    assert contents(call("recall", limit=2)) == ["three", "two"]
+
+
+def test_a_memory_is_recalled_with_its_fields(call: Any, alice: Any) -> None:
+    memory_id = remember(call, "x", type="risk", confidence=0.9)
+    (memory,) = answered(call("recall"))["data"]["memories"]
+    assert memory.pop("timestamp").endswith("Z")
+    assert memory == {"id": memory_id, "content": "x", "type": "risk", "confidence": 0.9}
+
+
+def test_text_matches_what_contains_it_case_aside(call: Any, alice: Any) -> None:
+    remember(call, "Alice likes GREEN tea.")
+    remember(call, "Alice likes coffee.")
+    assert contents(call("recall", query="green TEA", match="text")) == ["Alice likes GREEN tea."]
+    assert contents(call("recall", query="black tea", match="text")) == []
+
+
+def test_hybrid_finds_by_words(call: Any, alice: Any) -> None:
+    remember(call, "Alice likes green tea.")
+    remember(call, "The exam is in June.")
+    assert contents(call("recall", query="when is the exam?"))[0] == "The exam is in June."
+
+
+def test_type_and_confidence_filter(call: Any, alice: Any) -> None:
+    remember(call, "sure fact", confidence=0.9)
+    remember(call, "unsure fact", confidence=0.3)
+    remember(call, "sure risk", type="risk", confidence=0.9)
+    assert contents(call("recall", type="fact")) == ["sure fact"]
+    assert set(contents(call("recall", min_confidence=0))) == {"sure fact", "unsure fact", "sure risk"}
+    assert contents(call("recall", query="fact", type="fact", min_confidence=0.9)) == ["sure fact"]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"min_confidence": 1.1},
+        {"min_confidence": -0.1},
+        {"min_confidence": "high"},
+        {"limit": 0},
+        {"limit": 51},
+        {"limit": 1.5},
+        {"scope": "everyone"},
+        {"match": "fuzzy"},
+        {"query": ""},
+        {"query": "x" * 50_000},
+        {"include_superseded": "yes"},
+    ],
+)
+def test_what_recall_does_not_take_is_named(call: Any, alice: Any, given: dict[str, Any]) -> None:
+    error = refused(call("recall", **given), 400, "invalid_arguments")
+    assert set(error["details"]["fields"]) == set(given)
+
+
+def test_a_session_recalls_its_own(call: Any, alice: Any) -> None:
+    remember(call, "from one", session_id="one")
+    remember(call, "from two", session_id="two")
+    assert contents(call("recall", scope="session", session_id="one")) == ["from one"]
+    assert contents(call("recall", scope="session", session_id="one", query="one")) == ["from one"]
+    assert contents(call("recall", session_id="one")) == ["from two", "from one"]
+
+
+def test_a_session_nobody_names_is_refused(call: Any, alice: Any) -> None:
+    refused(call("recall", scope="session"), 400, "missing_session_id")
+
+
+def test_recalls_are_counted_beside_the_memory(call: Any, alice: Any) -> None:
+    memory_id = remember(call, "x")
+    other = remember(call, "unsure", confidence=0.1)
+    before = recall.head()
+    call("recall")
+    first = accesses.of("alice")[memory_id]
+    call("recall", query="x", match="text")
+    second = accesses.of("alice")[memory_id]
+    assert (first.count, second.count) == (1, 2)
+    assert second.last_at > first.last_at
+    assert other not in accesses.of("alice")
+    assert recall.head() == before
+
+
+def test_a_forgotten_memory_is_superseded_and_still_readable(call: Any, api: Any, alice: Any) -> None:
+    old, new = remember(call, "Alice likes tea."), remember(call, "Alice likes coffee.")
+    answer = answered(call("forget", memory_id=old, reason="She changed her mind.", replacement_id=new))
+    assert answer["text"] == answer["data"]["message"] == f"Memory {old} has been superseded"
+    assert (answer["data"]["forgotten"], answer["data"]["reason"]) == (True, "She changed her mind.")
+    for asked in ({}, {"query": "likes"}, {"query": "likes", "match": "text"}):
+        assert contents(call("recall", **asked)) == ["Alice likes coffee."]
+        assert set(contents(call("recall", include_superseded=True, **asked))) == {
+            "Alice likes tea.",
+            "Alice likes coffee.",
+        }
+    note = answered(api.get(f"/api/v1/users/alice/notes/{old}/"))["data"]
+    assert (note["superseded_by"], note["superseded_reason"]) == (new, "She changed her mind.")
+
+
+def test_a_superseded_memory_cannot_be_forgotten_again(call: Any, alice: Any) -> None:
+    old = remember(call, "x")
+    answered(call("forget", memory_id=old))
+    error = refused(call("forget", memory_id=old), 400, "invalid_arguments")
+    assert "superseded already" in error["details"]["fields"]["memory_id"]
+
+
+def test_a_replacement_must_be_another_that_is_there(call: Any, ben: Any, alice: Any) -> None:
+    one, two = remember(call, "one"), remember(call, "two")
+    error = refused(call("forget", memory_id=one, replacement_id=one), 400, "invalid_arguments")
+    assert "replacement_id" in error["details"]["fields"]
+    foreign = notes.save(by=notes.By(actor=ben), owner="ben", content="Ben's.").note_id
+    for missing in (foreign, "note-00000000-0000-4000-8000-000000000000"):
+        error = refused(call("forget", memory_id=one, replacement_id=missing), 404, "note_not_found")
+        assert error["details"] == {"note_id": missing}
+    answered(call("forget", memory_id=one, replacement_id=two))
+    error = refused(call("forget", memory_id=two, replacement_id=one), 400, "invalid_arguments")
+    assert "circle" in error["details"]["fields"]["replacement_id"]
+    assert not recall.note("alice", two).is_superseded
+
+
+def test_each_tells_the_log_and_a_signal(call: Any, alice: Any, told: Any) -> None:
+    memory_id = remember(call, "x", type="risk", session_id="s")
+    call("recall", type="risk", session_id="s")
+    call("forget", memory_id=memory_id, session_id="s")
+    durations = [about.pop("duration") for about in told]
+    assert all(duration > 0 for duration in durations)
+    common = {"owner": "alice", "agent": "scribe", "session_id": "s", "type": "risk"}
+    assert told == [
+        common | {"note_id": memory_id, "status": "applied"},
+        common | {"count": 1},
+        common | {"note_id": memory_id, "status": "applied"},
+    ]
+
+
+def test_a_receiver_that_fails_changes_nothing(call: Any, alice: Any) -> None:
+    def fail(**about: Any) -> None:
+        raise RuntimeError("no")
+
+    signals.remembered.connect(fail)
+    try:
+        assert remember(call, "x")
+    finally:
+        signals.remembered.disconnect(fail)

@@ -1,0 +1,351 @@
+"""Django admin: blocks saved there are commits, proposals are decided there, the rest is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib import admin as django_admin
+from django.contrib.admin.models import LogEntry
+from django.urls import reverse
+
+from approvals import services
+from approvals.models import Agent, Proposal, Status, Tutorship, User
+from memory_app import recall
+from memory_app.dolt.connections import dolt
+from memory_app.models import Change, MemoryBlock, block_id
+
+BLOCKS = reverse("admin:memory_app_memoryblock_changelist")
+ADD_BLOCK = reverse("admin:memory_app_memoryblock_add")
+PROPOSALS = reverse("admin:approvals_proposal_changelist")
+
+
+@pytest.fixture
+def desk(admin: User, client_of: Any) -> Any:
+    """A browser in which admin is signed in."""
+    return client_of(admin)
+
+
+def change_url(owner: str = "alice", label: str = "goals") -> str:
+    return reverse("admin:memory_app_memoryblock_change", args=[block_id(owner, label)])
+
+
+def delete_url(owner: str = "alice", label: str = "goals") -> str:
+    return reverse("admin:memory_app_memoryblock_delete", args=[block_id(owner, label)])
+
+
+def form_of(block: Any, **changed: Any) -> dict[str, Any]:
+    fields = {
+        "target": f"{block.owner}/{block.label}",
+        "title": block.title,
+        "description": block.description,
+        "body": block.body.replace("\n", "\r\n"),
+        "limit": block.limit,
+        "comment": "",
+        "loaded_sha256": block.sha256,
+    }
+    return fields | changed
+
+
+# -- everything -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "model",
+    [model for model in django_admin.site._registry if model._meta.app_label in ("approvals", "memory_app")],
+    ids=lambda model: model._meta.model_name,
+)
+def test_every_model_can_be_listed_searched_and_opened(
+    model: Any, desk: Any, alice: Any, tim: Any, goals: Any, propose: Any
+) -> None:
+    propose(goals, "math", "geometry")
+    name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
+    listed = desk.get(reverse(f"{name}_changelist"))
+    assert listed.status_code == 200
+    assert desk.get(reverse(f"{name}_changelist"), {"q": "alice"}).status_code == 200
+    for row in listed.context["cl"].result_list[:1]:
+        assert desk.get(reverse(f"{name}_change", args=[row.pk])).status_code == 200
+
+
+def test_all_our_models_are_in_the_admin() -> None:
+    from django.apps import apps
+
+    ours = {*apps.get_app_config("approvals").get_models(), *apps.get_app_config("memory_app").get_models()}
+    assert ours <= set(django_admin.site._registry)
+
+
+def test_people_without_the_staff_flag_find_no_admin(alice: Any, client: Any, client_of: Any) -> None:
+    assert client_of(alice).get(BLOCKS, follow=True).status_code == 404
+    anonymous = client.get(BLOCKS, follow=True)
+    assert anonymous.redirect_chain[-1][0].startswith(reverse("sign_in"))
+
+
+def test_the_admin_has_no_sign_in_form_of_its_own(admin: User, client: Any) -> None:
+    """It would not be throttled."""
+    admin.set_password("correct horse battery")
+    admin.save()
+    client.post(reverse("admin:login"), {"username": "admin", "password": "correct horse battery"})
+    assert "_auth_user_id" not in client.session
+
+
+@pytest.mark.parametrize(
+    "name", ["approvals_proposal", "approvals_revision", "approvals_event", "memory_app_change", "memory_app_chunk"]
+)
+def test_what_services_write_cannot_be_added_here(name: str, desk: Any) -> None:
+    assert desk.get(reverse(f"admin:{name}_add")).status_code == 403
+
+
+# -- people and agents ------------------------------------------------------------------------------
+
+
+def test_a_person_is_made_and_their_username_never_changes(desk: Any) -> None:
+    password = "correct horse battery"
+    added = desk.post(
+        reverse("admin:approvals_user_add"),
+        {"username": "carla", "usable_password": "true", "password1": password, "password2": password},
+    )
+    assert added.status_code == 302
+    carla = User.objects.get(username="carla")
+    url = reverse("admin:approvals_user_change", args=[carla.pk])
+    form = desk.get(url).context["adminform"].form
+    assert "username" not in form.fields
+    values = {name: form[name].value() or "" for name in form.fields if name not in ("groups", "user_permissions")}
+    saved = desk.post(url, {**values, "username": "carlotta", "last_name": "Diaz", "is_active": "on"})
+    assert saved.status_code == 302
+    carla.refresh_from_db()
+    assert (carla.username, carla.last_name) == ("carla", "Diaz")
+
+
+def test_staff_who_edit_people_cannot_give_themselves_rights(ben: Any, client_of: Any) -> None:
+    from django.contrib.auth.models import Permission
+
+    ben.is_staff = True
+    ben.save()
+    ben.user_permissions.set(Permission.objects.filter(codename__in=["change_user", "view_user"]))
+    url = reverse("admin:approvals_user_change", args=[ben.pk])
+    answer = client_of(ben).post(url, {"time_zone": "UTC", "is_active": "on", "is_superuser": "on", "last_name": "Ok"})
+    assert answer.status_code == 302
+    ben.refresh_from_db()
+    assert ben.last_name == "Ok"
+    assert not ben.is_superuser
+
+
+@pytest.mark.parametrize("username", ["Carla", "carla diaz", "carla/../x", "a" * 65])
+def test_a_username_that_could_not_be_written_into_the_history_is_refused(username: str, desk: Any) -> None:
+    password = "correct horse battery"
+    fields = {"username": username, "usable_password": "true", "password1": password, "password2": password}
+    assert desk.post(reverse("admin:approvals_user_add"), fields).status_code == 200
+    assert User.objects.count() == 1
+
+
+def test_nobody_is_deleted_not_even_in_bulk(desk: Any, alice: Any, scribe: Any) -> None:
+    assert desk.post(reverse("admin:approvals_user_delete", args=[alice.pk]), {"post": "yes"}).status_code == 403
+    assert desk.post(reverse("admin:approvals_agent_delete", args=[scribe.pk]), {"post": "yes"}).status_code == 403
+    for name, row in (("user", alice), ("agent", scribe)):
+        desk.post(
+            reverse(f"admin:approvals_{name}_changelist"),
+            {"action": "delete_selected", "_selected_action": row.pk, "post": "yes"},
+        )
+    assert User.objects.filter(pk=alice.pk).exists()
+    assert Agent.objects.filter(pk=scribe.pk).exists()
+
+
+def test_a_tutor_is_assigned(desk: Any, alice: Any, ben: Any) -> None:
+    desk.post(reverse("admin:approvals_tutorship_add"), {"tutor": ben.pk, "owner": alice.pk})
+    assert Tutorship.objects.get().tutor == ben
+
+
+# -- blocks -----------------------------------------------------------------------------------------
+
+
+def test_saving_a_block_is_a_commit_in_the_admins_name(desk: Any, goals: Any) -> None:
+    response = desk.post(change_url(), form_of(goals, body="Alice likes art.\n", comment="She asked me to."))
+    assert response.status_code == 302
+    assert recall.block("alice", "goals").body == "Alice likes art.\n"
+    change = Change.objects.order_by("-at", "-id")[0]
+    assert (change.action, change.actor, change.comment) == ("edited", "admin", "She asked me to.")
+    newest = dolt().log("main", limit=1)[0]
+    assert newest.hash == change.commit
+    assert newest.author == "admin"
+    assert dolt().dirty_tables() == ()
+    logged = LogEntry.objects.get()
+    assert logged.content_type.model == "memoryblock"
+    assert logged.get_edited_object() == MemoryBlock.objects.get()
+
+
+def test_a_block_that_changed_meanwhile_is_not_overwritten(desk: Any, alice: Any, goals: Any) -> None:
+    services.edit_block(
+        actor=alice,
+        owner="alice",
+        label="goals",
+        fields=services.BlockFields(title="", description="", body="Her own words.\n", limit=100),
+        loaded_sha256=goals.sha256,
+    )
+    response = desk.post(change_url(), form_of(goals, body="The admin's words."))
+    page = response.content.decode()
+    assert response.status_code == 409
+    assert "Her own words." in page
+    assert "The admin&#x27;s words." in page
+    assert recall.block("alice", "goals").body == "Her own words.\n"
+    assert LogEntry.objects.count() == 0
+    seen = response.context["adminform"].form["loaded_sha256"].value()
+    again = desk.post(change_url(), form_of(goals, body="The admin's words.", loaded_sha256=seen))
+    assert again.status_code == 302
+    assert recall.block("alice", "goals").body == "The admin's words."
+
+
+def test_a_block_deleted_meanwhile_can_be_made_again_with_what_was_typed(desk: Any, alice: Any, goals: Any) -> None:
+    services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256)
+    response = desk.post(change_url(), form_of(goals, body="Typed for an hour."))
+    page = response.content.decode()
+    assert response.status_code == 409
+    assert "Typed for an hour." in page
+    form = response.context["adminform"].form
+    made = desk.post(ADD_BLOCK, {name: form[name].value() or "" for name in form.fields})
+    assert made.status_code == 302
+    assert recall.block("alice", "goals").body == "Typed for an hour."
+
+
+def test_over_the_limit_is_said_on_the_form(desk: Any, goals: Any) -> None:
+    response = desk.post(change_url(), form_of(goals, body="x" * 60, limit=50))
+    assert response.status_code == 422
+    assert "10 over the limit of 50" in response.content.decode()
+    assert recall.block("alice", "goals").sha256 == goals.sha256
+
+
+def test_saving_without_a_change_makes_no_commit(desk: Any, goals: Any) -> None:
+    head = dolt().head()
+    response = desk.post(change_url(), form_of(goals))
+    assert response.status_code == 422
+    assert "Nothing was changed." in response.content.decode()
+    assert dolt().head() == head
+
+
+def test_a_block_is_made_for_people_there_are(desk: Any, alice: Any) -> None:
+    fields = {"owner": "alice", "label": "profile", "title": "", "description": "", "body": "Lyon.", "limit": 100}
+    assert desk.post(ADD_BLOCK, {**fields, "owner": "nobody"}).status_code == 200
+    assert desk.post(ADD_BLOCK, {**fields, "label": "No Label"}).status_code == 200
+    assert Change.objects.count() == 0
+    made = desk.post(ADD_BLOCK, fields)
+    assert made.status_code == 302
+    assert recall.block("alice", "profile").body == "Lyon."
+    assert LogEntry.objects.get().object_id == str(block_id("alice", "profile"))
+    assert desk.post(ADD_BLOCK, fields).status_code == 409
+
+
+def test_deleting_a_block_is_a_commit_and_asks_with_what_was_seen(desk: Any, alice: Any, goals: Any) -> None:
+    page = desk.get(delete_url())
+    assert "Alice likes math." in page.content.decode()
+    assert goals.sha256 in page.content.decode()
+    stale = desk.post(delete_url(), {"post": "yes", "loaded_sha256": "0" * 64}, follow=True)
+    assert "It was not deleted." in stale.content.decode()
+    assert LogEntry.objects.count() == 0
+    assert recall.find_block("alice", "goals") is not None
+    desk.post(delete_url(), {"post": "yes", "loaded_sha256": goals.sha256})
+    assert recall.find_block("alice", "goals") is None
+    assert Change.objects.order_by("-at", "-id")[0].actor == "admin"
+    assert LogEntry.objects.count() == 1
+
+
+def test_blocks_are_not_deleted_in_bulk(desk: Any, goals: Any) -> None:
+    desk.post(BLOCKS, {"action": "delete_selected", "_selected_action": str(block_id("alice", "goals")), "post": "yes"})
+    assert recall.find_block("alice", "goals") is not None
+
+
+# -- proposals --------------------------------------------------------------------------------------
+
+
+def choose(desk: Any, action: str, *proposals: Proposal) -> Any:
+    """Tick proposals in the list and press the action: the page that shows them."""
+    return desk.post(PROPOSALS, {"action": action, "_selected_action": [proposal.pk for proposal in proposals]})
+
+
+def decide(desk: Any, action: str, page: Any, **said: str) -> Any:
+    """Press the button of that page."""
+    fields: dict[str, Any] = {"action": action, "decide": "yes", "comment": "", **said}
+    fields["_selected_action"] = []
+    for candidate in page.context["deciding"]:
+        pk = candidate.review.proposal.pk
+        fields["_selected_action"].append(pk)
+        fields[f"revision_{pk}"] = candidate.review.revision.number
+        fields[f"seen_{pk}"] = candidate.review.seen_sha256
+    return desk.post(PROPOSALS, fields, follow=True)
+
+
+def test_a_proposal_is_read_only_and_leads_to_its_review(desk: Any, goals: Any, propose: Any) -> None:
+    proposal = propose(goals, "math", "geometry")
+    url = reverse("admin:approvals_proposal_change", args=[proposal.pk])
+    assert proposal.get_absolute_url() in desk.get(url).content.decode()
+    assert desk.post(url, {"status": "approved"}).status_code == 403
+    assert desk.post(reverse("admin:approvals_proposal_delete", args=[proposal.pk])).status_code == 403
+
+
+def test_chosen_proposals_are_shown_before_they_are_approved(
+    desk: Any, goals: Any, propose: Any, make_block: Any, alice: Any
+) -> None:
+    profile = make_block(alice, "profile", "Born in Lyon.")
+    first, second = propose(goals, "math", "geometry"), propose(profile, "Lyon", "Paris")
+    page = choose(desk, "approve_selected", first, second)
+    assert "<ins>" in page.content.decode()
+    assert "geometry" in page.content.decode()
+    assert Proposal.objects.open().count() == 2
+    answer = decide(desk, "approve_selected", page, comment="Seen.").content.decode()
+    assert answer.count("approved") >= 2
+    assert {proposal.status for proposal in Proposal.objects.all()} == {Status.APPROVED}
+    assert recall.block("alice", "profile").body == "Born in Paris."
+    assert Change.objects.filter(action="approved", actor="admin").count() == 2
+
+
+def test_a_proposal_whose_block_changed_is_left_out_of_approving(
+    desk: Any, goals: Any, propose: Any, alice: Any
+) -> None:
+    stale = propose(goals, "math", "geometry")
+    services.edit_block(
+        actor=alice,
+        owner="alice",
+        label="goals",
+        fields=services.BlockFields(title="", description="", body=goals.body + "More.\n", limit=1_000),
+        loaded_sha256=goals.sha256,
+    )
+    page = choose(desk, "approve_selected", stale)
+    assert page.context["deciding"] == []
+    assert "Left out." in page.content.decode()
+    # Nor by sending what the page does not offer.
+    forged = {
+        "action": "approve_selected",
+        "decide": "yes",
+        "_selected_action": stale.pk,
+        f"revision_{stale.pk}": 1,
+        f"seen_{stale.pk}": goals.sha256,
+    }
+    desk.post(PROPOSALS, forged)
+    stale.refresh_from_db()
+    assert stale.status == Status.OPEN
+
+
+def test_of_several_decisions_one_refusal_does_not_stop_the_others(
+    desk: Any, goals: Any, propose: Any, make_block: Any, alice: Any, tim: Any
+) -> None:
+    profile = make_block(alice, "profile", "Born in Lyon.")
+    first, second = propose(goals, "math", "geometry"), propose(profile, "Lyon", "Paris")
+    page = choose(desk, "approve_selected", first, second)
+    services.reject(actor=tim, proposal_id=first.pk, revision=1, reason="wrong")
+    answer = decide(desk, "approve_selected", page).content.decode()
+    first.refresh_from_db()
+    second.refresh_from_db()
+    assert (first.status, second.status) == (Status.REJECTED, Status.APPROVED)
+    assert f"#{first.pk}:" in answer
+
+
+def test_chosen_proposals_are_rejected_with_a_reason(desk: Any, goals: Any, propose: Any) -> None:
+    proposal = propose(goals, "math", "geometry")
+    page = choose(desk, "reject_selected", proposal)
+    unsaid = desk.post(
+        PROPOSALS,
+        {"action": "reject_selected", "decide": "yes", "_selected_action": proposal.pk, "reason": "because"},
+    )
+    assert unsaid.status_code == 422
+    decide(desk, "reject_selected", page, reason="too_private", comment="Not ours to keep.")
+    proposal.refresh_from_db()
+    assert (proposal.status, proposal.decision_reason) == (Status.REJECTED, "too_private")
+    assert proposal.decided_by.username == "admin"

@@ -1,0 +1,209 @@
+"""`manage.py demo`: what it makes, and that making it again or after an interruption does no harm."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import stat
+from collections import Counter
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from approvals import services
+from approvals.demo import call, texts
+from approvals.demo.load import STORY, load
+from approvals.demo.steps import Created, Edited, Proposed
+from approvals.models import Event, Mergeability, Proposal, Status, User
+from approvals.permissions import readable_owners
+from memory_app import recall
+from memory_app.models import Change
+
+
+@pytest.fixture
+def debug(settings: Any) -> None:
+    settings.DEBUG = True
+
+
+def demo(**options: Any) -> str:
+    out = StringIO()
+    call_command("demo", stdout=out, **options)
+    return out.getvalue()
+
+
+def printed_call(output: str) -> list[str]:
+    """The words of the curl command, as a shell would read them (`shlex` alone keeps continued lines apart)."""
+    return shlex.split(output[output.index("curl ") :].replace("\\\n", ""))
+
+
+def send(words: list[str]) -> Any:
+    """Do what the printed curl does, without the network."""
+    headers = dict(words[at + 1].split(": ", 1) for at, word in enumerate(words) if word == "-H")
+    path = "/" + words[1].split("/", 3)[3]
+    return Client(headers={"authorization": headers["Authorization"]}).post(
+        path, words[words.index("-d") + 1], content_type=headers["Content-Type"]
+    )
+
+
+@pytest.mark.pure
+def test_the_story_is_told_in_order_and_its_texts_fit() -> None:
+    ages = [step.age for step in STORY]
+    assert ages == sorted(ages, reverse=True)
+    for step in STORY:
+        if isinstance(step, Created):
+            fields = texts.block(step.owner, step.label).fields
+            assert fields.title
+            assert fields.description
+            assert len(fields.body) < fields.limit
+
+
+@pytest.mark.pure
+def test_the_study_log_written_week_by_week_is_the_whole_file() -> None:
+    whole = texts.block("alice", "study_log").fields.body
+    assert len(whole.split()) > 3_000
+    assert texts.log_until("2026-11-18") == whole
+    edit = texts.log_entries("2026-09-22", "2026-11-18")
+    assert texts.log_until("2026-09-22").replace(edit.old_string, edit.new_string) == whole
+
+
+@pytest.mark.pure
+def test_a_shell_reads_the_printed_call_as_it_was_meant() -> None:
+    words = printed_call(call.curl("http://127.0.0.1:8000", "asn_secret"))
+    assert words[2:4] == ["-H", "Authorization: Bearer asn_secret"]
+    assert words[:2] == ["curl", "http://127.0.0.1:8000/api/v1/tools/propose_memory_edit/"]
+    assert json.loads(words[-1]) == call.ARGUMENTS
+
+
+def test_the_demo_is_refused_outside_debug() -> None:
+    with pytest.raises(CommandError, match="ASSENT_DEBUG"):
+        demo()
+    assert not User.objects.exists()
+
+
+@pytest.mark.usefixtures("debug")
+def test_the_demo_has_a_proposal_of_every_kind() -> None:
+    demo()
+
+    assert set(Proposal.objects.values_list("status", flat=True)) == {
+        Status.OPEN,
+        Status.APPROVED,
+        Status.REJECTED,
+        Status.WITHDRAWN,
+        Status.EXPIRED,
+    }
+    waiting = Counter(Proposal.objects.open().values_list("mergeability", flat=True))
+    assert waiting.pop(Mergeability.CLEAN) >= 6
+    assert waiting == {Mergeability.REBASABLE: 1, Mergeability.CONFLICT: 1, Mergeability.ALREADY_APPLIED: 1}
+    assert Proposal.objects.open().exclude(risks=[]).exists()
+    assert Proposal.objects.open().exclude(evidence=[]).exists()
+    assert set(Proposal.objects.open().values_list("kind", flat=True)) == {"edit", "rewrite"}
+    assert set(Proposal.objects.open().values_list("confidence", flat=True)) == {"low", "medium", "high"}
+    assert {block.label for block in recall.blocks("alice")} >= {"profile", "goals", "study_log", "lerntagebuch"}
+    assert recall.block("alice", "accommodations").read_only
+
+
+@pytest.mark.usefixtures("debug")
+def test_the_people_of_the_demo_sign_in_and_see_what_is_theirs() -> None:
+    demo()
+
+    for username in ("alice", "ben", "tim", "admin"):
+        assert Client().login(username=username, password="demo")
+    owners = {name: readable_owners(User.objects.get(username=name)) for name in ("alice", "ben", "tim", "admin")}
+    everyone = None
+    assert owners == {"alice": ["alice"], "ben": ["ben"], "tim": ["tim", "alice"], "admin": everyone}
+
+
+@pytest.mark.usefixtures("debug")
+def test_the_demo_happened_over_the_last_weeks() -> None:
+    demo()
+
+    for proposal in Proposal.objects.exclude(decided_at=None):
+        assert proposal.created_at < proposal.decided_at < proposal.created_at + (STORY[0].age)
+        assert [event.at for event in proposal.events.all()] == [proposal.created_at, proposal.decided_at]
+    changes = list(Change.objects.order_by("id").values_list("at", flat=True))
+    assert changes == sorted(changes)
+    assert (changes[-1] - changes[0]).days > 50
+
+
+@pytest.mark.usefixtures("debug")
+def test_a_second_run_changes_nothing_and_says_the_same() -> None:
+    first = demo()
+    before = [list(model.objects.order_by("pk").values()) for model in (Proposal, Event, Change)]
+    head = recall.snapshot("alice", "goals").commit
+
+    second = demo()
+
+    assert first.endswith(second)
+    assert [list(model.objects.order_by("pk").values()) for model in (Proposal, Event, Change)] == before
+    assert recall.snapshot("alice", "goals").commit == head
+
+
+@pytest.mark.usefixtures("debug")
+def test_a_later_run_leaves_alone_what_people_did_since() -> None:
+    demo()
+    alice = User.objects.get(username="alice")
+    vocabulary = recall.block("alice", "vocabulary")
+    services.delete_block(actor=alice, owner="alice", label="vocabulary", loaded_sha256=vocabulary.sha256)
+    kanji = Proposal.objects.open().get(target="profile", owner="alice")
+    services.reject(actor=alice, proposal_id=kanji.pk, revision=1, reason="wrong", comment="It is 204.")
+
+    demo()
+
+    assert recall.find_block("alice", "vocabulary") is None
+    kanji.refresh_from_db()
+    assert kanji.status == Status.REJECTED
+
+
+@pytest.mark.parametrize("steps_before", [1, 20, len(STORY) - 1])
+def test_a_run_that_was_interrupted_is_finished_by_the_next(steps_before: int) -> None:
+    def interrupt(done: int, total: int) -> None:
+        if done == steps_before:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        load(interrupt)
+
+    assert load(lambda done, total: None) == len(STORY) - steps_before
+    assert load(lambda done, total: None) == 0
+    assert Proposal.objects.count() == sum(isinstance(step, Proposed) for step in STORY)
+    assert not Proposal.objects.filter(status__in=[Status.PREPARING, Status.MERGING]).exists()
+    assert Change.objects.filter(action=Change.Action.EDITED).count() == sum(isinstance(step, Edited) for step in STORY)
+
+
+@pytest.mark.usefixtures("debug")
+def test_the_printed_call_proposes_an_edit_and_may_be_repeated() -> None:
+    words = printed_call(demo(port=8123))
+    assert words[1].startswith("http://127.0.0.1:8123/")
+
+    answer = send(words)
+
+    assert answer.status_code < 300, answer.content
+    proposal = Proposal.objects.get(pk=answer.json()["data"]["proposal_id"])
+    assert (proposal.owner, proposal.target, proposal.status) == ("alice", "goals", Status.OPEN)
+    again = send(words)
+    assert again.status_code < 300, again.content
+    assert again.json()["data"]["proposal_id"] == proposal.pk
+
+
+@pytest.mark.usefixtures("debug")
+def test_the_token_is_kept_for_its_user_only_and_made_again_when_it_no_longer_works(settings: Any) -> None:
+    first = printed_call(demo())
+    kept = Path(settings.DATA_DIR) / "demo_token"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert kept.read_text().strip() in first[3]
+
+    from agent_tools.models import AgentToken
+    from agent_tools.tokens import revoke
+
+    revoke(AgentToken.objects.get())
+    second = printed_call(demo())
+    assert second[3] != first[3]
+    assert send(second).status_code < 300
+
+    kept.unlink()
+    third = printed_call(demo())
+    assert third[3] not in (first[3], second[3])

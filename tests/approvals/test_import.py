@@ -1,0 +1,132 @@
+"""Importing a memories.md: one change, updated by id, applied or reviewed as a whole."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+
+from approvals import services
+from approvals.models import Kind, Policy, Proposal, Status
+from approvals.services import notes
+from approvals.services.errors import EditNotAllowed, NoteInvalid
+from approvals.services.imports import Imported, import_memories
+from memory_app import memories_md, recall
+from memory_app.memories_md import Memory
+
+FILE = "## Fixes\n\n### mem-1-aaaa\n> Start docker.\n<!-- tags: docker, a | created: 2025-01-20 -->\n"
+
+
+def bring(user: Any, text: str = FILE, *, owner: str = "alice", **more: Any) -> Imported:
+    return import_memories(by=notes.By(actor=user, **more), owner=owner, parsed=memories_md.parse(text))
+
+
+def exported() -> str:
+    found = recall.notes("alice", include_superseded=False)
+    return memories_md.write(
+        Memory(note.id, note.type, note.content, note.tags, note.created_at.date()) for note in found
+    )
+
+
+def test_a_person_imports_into_their_own_memory_at_once(alice: Any) -> None:
+    done = bring(alice)
+    assert (done.created, done.updated, done.unchanged) == (1, 0, 0)
+    assert done.outcome is not None
+    assert done.outcome.commit == recall.head()
+    note = recall.note("alice", "mem-1-aaaa")
+    assert (note.type, note.tags, note.source) == ("fix", ("docker", "a"), "import")
+    assert note.created_at == datetime(2025, 1, 20, tzinfo=UTC)
+
+
+def test_a_file_without_a_day_is_of_today(alice: Any) -> None:
+    bring(alice, "### mem-1-aaaa\n> x\n")
+    assert recall.note("alice", "mem-1-aaaa").created_at.date() == datetime.now(UTC).date()
+
+
+def test_the_same_again_changes_nothing(alice: Any) -> None:
+    bring(alice)
+    before = recall.head()
+    again = bring(alice, exported())
+    assert (again.outcome, again.unchanged) == (None, 1)
+    assert recall.head() == before
+
+
+def test_a_known_id_is_updated_and_keeps_the_rest(alice: Any) -> None:
+    by = notes.By(actor=alice, session_id="s")
+    notes.save(by=by, owner="alice", content="Old.", note_id="mem-1-aaaa", confidence=0.3, category="c", rationale="r")
+    done = bring(alice)
+    assert (done.created, done.updated) == (0, 1)
+    note = recall.note("alice", "mem-1-aaaa")
+    assert (note.content, note.type) == ("Start docker.", "fix")
+    assert (note.confidence, note.category, note.rationale, note.source, note.session_id) == (
+        0.3,
+        "c",
+        "r",
+        "user",
+        "s",
+    )
+    assert note.created_at.date() == date(2025, 1, 20)
+
+
+def test_a_superseded_note_stays_superseded(alice: Any) -> None:
+    bring(alice)
+    notes.supersede(by=notes.By(actor=alice), owner="alice", note_id="mem-1-aaaa", reason="Wrong.")
+    bring(alice, FILE.replace("Start docker.", "Start podman."))
+    note = recall.note("alice", "mem-1-aaaa")
+    assert (note.content, note.is_superseded, note.superseded_reason) == ("Start podman.", True, "Wrong.")
+
+
+def test_an_agents_import_is_one_proposal_applied_by_policy_and_put_back(alice: Any, scribe: Any) -> None:
+    done = bring(scribe, FILE + "### mem-2-bbbb\n> y\n", may_apply=True)
+    proposal = Proposal.objects.get()
+    assert (proposal.kind, proposal.status, proposal.by_policy) == (Kind.IMPORT, Status.APPLIED, True)
+    assert done.outcome is not None
+    assert len(recall.notes("alice")) == 2
+    notes.revert(actor=alice, proposal_id=proposal.pk)
+    assert recall.notes("alice") == ()
+
+
+def test_under_review_it_waits_as_a_whole(alice: Any, scribe: Any) -> None:
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    bring(scribe, FILE + "### mem-2-bbbb\n> y\n", may_apply=True)
+    assert recall.notes("alice") == ()
+    proposal = Proposal.objects.get(status=Status.OPEN)
+    from approvals.review import review_of
+
+    seen = review_of(proposal, alice).seen_sha256
+    services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
+    assert {note.id for note in recall.notes("alice")} == {"mem-1-aaaa", "mem-2-bbbb"}
+
+
+def test_one_memory_that_no_note_can_hold_stops_the_whole(alice: Any) -> None:
+    with pytest.raises(NoteInvalid):
+        bring(alice, FILE + f"### mem-2-bbbb\n> y\n<!-- tags: {'t' * 65} | created: 2025-01-01 -->\n")
+    assert recall.notes("alice") == ()
+
+
+def test_nobody_imports_into_a_memory_they_may_not_edit(alice: Any, mallory: Any) -> None:
+    with pytest.raises(EditNotAllowed):
+        bring(mallory)
+    assert recall.notes("alice") == ()
+
+
+def test_ids_of_one_owner_do_not_meet_anothers(alice: Any, ben: Any) -> None:
+    bring(alice)
+    bring(ben, FILE.replace("docker.", "podman."), owner="ben")
+    assert recall.note("alice", "mem-1-aaaa").content == "Start docker."
+
+
+def test_what_was_skipped_is_handed_on(alice: Any) -> None:
+    done = bring(alice, FILE + "### nonsense\n> y\n")
+    assert [skipped.line for skipped in done.skipped] == [6]
+
+
+def test_a_thousand_memories_are_one_commit(alice: Any, scribe: Any) -> None:
+    text = "".join(f"### mem-{number}-aaaa\n> memory {number}\n" for number in range(1_000))
+    done = bring(scribe, text, may_apply=True)
+    assert done.created == 1_000
+    commits = {
+        change.commit for id_ in ("mem-0-aaaa", "mem-999-aaaa") for change in recall.history("alice", "note", id_)
+    }
+    assert len(commits) == 1

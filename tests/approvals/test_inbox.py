@@ -1,0 +1,416 @@
+"""The inbox: what waits for whom, narrowed down, page by page, decided on the row where the row shows all of it."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connections
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from approvals import services
+from approvals.models import Agent, Kind, Mergeability, Proposal, Revision, Status, Tutorship
+from memory_app import recall
+from memory_app.edits import Replace, Rewrite
+from tests.conftest import make_user
+from tests.pages import form, has_form, words
+
+HTMX = {"HX-Request": "true"}
+
+
+def rows_without_branches(agent: Agent, number: int, owner: str = "alice", **fields: Any) -> list[Proposal]:
+    """Open proposals for lists; nothing in them can be approved."""
+    now = timezone.now()
+    proposals = Proposal.objects.bulk_create(
+        Proposal(
+            owner=owner,
+            target=f"block_{each % 40}",
+            target_title=f"Block {each % 40}",
+            kind=Kind.EDIT,
+            agent=agent,
+            status=Status.OPEN,
+            reasoning=f"Reason number {each}.",
+            excerpt=[["removed", "three"], ["added", "four"]],
+            words_added=1,
+            words_removed=1,
+            result_sha256="0" * 64,
+            operation=uuid.uuid4().hex,
+            created_at=fields.get("created_at", now - timedelta(minutes=each)),
+            expires_at=now + timedelta(days=30),
+        )
+        for each in range(number)
+    )
+    Revision.objects.bulk_create(
+        Revision(
+            proposal=proposal,
+            number=1,
+            branch=f"p/{proposal.pk}",
+            base_commit="0" * 32,
+            base_sha256="0" * 64,
+            edits=[{"op": "replace", "old_string": "three", "new_string": "four", "occurrences": 1}],
+        )
+        for proposal in proposals
+    )
+    return list(proposals)
+
+
+def edit(actor: Any, block: Any, old: str, new: str) -> None:
+    now = recall.block(block.owner, block.label)
+    fields = services.BlockFields(
+        title=now.title, description="", body=now.body.replace(old, new), limit=now.limit, read_only=now.read_only
+    )
+    services.edit_block(actor=actor, owner=now.owner, label=now.label, fields=fields, loaded_sha256=now.sha256)
+
+
+# -- whose turn it is -----------------------------------------------------------------------------
+
+
+def test_an_owner_sees_what_waits_with_its_reason_and_its_change(
+    client_of: Any, alice: Any, goals: Any, propose: Any
+) -> None:
+    propose(goals, "in June", "in July", reasoning="The exam was moved.")
+    page = client_of(alice).get("/")
+    said = words(page)
+    assert "The exam was moved." in said
+    assert "removed: June" in said
+    assert "added: July" in said
+    assert "Learning goals" in said
+    assert "+1 −1 words" in said
+    assert "scribe" in said
+
+
+def test_the_count_is_in_the_title_the_navigation_and_the_tab(
+    client_of: Any, alice: Any, goals: Any, propose: Any
+) -> None:
+    propose(goals, "in June", "in July")
+    propose(goals, "one book", "two books")
+    page = client_of(alice).get("/")
+    assert "<title>(2) Review" in page.content.decode()
+    assert "2 waiting for you" in words(page)
+    assert "Your turn 2" in words(page)
+    assert "<title>(2) " in client_of(alice).get("/memory/alice/").content.decode()
+
+
+def test_a_tutor_sees_the_proposals_of_assigned_students_only(
+    client_of: Any, tim: Any, ben: Any, goals: Any, make_block: Any, propose: Any
+) -> None:
+    propose(goals, "in June", "in July", reasoning="About Alice.")
+    propose(make_block(ben, "goals", "Ben likes chess.\n"), "chess", "go", reasoning="About Ben.")
+    said = words(client_of(tim).get("/"))
+    assert "About Alice." in said
+    assert "Alice Berg" in said
+    assert "About Ben." not in said
+
+
+def test_staff_see_everybodys(client_of: Any, admin: Any, goals: Any, propose: Any) -> None:
+    propose(goals, "in June", "in July", reasoning="About Alice.")
+    assert "About Alice." in words(client_of(admin).get("/"))
+
+
+def test_a_stranger_sees_nothing_and_is_told_the_truth(client_of: Any, mallory: Any, goals: Any, propose: Any) -> None:
+    propose(goals, "in June", "in July", reasoning="About Alice.")
+    said = words(client_of(mallory).get("/"))
+    assert "Nothing waits for you" in said
+    assert "About Alice." not in said
+
+
+def test_decided_proposals_move_to_their_tab(client_of: Any, alice: Any, goals: Any, propose: Any) -> None:
+    proposal = propose(goals, "in June", "in July", reasoning="The exam was moved.")
+    services.reject(actor=alice, proposal_id=proposal.pk, revision=1, reason="wrong")
+    yours = words(client_of(alice).get("/"))
+    assert "Nothing waits for you" in yours
+    assert "Decided last" in yours
+    decided = words(client_of(alice).get("/?tab=decided"))
+    assert "The exam was moved." in decided
+    assert "Rejected by Alice Berg" in decided
+
+
+def test_nothing_is_said_to_wait_for_an_agent_while_nothing_does(client_of: Any, alice: Any) -> None:
+    assert "No proposal is with its agent" in words(client_of(alice).get("/?tab=agent"))
+
+
+def test_an_overdue_proposal_is_closed_by_looking(client_of: Any, alice: Any, goals: Any, propose: Any) -> None:
+    proposal = propose(goals, "in June", "in July")
+    Proposal.objects.filter(pk=proposal.pk).update(expires_at=timezone.now() - timedelta(minutes=1))
+    from django.conf import settings
+
+    if not settings.CELERY_TASK_ALWAYS_EAGER:
+        pytest.skip("with a worker, its calendar closes it")
+    assert "Nothing waits for you" in words(client_of(alice).get("/"))
+    assert "Expired" in words(client_of(alice).get("/?tab=decided"))
+
+
+# -- narrowing it down ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mixed(alice: Any, tim: Any, goals: Any, make_block: Any, propose: Any, scribe: Any) -> None:
+    """Three proposals of two agents to two blocks, one of them risky."""
+    propose(goals, "in June", "in July", reasoning="The exam was moved.")
+    log = make_block(alice, "study_log", "Monday: nothing.\n")
+    propose(log, "nothing", "see https://example.org/", reasoning="A link she asked for.")
+    other = Agent.objects.create(name="muse")
+    services.propose(
+        agent=other,
+        owner="alice",
+        label="goals",
+        edits=[Rewrite("All new.\n")],
+        kind=Kind.REWRITE,
+        reasoning="Shorter is better.",
+    )
+
+
+MOVED, LINK, SHORTER = "The exam was moved.", "A link she asked for.", "Shorter is better."
+
+
+@pytest.mark.parametrize(
+    ("query", "left"),
+    [
+        ("target=study_log", {LINK}),
+        ("agent=muse", {SHORTER}),
+        ("kind=edit", {MOVED, LINK}),
+        ("state=clean", {MOVED, LINK, SHORTER}),
+        ("state=conflict", set()),
+        ("risk=links_added", {LINK}),
+        ("risk=any", {LINK, SHORTER}),
+        ("owner=alice", {MOVED, LINK, SHORTER}),
+        ("owner=ben", set()),
+        ("age=day", {MOVED, LINK, SHORTER}),
+        ("age=older", set()),
+        ("q=EXAM", {MOVED}),
+        ("q=study_log", {LINK}),
+        ("q=exam&agent=muse", set()),
+        ("agent=nobody", set()),
+        ("age=nonsense", set()),
+    ],
+)
+def test_filters_in_the_url_leave(query: str, left: set[str], mixed: None, tim: Any, client_of: Any) -> None:
+    said = words(client_of(tim).get(f"/?{query}"))
+    assert {reason for reason in (MOVED, LINK, SHORTER) if reason in said} == left
+    if not left:
+        assert "Nothing matches these filters There are 3 proposals here without them." in said
+
+
+def test_an_active_filter_is_shown_with_a_way_out(mixed: None, tim: Any, client_of: Any) -> None:
+    page = client_of(tim).get("/?agent=muse&kind=rewrite")
+    assert "Agent: muse" in words(page)
+    assert 'href="/?kind=rewrite"' in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["tab=nonsense", "before=x", "before=99999999999999999-1", "after=-1", "q=%00", "since=1-1", "owner=" + "x" * 5000],
+)
+def test_nonsense_in_the_url_breaks_nothing(query: str, client_of: Any, alice: Any) -> None:
+    assert client_of(alice).get(f"/?{query}").status_code == 200
+
+
+# -- page by page ---------------------------------------------------------------------------------
+
+
+def test_pages_of_twenty_five_leave_none_out_and_show_none_twice(client_of: Any, alice: Any, scribe: Any) -> None:
+    # All of one moment: only the id tells them apart.
+    everything = rows_without_branches(scribe, 60, created_at=timezone.now())
+    client = client_of(alice)
+    url, pages = "/", []
+    while url:
+        page = client.get(url).context["page"]
+        pages.append([row.proposal.pk for group in page.groups for row in group.rows])
+        url = f"/?before={page.older}" if page.older else ""
+    assert [len(page) for page in pages] == [25, 25, 10]
+    assert sorted(pk for page in pages for pk in page) == sorted(proposal.pk for proposal in everything)
+
+    last = client.get(f"/?before={client.get('/').context['page'].older}").context["page"]
+    back = client.get(f"/?after={last.newer}").context["page"]
+    assert sorted(row.proposal.pk for group in back.groups for row in group.rows) == sorted(pages[0])
+    assert not back.newer
+
+
+def test_rows_of_one_block_stand_together_under_the_number_of_all(client_of: Any, alice: Any, scribe: Any) -> None:
+    rows_without_branches(scribe, 80)
+    page = client_of(alice).get("/")
+    groups = page.context["page"].groups
+    assert len({(group.owner, group.target) for group in groups}) == len(groups)
+    assert all(group.total == 2 for group in groups)
+    assert "2 proposals, show all" in words(page)
+
+
+def test_a_page_costs_few_queries_and_never_reads_the_memory(client_of: Any, tim: Any, scribe: Any) -> None:
+    for number in range(5):
+        Tutorship.objects.create(tutor=tim, owner=make_user(f"student{number}"))
+    rows_without_branches(scribe, 300)
+    client = client_of(tim)
+    client.get("/")
+    with (
+        CaptureQueriesContext(connections["default"]) as queries,
+        CaptureQueriesContext(connections["memory"]) as memory_queries,
+    ):
+        assert client.get("/").status_code == 200
+    assert len(queries) <= 12
+    assert not memory_queries.captured_queries
+
+
+# -- arrivals -------------------------------------------------------------------------------------
+
+
+def test_polling_says_nothing_until_something_came(client_of: Any, alice: Any, goals: Any, propose: Any) -> None:
+    propose(goals, "in June", "in July")
+    client = client_of(alice)
+    poll = client.get("/").context["poll_url"]
+    assert client.get(poll, headers=HTMX).status_code == 204
+    propose(goals, "one book", "two books")
+    answer = client.get(poll, headers=HTMX)
+    assert words(answer) == "1 new · Show"
+
+
+def test_polling_an_empty_list_notices_the_first(client_of: Any, alice: Any, goals: Any, propose: Any) -> None:
+    client = client_of(alice)
+    poll = client.get("/").context["poll_url"]
+    assert client.get(poll, headers=HTMX).status_code == 204
+    propose(goals, "in June", "in July")
+    assert words(client.get(poll, headers=HTMX)) == "1 new · Show"
+
+
+# -- deciding on the row --------------------------------------------------------------------------
+
+
+def test_a_small_change_is_approved_on_its_row(client_of: Any, tim: Any, goals: Any, propose: Any) -> None:
+    proposal = propose(goals, "in June", "in July")
+    client = client_of(tim)
+    approve = reverse("approve", args=[proposal.pk])
+    page = client.get("/?agent=scribe")
+    answer = client.post(approve, form(page, approve))
+    assert answer["Location"] == "/?agent=scribe"
+    assert "Approved: Learning goals" in words(client.get(answer["Location"]))
+    assert "in July" in recall.block("alice", "goals").body
+
+
+def test_the_row_of_a_page_with_htmx_becomes_its_outcome(client_of: Any, tim: Any, goals: Any, propose: Any) -> None:
+    proposal = propose(goals, "in June", "in July", reasoning="The exam was moved.")
+    propose(goals, "one book", "two books")
+    client = client_of(tim)
+    approve = reverse("approve", args=[proposal.pk])
+    answer = client.post(approve, form(client.get("/"), approve), headers=HTMX)
+    content = answer.content.decode()
+    assert answer.status_code == 200
+    assert "Approved by Tim Okafor The exam was moved." in words(answer)
+    assert f'id="row-{proposal.pk}"' in content
+    assert "<html" not in content
+    assert 'id="count-yours" hx-swap-oob="true">1<' in content
+
+
+def test_a_small_change_is_rejected_on_its_row(client_of: Any, tim: Any, goals: Any, propose: Any) -> None:
+    proposal = propose(goals, "in June", "in July")
+    client = client_of(tim)
+    reject = reverse("reject", args=[proposal.pk])
+    fields = form(client.get("/"), reject)
+    without_reason = client.post(reject, fields, headers=HTMX)
+    assert without_reason.status_code == 422
+    assert "Choose a reason" in words(without_reason)
+    rejected = client.post(reject, fields | {"reason": "outdated", "comment": "Old news."}, headers=HTMX)
+    assert "Rejected by Tim Okafor" in words(rejected)
+    proposal.refresh_from_db()
+    assert (proposal.status, proposal.decision_reason, proposal.decision_comment) == (
+        Status.REJECTED,
+        "outdated",
+        "Old news.",
+    )
+
+
+def test_the_row_shows_the_whole_of_what_it_lets_one_approve(
+    client_of: Any, tim: Any, goals: Any, propose: Any
+) -> None:
+    propose(goals, "She wants to pass the B2 exam in June.", "She wants, perhaps, to pass the C1 exam in June.")
+    (group,) = client_of(tim).get("/").context["page"].groups
+    change = group.rows[0].change
+    assert "".join(part.text for part in change if part.kind != "added") == "She wants to pass the B2 exam in June."
+    assert "".join(part.text for part in change if part.kind != "removed").startswith(
+        "She wants, perhaps, to pass the C1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("edits", "kind"),
+    [
+        ([Replace("in June", "in July"), Replace("one book", "two books")], Kind.EDIT),
+        ([Replace("June", "July — see https://example.org/")], Kind.EDIT),
+        ([Replace("June", "Ju\u200bly")], Kind.EDIT),
+        ([Replace("June", "July " * 100)], Kind.EDIT),
+        ([Replace("June.", "June!")], Kind.EDIT),
+        ([Replace("i", "y", replace_all=True)], Kind.EDIT),
+        ([Rewrite("# Goals\n\nAlice loves math.\n")], Kind.REWRITE),
+    ],
+    ids=["two edits", "a link", "hidden characters", "long", "punctuation only", "several places", "rewrite"],
+)
+def test_what_needs_a_closer_look_has_no_buttons_on_its_row(
+    edits: Any, kind: Kind, client_of: Any, tim: Any, goals: Any, scribe: Any
+) -> None:
+    made = services.propose(
+        agent=scribe, owner="alice", label="goals", edits=edits, kind=kind, reasoning="Because."
+    ).proposal
+    page = client_of(tim).get("/")
+    assert "Because." in words(page)
+    assert not has_form(page, reverse("approve", args=[made.pk]))
+
+
+def test_a_stale_change_has_no_buttons_on_its_row(client_of: Any, alice: Any, goals: Any, propose: Any) -> None:
+    proposal = propose(goals, "in June", "in July")
+    Proposal.objects.filter(pk=proposal.pk).update(mergeability=Mergeability.REBASABLE)
+    page = client_of(alice).get("/")
+    assert "block changed, still fits" in words(page)
+    assert not has_form(page, reverse("approve", args=[proposal.pk]))
+
+
+@pytest.mark.parametrize("htmx", [False, True])
+def test_a_block_changed_behind_the_list_is_not_written_over(
+    htmx: bool, client_of: Any, alice: Any, tim: Any, goals: Any, propose: Any
+) -> None:
+    proposal = propose(goals, "in June", "in July")
+    client = client_of(tim)
+    approve = reverse("approve", args=[proposal.pk])
+    fields = form(client.get("/"), approve)
+    edit(alice, goals, "one book", "no books")
+    answer = client.post(approve, fields, headers=HTMX if htmx else {})
+    assert answer.status_code == 409
+    assert "The block changed since you opened this page." in words(answer)
+    assert "in June" in recall.block("alice", "goals").body
+
+
+def test_a_row_somebody_else_decided_says_who(client_of: Any, alice: Any, tim: Any, goals: Any, propose: Any) -> None:
+    proposal = propose(goals, "in June", "in July")
+    client = client_of(tim)
+    approve = reverse("approve", args=[proposal.pk])
+    fields = form(client.get("/"), approve)
+    services.reject(actor=alice, proposal_id=proposal.pk, revision=1, reason="wrong")
+    answer = client.post(approve, fields, headers=HTMX)
+    assert answer.status_code == 409
+    assert "Decided meanwhile. Alice Berg was first" in words(answer)
+    assert not has_form(answer, approve)
+
+
+def test_where_the_browser_goes_back_to_is_never_another_site(
+    client_of: Any, tim: Any, goals: Any, propose: Any
+) -> None:
+    proposal = propose(goals, "in June", "in July")
+    client = client_of(tim)
+    approve = reverse("approve", args=[proposal.pk])
+    fields = form(client.get("/"), approve) | {"row": "https://evil.example/"}
+    assert client.post(approve, fields)["Location"] == "/"
+
+
+def test_agents_text_is_shown_and_never_obeyed(client_of: Any, alice: Any, goals: Any, propose: Any) -> None:
+    propose(goals, "in June", "<script>alert(1)</script>", reasoning="<img src=x onerror=alert(2)> \u202eevil")
+    content = client_of(alice).get("/").content.decode()
+    assert "<script>alert" not in content
+    assert "<img src=x" not in content
+    assert "U+202E RIGHT-TO-LEFT OVERRIDE" in content
+
+
+def test_pages_with_memory_text_are_kept_by_no_cache(client_of: Any, alice: Any) -> None:
+    answer = client_of(alice).get("/")
+    assert answer["Cache-Control"] == "private, no-store"
+    assert "HX-Request" in answer["Vary"]

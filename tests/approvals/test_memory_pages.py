@@ -1,0 +1,325 @@
+"""Reading memory in the browser: whose, which blocks, one block now and earlier, its history."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.urls import reverse
+
+from approvals import services
+from approvals.models import Tutorship
+from memory_app import recall
+from memory_app.models import Change
+
+
+def block_url(label: str = "goals", owner: str = "alice") -> str:
+    return reverse("block", args=[owner, label])
+
+
+def history_url(label: str = "goals", owner: str = "alice") -> str:
+    return reverse("block_history", args=[owner, label])
+
+
+def edit(person: Any, label: str, body: str, comment: str = "", **changed: Any) -> Change:
+    """`person` changes a block of their own."""
+    block = recall.block(person.username, label)
+    values = {"title": block.title, "description": "", "limit": block.limit, "read_only": block.read_only} | changed
+    return services.edit_block(
+        actor=person,
+        owner=person.username,
+        label=label,
+        fields=services.BlockFields(body=body, **values),
+        loaded_sha256=block.sha256,
+        comment=comment,
+    )
+
+
+def approve(person: Any, proposal: Any, comment: str = "") -> Any:
+    block = recall.block(proposal.owner, proposal.target)
+    return services.approve(
+        actor=person, proposal_id=proposal.pk, revision=proposal.revision, seen_sha256=block.sha256, comment=comment
+    )
+
+
+# -- whose ------------------------------------------------------------------------------------------
+
+
+def test_an_owner_comes_straight_to_their_own_memory(alice: Any, client_of: Any) -> None:
+    response = client_of(alice).get(reverse("memories"))
+    assert response.status_code == 302
+    assert response.url == reverse("memory", args=["alice"])
+
+
+def test_a_tutor_sees_their_own_memory_and_their_students(tim: Any, ben: Any, client_of: Any) -> None:
+    page = client_of(tim).get(reverse("memories")).content.decode()
+    assert "Alice Berg" in page
+    assert reverse("memory", args=["tim"]) in page
+    assert reverse("memory", args=["ben"]) not in page
+
+
+def test_staff_find_anybody_by_any_part_of_a_name(admin: Any, alice: Any, ben: Any, client_of: Any) -> None:
+    response = client_of(admin).get(reverse("memories"), {"q": "berg"})
+    assert b"Alice Berg" in response.content
+    assert reverse("memory", args=["ben"]).encode() not in response.content
+    nobody = client_of(admin).get(reverse("memories"), {"q": "<b>zzz"})
+    assert b"Nobody by that name" in nobody.content
+    assert b"<b>zzz" not in nobody.content
+
+
+def test_many_owners_come_page_by_page(admin: Any, client_of: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from approvals.models import User
+
+    User.objects.bulk_create(User(username=f"student{number:03}", password="!") for number in range(60))
+    client = client_of(admin)
+    first = client.get(reverse("memories"))
+    assert b"student049" in first.content
+    assert b"student050" not in first.content
+    second = client.get(reverse("memories"), {"after": "student049"})
+    assert b"student050" in second.content
+    assert b"student059" in second.content
+
+
+def test_the_search_alone_answers_only_the_list(admin: Any, alice: Any, client_of: Any) -> None:
+    part = client_of(admin).get(reverse("memories"), {"q": "ali"}, headers={"HX-Request": "true"})
+    assert b"Alice Berg" in part.content
+    assert b"<html" not in part.content
+
+
+@pytest.mark.parametrize(
+    "page", ["memory/alice/", "memory/alice/blocks/goals/", "memory/alice/blocks/goals/history/", "memory/nobody/"]
+)
+def test_a_stranger_is_told_there_is_nothing(page: str, goals: Any, mallory: Any, client_of: Any) -> None:
+    assert client_of(mallory).get(f"/{page}").status_code == 404
+
+
+def test_a_student_of_another_tutor_is_a_stranger_to_this_one(tim: Any, ben: Any, client_of: Any) -> None:
+    assert client_of(tim).get(reverse("memory", args=["ben"])).status_code == 404
+    Tutorship.objects.create(tutor=tim, owner=ben)
+    assert client_of(tim).get(reverse("memory", args=["ben"])).status_code == 200
+
+
+def test_nobody_reads_without_signing_in(goals: Any, client: Any) -> None:
+    response = client.get(block_url())
+    assert response.status_code == 302
+    assert response.url.startswith(reverse("sign_in"))
+
+
+# -- the blocks of an owner -------------------------------------------------------------------------
+
+
+def test_an_empty_memory_says_so_and_offers_the_first_block_to_its_owner_only(
+    alice: Any, tim: Any, client_of: Any
+) -> None:
+    own = client_of(alice).get(reverse("memory", args=["alice"])).content.decode()
+    assert "Nothing is remembered about you yet" in own
+    assert reverse("block_new", args=["alice"]) in own
+    students = client_of(tim).get(reverse("memory", args=["alice"])).content.decode()
+    assert "Nothing is remembered about Alice Berg yet" in students
+    assert reverse("block_new", args=["alice"]) not in students
+
+
+def test_each_block_shows_its_beginning_its_length_and_who_changed_it_last(
+    alice: Any, goals: Any, client_of: Any
+) -> None:
+    page = client_of(alice).get(reverse("memory", args=["alice"])).content.decode()
+    assert "Learning goals" in page
+    assert "Alice likes math." in page
+    assert f"{len(goals.body)} of 20,000 characters" in page
+    assert "Alice Berg created it" in page
+
+
+def test_a_block_with_a_waiting_proposal_carries_a_badge_that_leads_there(
+    alice: Any, goals: Any, propose: Any, client_of: Any
+) -> None:
+    proposal = propose(goals, "math", "mathematics")
+    page = client_of(alice).get(reverse("memory", args=["alice"])).content.decode()
+    assert "1 proposal waits" in page
+    assert proposal.get_absolute_url() in page
+
+
+def test_the_list_takes_as_many_queries_for_many_blocks_as_for_one(
+    alice: Any, goals: Any, make_block: Any, client_of: Any, django_assert_max_num_queries: Any
+) -> None:
+    for number in range(8):
+        make_block(alice, f"block_{number}", f"Text {number}.")
+    client = client_of(alice)
+    client.get(reverse("memory", args=["alice"]))
+    with django_assert_max_num_queries(12):
+        client.get(reverse("memory", args=["alice"]))
+
+
+# -- one block --------------------------------------------------------------------------------------
+
+
+def test_a_block_is_shown_rendered_and_as_source(alice: Any, goals: Any, client_of: Any) -> None:
+    client = client_of(alice)
+    assert b"<h3>Goals</h3>" in client.get(block_url()).content
+    assert b"# Goals" in client.get(block_url(), {"view": "source"}).content
+
+
+def test_markup_in_a_text_stays_text_and_hidden_characters_are_seen(
+    alice: Any, make_block: Any, client_of: Any
+) -> None:
+    make_block(alice, "notes", "<script>alert(1)</script> zero\u200bwidth \u202eright to left")
+    client = client_of(alice)
+    for view in ("text", "source"):
+        page = client.get(block_url("notes"), {"view": view}).content.decode()
+        assert "<script>alert(1)</script>" not in page
+        assert "&lt;script&gt;" in page
+        assert "\u200b" not in page
+        assert "\u202e" not in page
+    listed = client.get(reverse("memory", args=["alice"])).content.decode()
+    assert "<script>alert(1)" not in listed
+    assert "\u202e" not in listed
+
+
+def test_a_waiting_proposal_is_drawn_over_the_block(alice: Any, goals: Any, propose: Any, client_of: Any) -> None:
+    proposal = propose(goals, "math", "geometry", reasoning="She said so on Monday.")
+    page = client_of(alice).get(block_url()).content.decode()
+    assert "She said so on Monday." in page
+    assert "<ins>" in page
+    assert "geometry" in page
+    assert proposal.get_absolute_url() in page
+
+
+def test_only_the_owner_is_offered_to_edit(alice: Any, tim: Any, goals: Any, client_of: Any) -> None:
+    edit_url = reverse("block_edit", args=["alice", "goals"])
+    assert edit_url in client_of(alice).get(block_url()).content.decode()
+    assert edit_url not in client_of(tim).get(block_url()).content.decode()
+
+
+def test_an_unknown_block_is_not_found(alice: Any, client_of: Any) -> None:
+    assert client_of(alice).get(block_url("nothing")).status_code == 404
+    assert client_of(alice).get(history_url("nothing")).status_code == 404
+
+
+# -- as of ------------------------------------------------------------------------------------------
+
+
+def test_a_block_as_of_a_commit_shows_the_text_of_then_and_the_way_back(alice: Any, goals: Any, client_of: Any) -> None:
+    first = Change.objects.get()
+    edit(alice, "goals", "Alice likes art.\n")
+    response = client_of(alice).get(block_url(), {"as_of": first.commit})
+    page = response.content.decode()
+    assert "Alice likes math." in page
+    assert "Alice likes art." not in page
+    assert "It is not what agents read today." in page
+    assert "Back to now" in page
+
+
+def test_a_time_without_a_zone_is_meant_in_the_viewers_own(alice: Any, goals: Any, client_of: Any) -> None:
+    alice.time_zone = "Asia/Tokyo"
+    alice.save()
+    change = Change.objects.get()
+    local = (change.at + timedelta(minutes=1)).astimezone(ZoneInfo("Asia/Tokyo"))
+    assert client_of(alice).get(block_url(), {"as_of": f"{local:%Y-%m-%dT%H:%M:%S}"}).status_code == 200
+    with_zone = client_of(alice).get(f"{block_url()}?as_of={local.isoformat()}")  # the plus sign arrives as a space
+    assert with_zone.status_code == 200
+    assert "Alice likes math." in with_zone.content.decode()
+
+
+@pytest.mark.parametrize("moment", ["0" * 40, "0" * 32, "yesterday", "1999-01-01", "2026-13-45", "\u202eabc"])
+def test_a_moment_that_is_none_gets_a_friendly_page(moment: str, alice: Any, goals: Any, client_of: Any) -> None:
+    response = client_of(alice).get(block_url(), {"as_of": moment})
+    assert response.status_code == 404
+    assert b"No such moment in this memory" in response.content
+    assert block_url().encode() in response.content
+
+
+def test_the_commit_of_a_waiting_proposal_is_no_moment_of_the_memory(
+    alice: Any, goals: Any, propose: Any, client_of: Any
+) -> None:
+    head = propose(goals, "math", "geometry").current.head_commit
+    assert client_of(alice).get(block_url(), {"as_of": head}).status_code == 404
+
+
+def test_a_block_before_it_existed_says_so(alice: Any, goals: Any, make_block: Any, client_of: Any) -> None:
+    before = Change.objects.get().commit
+    make_block(alice, "profile", "Born in Lyon.")
+    response = client_of(alice).get(block_url("profile"), {"as_of": before})
+    assert response.status_code == 404
+    assert b"did not exist then" in response.content
+
+
+def test_a_deleted_block_says_who_deleted_it_and_keeps_its_history(alice: Any, goals: Any, client_of: Any) -> None:
+    first = Change.objects.get().commit
+    services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256, comment="All reached.")
+    client = client_of(alice)
+    gone = client.get(block_url())
+    assert gone.status_code == 410
+    assert "Alice Berg deleted it" in gone.content.decode()
+    assert "All reached." in gone.content.decode()
+    assert client.get(history_url()).status_code == 200
+    assert b"Alice likes math." in client.get(block_url(), {"as_of": first}).content
+
+
+# -- history ----------------------------------------------------------------------------------------
+
+
+def test_history_says_who_proposed_who_approved_and_why(
+    alice: Any, tim: Any, goals: Any, propose: Any, client_of: Any
+) -> None:
+    proposal = propose(goals, "math", "geometry", reasoning="She said so on Monday.")
+    approved = approve(tim, proposal, comment="Heard it too.")
+    page = client_of(alice).get(history_url()).content.decode()
+    assert "Tim Okafor approved" in page
+    assert "by scribe" in page
+    assert "She said so on Monday." in page
+    assert "Heard it too." in page
+    assert approved.merge_commit[:10] in page
+
+
+def test_two_versions_are_compared_word_by_word(alice: Any, goals: Any, client_of: Any) -> None:
+    first = Change.objects.get().commit
+    second = edit(alice, "goals", goals.body.replace("math", "art"), title="Goals of this year").commit
+    page = client_of(alice).get(history_url(), {"a": first, "b": second}).content.decode()
+    assert '<span class="visually-hidden">removed: </span>math' in page
+    assert '<span class="visually-hidden">added: </span>art' in page
+    assert "Goals of this year" in page
+    assert "Title" in page
+
+
+def test_a_version_is_compared_with_now_and_with_nothing(alice: Any, goals: Any, client_of: Any) -> None:
+    first = Change.objects.get().commit
+    edit(alice, "goals", goals.body.replace("math", "art"))
+    client = client_of(alice)
+    assert b"art" in client.get(history_url(), {"a": first, "b": "now"}).content
+    from_nothing = client.get(history_url(), {"a": "", "b": first})
+    assert from_nothing.status_code == 200
+    assert b"The block did not exist before." in from_nothing.content
+
+
+def test_comparing_with_an_unknown_commit_is_a_friendly_error(alice: Any, goals: Any, client_of: Any) -> None:
+    response = client_of(alice).get(history_url(), {"a": "f" * 40, "b": "now"})
+    assert response.status_code == 404
+    assert b"No such moment in this memory" in response.content
+
+
+def test_a_long_history_comes_page_by_page_without_loss(alice: Any, goals: Any, client_of: Any) -> None:
+    from django.utils import timezone
+
+    Change.objects.bulk_create(
+        Change(
+            commit=f"{number:040d}",
+            owner="alice",
+            target_kind="block",
+            target="goals",
+            action=Change.Action.EDITED,
+            actor="alice",
+            comment=f"edit number {number}.",
+            at=timezone.now(),
+        )
+        for number in range(45)
+    )
+    client, seen, url = client_of(alice), [], history_url()
+    for _page in range(4):
+        response = client.get(url)
+        seen += [entry.change.comment for entry in response.context["entries"]]
+        if not response.context["older"]:
+            break
+        url = f"{history_url()}?{response.context['older']}"
+    assert len(seen) == len(set(seen)) == 46
+    assert seen[0] == "edit number 44."

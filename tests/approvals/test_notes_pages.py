@@ -1,0 +1,428 @@
+"""Notes in the browser: the list, one note now and earlier, its owner's changes, review, revert, search, export."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+from approvals.finding import in_context
+from approvals.models import Kind, Proposal, Status
+from approvals.services import notes as services
+from approvals.services.notes import By
+from memory_app import recall
+from memory_app.models import note_pk
+from memory_app.recall import Note
+
+EXAM = "The statistics exam is on 12 December."
+
+
+def saved(by: Any, content: str = EXAM, *, may_apply: bool = True, owner: str = "alice", **fields: Any) -> Any:
+    """`by` saves a note; an agent that may not apply only proposes it."""
+    actor = By(actor=by, may_apply=may_apply, reasoning="She said so.")
+    return services.save(by=actor, owner=owner, content=content, **fields)
+
+
+def note_of(outcome: Any) -> Note:
+    return recall.note("alice", outcome.note_id)
+
+
+def url_of(name: str, *args: Any) -> str:
+    return reverse(name, args=["alice", *args])
+
+
+def fields_of(note: Note, **changed: Any) -> dict[str, Any]:
+    """What the edit form sends."""
+    return {
+        "content": note.content,
+        "type": note.type,
+        "tags": ", ".join(note.tags),
+        "category": "",
+        "confidence": "0.8",
+        "rationale": "",
+        "comment": "",
+        "loaded_sha256": note.sha256,
+        **changed,
+    }
+
+
+@pytest.fixture
+def page(alice: Any, client_of: Callable[[Any], Any]) -> Callable[..., str]:
+    """The text of a page as alice reads it."""
+    client = client_of(alice)
+
+    def read(url: str, status: int = 200) -> str:
+        response = client.get(url)
+        assert response.status_code == status
+        return str(response.content.decode())
+
+    return read
+
+
+# -- the list ---------------------------------------------------------------------------------------
+
+
+def test_an_empty_list_says_what_notes_are(page: Any) -> None:
+    assert "No notes about you yet" in page(url_of("notes"))
+
+
+def test_the_list_shows_notes_and_labels_what_policy_applied(alice: Any, scribe: Any, page: Any) -> None:
+    saved(scribe)
+    saved(alice, "I work on Thursdays.")
+    text = page(url_of("notes"))
+    assert EXAM in text
+    assert "I work on Thursdays." in text
+    assert text.count('chip-accent">applied by policy') == 1
+
+
+def test_filters_narrow_the_list_by_text_type_tag_and_source(alice: Any, scribe: Any, page: Any) -> None:
+    saved(scribe, type="fact", tags=["exams"])
+    saved(alice, "Bakes bread on Sundays.", tags=["kitchen"])
+    for query in ("?q=statist", "?type=fact", "?tag=exams", "?source=agent"):
+        text = page(url_of("notes") + query)
+        assert EXAM in text
+        assert "Bakes bread" not in text
+    assert "No note matches" in page(url_of("notes") + "?q=zebra&tag=kitchen")
+
+
+def test_superseded_notes_are_shown_on_demand(alice: Any, page: Any) -> None:
+    services.supersede(by=By(actor=alice), owner="alice", note_id=saved(alice).note_id)
+    saved(alice, "Bakes bread on Sundays.")
+    assert EXAM not in page(url_of("notes"))
+    assert EXAM in page(url_of("notes") + "?superseded=shown")
+    only = page(url_of("notes") + "?superseded=only")
+    assert EXAM in only
+    assert "Bakes bread" not in only
+
+
+def test_a_proposed_note_waits_above_the_list_and_is_not_in_it(scribe: Any, page: Any) -> None:
+    outcome = saved(scribe, may_apply=False)
+    text = page(url_of("notes"))
+    assert "1 proposal waits" in text
+    assert outcome.proposal.get_absolute_url() in text
+    assert recall.notes("alice") == ()
+
+
+def test_strangers_and_unknown_notes_get_the_same_answer(
+    alice: Any, mallory: Any, client_of: Callable[[Any], Any]
+) -> None:
+    note_id = saved(alice).note_id
+    stranger = client_of(mallory)
+    for name, args in (("notes", []), ("note", [note_id]), ("memory_search", []), ("export_json", [])):
+        assert stranger.get(url_of(name, *args)).status_code == 404
+    assert client_of(alice).get(url_of("note", "note-x")).status_code == 404
+
+
+def test_a_tutor_reads_and_does_not_write(alice: Any, tim: Any, client_of: Callable[[Any], Any]) -> None:
+    note_id = saved(alice).note_id
+    client = client_of(tim)
+    text = client.get(url_of("note", note_id)).content.decode()
+    assert EXAM in text
+    assert url_of("note_edit", note_id) not in text
+    assert client.get(url_of("note_edit", note_id)).status_code == 404
+    assert client.get(url_of("note_new")).status_code == 404
+
+
+# -- one note ---------------------------------------------------------------------------------------
+
+
+def test_a_note_shows_what_changed_each_time_and_how_it_was_then(alice: Any, page: Any) -> None:
+    first = saved(alice)
+    services.update(by=By(actor=alice), owner="alice", note_id=first.note_id, content=EXAM.replace("12", "14"))
+    text = page(url_of("note", first.note_id))
+    assert "</span>14</ins>" in text
+    assert "</span>12</del>" in text
+    then = page(url_of("note", first.note_id) + f"?as_of={first.commit}")
+    assert "12 December" in then
+    assert "It is not what agents read today" in then
+    assert "no such version" in page(url_of("note", first.note_id) + "?as_of=nonsense", status=404)
+
+
+def test_a_deleted_note_keeps_its_history(alice: Any, page: Any) -> None:
+    note_id = saved(alice).note_id
+    services.delete(by=By(actor=alice), owner="alice", note_id=note_id)
+    text = page(url_of("note", note_id), status=410)
+    assert "This note is deleted" in text
+    assert "12 December" in text
+
+
+# -- writing ----------------------------------------------------------------------------------------
+
+
+def test_an_owner_writes_a_note(alice: Any, client_of: Callable[[Any], Any]) -> None:
+    typed = {"content": EXAM, "type": "fact", "tags": "exams, , statistics", "confidence": "1"}
+    response = client_of(alice).post(url_of("note_new"), typed)
+    assert response.status_code == 302
+    (note,) = recall.notes("alice")
+    assert (note.content, note.type, note.tags, note.source) == (EXAM, "fact", ("exams", "statistics"), "user")
+
+
+def test_a_note_that_is_too_long_says_by_how_much_and_loses_nothing(alice: Any, client_of: Any) -> None:
+    typed = {"content": "x" * 2_003, "type": "fact", "confidence": "0.5"}
+    response = client_of(alice).post(url_of("note_new"), typed)
+    assert response.status_code == 422
+    assert "3 more than the 2000" in response.content.decode()
+    assert "x" * 2_003 in response.content.decode()
+
+
+@pytest.mark.parametrize("confidence", ["nan", "high", "7", ""])
+def test_a_confidence_that_is_none_is_refused(confidence: str, alice: Any, client_of: Any) -> None:
+    typed = {"content": EXAM, "type": "fact", "confidence": confidence}
+    assert client_of(alice).post(url_of("note_new"), typed).status_code == 422
+    assert recall.notes("alice") == ()
+
+
+def test_editing_keeps_the_id_and_what_the_form_does_not_show(alice: Any, client_of: Any) -> None:
+    note = note_of(saved(alice, tags=["a"]))
+    response = client_of(alice).post(url_of("note_edit", note.id), fields_of(note, content="It is on 14 December."))
+    assert response.status_code == 302
+    changed = recall.note("alice", note.id)
+    assert (changed.content, changed.tags, changed.source) == ("It is on 14 December.", ("a",), "user")
+
+
+def test_a_form_that_was_overtaken_shows_both_texts(alice: Any, client_of: Any) -> None:
+    note = note_of(saved(alice))
+    services.update(by=By(actor=alice), owner="alice", note_id=note.id, content="Somebody was faster.")
+    client = client_of(alice)
+    response = client.post(url_of("note_edit", note.id), fields_of(note, content="Mine."))
+    text = response.content.decode()
+    assert response.status_code == 409
+    assert "Somebody was faster." in text
+    assert "Mine." in text
+    assert recall.note("alice", note.id).content == "Somebody was faster."
+
+
+def test_an_owner_deletes_what_they_saw_and_nothing_newer(alice: Any, client_of: Any) -> None:
+    note = note_of(saved(alice))
+    client = client_of(alice)
+    stale = client.post(url_of("note_delete", note.id), {"loaded_sha256": "0" * 64})
+    assert stale.status_code == 409
+    assert client.post(url_of("note_delete", note.id), {"loaded_sha256": note.sha256}).status_code == 302
+    assert recall.notes("alice") == ()
+
+
+def test_superseding_takes_a_replacement_that_exists(alice: Any, client_of: Any) -> None:
+    old, new = note_of(saved(alice)), note_of(saved(alice, "It is on 14 December."))
+    client = client_of(alice)
+    for wrong in (old.id, "note-unknown"):
+        typed = {"loaded_sha256": old.sha256, "replacement_id": wrong}
+        assert client.post(url_of("note_supersede", old.id), typed).status_code == 422
+    typed = {"loaded_sha256": old.sha256, "replacement_id": new.id, "reason": "moved"}
+    assert client.post(url_of("note_supersede", old.id), typed).status_code == 302
+    assert recall.note("alice", old.id).superseded_by == new.id
+
+
+# -- policy, revert ---------------------------------------------------------------------------------
+
+
+def test_one_press_takes_back_what_policy_applied(alice: Any, scribe: Any, client_of: Any, page: Any) -> None:
+    outcome = saved(scribe)
+    revert = reverse("revert", args=[outcome.proposal.pk])
+    assert revert in page(url_of("note", outcome.note_id))
+    assert revert in page(reverse("proposal", args=[outcome.proposal.pk]))
+    assert revert in page(url_of("memory"))
+    response = client_of(alice).post(revert, {"next": url_of("memory")}, follow=True)
+    assert response.redirect_chain[-1][0] == url_of("memory")
+    assert "the memory is as it was before" in response.content.decode()
+    assert recall.notes("alice") == ()
+    assert revert not in page(url_of("memory"))
+
+
+def test_a_revert_that_would_lose_a_later_change_says_so(alice: Any, scribe: Any, client_of: Any) -> None:
+    outcome = saved(scribe)
+    services.update(by=By(actor=alice), owner="alice", note_id=outcome.note_id, content="Changed since.")
+    response = client_of(alice).post(reverse("revert", args=[outcome.proposal.pk]), follow=True)
+    assert "changed again since" in response.content.decode()
+    assert note_of(outcome).content == "Changed since."
+
+
+def test_a_stranger_reverts_nothing(mallory: Any, scribe: Any, client_of: Any, alice: Any) -> None:
+    outcome = saved(scribe)
+    assert client_of(mallory).post(reverse("revert", args=[outcome.proposal.pk])).status_code == 404
+    assert note_of(outcome) is not None
+
+
+# -- review -----------------------------------------------------------------------------------------
+
+
+def proposal_page(page: Any, outcome: Any) -> str:
+    return str(page(reverse("proposal", args=[outcome.proposal.pk])))
+
+
+def test_proposals_about_notes_say_in_words_what_they_do(alice: Any, scribe: Any, page: Any) -> None:
+    by = By(actor=scribe, reasoning="She said so.")
+    first, second, third = (saved(alice, f"Statement {n}.").note_id for n in range(3))
+    new = proposal_page(page, saved(scribe, may_apply=False, tags=["exams"]))
+    assert "wants to save a new note" in new
+    assert "exams" in new
+    changed = services.update(by=by, owner="alice", note_id=first, content="Statement one.", type="fact")
+    text = proposal_page(page, changed)
+    assert "</span>fact</ins>" in text
+    assert "</span>one</ins>" in text
+    forgotten = services.supersede(by=by, owner="alice", note_id=second, reason="no longer true")
+    assert "The note would be marked as superseded" in proposal_page(page, forgotten)
+    deleted = services.delete(by=by, owner="alice", note_id=third)
+    assert "The note would be deleted" in proposal_page(page, deleted)
+
+
+def test_a_note_is_approved_from_its_page(alice: Any, scribe: Any, client_of: Any) -> None:
+    outcome = saved(scribe, may_apply=False)
+    client = client_of(alice)
+    response = client.post(
+        reverse("approve", args=[outcome.proposal.pk]), {"revision": 1, "seen_sha256": ""}, follow=True
+    )
+    assert "Approved by" in response.content.decode()
+    assert note_of(outcome).content == EXAM
+
+
+def test_a_change_of_a_note_that_moved_on_cannot_be_approved(alice: Any, scribe: Any, page: Any) -> None:
+    note_id = saved(alice).note_id
+    outcome = services.update(by=By(actor=scribe), owner="alice", note_id=note_id, content="Something else.")
+    services.update(by=By(actor=alice), owner="alice", note_id=note_id, content="Changed by Alice.")
+    text = proposal_page(page, outcome)
+    assert "The note changed after this was proposed" in text
+    assert "data-approve" not in text
+
+
+def test_the_inbox_tells_notes_from_blocks(scribe: Any, goals: Any, propose: Any, page: Any) -> None:
+    propose(goals, "math", "mathematics")
+    saved(scribe, may_apply=False)
+    notes = page(reverse("inbox") + "?about=note")
+    blocks = page(reverse("inbox") + "?about=block")
+    assert EXAM in notes
+    assert EXAM not in blocks
+    assert url_of("block", "goals") in blocks
+    assert url_of("block", "goals") not in notes
+
+
+# -- import, export ---------------------------------------------------------------------------------
+
+MEMORIES = b"""# Memories
+
+## Notes
+
+### mem-1737372000-a1b2
+> Reads a chapter on Mondays.
+<!-- tags: reading | created: 2025-01-20 -->
+
+### broken
+> lost
+"""
+
+
+def test_a_memories_file_is_imported_and_what_was_left_out_named(alice: Any, client_of: Any) -> None:
+    client = client_of(alice)
+    response = client.post(url_of("note_import"), {"file": SimpleUploadedFile("memories.md", MEMORIES)})
+    text = response.content.decode()
+    assert "1 note was added" in text
+    assert "Line 9" in text
+    assert [note.content for note in recall.notes("alice")] == ["Reads a chapter on Mondays."]
+
+
+def test_a_binary_file_is_no_import(alice: Any, client_of: Any) -> None:
+    response = client_of(alice).post(url_of("note_import"), {"file": SimpleUploadedFile("x", b"\x00\xff\xfe")})
+    assert response.status_code == 422
+    assert recall.notes("alice") == ()
+
+
+def test_a_memory_can_be_taken_out(alice: Any, goals: Any, client_of: Any) -> None:
+    note_id = saved(alice).note_id
+    client = client_of(alice)
+    markdown = client.get(url_of("export_markdown"))
+    assert "attachment" in markdown["Content-Disposition"]
+    assert note_id in markdown.content.decode()
+    exported = json.loads(client.get(url_of("export_json")).content)
+    assert [note["id"] for note in exported["notes"]] == [note_id]
+    assert [block["label"] for block in exported["blocks"]] == ["goals"]
+
+
+# -- search -----------------------------------------------------------------------------------------
+
+
+def test_search_finds_blocks_notes_and_what_waits(alice: Any, scribe: Any, goals: Any, propose: Any, page: Any) -> None:
+    saved(alice)
+    waiting = saved(scribe, "The statistics exam was moved to room A 101.", may_apply=False)
+    text = page(url_of("memory_search") + "?q=statistics+exam")
+    assert "<mark>statistics</mark> <mark>exam</mark>" in text
+    assert waiting.proposal.get_absolute_url() in text
+    assert "Nothing found" in page(url_of("memory_search") + "?q=xylophone")
+    assert "What are you looking for?" in page(url_of("memory_search") + "?q=")
+
+
+def test_text_found_is_escaped(alice: Any, page: Any) -> None:
+    saved(alice, "<script>alert(1)</script> exam")
+    assert "<script>alert" not in page(url_of("memory_search") + "?q=exam+script")
+
+
+@pytest.mark.pure
+@pytest.mark.parametrize(
+    ("text", "words", "matches"),
+    [
+        ("Two exams in May", ["exam"], ["exams"]),
+        ("an example and", ["an"], ["an"]),
+        ("a.b (c", ["(c"], ["(c"]),
+        ("nothing", [], []),
+    ],
+)
+def test_matches_are_words_with_their_endings(text: str, words: list[str], matches: list[str]) -> None:
+    parts = in_context(text, words)
+    assert "".join(part.text for part in parts) == text
+    assert [part.text for part in parts if part.matches] == matches
+
+
+# -- the admin --------------------------------------------------------------------------------------
+
+
+def test_an_admin_edits_a_note_through_the_service(alice: Any, admin: Any, client_of: Any) -> None:
+    note = note_of(saved(alice))
+    row = reverse("admin:memory_app_note_changelist")
+    client = client_of(admin)
+    assert EXAM in client.get(row).content.decode()
+    url = reverse("admin:memory_app_note_change", args=[note_pk("alice", note.id)])
+    assert client.get(url).status_code == 200
+    stale = client.post(url, fields_of(note, content="Stale.", loaded_sha256="0" * 64))
+    assert stale.status_code == 409
+    assert client.post(url, fields_of(note, content="Corrected.", comment="typo")).status_code == 302
+    assert recall.note("alice", note.id).content == "Corrected."
+    last = recall.history("alice", "note", note.id, limit=1)[0]
+    assert (last.actor, last.comment) == ("admin", "typo")
+    delete = reverse("admin:memory_app_note_delete", args=[note_pk("alice", note.id)])
+    assert client.post(delete, {"post": "yes"}).status_code == 302
+    assert recall.notes("alice") == ()
+
+
+def test_an_admin_writes_a_note_for_somebody(alice: Any, admin: Any, client_of: Any) -> None:
+    typed = {"owner": "alice", "content": EXAM, "type": "fact", "tags": "exams", "confidence": "0.9"}
+    response = client_of(admin).post(reverse("admin:memory_app_note_add"), typed)
+    assert response.status_code == 302
+    assert [note.tags for note in recall.notes("alice")] == [("exams",)]
+
+
+def test_proposals_are_reverted_once(alice: Any, scribe: Any, client_of: Any) -> None:
+    outcome = saved(scribe)
+    client = client_of(alice)
+    url = reverse("revert", args=[outcome.proposal.pk])
+    client.post(url, follow=True)
+    assert "reverted already" in client.post(url, follow=True).content.decode()
+    assert Proposal.objects.get(pk=outcome.proposal.pk).status == Status.APPLIED
+
+
+def test_an_import_is_reviewed_as_a_list(alice: Any, scribe: Any, page: Any) -> None:
+    known = note_of(saved(alice, "Reads at night."))
+    after = services.stamped(replace(known, content="Reads in the morning."), known.updated_at)
+    made = services.stamped(replace(known, id="mem-1737372000-a1b2", content="Likes tea."), known.updated_at)
+    outcome = services.change_notes(
+        by=By(actor=scribe),
+        owner="alice",
+        kind=Kind.IMPORT,
+        changes=[services.NoteChange(known.id, known, after), services.NoteChange(made.id, None, made)],
+    )
+    text = proposal_page(page, outcome)
+    assert "2 notes" in text
+    assert "Likes tea." in text
+    assert "data-approve" in text

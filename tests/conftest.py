@@ -1,0 +1,234 @@
+"""Fixtures for all tests: real databases, real people.
+
+alice owns a memory, ben is another student, tim tutors alice, mallory is a stranger, admin is staff,
+scribe is an agent.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import django
+import pytest
+
+from tests import environment
+
+# Before pytest-django looks: it sets Django up only when the settings have been read.
+DATA = environment.prepare()
+django.setup()
+# pytest-xdist's workers inherit the environment: with this name in it, pytest-django would read the settings
+# there before the worker has chosen databases of its own.
+os.environ.pop("DJANGO_SETTINGS_MODULE", None)
+
+
+def pytest_report_header() -> str:
+    leg = "DoltLite + SQLite" if environment.is_embedded() else "Dolt server + PostgreSQL + Redis"
+    return f"assent: testing on {leg}"
+
+
+@pytest.fixture(scope="session")
+def databases(django_db_blocker: Any) -> Iterator[Any]:
+    """The two databases of this test process, migrated once."""
+    from tests.databases import EmbeddedDatabases, ServerDatabases
+
+    kind = EmbeddedDatabases if environment.is_embedded() else ServerDatabases
+    with django_db_blocker.unblock():
+        made = kind(DATA)
+        made.create()
+        yield made
+        made.destroy()
+    shutil.rmtree(DATA, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def fresh_databases(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every test begins with empty, migrated databases. Tests of pure functions say `pure` and skip it."""
+    if request.node.get_closest_marker("pure"):
+        yield
+        return
+    from django.core.cache import cache
+    from django.db import connections
+
+    from memory_app.search.cache import indices
+
+    request.getfixturevalue("databases").reset()
+    cache.clear()
+    indices.clear()  # versions begin anew with the databases
+    yield
+    connections.close_all()
+
+
+def make_user(username: str, **fields: Any) -> Any:
+    from approvals.models import User
+
+    user = User(username=username, **fields)
+    user.set_unusable_password()
+    user.save()
+    return user
+
+
+@pytest.fixture
+def alice() -> Any:
+    return make_user("alice", first_name="Alice", last_name="Berg")
+
+
+@pytest.fixture
+def ben() -> Any:
+    return make_user("ben")
+
+
+@pytest.fixture
+def tim(alice: Any) -> Any:
+    """alice's tutor."""
+    from approvals.models import Tutorship
+
+    tutor = make_user("tim", first_name="Tim", last_name="Okafor")
+    Tutorship.objects.create(tutor=tutor, owner=alice)
+    return tutor
+
+
+@pytest.fixture
+def mallory() -> Any:
+    return make_user("mallory")
+
+
+@pytest.fixture
+def admin() -> Any:
+    return make_user("admin", is_staff=True, is_superuser=True)
+
+
+@pytest.fixture
+def scribe() -> Any:
+    from approvals.models import Agent
+
+    return Agent.objects.create(name="scribe", description="Keeps the learner profile up to date")
+
+
+@pytest.fixture
+def token(alice: Any, scribe: Any) -> str:
+    """A raw token of scribe's that serves alice, with every scope."""
+    from io import StringIO
+
+    from django.core.management import call_command
+
+    out = StringIO()
+    call_command("issue_token", agent="scribe", owner=["alice"], stdout=out)
+    return out.getvalue().strip()
+
+
+@pytest.fixture
+def client_of(client: Any) -> Callable[[Any], Any]:
+    """A Django test client signed in as the given person."""
+
+    def signed_in(user: Any) -> Any:
+        from django.test import Client
+
+        fresh = Client()
+        fresh.force_login(user)
+        return fresh
+
+    return signed_in
+
+
+@pytest.fixture
+def make_block() -> Callable[..., Any]:
+    """Write a block straight through the owner's own editing service; returns it as it reads back."""
+
+    def make(
+        owner: Any, label: str, body: str, *, title: str = "", limit: int = 20_000, read_only: bool = False
+    ) -> Any:
+        from approvals import services
+        from memory_app import recall
+
+        fields = services.BlockFields(title=title, description="", body=body, limit=limit, read_only=read_only)
+        services.create_block(actor=owner, owner=owner.username, label=label, fields=fields)
+        return recall.block(owner.username, label)
+
+    return make
+
+
+@pytest.fixture
+def goals(alice: Any, make_block: Callable[..., Any]) -> Any:
+    """alice's block `goals`: three lines."""
+    body = "# Goals\n\nAlice likes math.\nShe wants to pass the B2 exam in June.\nShe reads one book a month.\n"
+    return make_block(alice, "goals", body, title="Learning goals")
+
+
+@pytest.fixture
+def propose(scribe: Any) -> Callable[..., Any]:
+    """`propose(block, old, new)`: scribe proposes one replacement; returns the proposal."""
+
+    def make(block: Any, old: str, new: str, **arguments: Any) -> Any:
+        from approvals import services
+        from approvals.models import Kind
+        from memory_app.edits import Replace
+
+        return services.propose(
+            agent=scribe,
+            owner=block.owner,
+            label=block.label,
+            edits=[Replace(old, new)],
+            kind=Kind.EDIT,
+            reasoning=arguments.pop("reasoning", "Alice said so."),
+            **arguments,
+        ).proposal
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def worker(databases: Any) -> Iterator[None]:
+    """A real Celery worker on Redis, for tests of what happens after a change; inline without Redis."""
+    from memory_app.celery import app
+
+    if environment.is_embedded():
+        yield
+        return
+    process = subprocess.Popen(
+        f"{sys.executable} -m celery -A memory_app.celery worker --pool threads --concurrency 2"
+        " --loglevel WARNING --without-mingle".split(),
+        cwd=Path(__file__).parent.parent,
+        env=os.environ | {"DJANGO_SETTINGS_MODULE": "memory_app.settings"},
+    )
+    try:
+        eventually(lambda: process.poll() is not None or app.control.ping(timeout=0.5), seconds=30)
+        assert process.poll() is None, "the worker ended at once; its output is above"
+        yield
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def eventually(condition: Callable[[], Any], seconds: float = 10) -> Any:
+    """Wait until `condition` is true, for what a worker does in its own time; its value."""
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < end, "did not happen in time"
+        time.sleep(0.05)
+    return value
+
+
+def missing(what: str) -> None:
+    """Skip a test whose tool is not on this machine; where everything has to run, fail instead."""
+    if os.environ.get("ASSENT_REQUIRE_ALL"):
+        pytest.fail(f"{what} is required here")
+    pytest.skip(f"{what} is not installed")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        if found := shutil.which(name):
+            return found
+    mac = Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome")
+    if sys.platform == "darwin" and mac.exists():
+        return str(mac)
+    missing("Chromium")
+    raise AssertionError

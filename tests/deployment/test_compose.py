@@ -1,0 +1,102 @@
+"""docker-compose.yml keeps what the issue asks of it: pinned, checked, private, without default secrets."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.deployment.containers import ROOT, compose
+
+pytestmark = pytest.mark.pure
+
+SERVICES = {"web", "worker", "beat", "migrate", "redis", "dolt", "postgres"}
+TEXT = (ROOT / "docker-compose.yml").read_text()
+
+
+def services() -> dict[str, Any]:
+    found: dict[str, Any] = compose()["services"]
+    return found
+
+
+def test_the_services_are_all_there() -> None:
+    assert set(services()) == SERVICES
+
+
+@pytest.mark.parametrize("name", sorted(SERVICES - {"migrate"}))
+def test_every_service_that_stays_has_a_health_check_and_comes_back(name: str) -> None:
+    service = services()[name]
+    assert service["healthcheck"]["test"]
+    assert service["restart"] == "unless-stopped"
+
+
+def test_nothing_starts_before_the_databases_answer_and_are_migrated() -> None:
+    assert services()["migrate"]["depends_on"] == {
+        "dolt": {"condition": "service_healthy"},
+        "postgres": {"condition": "service_healthy"},
+    }
+    for name in ("web", "worker", "beat"):
+        after = services()[name]["depends_on"]
+        assert after["migrate"] == {"condition": "service_completed_successfully"}
+        assert after["redis"] == {"condition": "service_healthy"}
+
+
+@pytest.mark.parametrize("name", sorted(SERVICES))
+def test_images_are_pinned(name: str) -> None:
+    _, _, tag = services()[name]["image"].partition(":")
+    assert re.match(r"\d+\.\d+", tag), "a full version, so that two installations are the same"
+
+
+def test_dolt_is_the_version_the_tests_run_on() -> None:
+    version = re.search(r"^DOLT_VERSION=(\S+)$", (ROOT / ".ci/run").read_text(), re.MULTILINE)
+    assert version is not None
+    assert services()["dolt"]["image"] == f"dolthub/dolt-sql-server:{version[1]}"
+
+
+def test_no_secret_has_a_default() -> None:
+    for name, operator in re.findall(r"\$\{(\w+)(:?[-?+=]?)", TEXT):
+        if re.search(r"PASSWORD|SECRET|KEY|TOKEN", name):
+            assert operator == ":?", f"{name} has to be given"
+    for name, service in services().items():
+        for variable, value in service.get("environment", {}).items():
+            if re.search(r"PASSWORD|SECRET|KEY|TOKEN", variable):
+                assert re.fullmatch(r"\$\{\w+:\?[^}]+\}", value), f"{name}: {variable} is written down"
+
+
+def test_the_example_names_everything_and_gives_no_secret() -> None:
+    lines = (ROOT / ".env.example").read_text().splitlines()
+    given = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+    required = set(re.findall(r"\$\{(\w+):\?", TEXT))
+    assert required <= set(given)
+    assert set(given.values()) == {""}
+
+
+def test_data_lives_in_named_volumes() -> None:
+    named = set(compose()["volumes"])
+    for name in ("redis", "dolt", "postgres"):
+        sources = [volume.split(":")[0] for volume in services()[name]["volumes"]]
+        assert named & set(sources), name
+        for volume in services()[name]["volumes"]:
+            source, _, rest = volume.partition(":")
+            if source not in named:
+                assert (ROOT / source).is_file()
+                assert rest.endswith(":ro")
+
+
+def test_only_the_web_server_is_reachable_and_only_from_this_machine() -> None:
+    assert compose()["networks"]["inside"] == {"internal": True}
+    for name, service in services().items():
+        if name == "web":
+            assert all(port.startswith("127.0.0.1:") for port in service["ports"])
+        else:
+            assert "ports" not in service
+            assert service["networks"] == ["inside"]
+
+
+def test_our_containers_have_no_more_rights_than_they_need() -> None:
+    for name in ("web", "worker", "beat", "migrate"):
+        service = services()[name]
+        assert service["read_only"] is True
+        assert service["cap_drop"] == ["ALL"]
+        assert service["security_opt"] == ["no-new-privileges:true"]

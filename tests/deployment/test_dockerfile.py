@@ -1,0 +1,53 @@
+"""The image is pinned, small, complete and runs as a normal user."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.deployment.containers import ROOT, copied, dockerfile
+
+pytestmark = pytest.mark.pure
+
+
+def last_stage() -> list[tuple[str, str]]:
+    instructions = dockerfile()
+    last = max(number for number, (name, _) in enumerate(instructions) if name == "FROM")
+    return instructions[last:]
+
+
+def test_every_stage_starts_from_a_pinned_slim_image() -> None:
+    bases = [rest.split()[0] for name, rest in dockerfile() if name == "FROM"]
+    assert bases
+    for base in bases:
+        assert re.fullmatch(r"python:\d+\.\d+\.\d+-slim-\w+", base)
+
+
+def test_it_runs_as_a_normal_user() -> None:
+    users = [rest for name, rest in last_stage() if name == "USER"]
+    assert users
+    assert users[-1] not in ("root", "0")
+
+
+def test_the_compiler_stays_out_of_the_image() -> None:
+    assert "gcc" not in "".join(rest for _, rest in last_stage())
+
+
+def test_everything_it_copies_is_there_and_let_through() -> None:
+    let_through = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    everywhere = [rest.split()[0] for name, rest in dockerfile() if name == "COPY" and "--from" not in rest]
+    for source in {source for sources, _ in copied() for source in sources} | set(everywhere):
+        assert (ROOT / source).exists(), source
+        assert source in let_through, f"{source} is left out by .dockerignore"
+
+
+def test_it_has_a_health_check_and_a_command() -> None:
+    names = [name for name, _ in last_stage()]
+    assert {"HEALTHCHECK", "CMD", "EXPOSE"} <= set(names)
+
+
+def test_packages_come_from_the_lock_with_their_hashes() -> None:
+    installs = [rest for name, rest in dockerfile() if name == "RUN" and "pip install" in rest]
+    assert installs
+    assert all("--require-hashes" in rest for rest in installs)

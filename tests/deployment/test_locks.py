@@ -1,0 +1,60 @@
+"""What gets installed is exactly what the lock files say, and they say it without naming a place."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.pure
+
+ROOT = Path(__file__).resolve().parents[2]
+LOCKS = ("runtime", "server", "dev")
+
+
+def pins(lock: str) -> dict[str, str]:
+    text = (ROOT / "locks" / f"{lock}.txt").read_text()
+    return dict(re.findall(r"^([a-z0-9.-]+)(?:\[[a-z,]+\])?==(\S+)", text, re.MULTILINE))
+
+
+def name_of(requirement: str) -> str:
+    return re.split(r"[\[<>=!~ ;]", requirement, maxsplit=1)[0].lower().replace("_", "-")
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_every_package_is_pinned_with_hashes(lock: str) -> None:
+    text = (ROOT / "locks" / f"{lock}.txt").read_text()
+    entries = [entry for entry in re.split(r"\n(?=\S)", text) if not entry.startswith("#")]
+    assert entries
+    assert [entry for entry in entries if "==" not in entry or "--hash=sha256:" not in entry] == []
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_no_lock_names_where_packages_come_from(lock: str) -> None:
+    text = (ROOT / "locks" / f"{lock}.txt").read_text()
+    assert "://" not in text
+    assert "index" not in re.sub(r"^[a-z0-9.-]+==.*$", "", text, flags=re.MULTILINE)
+
+
+def test_the_locks_hold_what_the_project_asks_for() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    wanted = {
+        "runtime": project["dependencies"],
+        "server": project["dependencies"] + extras["server"],
+        "dev": project["dependencies"] + extras["test"] + extras["lint"],
+    }
+    for lock, requirements in wanted.items():
+        missing = {name_of(requirement) for requirement in requirements} - set(pins(lock))
+        assert missing == set(), f"run `make lock` (locks/{lock}.txt)"
+
+
+@pytest.mark.parametrize("lock", ["server", "dev"])
+def test_the_locks_agree_with_each_other(lock: str) -> None:
+    assert pins("runtime").items() <= pins(lock).items()
+
+
+def test_what_compiles_or_is_copyleft_is_in_the_server_extra_only() -> None:
+    assert not {"mysqlclient", "psycopg", "psycopg-binary"} & (set(pins("runtime")) | set(pins("dev")))

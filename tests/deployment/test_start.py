@@ -1,0 +1,165 @@
+"""`make run` and what it is made of: what it prints, what it refuses, and that it ends when told to."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests import environment
+from tests.services import HOST, Services, free_ports
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def manage(*arguments: str, **environment_: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        env=os.environ | environment_,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def make(*arguments: str) -> subprocess.CompletedProcess[str]:
+    # The outer make's flags and variables are not for this one.
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    return subprocess.run(
+        ["make", "--no-print-directory", *arguments], cwd=ROOT, env=env, capture_output=True, text=True, check=False
+    )
+
+
+def answers(url: str) -> bool:
+    try:
+        return httpx.get(url, timeout=5).status_code == 200
+    except httpx.HTTPError:
+        return False
+
+
+@pytest.mark.skipif(not environment.is_embedded(), reason="needs databases of its own, as a first start has")
+def test_a_first_start_prints_a_curl_that_works_and_ctrl_c_ends_everything(tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    address = f"http://{HOST}:{port}"
+    started = Services(tmp_path)
+    env = os.environ | {"ASSENT_DATA_DIR": str(tmp_path / "data"), "ASSENT_DEBUG": "1", "ASSENT_PUBLIC_URL": address}
+    env.pop("ASSENT_SECRET_KEY")
+    try:
+        started.start(
+            "serve",
+            [sys.executable, "manage.py", "serve", "--demo", "--port", str(port)],
+            ready=lambda: answers(f"{address}/readyz"),
+            env=env,
+            cwd=ROOT,
+        )
+        printed = (tmp_path / "serve.log").read_text()
+        assert f"Assent is at {address}/" in printed
+        for person in ("alice", "ben", "tim", "admin"):
+            assert re.search(rf"^ *{person}\b", printed, re.MULTILINE)
+        curl = re.search(r"^curl .*?^\}'$", printed, re.MULTILINE | re.DOTALL)
+        assert curl is not None, printed
+        if shutil.which("curl"):
+            answer = subprocess.run(["sh", "-c", curl[0]], capture_output=True, text=True, check=True).stdout
+            assert '"ok": true' in answer
+            assert "Edit proposal created" in answer
+        # The terminal sends Ctrl-C to the whole group.
+        (process,) = started.processes
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(20) == 0
+        with pytest.raises(ProcessLookupError):
+            os.killpg(process.pid, 0)
+    finally:
+        started.stop()
+
+
+def test_a_taken_port_is_one_sentence_that_names_another() -> None:
+    with socket.socket() as taken:
+        taken.bind((HOST, 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = manage("serve", "--port", str(port))
+    assert done.returncode == 1
+    assert f"Port {port} is taken. Choose another, for example `make run PORT={port + 1}`." in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_preparing_twice_does_nothing_the_second_time() -> None:
+    done = manage("prepare")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.pure
+def test_a_missing_secret_key_is_one_sentence() -> None:
+    done = manage("check", ASSENT_DEBUG="0", ASSENT_SECRET_KEY="")
+    assert done.returncode == 1
+    assert done.stderr.strip() == "Set ASSENT_SECRET_KEY to a long random value (ASSENT_DEBUG is off)."
+
+
+@pytest.mark.pure
+def test_servers_that_do_not_answer_are_one_sentence(tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    if environment.is_embedded():
+        # A data directory whose database cannot be opened.
+        (tmp_path / "assent.sqlite3").mkdir()
+        done = manage("prepare", ASSENT_DATA_DIR=str(tmp_path))
+    else:
+        done = manage("prepare", DATABASE_URL=f"postgres://nobody@{HOST}:{port}/none")
+    assert done.returncode == 1
+    assert "CommandError: A database does not answer" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.pure
+@pytest.mark.parametrize(
+    ("pretend", "sentence"),
+    [
+        ("sys.version_info = (3, 9, 6)", "Assent needs Python 3.11 or newer and this is 3.9"),
+        ("sys.modules['ensurepip'] = None", "sudo apt install python3-venv"),
+        ("sys.builtin_module_names += ('_sqlite3',)", "This Python has SQLite built in and cannot load DoltLite"),
+        ("sys.modules['_sqlite3'] = None", "This Python was built without sqlite3"),
+    ],
+)
+def test_a_python_that_will_not_do_is_told_in_a_sentence_before_anything_is_installed(
+    pretend: str, sentence: str
+) -> None:
+    script = f"import sys, runpy; {pretend}; runpy.run_path('scripts/check_python.py', run_name='__main__')"
+    env = {name: value for name, value in os.environ.items() if name != "MEMORY_DATABASE_URL"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.pure
+def test_make_without_a_python_says_what_to_do(tmp_path: Path) -> None:
+    done = make("setup", "PYTHON=no-such-python", f"VENV={tmp_path}/venv")
+    assert done.returncode == 2
+    assert "There is no no-such-python here: install Python 3.11 or newer" in done.stderr
+
+
+@pytest.mark.pure
+def test_make_alone_lists_what_it_can_do() -> None:
+    done = make()
+    assert done.returncode == 0
+    for target in ("setup", "run", "test", "lint", "bench", "lock", "format"):
+        assert f"make {target} " in done.stdout
+
+
+@pytest.mark.pure
+def test_the_makefile_keeps_to_what_macos_brings() -> None:
+    text = (ROOT / "Makefile").read_text()
+    for newer in (".ONESHELL", ".SHELLFLAGS", "!=", "$(file ", "&:", "::="):
+        assert newer not in text, f"GNU make 3.81 does not know {newer}"

@@ -1,0 +1,193 @@
+"""The pages in a real browser: focus, keyboard, narrow windows, and without scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from approvals import services
+from approvals.models import Proposal, Status
+from memory_app import recall
+from tests.conftest import eventually
+from tests.end_to_end.conftest import PASSWORD, Server
+
+#: Nothing may leave the machine, and no browser feature may try.
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture
+def browser(chromium: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Browser]:
+    # Playwright drives its own event loop in this thread, which Django takes for asynchronous code.
+    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def window_of(browser: Browser, server: Server) -> Callable[..., Page]:
+    """`window_of(tim, …)`: a browser window in which tim has signed in, with the options of a context."""
+
+    def open_window(user: Any, **options: Any) -> Page:
+        user.set_password(PASSWORD)
+        user.save()
+        window = browser.new_context(base_url=server.url, **options).new_page()
+        window.set_default_timeout(15_000)
+        window.goto("/sign-in/")
+        window.fill("#id_username", user.username)
+        window.fill("#id_password", PASSWORD)
+        window.click("button:has-text('Sign in')")
+        window.wait_for_url(f"{server.url}/")
+        return window
+
+    return open_window
+
+
+def focused(window: Page, attribute: str = "id") -> str:
+    return str(window.evaluate(f"document.activeElement.getAttribute('{attribute}') || ''"))
+
+
+def status_of(proposal: Proposal) -> str:
+    proposal.refresh_from_db()
+    return proposal.status
+
+
+def test_a_row_is_approved_by_keyboard_and_the_outcome_is_read_aloud(
+    window_of: Any, tim: Any, goals: Any, propose: Any
+) -> None:
+    proposal = propose(goals, "in June", "in July", reasoning="The exam was moved.")
+    window = window_of(tim)
+    window.keyboard.press("j")
+    assert focused(window, "href") == proposal.get_absolute_url()
+    window.keyboard.press("a")
+    window.keyboard.press("Enter")
+    expect(window.locator(f"#row-{proposal.pk}")).to_contain_text("Approved by Tim Okafor")
+    expect(window.locator("#live")).to_have_text("Approved by Tim Okafor The exam was moved.")
+    assert "row-outcome" in focused(window, "class")
+    expect(window).to_have_title("Review · Assent")
+    assert "in July" in recall.block("alice", "goals").body
+
+
+def test_the_focus_goes_to_the_outcome_of_a_decision(window_of: Any, tim: Any, goals: Any, propose: Any) -> None:
+    following = propose(goals, "one book", "two books")
+    proposal = propose(goals, "in June", "in July")
+    window = window_of(tim)
+    window.goto(proposal.get_absolute_url())
+    window.keyboard.press("r")
+    expect(window.locator("input[name=reason]").first).to_be_focused()
+    window.check("input[value=outdated]")
+    window.fill(f"#reject-comment-{proposal.pk}", "Old news.")
+    window.click("button:has-text('Reject this change')")
+    expect(window.locator("#outcome-title")).to_be_focused()
+    expect(window.locator("#outcome-title")).to_have_text("Rejected by Tim Okafor")
+    assert status_of(proposal) == Status.REJECTED
+    window.click("a[data-next]")
+    window.wait_for_url(f"**{following.get_absolute_url()}")
+
+
+def test_a_refusal_takes_the_focus_and_keeps_the_text(
+    window_of: Any, alice: Any, tim: Any, goals: Any, propose: Any
+) -> None:
+    proposal = propose(goals, "in June", "in July")
+    window = window_of(tim)
+    window.goto(proposal.get_absolute_url())
+    window.click("summary:has-text('Comment')")
+    window.fill("#approve-comment", "Fine by me.")
+    fields = services.BlockFields(title="Aims", description="", body=goals.body + "More.\n", limit=goals.limit)
+    services.edit_block(actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=goals.sha256)
+    window.click("[data-approve]")
+    expect(window.locator(".proposal-panel")).to_be_focused()
+    expect(window.locator("#approve-comment")).to_have_value("Fine by me.")
+    window.click("[data-approve]")
+    expect(window.locator("#outcome-title")).to_have_text("Approved by Tim Okafor")
+    assert recall.block("alice", "goals").body.endswith("More.\n")
+
+
+def test_switching_the_view_keeps_the_place_and_changes_the_address(
+    window_of: Any, tim: Any, goals: Any, propose: Any
+) -> None:
+    proposal = propose(goals, "in June", "in July")
+    window = window_of(tim)
+    window.goto(proposal.get_absolute_url())
+    window.click("#view-side")
+    expect(window.locator("#change table caption")).to_be_visible()
+    assert focused(window) == "view-side"
+    assert window.url.endswith("?view=side")
+    window.keyboard.press("n")
+    assert focused(window) == "change-1"
+
+
+def test_shortcuts_can_be_switched_off(window_of: Any, tim: Any, goals: Any, propose: Any) -> None:
+    tim.shortcuts = False
+    propose(goals, "in June", "in July")
+    window = window_of(tim)
+    window.keyboard.press("j")
+    assert focused(window, "data-open") == ""
+    assert focused(window, "href") == ""
+
+
+def test_new_arrivals_are_offered_and_the_list_stays(window_of: Any, tim: Any, goals: Any, propose: Any) -> None:
+    propose(goals, "in June", "in July", reasoning="First.")
+    window = window_of(tim)
+    propose(goals, "one book", "two books", reasoning="Second.")
+    window.evaluate("htmx.ajax('GET', document.querySelector('#arrived').getAttribute('hx-get'), '#arrived')")
+    expect(window.locator("#arrived")).to_have_text("1 new · Show")
+    expect(window.locator("body")).not_to_contain_text("Second.")
+    window.click("#arrived a")
+    expect(window.locator("#inbox")).to_contain_text("Second.")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_runs_over_the_edge_of_a_small_screen_and_no_policy_is_broken(
+    scheme: str, window_of: Any, tim: Any, goals: Any, propose: Any
+) -> None:
+    proposal = propose(
+        goals, "in June", "in June\u200b " + "unbreakable" * 30, evidence=[{"role": "user", "content": "x" * 300}]
+    )
+    window = window_of(tim, viewport={"width": 320, "height": 640}, color_scheme=scheme)
+    complaints: list[str] = []
+    window.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    window.on("pageerror", lambda error: complaints.append(str(error)))
+    path = proposal.get_absolute_url()
+    for place in ("/", "/?tab=decided", path, *(f"{path}?view={view}" for view in ("side", "result", "source"))):
+        window.goto(place)
+        beyond = window.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert beyond <= 0, place
+    assert complaints == []
+
+
+def test_everything_works_without_scripts(window_of: Any, tim: Any, goals: Any, propose: Any) -> None:
+    rejected = propose(goals, "in June", "in July")
+    approved = propose(goals, "one book", "two books")
+    window = window_of(tim, java_script_enabled=False)
+    window.click(f"#row-{approved.pk} button:has-text('Approve')")
+    expect(window.locator(".messages")).to_contain_text("Approved: Learning goals")
+    window.click(f"a[href='{rejected.get_absolute_url()}']")
+    window.click("summary:has-text('Reject')")
+    window.check("input[value=wrong]")
+    window.click("button:has-text('Reject this change')")
+    expect(window.locator("#outcome-title")).to_have_text("Rejected by Tim Okafor")
+    assert status_of(approved) == Status.APPROVED
+    assert status_of(rejected) == Status.REJECTED
+
+
+def test_an_impatient_double_click_decides_once(window_of: Any, tim: Any, goals: Any, propose: Any) -> None:
+    proposal = propose(goals, "in June", "in July")
+    window = window_of(tim)
+    window.goto(proposal.get_absolute_url())
+    window.dblclick("[data-approve]")
+    expect(window.locator("#outcome-title")).to_have_text("Approved by Tim Okafor")
+    eventually(lambda: status_of(proposal) == Status.APPROVED)
+    assert proposal.events.filter(what="approved").count() == 1

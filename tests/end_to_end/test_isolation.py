@@ -1,0 +1,337 @@
+"""Nobody sees anything of somebody else: every tool, endpoint, page and command, asked as alice for what is ben's.
+
+All of ben's texts hold one made-up word. It may be in no answer alice or her agent gets, errors included, and no
+id of ben's either, unless the request itself named it. What is asked comes from the registry, the URL resolver
+and the command itself, so something new is asked too, or fails here until it is told how to be asked.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from django.core.management import call_command
+from django.test import Client, override_settings
+from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
+
+from agent_tools import registry, tools  # noqa: F401 - `tools` fills the registry
+from agent_tools.cli.commands import memory
+from agent_tools.views import api
+from approvals import services
+from approvals.models import Kind, Proposal
+from approvals.services import notes
+from memory_app import conversations, recall
+from memory_app.search import store
+from tests.conftest import make_user
+
+MARK = "zebrafinch"  # in all of ben's texts, nowhere else
+WORD = "parrot"  # in everybody's texts, for searches
+
+pytestmark = pytest.mark.usefixtures("fresh_databases")
+
+
+@dataclass(frozen=True)
+class Things:
+    """What one owner has: each value is named by requests."""
+
+    owner: str
+    label: str
+    note_id: str
+    superseded_id: str
+    waiting_id: str
+    proposal_id: int
+    note_proposal_id: int
+    session_id: str
+    message_id: str
+    commit: str
+
+
+@dataclass(frozen=True)
+class World:
+    alice: Things
+    ben: Things
+    token: str
+    person: Any
+
+    @property
+    def agent(self) -> Client:
+        return Client(headers={"Authorization": f"Bearer {self.token}"}, raise_request_exception=False)
+
+    @property
+    def browser(self) -> Client:
+        client = Client(raise_request_exception=False)
+        client.force_login(self.person)
+        return client
+
+    @property
+    def secrets(self) -> list[str]:
+        ben = self.ben
+        return [MARK, ben.note_id, ben.superseded_id, ben.waiting_id, ben.label, ben.session_id, ben.message_id]
+
+
+def things(user: Any, agent: Any, mark: str, tag: str) -> Things:
+    """Blocks, notes, proposals, conversations and history of one owner, all texts with the mark."""
+    owner = user.username
+    fields = services.BlockFields(f"{mark} plan", f"{mark} about", f"# {WORD}\n\n{mark} {WORD} one\n", 20_000)
+    services.create_block(actor=user, owner=owner, label=f"{tag}-journal", fields=fields, comment=f"{mark} made it")
+    by = notes.By(actor=user, session_id=f"{tag}-session", reasoning=f"{mark} why")
+    more = {"tags": [f"{mark}-tag"], "category": mark, "rationale": mark}
+    saved = notes.save(by=by, owner=owner, content=f"{mark} {WORD} likes seeds", **more)
+    gone = notes.save(by=by, owner=owner, content=f"{mark} {WORD} likes nuts", **more)
+    notes.supersede(by=by, owner=owner, note_id=gone.note_id, reason=mark, replacement_id=saved.note_id)
+    turn = {"role": "user", "content": f"{mark} said"}
+    edit = services.propose(
+        agent=agent,
+        owner=owner,
+        label=f"{tag}-journal",
+        edits=[_replace(f"{WORD} one", f"{WORD} two {mark}")],
+        kind=Kind.EDIT,
+        reasoning=f"{mark} reason",
+        evidence=[turn],
+    )
+    careful = notes.By(actor=agent, reasoning=mark, evidence=[turn])
+    waiting = notes.save(by=careful, owner=owner, content=f"{mark} {WORD} waits")
+    said = conversations.Turn("user", f"{mark} {WORD} speaks", id=f"{tag}-message", author=mark)
+    conversations.keep(owner, f"{tag}-session", [said])
+    store.reindex(owner)
+    return Things(
+        owner=owner,
+        label=f"{tag}-journal",
+        note_id=saved.note_id,
+        superseded_id=gone.note_id,
+        waiting_id=waiting.note_id,
+        proposal_id=edit.proposal.pk,
+        note_proposal_id=waiting.proposal.pk if waiting.proposal else 0,
+        session_id=f"{tag}-session",
+        message_id=f"{tag}-message",
+        commit=recall.head(),
+    )
+
+
+def _replace(old: str, new: str) -> Any:
+    from memory_app.edits import Replace
+
+    return Replace(old, new)
+
+
+@pytest.fixture
+def world(alice: Any, scribe: Any) -> Iterator[World]:
+    ben = make_user("ben", first_name=MARK)
+    out = StringIO()
+    call_command("issue_token", agent="scribe", owner=["alice"], stdout=out)
+    # Both owners talk with the same agent: even its proposals for one are not to be seen through the other.
+    made = things(alice, scribe, "alpha", "alices"), things(ben, scribe, MARK, "bens")
+    with override_settings(RATE_LIMIT=1_000_000):
+        yield World(*made, token=out.getvalue().strip(), person=alice)
+
+
+def check(world: World, response: Any, *asked: object, of: str) -> None:
+    """Nothing of ben's in the body, the headers or the cookies that the request did not say itself."""
+    request = " ".join(map(str, asked))
+    body = b"".join(response) if response.streaming else response.content
+    said = body.decode(errors="replace") + str(response.headers) + str(response.cookies)
+    for secret in world.secrets:
+        if secret in said and (secret == MARK or secret not in request):
+            raise AssertionError(f"{of} tells {secret!r} of ben's:\n{said[:2_000]}")
+    assert response.status_code < 500, f"{of}: {response.status_code}\n{said[:2_000]}"
+
+
+# -- tools ----------------------------------------------------------------------------------------
+
+
+def arguments_of(of: Things) -> dict[str, list[dict[str, Any]]]:
+    """How each tool is asked for what somebody has."""
+    ids = [of.note_id, of.superseded_id, of.waiting_id]
+    edit = {"old_string": "one", "new_string": "three", "reasoning": "r"}
+    return {
+        "list_memory_blocks": [{}],
+        "read_memory_block": [{"block_label": of.label}, {"block_label": of.label, "as_of": of.commit}],
+        "propose_memory_edit": [
+            {"block_label": of.label} | edit,
+            {"block_label": of.label} | edit | {"old_string": "not there"},
+        ],
+        "list_proposals": [{}, {"status": "open"}, {"block_label": of.label}],
+        "get_proposal": [{"proposal_id": of.proposal_id}, {"proposal_id": of.note_proposal_id}],
+        "withdraw_proposal": [{"proposal_id": of.proposal_id}, {"proposal_id": of.note_proposal_id}],
+        "memory_search": [
+            {"query": WORD, "top_k": 20},
+            {"query": WORD, "as_of": of.commit},
+            {"query": WORD, "include_conversation": True, "session_id": of.session_id},
+            {"query": WORD, "sources": ["conversation", "memory_block", "user_memory"]},
+        ],
+        "memory_save": [{"content": f"{WORD} new"}],
+        "memory_update": [{"note_id": id_, "content": f"{WORD} changed"} for id_ in ids],
+        "memory_delete": [{"note_id": id_} for id_ in ids],
+        "remember": [{"content": f"{WORD} new fact", "session_id": of.session_id}],
+        "recall": [
+            {"min_confidence": 0, "include_superseded": True},
+            {"query": WORD, "include_superseded": True},
+            {"query": WORD, "match": "text"},
+            {"scope": "session", "session_id": of.session_id},
+        ],
+        "forget": [{"memory_id": id_} for id_ in ids] + [{"memory_id": of.note_id, "replacement_id": of.superseded_id}],
+        "prime_memories": [{"budget": 0}, {"format": "json"}],
+    }
+
+
+def test_every_tool_is_asked(world: World) -> None:
+    assert set(arguments_of(world.ben)) == set(registry.TOOLS)
+
+
+@pytest.mark.parametrize("name", list(registry.TOOLS))
+def test_no_tool_tells_anything_of_another_owner(world: World, name: str) -> None:
+    for of in (world.ben, world.alice):
+        for arguments in arguments_of(of)[name]:
+            for given in (arguments, arguments | {"user_id": "alice"}, arguments | {"user_id": "ben"}):
+                answer = world.agent.post(f"/api/v1/tools/{name}/", json.dumps(given), content_type="application/json")
+                check(world, answer, given, of=f"{name} {given}")
+                if given.get("user_id") == "ben":
+                    assert answer.status_code == 403, answer.content
+
+
+# -- addresses ------------------------------------------------------------------------------------
+
+
+def addresses(resolver: URLResolver, prefix: str = "") -> Iterator[tuple[str, URLPattern]]:
+    """The name and pattern of every address, those of the admin included."""
+    for each in resolver.url_patterns:
+        if isinstance(each, URLResolver):
+            yield from addresses(each, f"{prefix}{each.namespace}:" if each.namespace else prefix)
+        elif each.callback is not api.unknown_endpoint:
+            yield f"{prefix}{each.name}", each
+
+
+def values_of(owner: Things, of: Things) -> dict[str, list[Any]]:
+    """What the parts of addresses are filled with, to ask in `owner`'s memory for what is `of`'s."""
+    return {
+        "user_id": [owner.owner],
+        "owner": [owner.owner],
+        "label": [of.label],
+        "note_id": [of.note_id, of.superseded_id, of.waiting_id],
+        "proposal_id": [of.proposal_id, of.note_proposal_id],
+        "pk": [of.proposal_id, of.note_proposal_id],
+        "session_id": [of.session_id],
+        "message_id": [of.message_id],
+        "name": ["list_memory_blocks"],  # the tools are asked above
+        "object_id": [of.note_id],
+        "content_type_id": ["1"],
+        "app_label": ["approvals"],
+        "uidb64": ["Mg"],
+        "token": ["x-y"],
+        "url": ["x/"],
+        "id": ["1"],
+    }
+
+
+def paths(world: World) -> list[str]:
+    """Every address, once for each way of asking."""
+    found: dict[str, None] = {}
+    for owner, of in ((world.alice, world.alice), (world.alice, world.ben), (world.ben, world.ben)):
+        values = values_of(owner, of)
+        for name, pattern in addresses(get_resolver()):
+            names = list(pattern.pattern.regex.groupindex)
+            missing = [each for each in names if each not in values]
+            assert not missing, f"say in values_of() what {missing} of {name} may be"
+            for chosen in itertools.product(*(values[each] for each in names)):
+                try:
+                    found[reverse(name, kwargs=dict(zip(names, chosen, strict=True)))] = None
+                except NoReverseMatch:
+                    assert name.startswith("admin:"), name  # catch-alls, and apps without models there
+    return list(found)
+
+
+def queries(world: World, path: str) -> list[str]:
+    """Asked of addresses about an owner; what one does not take it refuses, which must tell nothing either."""
+    if not path.startswith(("/api/v1/users/", "/memory/")):
+        return [""]
+    commit = world.ben.commit
+    return ["", f"?q={WORD}", f"?q={WORD}&include_conversation=true", f"?as_of={commit}", "?include_superseded=true"]
+
+
+def test_no_address_tells_anything_of_another_owner(world: World) -> None:
+    for path in paths(world):
+        for query in queries(world, path):
+            check(world, world.agent.get(path + query), path, of=f"GET {path}{query} as the agent")
+            if not path.startswith("/api/v1/"):
+                check(world, world.browser.get(path + query), path, of=f"GET {path}{query} as alice")
+
+
+def test_no_address_lets_another_owners_things_be_written(world: World) -> None:
+    before = [note.sha256 for note in recall.notes("ben")], recall.blocks("ben")
+    waiting = list(Proposal.objects.filter(owner="ben").order_by("pk").values_list("pk", "status"))
+    body = json.dumps({"body": f"{WORD} x", "reasoning": "r"})
+    turns = json.dumps({"messages": [{"role": "user", "content": WORD}]})
+    for path in paths(world):
+        for content in ("{}", body, turns):
+            answer = world.agent.post(path, content, content_type="application/json")
+            check(world, answer, path, of=f"POST {path} {content} as the agent")
+        check(world, world.agent.post(path, "# Memories\n", content_type="text/markdown"), path, of=f"POST {path}")
+        check(world, world.agent.delete(path), path, of=f"DELETE {path} as the agent")
+        if not path.startswith("/api/v1/"):
+            fields = {"revision": "1", "reason": "wrong", "content": WORD, "type": "note", "comment": "c"}
+            check(world, world.browser.post(path, fields), path, of=f"POST {path} as alice")
+    assert ([note.sha256 for note in recall.notes("ben")], recall.blocks("ben")) == before
+    assert list(Proposal.objects.filter(owner="ben").order_by("pk").values_list("pk", "status")) == waiting
+    assert conversations.delete("ben", world.ben.session_id) == 1
+
+
+# -- the command ----------------------------------------------------------------------------------
+
+
+def command_lines(of: Things) -> dict[str, list[list[str]]]:
+    return {
+        "add": [["add", f"{WORD} new"]],
+        "search": [["search", WORD, "--all"], ["search", "--all", "--format", "json"]],
+        "list": [["list"], ["list", "--format", "markdown"]],
+        "show": [["show", of.note_id], ["show", of.superseded_id], ["show", of.waiting_id]],
+        "delete": [["delete", of.note_id], ["delete", of.waiting_id]],
+        "prime": [["prime"], ["prime", "--format", "json"]],
+        "init": [["init"]],
+        "import": [["import", "memories.md"]],
+        "export": [["export"]],
+        "skill": [["skill"]],
+    }
+
+
+def test_every_command_is_asked(world: World) -> None:
+    assert set(command_lines(world.ben)) == set(memory.commands)
+
+
+def test_no_command_tells_anything_of_another_owner(
+    world: World, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("MEMORY_URL", "MEMORY_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("MEMORY_OWNER", "alice")
+    (tmp_path / "memories.md").write_text("# Memories\n\n### mem-1-aaaa\n> parrot\n")
+    before = [note.sha256 for note in recall.notes("ben")]
+    for lines in command_lines(world.ben).values():
+        for line in lines:
+            done = CliRunner().invoke(memory, line)
+            said = done.output + done.stderr
+            assert not [secret for secret in world.secrets if secret in said and secret not in line], (line, said)
+    assert [note.sha256 for note in recall.notes("ben")] == before
+
+
+# -- the test itself ------------------------------------------------------------------------------
+
+
+def test_ben_himself_sees_what_is_looked_for(world: World, ben_agent: Client) -> None:
+    """Were the mark not in these answers when the right one asks, the tests above would prove nothing."""
+    for path in ("notes/", "notes/?include_superseded=true", f"search/?q={WORD}", "context/", "memories.md", "blocks/"):
+        assert MARK in ben_agent.get(f"/api/v1/users/ben/{path}").content.decode(), path
+    assert MARK in ben_agent.get("/api/v1/proposals/").content.decode()
+
+
+@pytest.fixture
+def ben_agent(world: World) -> Client:
+    out = StringIO()
+    call_command("issue_token", agent="scribe", owner=["ben"], stdout=out)
+    return Client(headers={"Authorization": f"Bearer {out.getvalue().strip()}"})

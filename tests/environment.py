@@ -1,0 +1,47 @@
+"""Where a test process keeps its data and which servers it speaks to; imported before the settings.
+
+Each pytest-xdist worker has databases of its own. The leg is what the environment says: with
+MEMORY_DATABASE_URL Dolt server, PostgreSQL and Redis, without it DoltLite and SQLite.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "main")
+
+
+def prepare() -> Path:
+    """Set the environment the settings read; the data directory of this process."""
+    data = Path(tempfile.mkdtemp(prefix=f"assent-test-{WORKER}-"))
+    os.environ.update(
+        DJANGO_SETTINGS_MODULE="memory_app.settings",
+        ASSENT_DATA_DIR=str(data),
+        ASSENT_SECRET_KEY="only-for-tests-" + "x" * 40,
+        ASSENT_DEBUG="1",
+        ASSENT_LOG_FORMAT="json",
+    )
+    for name in ("MEMORY_DATABASE_URL", "DATABASE_URL"):
+        if os.environ.get(name):
+            os.environ[name] = f"{os.environ[name].rstrip('/')}_{WORKER}"
+    if os.environ.get("REDIS_URL"):
+        number = int(WORKER[2:]) + 1 if WORKER.startswith("gw") else 0
+        os.environ["REDIS_URL"] = f"{os.environ['REDIS_URL'].rsplit('/', 1)[0]}/{number}"
+    if is_embedded():
+        _preload_doltlite()
+    return data
+
+
+def is_embedded() -> bool:
+    return not os.environ.get("MEMORY_DATABASE_URL")
+
+
+def _preload_doltlite() -> None:
+    """For child processes: coverage and execnet import sqlite3 before anything of ours runs."""
+    from memory_app.dolt.library import library_path, load
+
+    load()
+    if "doltlite" not in os.environ.get("LD_PRELOAD", ""):
+        os.environ["LD_PRELOAD"] = f"{library_path()} {os.environ.get('LD_PRELOAD', '')}".strip()

@@ -1,0 +1,140 @@
+"""An index that is changed chunk by chunk equals one built anew."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory_app.search import Chunk, Message, OwnerIndex, Row, Source, chunks_of_conversation, row_of
+from memory_app.search import lexical as lexical_module
+
+pytestmark = pytest.mark.pure
+
+WORDS = ["dog", "cat", "tea", "algebra", "bakery", "June", "walks", "went", "the", "of"]
+texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
+QUERIES = ("dog", "algebra tea", "June cat bakery", "the", "walk dogs go")
+
+
+def note(chunk_id: int, text: str) -> Row:
+    return row_of(chunk_id, Chunk(Source.USER_MEMORY, f"n{chunk_id}", f"n{chunk_id}", 0, text))
+
+
+def message(chunk_id: int, text: str, order: int) -> Row:
+    at = datetime(2024, 1, 1, tzinfo=UTC)
+    return row_of(chunk_id, Chunk(Source.CONVERSATION, "s", f"m{chunk_id}", order, text, author="Alice", at=at))
+
+
+def answers(index: OwnerIndex) -> list[set[tuple[int, float]]]:
+    found = [index.search(query, top_k=50).hits for query in QUERIES]
+    return [{(hit.chunk_id, round(hit.score, 3)) for hit in hits} for hits in found]
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.one_of(st.none(), texts), st.booleans()), max_size=30))
+@settings(deadline=None, max_examples=60)
+def test_any_order_of_adding_replacing_and_removing_comes_to_the_same(
+    steps: list[tuple[int, str | None, bool]],
+) -> None:
+    index = OwnerIndex()
+    rows: dict[int, Row] = {}
+    for chunk_id, text, said in steps:
+        if text is None:
+            index.remove([chunk_id])
+            rows.pop(chunk_id, None)
+        else:
+            # Every text is one of a kind, or which of two equal ones is listed would be the order's choice.
+            unique = f"{text} n{chunk_id}x"
+            row = message(chunk_id, unique + "?" * (chunk_id % 2), chunk_id) if said else note(chunk_id, unique)
+            index.add([row])
+            rows[chunk_id] = row
+
+    assert len(index) == len(rows)
+    assert answers(index) == answers(OwnerIndex(list(rows.values())))
+
+
+def test_many_single_additions_are_merged_and_still_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lexical_module, "_MERGE_AT_LEAST", 20)
+    rows = [note(i, f"{WORDS[i % 8]} number{i}") for i in range(90)]
+    index = OwnerIndex(rows[:30])
+    for row in rows[30:]:
+        index.add([row])
+        index.remove([row.chunk_id - 25])
+
+    assert answers(index) == answers(OwnerIndex(rows[65:] + rows[:5]))
+    assert [hit.chunk_id for hit in index.search("number89").hits] == [89]
+    assert index.search("number60").hits == ()
+
+
+def test_a_document_is_replaced_as_a_whole() -> None:
+    index = OwnerIndex([note(1, "dog"), note(2, "cat")])
+
+    index.replace_document("user_memory", "n1", [note(3, "tea")])
+    index.replace_document("user_memory", "n2", [])
+    index.replace_document("user_memory", "never there", [])
+
+    assert [hit.chunk_id for query in ("dog", "cat", "tea") for hit in index.search(query).hits] == [3]
+
+
+def test_a_message_added_later_takes_its_place_in_the_conversation() -> None:
+    def row(chunk_id: int, sequence: int, text: str) -> Row:
+        return row_of(chunk_id, chunks_of_conversation("s", [Message(f"m{sequence}", text, sequence, "Alice")])[0])
+
+    answer, asked, other = row(1, 2, "A spaniel"), row(2, 1, "Which puppy breed?"), row(3, 0, "Hello there")
+    index = OwnerIndex([answer, other])
+    assert index.search("puppy").hits == ()
+
+    index.add([asked])
+    assert {hit.chunk_id for hit in index.search("puppy").hits} == {1, 2}
+
+    index.remove([2])
+    assert index.search("puppy").hits == ()
+
+
+def test_rarity_is_that_of_today() -> None:
+    index = OwnerIndex([note(i, f"tea n{i}x") for i in range(9)] + [note(9, "dog n9x")])
+    index.remove(range(8))
+    index.add([note(20 + i, f"dog n{i}x") for i in range(7)])
+
+    # "tea" was everywhere and is rare now.
+    assert index.search("tea dog").hits[0].chunk_id == 8
+
+
+def test_memory_is_reported_and_wear_is_seen() -> None:
+    small, large = OwnerIndex([note(1, "dog")]), OwnerIndex([note(i, f"dog number{i}") for i in range(2_500)])
+    assert 0 < small.nbytes < large.nbytes
+    assert not large.worn
+
+    large.remove(range(2_000))
+    assert large.worn
+
+
+def test_an_index_may_be_searched_while_it_changes() -> None:
+    import threading
+
+    index, problems = OwnerIndex([note(i, f"dog number{i}") for i in range(200)]), []
+
+    def keep(work: Any) -> None:
+        try:
+            for step in range(100):
+                work(step)
+        except Exception as error:
+            problems.append(error)
+
+    threads = [
+        threading.Thread(target=keep, args=(work,))
+        for work in (
+            lambda step: index.search("dog number7"),
+            lambda step: index.add([note(1_000 + step, f"cat number{step}")]),
+            lambda step: index.remove([step]),
+        )
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert problems == []
+    assert len(index) == 200

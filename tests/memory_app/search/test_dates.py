@@ -1,0 +1,81 @@
+"""Dates a query names."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_app.search.dates import MOST_CUES, UNDATED, Cue, agreement, cues, day_of
+
+pytestmark = pytest.mark.pure
+
+TODAY = date(2024, 3, 20)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("Who came on May 3, 2023?", [Cue(2023, 5, 3)]),
+        ("news of 16 June, 2023", [Cue(2023, 6, 16)]),
+        ("the 3rd of July", [Cue(None, 7, 3)]),
+        ("in December 2023", [Cue(2023, 12)]),
+        ("in Dec 2023", [Cue(2023, 12)]),
+        ("since March", [Cue(None, 3)]),
+        ("2023-05-08 and 2023-06", [Cue(2023, 5, 8), Cue(2023, 6)]),
+        ("what happened in 2022?", [Cue(2022)]),
+        ("in May or June 2022", [Cue(2022, 5), Cue(2022, 6)]),
+        ("May I go?", []),
+        ("a march of 20 miles", []),
+        ("2023-13-01", []),
+        ("yesterday", [Cue(2024, 3, 19)]),
+        ("two weeks ago", [Cue(2024, 3, 6)]),
+        ("last year", [Cue(2023)]),
+        ("this month", [Cue(2024, 3)]),
+        ("algebra 101", []),
+    ],
+)
+def test_a_query_names_these_dates(query: str, expected: list[Cue]) -> None:
+    assert list(cues(query, TODAY)) == expected
+
+
+def test_relative_dates_need_a_today() -> None:
+    assert cues("last week") == ()
+
+
+@pytest.mark.parametrize(
+    ("cue", "day", "degree"),
+    [
+        (Cue(2023, 5, 8), date(2023, 5, 8), 1.0),
+        (Cue(2023, 5, 8), date(2023, 5, 15), 1.0),
+        (Cue(2023, 5, 8), date(2023, 5, 1), 1.0),
+        (Cue(2023, 5, 8), date(2023, 5, 20), 0.6),
+        (Cue(2023, 5, 8), date(2022, 5, 8), 0.0),
+        (Cue(None, 5, 8), date(2022, 5, 8), 1.0),
+        (Cue(2023, 5), date(2023, 5, 31), 0.7),
+        (Cue(None, 5), date(2019, 5, 1), 0.7),
+        (Cue(2023), date(2023, 12, 31), 0.3),
+        (Cue(2023, 6, 31), date(2023, 6, 30), 0.6),
+        (Cue(2023), None, 0.0),
+    ],
+)
+def test_a_day_agrees_so_far(cue: Cue, day: date | None, degree: float) -> None:
+    assert agreement([cue], np.array([day_of(day)], dtype=np.int32))[0] == pytest.approx(degree)
+
+
+def test_the_best_of_several_cues_counts() -> None:
+    days = np.array([day_of(date(2023, 5, 8)), UNDATED], dtype=np.int32)
+
+    assert agreement([Cue(2023), Cue(2023, 5)], days).tolist() == pytest.approx([0.7, 0.0])
+
+
+@given(st.text())
+def test_any_text_can_be_read(query: str) -> None:
+    cues(query, TODAY)
+
+
+def test_a_query_full_of_dates_counts_the_first_few() -> None:
+    assert len(cues(" ".join(f"{day} May {year}" for year in range(1990, 2020) for day in range(1, 28)))) == MOST_CUES

@@ -1,0 +1,258 @@
+"""Searching one owner's memory: what is found, in which order, and what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+
+from memory_app.search import (
+    Chunk,
+    EmbedderUnavailable,
+    Filters,
+    Message,
+    OwnerIndex,
+    chunks_of_block,
+    chunks_of_conversation,
+    chunks_of_note,
+    row_of,
+    stored,
+    wordllama,
+)
+from memory_app.search.dense import Vectors
+
+pytestmark = pytest.mark.pure
+
+NOTES = (
+    "Alice wants to pass algebra by June",
+    "She prefers tea over coffee",
+    "Her dog is called Rex",
+    "Learns best with worked examples",
+    "Works on Fridays at the bakery",
+)
+
+
+def index_of(chunks: Sequence[Chunk]) -> OwnerIndex:
+    vectors = wordllama().embed([chunk.meaning for chunk in chunks])
+    rows = [row_of(number, chunk, stored(vectors[number])) for number, chunk in enumerate(chunks)]
+    return OwnerIndex(rows, wordllama())
+
+
+def notes(*texts: str, at: datetime | None = None) -> list[Chunk]:
+    return [chunk for i, text in enumerate(texts) for chunk in chunks_of_note(note_id=f"note-{i}", content=text, at=at)]
+
+
+def found(index: OwnerIndex, query: str, **options: Any) -> list[str]:
+    return [hit.item_id for hit in index.search(query, **options).hits]
+
+
+def session(name: str, *said: tuple[str, str], at: datetime | None = None) -> tuple[Chunk, ...]:
+    messages = [Message(f"{name}-{i}", text, i, author, at) for i, (author, text) in enumerate(said)]
+    return chunks_of_conversation(name, messages)
+
+
+def test_a_note_is_found_by_its_words_and_the_others_are_not() -> None:
+    assert found(index_of(notes(*NOTES)), "algebra exam") == ["note-0"]
+
+
+def test_one_note_alone_is_found_and_says_why() -> None:
+    (hit,) = index_of(notes("Her dog is called Rex")).search("What is the dog called?").hits
+
+    assert hit.reasons.words == ("dog", "called")
+    assert hit.reasons.cosine > 0.3
+    assert 0 < hit.score <= 1
+
+
+def test_a_note_is_found_by_meaning_alone() -> None:
+    (hit,) = index_of(notes(*NOTES)).search("mathematics").hits
+
+    assert hit.item_id == "note-0"
+    assert hit.reasons.words == ()
+
+
+@pytest.mark.parametrize(
+    "query", ["quantum chromodynamics", "kubernetes deployment yaml", "xyzzy", "", "  ", "?!", "\x00"]
+)
+def test_what_nobody_wrote_about_finds_nothing(query: str) -> None:
+    assert found(index_of(notes(*NOTES)), query) == []
+
+
+def test_an_empty_memory_finds_nothing() -> None:
+    assert OwnerIndex().search("anything").hits == ()
+    assert OwnerIndex([], wordllama()).search("anything").hits == ()
+
+
+def test_a_query_of_stop_words_only_uses_them() -> None:
+    index = index_of(notes("To be or not to be", "Tea over coffee"))
+
+    assert found(index, "to be or not to be") == ["note-0"]
+
+
+def test_irregular_forms_find_each_other() -> None:
+    index = index_of(notes("She bought two mice", "He went swimming"))
+
+    assert found(index, "buy a mouse")[0] == "note-0"
+    assert found(index, "did he go swimming")[0] == "note-1"
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("algbra", "note-0"), ("cofffee", "note-1"), ("exmaples", "note-3"), ("bakory", "note-4")]
+)
+def test_a_typing_error_finds_the_word_meant(typed: str, meant: str) -> None:
+    assert found(index_of(notes(*NOTES)), typed)[0] == meant
+
+
+def test_a_common_word_is_not_taken_for_a_misspelling_of_another() -> None:
+    index = OwnerIndex([row_of(0, *notes("The horse stands in the meadow"))], wordllama())
+
+    assert found(index, "house") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "best"),
+    [("東京はどこ", "note-0"), ("寿司", "note-0"), ("京", "note-0"), ("안녕하세요", "note-1"), ("ภาษาไทย", "note-2")],
+)
+def test_texts_without_spaces_are_found(query: str, best: str) -> None:
+    index = index_of(notes("東京で寿司を食べました", "안녕하세요 선생님", "เรียนภาษาไทยทุกวัน", "She drinks tea"))
+
+    assert found(index, query)[0] == best
+
+
+@pytest.mark.parametrize(("query", "best"), [("creme brulee", "note-0"), ("CAFÉ", "note-1"), ("привет", "note-2")])
+def test_accents_and_case_do_not_matter(query: str, best: str) -> None:
+    assert found(index_of(notes("Loves crème brûlée", "Works in a cafe", "ПРИВЕТ из Москвы")), query)[0] == best
+
+
+def test_an_id_finds_its_note_first() -> None:
+    chunks = [
+        *chunks_of_note(note_id="mem-1700000000-ab12", content="Her dog is called Rex"),
+        *chunks_of_note(note_id="mem-1700000000-cd34", content="What mem-1700000000-ab12 says is out of date"),
+    ]
+    hits = index_of(chunks).search("mem-1700000000-ab12").hits
+
+    assert [hit.item_id for hit in hits] == ["mem-1700000000-ab12", "mem-1700000000-cd34"]
+    assert hits[0].reasons.exact
+
+
+def test_a_compound_name_finds_exactly_that_one_first() -> None:
+    index = index_of(notes("Ticket PROJ-1234 is done", "Ticket PROJ-1235 is open", "1234 steps yesterday"))
+
+    assert found(index, "PROJ-1234")[0] == "note-0"
+
+
+def test_a_query_of_50_kilobytes_is_answered_from_its_beginning() -> None:
+    index = index_of(notes(*NOTES))
+
+    assert found(index, "algebra " + "lorem ipsum dolor " * 3_000)[0] == "note-0"
+    assert found(index, "x" * 50_000) == []
+
+
+def test_equal_notes_are_listed_once_and_top_k_is_kept() -> None:
+    index = index_of(notes(*["Her dog is called Rex"] * 40, "The dog is old", "A dog barks"))
+
+    assert len(found(index, "dog", top_k=5)) == 3
+    assert len(found(index, "dog", top_k=2)) == 2
+    assert found(index, "dog", top_k=0) == []
+
+
+def test_the_newer_of_two_equally_good_notes_comes_first() -> None:
+    chunks = [
+        *chunks_of_note(note_id="old", content="tea", type="fact", at=datetime(2024, 1, 1, tzinfo=UTC)),
+        *chunks_of_note(note_id="new", content="tea", tags=["tea"], at=datetime(2025, 1, 1, tzinfo=UTC)),
+    ]
+    index = OwnerIndex([row_of(i, chunk) for i, chunk in enumerate(chunks)])
+
+    assert found(index, "tea", filters=Filters(include_superseded=True))[0] == "new"
+
+
+def test_filters_leave_only_what_they_name() -> None:
+    chunks = [
+        *chunks_of_note(note_id="a", content="dog one", type="fact", tags=["pets"], category="home", session_id="s1"),
+        *chunks_of_note(note_id="b", content="dog two", type="risk", tags=["work", "pets"], session_id="s2"),
+        *chunks_of_note(note_id="c", content="dog three", type="fact", superseded=True),
+        *chunks_of_block(label="goals", title="Goals", body="walk the dog"),
+        *session("s1", ("Alice", "my dog")),
+    ]
+    index = index_of(chunks)
+
+    def only(**fields: Any) -> set[str]:
+        return set(found(index, "dog", top_k=20, filters=Filters(**fields)))
+
+    assert only() == {"a", "b", "goals", "s1-0"}
+    assert only(sources=frozenset({"user_memory"})) == {"a", "b"}
+    assert only(sources=frozenset({"conversation", "memory_block"})) == {"goals", "s1-0"}
+    assert only(types=frozenset({"fact", "decision"})) == {"a"}
+    assert only(tags=frozenset({"work"})) == {"b"}
+    assert only(tags=frozenset({"work", "pets"})) == {"a", "b"}
+    assert only(category="home") == {"a"}
+    assert only(session_id="s1") == {"a", "s1-0"}
+    assert only(include_superseded=True, types=frozenset({"fact"})) == {"a", "c"}
+    assert only(tags=frozenset({"never used"})) == set()
+
+
+def test_a_block_is_found_by_title_label_description_and_section() -> None:
+    body = "intro\n\n# Languages\n\nFrench on Mondays\n\n# Sports\n\nSwimming"
+    index = index_of(chunks_of_block(label="study_plan", title="Timetable", body=body, description="weekly lessons"))
+
+    assert found(index, "timetable")
+    assert found(index, "study_plan")
+    assert found(index, "lessons")
+    (hit, *_) = index.search("languages").hits
+    assert hit.chunk_id == 1
+
+
+def test_an_answer_is_found_by_the_question_before_it() -> None:
+    chunks = session(
+        "s",
+        ("Ben", "The weather was awful, we stayed inside all day and watched old films."),
+        ("Ben", "What breed is the puppy you adopted?"),
+        ("Alice", "A spaniel! She is eleven weeks old and chews everything she can find."),
+        ("Ben", "Lovely, mine is a cat person, as you know from our trip to the lake."),
+    )
+    hits = index_of(chunks).search("Which breed of puppy did Alice adopt?").hits
+
+    assert hits[0].item_id == "s-2"
+    assert hits[0].reasons.author
+
+
+def test_a_named_day_prefers_what_was_said_then() -> None:
+    then, later = datetime(2023, 5, 8, tzinfo=UTC), datetime(2023, 9, 1, tzinfo=UTC)
+    chunks = [
+        *session("later", ("Alice", "We had dinner with Maria at the harbour"), at=later),
+        *session("then", ("Alice", "We had dinner with Tim at the harbour"), at=then),
+    ]
+    index = index_of(chunks)
+
+    assert found(index, "Who came to dinner at the harbour on 7 May 2023?")[0] == "then-0"
+    assert found(index, "dinner at the harbour last month", today=date(2023, 10, 4))[0] == "later-0"
+
+
+def test_a_question_for_a_time_prefers_texts_that_have_one() -> None:
+    index = index_of(notes("Alice visited the museum with her class", "Alice visited the museum last Friday"))
+
+    assert found(index, "When did Alice visit the museum?")[0] == "note-1"
+
+
+class Silent:
+    """An embedder whose service does not answer."""
+
+    name, dimensions = "silent", 4
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        raise EmbedderUnavailable("no answer")
+
+
+def test_without_its_embedder_search_goes_on_by_words_and_says_so() -> None:
+    result = OwnerIndex([row_of(0, *notes("Her dog is called Rex"))], Silent()).search("dog")
+
+    assert [hit.item_id for hit in result.hits] == ["note-0"]
+    assert result.by_words_only
+
+
+def test_vectors_of_another_embedder_are_left_out() -> None:
+    index = OwnerIndex([row_of(0, notes("Her dog is called Rex")[0], b"\x00\x3c" * 3)], wordllama())
+
+    (hit,) = index.search("dog").hits
+    assert hit.reasons.cosine == 0

@@ -1,0 +1,81 @@
+"""Words of texts and queries."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_app.search.text import LONGEST_QUERY, MOST_QUERY_WORDS, query_words, stems, words
+from memory_app.search.vocabulary import Vocabulary, one_apart
+
+pytestmark = pytest.mark.pure
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Alice's Goals", ["alice", "goals"]),
+        ("don’t", ["don", "t"]),
+        ("Ünïcode ＦＵＬＬ", ["unicode", "full"]),
+        ("see PROJ-12 v1.2", ["see", "proj", "12", "v1", "2", "proj-12", "v1.2"]),
+        ("well-known", ["well", "known"]),
+        ("read_file", ["read", "file", "read_file"]),
+        ("東京", ["東", "京", "東京"]),
+        ("iPhone15を買う", ["iphone15", "を", "買", "う", "を買", "買う"]),
+        ("😀 …", []),
+    ],
+)
+def test_a_text_is_these_words(text: str, expected: list[str]) -> None:
+    assert words(text) == expected
+
+
+def test_a_query_without_spaces_is_its_pairs() -> None:
+    assert words("東京都", query=True) == ["東京", "京都"]
+
+
+def test_a_query_leaves_its_stop_words_out_unless_it_has_no_others() -> None:
+    assert query_words("What did Alice do in the garden?") == ["alice", "garden"]
+    assert query_words("What is it?") == ["what", "is", "it"]
+
+
+def test_a_long_query_is_cut() -> None:
+    assert len(query_words(" ".join(f"word{i}" for i in range(1_000)))) == MOST_QUERY_WORDS
+    assert query_words("a " * LONGEST_QUERY + "algebra") == ["a"]
+
+
+@given(st.text())
+def test_no_word_has_a_space_or_is_empty(text: str) -> None:
+    assert all(word and word.split() == [word] for word in words(text))
+
+
+def test_stems_bring_forms_together() -> None:
+    assert len(set(stems(["running", "runs", "run", "ran"]))) == 1
+    assert len(set(stems(["child", "children"]))) == 1
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ("algebra", "algbra", True),
+        ("algebra", "algebraa", True),
+        ("algebra", "aglebra", True),
+        ("algebra", "algebro", True),
+        ("algebra", "algebra", False),
+        ("algebra", "algbr", False),
+        ("algebra", "aglebro", False),
+    ],
+)
+def test_words_one_letter_apart(a: str, b: str, expected: bool) -> None:
+    assert one_apart(a, b) is expected
+    assert one_apart(b, a) is expected
+
+
+def test_a_stop_word_never_shares_a_term_with_a_word_that_counts() -> None:
+    vocabulary = Vocabulary()
+    vocabulary.learn(["will", "willing", "willingness"])
+
+    will, willing, willingness = vocabulary.terms(["will", "willing", "willingness"]).tolist()
+    assert will not in (willing, willingness)
+    assert vocabulary.stop[will]
+    assert not vocabulary.stop[willing]

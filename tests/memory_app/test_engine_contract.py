@@ -1,0 +1,295 @@
+"""One contract for both engines: what every verb does, and by which name it fails."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from django.db import connections
+
+from memory_app import commits, recall
+from memory_app.dolt import errors
+from memory_app.dolt.connections import dolt, dolt_transaction, open_at, retrying
+from memory_app.dolt.types import Author
+from memory_app.models import MemoryBlock, block_id
+from memory_app.writes import BlockFields, BlockWrite
+
+AUTHOR = Author("Alice <script>\n", "")
+TABLE = MemoryBlock._meta.db_table
+
+
+def write(owner: str = "alice", label: str = "goals", body: str = "one", expected: str = "") -> str:
+    """Commit one block on the branch this thread stands on; the hash."""
+    with dolt_transaction() as verbs:
+        fields = BlockFields(title="", description="", body=body, limit=1000)
+        commits._write_block(BlockWrite(owner, label, fields, expected))
+        return verbs.commit(f"Write {label}\n\nOperation: {body}", AUTHOR)
+
+
+def sha(label: str = "goals") -> str:
+    return recall.block("alice", label).sha256
+
+
+def test_a_commit_moves_main_and_is_in_the_log_with_its_author() -> None:
+    before = dolt().head()
+    made = write()
+    assert dolt().head() == made != before
+    newest = dolt().log(limit=1)[0]
+    assert newest.hash == made
+    assert newest.author == "Alice script"
+    assert newest.email == "unknown@assent.invalid"
+    assert newest.message.rstrip("\n") == "Write goals\n\nOperation: one"
+    assert newest.at.tzinfo is not None
+
+
+def test_a_branch_starts_at_a_hash_and_its_writes_stay_off_main() -> None:
+    base = write()
+    dolt().create_branch("p/1", base)
+    with open_at("p/1"):
+        head = write(body="two", expected=sha())
+        assert recall.block_at("alice", "goals", "HEAD").body == "two"
+    assert recall.block("alice", "goals").body == "one"
+    assert recall.block_at("alice", "goals", head).body == "two"
+    assert dolt().head("p/1") == head
+
+
+def test_a_connection_at_a_hash_reads_and_refuses_to_write() -> None:
+    first = write()
+    write(body="two", expected=sha())
+    with open_at(first):
+        assert MemoryBlock.objects.get(owner="alice").body == "one"
+        with pytest.raises(Exception, match=r"(?i)read.?only|cannot|not allowed|detached"):
+            write(body="three", expected=recall.row_sha256(vars(MemoryBlock.objects.get(owner="alice"))))
+    assert recall.block("alice", "goals").body == "two"
+
+
+def test_leaving_a_branch_restores_main_even_after_an_error() -> None:
+    base = write()
+    dolt().create_branch("p/1", base)
+    outer = connections["memory"]
+    with pytest.raises(ZeroDivisionError), open_at("p/1"):
+        raise ZeroDivisionError
+    assert connections["memory"] is outer
+
+
+def test_an_unknown_revision_has_a_name() -> None:
+    write()
+    gone = "0" * len(dolt().head())
+    for attempt in (
+        lambda: dolt().head("p/404"),
+        lambda: dolt().rows(TABLE, gone),
+        lambda: dolt().log(gone),
+        lambda: dolt().is_ancestor(gone),
+        lambda: dolt().create_branch("p/1", gone),
+        lambda: dolt().merge(gone, "m", AUTHOR),
+    ):
+        with pytest.raises(errors.RevisionNotFound):
+            attempt()
+    for revision in ("p/404", gone):
+        with pytest.raises(errors.RevisionNotFound), open_at(revision):
+            pass
+
+
+def test_branches_cannot_be_made_twice_and_can_be_dropped_twice() -> None:
+    base = write()
+    dolt().create_branch("p/1", base)
+    with pytest.raises(errors.BranchExists):
+        dolt().create_branch("p/1", base)
+    dolt().drop_branch("p/1")
+    dolt().drop_branch("p/1")
+    assert [branch.name for branch in dolt().branches()] == ["main"]
+
+
+@pytest.mark.parametrize("name", ["refs/heads/x", "main..p", "", "P/1", "p/1/2", "-D"])
+def test_names_the_engines_choke_on_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="branch name"):
+        dolt().create_branch(name, dolt().head())
+
+
+def test_main_is_never_dropped() -> None:
+    with pytest.raises(ValueError, match="main"):
+        dolt().drop_branch("main")
+
+
+def test_committing_nothing_is_an_error_and_leaves_nothing_behind() -> None:
+    before = write()
+    with pytest.raises(errors.NothingToCommit), dolt_transaction() as verbs:
+        verbs.commit("nothing", AUTHOR)
+    assert dolt().head() == before
+    assert write(body="two", expected=sha()) != before
+
+
+def test_a_merge_takes_the_hash_and_makes_a_commit_of_its_own() -> None:
+    base = write()
+    dolt().create_branch("p/1", base)
+    with open_at("p/1"):
+        head = write(body="two", expected=sha())
+        write(body="three", expected=recall.block_at("alice", "goals", head).sha256)
+    with dolt_transaction() as verbs:
+        merged = verbs.merge(head, "Merge\n\nOperation: m1", AUTHOR)
+    assert recall.block("alice", "goals").body == "two"  # not "three": the hash, not the branch
+    assert dolt().is_ancestor(head)
+    assert not dolt().is_ancestor(dolt().head("p/1"))
+    found = dolt().find_operation("m1", since=base)
+    assert found is not None
+    assert found.hash == merged
+    assert dolt().find_operation("m2", since=base) is None
+
+
+def test_merging_twice_is_harmless_and_says_so() -> None:
+    base = write()
+    dolt().create_branch("p/1", base)
+    with open_at("p/1"):
+        head = write(body="two", expected=sha())
+    with dolt_transaction() as verbs:
+        merged = verbs.merge(head, "Merge", AUTHOR)
+    with pytest.raises(errors.AlreadyMerged), dolt_transaction() as verbs:
+        verbs.merge(head, "Merge", AUTHOR)
+    assert dolt().head() == merged
+
+
+def test_a_merge_takes_no_branch_name() -> None:
+    base = write()
+    dolt().create_branch("p/1", base)
+    with pytest.raises(ValueError, match="hash"), dolt_transaction() as verbs:
+        verbs.merge("p/1", "Merge", AUTHOR)
+
+
+def test_two_changes_of_one_row_conflict_even_in_different_columns() -> None:
+    base = write()
+    dolt().create_branch("p/1", base)
+    with open_at("p/1"):
+        head = write(body="two", expected=sha())
+    current = recall.block("alice", "goals")
+    with dolt_transaction() as verbs:
+        retitled = BlockFields(title="Other title", description="", body="one", limit=1000)
+        commits._write_block(BlockWrite("alice", "goals", retitled, current.sha256))
+        before = verbs.commit("Retitle", AUTHOR)
+    with pytest.raises(errors.MergeConflict), dolt_transaction() as verbs:
+        verbs.merge(head, "Merge", AUTHOR)
+    assert dolt().head() == before
+    assert dolt().dirty_tables() == ()
+    assert recall.block("alice", "goals").title == "Other title"
+
+
+def test_two_branches_that_create_one_label_conflict() -> None:
+    base = dolt().head()
+    heads = []
+    for number in (1, 2):
+        dolt().create_branch(f"p/{number}", base)
+        with open_at(f"p/{number}"):
+            heads.append(write(body=f"text {number}"))
+    with dolt_transaction() as verbs:
+        verbs.merge(heads[0], "Merge", AUTHOR)
+    with pytest.raises(errors.MergeConflict), dolt_transaction() as verbs:
+        verbs.merge(heads[1], "Merge", AUTHOR)
+
+
+def test_branches_of_different_rows_merge() -> None:
+    base = write(label="goals")
+    dolt().create_branch("p/1", base)
+    with open_at("p/1"):
+        head = write(label="profile", body="profile")
+    write(label="goals", body="two", expected=sha())
+    with dolt_transaction() as verbs:
+        verbs.merge(head, "Merge", AUTHOR)
+    assert [block.body for block in recall.blocks("alice")] == ["two", "profile"]
+
+
+def test_differences_of_rows_between_commits() -> None:
+    first = write(label="goals")
+    write(label="profile", body="profile")
+    second = write(label="goals", body="two", expected=sha())
+    with dolt_transaction() as verbs:
+        MemoryBlock.objects.filter(label="goals").delete()
+        third = verbs.commit("Delete", AUTHOR)
+
+    changed = {row.key: row for row in dolt().diff_rows(TABLE, first, second, {"owner": "alice"})}
+    goals, profile = block_id("alice", "goals").hex, block_id("alice", "profile").hex
+    assert changed.keys() == {goals, profile}
+    assert changed[goals].before is not None
+    assert changed[goals].before["body"] == "one"
+    assert changed[profile].before is None
+    removed = dolt().diff_rows(TABLE, second, third)
+    assert [(row.key, row.after) for row in removed] == [(goals, None)]
+    assert dolt().diff_rows(TABLE, first, second, {"owner": "ben"}) == ()
+
+
+def test_an_error_rolls_the_rows_back() -> None:
+    before = write()
+    with pytest.raises(ZeroDivisionError), dolt_transaction():
+        MemoryBlock.objects.filter(label="goals").update(body="never")
+        raise ZeroDivisionError
+    assert MemoryBlock.objects.get(label="goals").body == "one"
+    assert dolt().dirty_tables() == ()
+    assert dolt().head() == before
+
+
+def test_a_writer_refuses_to_sweep_up_what_others_left_uncommitted() -> None:
+    write()
+    with connections["memory"].cursor() as cursor:
+        cursor.execute(f"UPDATE {TABLE} SET title = 'sneaked in'")
+    with pytest.raises(errors.DirtyMemory) as refused:
+        write(label="profile", body="x")
+    assert refused.value.tables == (TABLE,)
+
+
+def test_garbage_collection_keeps_what_main_reaches() -> None:
+    base = write()
+    dolt().create_branch("p/1", base)
+    with open_at("p/1"):
+        write(body="two", expected=sha())
+    dolt().drop_branch("p/1")
+    dolt().gc()
+    connections["memory"].close()  # Dolt's server ends the session that collected
+    assert recall.block_at("alice", "goals", base).body == "one"
+    write(body="three", expected=sha())
+
+
+def test_threads_stand_on_branches_of_their_own() -> None:
+    base = write()
+    seen: dict[int, str] = {}
+
+    def work(number: int) -> None:
+        try:
+            retrying(lambda: dolt().create_branch(f"p/{number}", base))
+            with open_at(f"p/{number}"):
+                old = recall.block_at("alice", "goals", base).sha256
+                retrying(lambda: write(body=f"text {number}", expected=old))
+                seen[number] = MemoryBlock.objects.get(label="goals").body
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == {number: f"text {number}" for number in range(6)}
+    assert recall.block("alice", "goals").body == "one"
+
+
+def test_every_column_survives_the_way_through_the_engine() -> None:
+    body = "Zeile eins\r\nשלום \u202eabc 👩‍🏫 𝒳 ' \" \\ %s {0}\n" + "ß" * 20_000
+    write(body=body[:1000])
+    with dolt_transaction() as verbs:
+        fields = BlockFields(
+            title="Ziele ⟨B2⟩", description="d", body=body, limit=200_000, read_only=True, schema_ref="s"
+        )
+        commits._write_block(BlockWrite("alice", "goals", fields, sha()))
+        made = verbs.commit("All", AUTHOR)
+    block = recall.block_at("alice", "goals", made)
+    assert (block.body, block.title, block.limit, block.read_only, block.schema_ref) == (
+        body,
+        "Ziele ⟨B2⟩",
+        200_000,
+        True,
+        "s",
+    )
+    assert block.sha256 == recall.row_sha256(vars(block))
+    assert recall.block("alice", "goals").updated_at == MemoryBlock.objects.get(label="goals").updated_at
+
+
+def test_usernames_that_differ_in_case_are_different_owners() -> None:
+    write(owner="alice")
+    assert recall.blocks("Alice") == ()

@@ -1,0 +1,250 @@
+"""Search follows the memory: what is saved is found, what is gone is not, whoever was killed in between."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import connections
+
+from approvals import services
+from approvals.services import notes
+from approvals.services.notes import By
+from memory_app import recall
+from memory_app.models import Chunk, Message, SearchIndex
+from memory_app.search import embedders, store
+from memory_app.search.cache import indices
+from memory_app.search.dense import EmbedderUnavailable
+from memory_app.search.service import search
+from tests.conftest import eventually
+
+
+@pytest.fixture(autouse=True)
+def no_arrays(worker: None) -> Iterator[None]:
+    """Each test begins without arrays in memory; in the server leg a worker reindexes."""
+    indices.clear()
+    embedders._aside_until = 0.0
+    yield
+    indices.clear()
+
+
+def up_to_date(owner: str = "alice") -> None:
+    eventually(lambda: not store.is_behind(owner))
+
+
+def texts(query: str, owner: str = "alice", **more: Any) -> list[str]:
+    return [hit.text for hit in search(owner, query, **more).results]
+
+
+def save(owner: Any, content: str, **fields: Any) -> str:
+    id_ = notes.save(by=By(actor=owner), owner=owner.username, content=content, **fields).note_id
+    search(owner.username, "the first search makes the index")
+    up_to_date(owner.username)
+    return id_
+
+
+def test_what_is_saved_is_found_changed_and_gone(alice: Any) -> None:
+    assert texts("name") == []
+    id_ = save(alice, "The user's name is Shantanu.")
+    assert texts("name") == ["The user's name is Shantanu."]
+    notes.update(by=By(actor=alice), owner="alice", note_id=id_, content="The user prefers to be called SG by name.")
+    up_to_date()
+    assert texts("name") == ["The user prefers to be called SG by name."]
+    notes.delete(by=By(actor=alice), owner="alice", note_id=id_)
+    up_to_date()
+    assert texts("name") == []
+
+
+def test_blocks_are_found_by_their_sections(goals: Any, alice: Any) -> None:
+    hit = search("alice", "B2 exam").results[0]
+    assert (hit.source, hit.block_label, hit.note_id, hit.type) == ("memory_block", "goals", None, "block")
+    assert "B2 exam" in hit.text
+    assert hit.title == "Learning goals › Goals"
+    assert 0 < hit.score <= 1
+    fields = services.BlockFields(title="Goals", description="", body="Plays the violin.", limit=1000)
+    services.edit_block(actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=goals.sha256)
+    up_to_date()
+    assert texts("B2 exam") == []
+    assert texts("violin") == ["Plays the violin."]
+
+
+def test_owners_never_meet(alice: Any, ben: Any) -> None:
+    save(alice, "Alice keeps bees.")
+    save(ben, "Ben keeps bees too.")
+    assert texts("bees") == ["Alice keeps bees."]
+    assert texts("bees", owner="ben") == ["Ben keeps bees too."]
+    assert texts("bees", owner="mallory") == []
+
+
+def test_filters_and_superseded(alice: Any) -> None:
+    old = save(alice, "Lives in Bonn.", type="fact", tags=["home"], category="place")
+    save(alice, "Lives for music.", type="note", tags=["hobby"])
+    assert texts("lives", types=["fact"]) == ["Lives in Bonn."]
+    assert texts("lives", tags=["hobby", "nothing"]) == ["Lives for music."]
+    assert texts("lives", category="place") == ["Lives in Bonn."]
+    notes.supersede(by=By(actor=alice), owner="alice", note_id=old, reason="Moved.")
+    up_to_date()
+    assert texts("lives") == ["Lives for music."]
+    assert set(texts("lives", include_superseded=True)) == {"Lives in Bonn.", "Lives for music."}
+
+
+def test_the_past_is_searched_as_it_was(alice: Any) -> None:
+    id_ = save(alice, "Has a dog named Rex.")
+    then = recall.history("alice", "note", id_)[0].commit
+    notes.delete(by=By(actor=alice), owner="alice", note_id=id_)
+    up_to_date()
+    assert texts("dog") == []
+    assert texts("dog", as_of=then) == ["Has a dog named Rex."]
+    with pytest.raises(recall.RevisionNotFound):
+        search("alice", "dog", as_of="never")
+
+
+def test_conversations_are_searched_when_asked_for_and_forgotten_when_deleted(alice: Any) -> None:
+    for number, content in enumerate(["My sister is called Ada.", "What does she do?", "She builds bridges."]):
+        Message.objects.create(
+            owner="alice", session_id="s1", message_id=str(number), role="user", content=content, author="Alice",
+            at="2026-11-01T10:00:00Z",
+        )  # fmt: skip
+    store.reindex("alice")
+    assert texts("sister") == []
+    hit = search("alice", "sister Ada", sources=["conversation"]).results[0]
+    assert (hit.source, hit.message_id, hit.session_id, hit.author) == ("conversation", "0", "s1", "Alice")
+    Message.objects.all().delete()
+    store.forget_messages("alice", "s1")
+    assert texts("sister Ada", sources=["conversation"]) == []
+    assert not Chunk.objects.filter(text__contains="Ada").exists()
+
+
+def test_a_run_cut_short_loses_nothing(alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert texts("x") == []
+    store.reindex("alice")
+    whole = store._write
+
+    def killed(*args: Any, **kwargs: Any) -> bool:
+        raise RuntimeError("killed")
+
+    monkeypatch.setattr(store, "_write", killed)
+    id_ = notes.save(by=By(actor=alice), owner="alice", content="Saved while the index was down.").note_id
+    assert recall.find_note("alice", id_)
+    monkeypatch.setattr(store, "_write", whole)
+    store.reindex("alice")
+    assert texts("index") == ["Saved while the index was down."]
+    assert not search("alice", "index").index_behind
+
+
+def test_an_index_that_is_behind_says_so(alice: Any) -> None:
+    save(alice, "One.")
+    texts("One")
+    SearchIndex.objects.update(change_id=0)
+    assert search("alice", "One").index_behind
+    assert store.owners_behind() == ["alice"]
+
+
+def test_reindexing_again_changes_nothing(alice: Any, capsys: Any) -> None:
+    save(alice, "Likes tea.")
+    texts("tea")
+    before = Chunk.objects.filter(removed=False).values_list("text", "terms")
+    kept = list(before)
+    assert store.reindex("alice").documents == 0
+    call_command("reindex", owner="alice")
+    assert "alice: 1 documents" in capsys.readouterr().out
+    assert list(before.all()) == kept
+    assert texts("tea") == ["Likes tea."]
+
+
+class Service(http.server.BaseHTTPRequestHandler):
+    """A small embedding service with OpenAI's API, on loopback: letters as vectors."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        data = [
+            {"index": number, "embedding": [float(text.lower().count(letter)) for letter in "abcdefgh"]}
+            for number, text in enumerate(asked["input"])
+        ]
+        body = json.dumps({"data": data}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: Any) -> None:
+        pass
+
+
+def test_another_embedder_reindexes_and_one_that_is_away_is_done_without(alice: Any, settings: Any) -> None:
+    from tests import environment
+
+    if not environment.is_embedded():
+        pytest.skip("the worker of this leg has its own settings")
+    save(alice, "A badge for a cabbage.")
+    assert texts("badge")
+    first = SearchIndex.objects.get(owner="alice").embedder
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Service) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        settings.EMBEDDER, settings.EMBEDDER_DIMENSIONS = "openai", 8
+        settings.EMBEDDER_URL, settings.EMBEDDER_MODEL = f"http://127.0.0.1:{server.server_port}/v1", "letters"
+        assert search("alice", "badge").index_behind
+        store.reindex("alice")
+        state = SearchIndex.objects.get(owner="alice")
+        assert state.embedder != first
+        assert not search("alice", "badge").words_only
+        assert texts("aabbcd dbacba")  # no word in common: found by the service's vectors
+        server.shutdown()
+    answer = search("alice", "badge")
+    assert answer.words_only
+    assert [hit.text for hit in answer.results] == ["A badge for a cabbage."]
+    save(alice, "Saved while it was away.")
+    assert texts("saved") == ["Saved while it was away."]
+
+
+def test_fastembed_where_its_model_is_present(alice: Any) -> None:
+    try:
+        embedder = embedders.FastEmbed("BAAI/bge-small-en-v1.5")
+    except EmbedderUnavailable as error:
+        pytest.skip(f"fastembed: {error}")
+    assert embedder.embed(["one", "two"]).shape == (2, embedder.dimensions)
+
+
+def test_a_rebuild_that_was_killed_half_way_is_not_taken_for_finished(alice: Any) -> None:
+    for number in range(6):
+        save(alice, f"Fact number {number} about beekeeping.")
+    up_to_date()
+    connections.close_all()
+    program = """
+        import os, signal, django; django.setup()
+        from memory_app.search import store
+        write, store.PORTION = store._write, 2
+        calls = []
+        def killed(*arguments, **named):
+            calls.append(1)
+            if len(calls) == 2:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return write(*arguments, **named)
+        store._write = killed
+        store.reindex("alice", whole=True)
+    """
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        cwd=Path(__file__).resolve().parents[2],
+        env=os.environ | {"DJANGO_SETTINGS_MODULE": "memory_app.settings"},
+        check=False,
+    )
+    assert ended.returncode == -signal.SIGKILL
+    assert store.is_behind("alice")
+    SearchIndex.objects.update(busy_until=None)  # its lease ran out
+    store.reindex("alice")
+    up_to_date()
+    assert len(texts("beekeeping", top_k=20)) == 6
+    assert Chunk.objects.filter(removed=False).count() == 6

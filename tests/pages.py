@@ -1,0 +1,91 @@
+"""Reading pages in tests the way a browser does: the forms on them, and the words people see."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from typing import Any
+
+_INLINE = frozenset({"a", "b", "bdi", "code", "del", "em", "ins", "kbd", "span", "strong", "time", "wbr"})
+
+
+class _Forms(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.forms: list[tuple[str, dict[str, str]]] = []
+        self._textarea: str | None = None
+        self._select: str | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag == "form":
+            self.forms.append((given.get("action", ""), {}))
+        if not self.forms or ("name" not in given and tag != "option"):
+            return
+        fields = self.forms[-1][1]
+        if tag == "input" and given.get("type") in ("radio", "checkbox"):
+            if "checked" in given:
+                fields[given["name"]] = given.get("value", "on")
+        elif tag == "input":
+            fields[given["name"]] = given.get("value", "")
+        elif tag == "textarea":
+            self._textarea = given["name"]
+            fields[self._textarea] = ""
+        elif tag == "select":
+            self._select = given["name"]
+            fields[self._select] = ""
+        elif tag == "option" and self._select and "selected" in given:
+            fields[self._select] = given.get("value", "")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "textarea":
+            self._textarea = None
+        if tag == "select":
+            self._select = None
+
+    def handle_data(self, data: str) -> None:
+        if self._textarea:
+            self.forms[-1][1][self._textarea] += data
+
+
+class _Words(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self._hidden = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in ("style", "script", "template", "title"):
+            self._hidden += 1
+        if tag not in _INLINE:
+            self.words.append(" ")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("style", "script", "template", "title"):
+            self._hidden -= 1
+
+    def handle_data(self, data: str) -> None:
+        if not self._hidden:
+            self.words.append(data)
+
+
+def form(response: Any, action: str) -> dict[str, str]:
+    """The fields of the form that posts to `action`, filled in as the page has them."""
+    forms = _Forms()
+    forms.feed(response.content.decode())
+    for at, fields in forms.forms:
+        if at == action:
+            return fields
+    raise AssertionError(f"no form to {action}; there are {[at for at, _ in forms.forms]}")
+
+
+def has_form(response: Any, action: str) -> bool:
+    forms = _Forms()
+    forms.feed(response.content.decode())
+    return action in [at for at, _ in forms.forms]
+
+
+def words(response: Any) -> str:
+    """The page's text on one line, with hidden words and without tags."""
+    parser = _Words()
+    parser.feed(response.content.decode())
+    return " ".join("".join(parser.words).split())

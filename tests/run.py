@@ -1,0 +1,104 @@
+"""Runs the tests on both editions: `make test`, or `python tests/run.py [--leg embedded|server] [pytest arguments]`.
+
+The embedded leg is DoltLite and SQLite; the server leg is Dolt, PostgreSQL, Redis and a real Celery
+worker. The server leg runs where `dolt` and the others are found; in CI (CI=true or
+ASSENT_REQUIRE_ALL=1) its absence is a failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+# As a script (not -m): on macOS DoltLite starts this file once more with itself preloaded.
+sys.path.insert(0, str(ROOT))
+
+from memory_app.dolt import library  # noqa: E402
+from tests import services  # noqa: E402
+
+SERVER_SETTINGS = ("MEMORY_DATABASE_URL", "DATABASE_URL", "REDIS_URL")
+INTERRUPTED = 2  # pytest's exit code after Ctrl-C
+
+
+@dataclass(frozen=True)
+class Outcome:
+    leg: str
+    code: int
+    note: str
+    seconds: float
+
+    def __str__(self) -> str:
+        word = {0: "passed"}.get(self.code, "FAILED")
+        return f"{self.leg:<9} {word:<7} {self.seconds:6.1f} s  {self.note}".rstrip()
+
+
+def embedded(arguments: list[str], environment: dict[str, str]) -> Outcome:
+    """DoltLite preloaded: pytest and its plugins import sqlite3 long before our settings."""
+    _say("embedded leg: DoltLite and SQLite")
+    library.load()
+    if sys.platform != "darwin":  # there load() has put it into the environment already
+        others = [path for path in environment.get("LD_PRELOAD", "").split() if "doltlite" not in path]
+        environment = environment | {"LD_PRELOAD": " ".join([library.library_path(), *others])}
+    started = time.monotonic()
+    code = services.run([sys.executable, "-m", "pytest", *arguments], environment)
+    return Outcome("embedded", code, "", time.monotonic() - started)
+
+
+def server(arguments: list[str], environment: dict[str, str]) -> Outcome:
+    """Dolt, PostgreSQL and Redis, started for this run."""
+    _say("server leg: Dolt, PostgreSQL and Redis")
+    started = time.monotonic()
+    try:
+        if not (importlib.util.find_spec("MySQLdb") and importlib.util.find_spec("psycopg")):
+            raise services.ServicesMissing("the database clients are not installed (`make server-environment`)")
+        with services.running() as urls:
+            code = services.run([sys.executable, "-m", "pytest", *arguments], environment | urls)
+        return Outcome("server", code, "", time.monotonic() - started)
+    except services.ServicesMissing as missing:
+        print(f"not run, {missing}", flush=True)
+        return Outcome("server", 1 if required() else 0, f"not run: {missing}", time.monotonic() - started)
+
+
+def required() -> bool:
+    return os.environ.get("CI", "") in ("1", "true") or os.environ.get("ASSENT_REQUIRE_ALL") == "1"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--leg", choices=["embedded", "server", "both"], default="both")
+    chosen, pytest_arguments = parser.parse_known_args()
+    # Two processes: the tests wait for disks more than they compute.
+    arguments = [f"--numprocesses={os.environ.get('ASSENT_TEST_PROCESSES', '2')}", *pytest_arguments]
+    legs = {"both": (embedded, server), "embedded": (embedded,), "server": (server,)}[chosen.leg]
+    os.chdir(ROOT)
+    outcomes = []
+    # Whatever a killed test process leaves behind goes with this folder.
+    with tempfile.TemporaryDirectory(prefix="assent-tests-", ignore_cleanup_errors=True) as folder:
+        for leg in legs:
+            environment = {name: value for name, value in os.environ.items() if name not in SERVER_SETTINGS}
+            outcome = leg(arguments, environment | {"TMPDIR": folder})
+            outcomes.append(outcome)
+            if outcome.code == INTERRUPTED:
+                break
+    _say("summary")
+    print(*outcomes, sep="\n", flush=True)
+    return next((outcome.code for outcome in outcomes if outcome.code), 0)
+
+
+def _say(text: str) -> None:
+    print(f"\n== {text}", flush=True)
+
+
+if __name__ == "__main__":
+    services.unwind_on_signals()
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,365 @@
+"""Runs a command with Dolt, PostgreSQL and Redis beside it: `python tests/services.py -- pytest …`.
+
+The three are started on free loopback ports with data folders of their own below a temporary folder,
+the command finds them in MEMORY_DATABASE_URL, DATABASE_URL and REDIS_URL, and whatever way it ends,
+what was started here (and nothing else, each by its own process id) is stopped again.
+
+Standard library only: it also runs where nothing is installed yet. `python tests/services.py --check`
+says what is missing, and exits 1 when something is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+HOST = "127.0.0.1"
+START_SECONDS = 60
+STOP_SECONDS = 15
+
+_DOLT_CONFIG = """\
+log_level: warning
+data_dir: {data}
+behavior:
+  autocommit: true
+listener:
+  host: {host}
+  port: {port}
+  max_connections: 500
+system_variables:
+  # A number: the server does not start with the word.
+  dolt_stats_enabled: 0
+"""
+
+_DOLT_GLOBAL = {
+    "user.name": "tests",
+    "user.email": "tests@localhost",
+    "metrics.disabled": "true",
+    "versioncheck.disabled": "true",
+}
+
+
+class ServicesMissing(RuntimeError):
+    """A server program is not on this machine; the message names it and how to get it."""
+
+
+class ServiceFailed(RuntimeError):
+    """A service did not start; the message ends in the last lines of its log."""
+
+
+@dataclass(frozen=True)
+class Programs:
+    """Where the server programs of this machine are."""
+
+    dolt: str
+    postgres: Path
+    redis: str
+
+
+@dataclass
+class Services:
+    """The three services, running below `folder`."""
+
+    folder: Path
+    environment: dict[str, str] = field(default_factory=dict)
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def start(self, name: str, arguments: list[str], *, ready: Callable[[], bool], **options: object) -> None:
+        """Start one, out of reach of the terminal's Ctrl-C (the command is to end first), and wait for it."""
+        log = self.folder / f"{name}.log"
+        with log.open("wb") as output:
+            process = subprocess.Popen(  # type: ignore[call-overload]
+                arguments,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                **options,
+            )
+        self.processes.append(process)
+        deadline = time.monotonic() + START_SECONDS
+        while not ready():
+            if process.poll() is not None or time.monotonic() > deadline:
+                what = f"ended with {process.returncode}" if process.poll() is not None else "does not answer"
+                raise ServiceFailed(f"{name} {what}:\n{_tail(log)}")
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        for process in reversed(self.processes):
+            # Postgres waits for its clients after SIGTERM and ends them after SIGINT; the others do not mind.
+            process.send_signal(signal.SIGINT)
+        for process in reversed(self.processes):
+            try:
+                process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def find_programs() -> Programs:
+    """Where dolt, postgres and redis-server are.
+
+    Raises:
+        ServicesMissing: naming every one that is not there.
+    """
+    dolt, postgres, redis = find_dolt(), _find_postgres(), shutil.which("redis-server")
+    missing = []
+    if dolt is None:
+        missing.append("dolt (go install, see .ci/run; or set ASSENT_DOLT)")
+    if postgres is None:
+        missing.append("PostgreSQL (Debian: postgresql)")
+    if redis is None:
+        missing.append("redis-server (Debian: redis-server)")
+    if dolt is None or postgres is None or redis is None:
+        raise ServicesMissing("not found: " + ", ".join(missing))
+    return Programs(dolt, postgres, redis)
+
+
+def find_dolt() -> str | None:
+    """ASSENT_DOLT, else `dolt` on PATH, else where `go install` puts it."""
+    named = os.environ.get("ASSENT_DOLT")
+    if named:
+        return named if os.access(named, os.X_OK) else None
+    found = shutil.which("dolt")
+    if found:
+        return found
+    for folder in (os.environ.get("GOBIN"), _go_path() / "bin"):
+        candidate = Path(folder) / "dolt" if folder else None
+        if candidate is not None and os.access(candidate, os.X_OK):
+            return str(candidate)
+    return None
+
+
+def _go_path() -> Path:
+    """What `go env GOPATH` answers, without asking for Go."""
+    return Path(os.environ.get("GOPATH", "").split(os.pathsep)[0] or Path.home() / "go")
+
+
+def _find_postgres() -> Path | None:
+    """The folder with all of PostgreSQL's programs; Debian keeps it off PATH, one per version."""
+    found = shutil.which("initdb")
+    versions = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: float(path.parts[-2]), reverse=True)
+    for folder in [Path(found).resolve().parent, *versions] if found else versions:
+        if all((folder / name).exists() for name in ("initdb", "postgres", "createdb", "pg_isready")):
+            return folder
+    return None
+
+
+@contextlib.contextmanager
+def running() -> Iterator[dict[str, str]]:
+    """Start all three; yields the environment that points to them.
+
+    Raises:
+        ServicesMissing: a program is not on this machine.
+        ServiceFailed: one did not start.
+    """
+    programs = find_programs()
+    with tempfile.TemporaryDirectory(prefix="assent-services-") as name:
+        folder = Path(name)
+        folder.chmod(0o711)  # PostgreSQL runs as another user when we are root
+        services = Services(folder)
+        try:
+            dolt_port, postgres_port, redis_port = free_ports(3)
+            _start_redis(services, programs, redis_port)
+            _start_dolt(services, programs, dolt_port)
+            _start_postgres(services, programs, postgres_port)
+            yield {
+                "MEMORY_DATABASE_URL": f"mysql://root@{HOST}:{dolt_port}/assent",
+                "DATABASE_URL": f"postgres://postgres@{HOST}:{postgres_port}/assent",
+                "REDIS_URL": f"redis://{HOST}:{redis_port}/0",
+            }
+        finally:
+            services.stop()
+
+
+def _start_dolt(services: Services, programs: Programs, port: int) -> None:
+    folder = services.folder / "dolt"
+    data = folder / "data" / "assent"
+    data.mkdir(parents=True)
+    config = folder / "config.yaml"
+    config.write_text(_DOLT_CONFIG.format(host=HOST, port=port, data=data.parent))
+    # Its global configuration is kept apart from the person's own, and it calls nobody up.
+    (folder / ".dolt").mkdir()
+    (folder / ".dolt" / "config_global.json").write_text(json.dumps(_DOLT_GLOBAL))
+    environment = os.environ | {
+        "DOLT_ROOT_PATH": str(folder),
+        "HOME": str(folder),
+        "DOLT_DISABLE_EVENT_FLUSH": "true",
+    }
+    _run([programs.dolt, "init"], environment, cwd=data)
+    services.start(
+        "dolt",
+        [programs.dolt, "sql-server", "--config", str(config)],
+        ready=lambda: greets(port),
+        env=environment,
+        cwd=data.parent,
+    )
+
+
+def _start_postgres(services: Services, programs: Programs, port: int) -> None:
+    folder = services.folder / "postgres"
+    folder.mkdir(mode=0o700)
+    options: dict[str, object] = {}
+    if os.geteuid() == 0:  # PostgreSQL refuses root
+        user = _ordinary_user()
+        os.chown(folder, user.pw_uid, user.pw_gid)
+        options = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+    initdb = ["--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync", "--no-instructions"]
+    _run([str(programs.postgres / "initdb"), "-D", str(folder), *initdb], os.environ, **options)
+    settings = {
+        "listen_addresses": HOST,
+        "unix_socket_directories": "",
+        "max_connections": "200",
+        "fsync": "off",  # the data lives for one run
+        "synchronous_commit": "off",
+        "full_page_writes": "off",
+    }
+    server = [str(programs.postgres / "postgres"), "-D", str(folder), "-p", str(port)]
+    for key, value in settings.items():
+        server += ["-c", f"{key}={value}"]
+    client = ["-h", HOST, "-p", str(port), "-U", "postgres"]
+    services.start(
+        "postgres",
+        server,
+        ready=lambda: _succeeds([str(programs.postgres / "pg_isready"), "-q", *client]),
+        cwd=folder,
+        **options,
+    )
+    _run([str(programs.postgres / "createdb"), *client, "assent"], os.environ)
+
+
+def _start_redis(services: Services, programs: Programs, port: int) -> None:
+    folder = services.folder / "redis"
+    folder.mkdir()
+    arguments = ["--port", str(port), "--bind", HOST, "--dir", str(folder), "--save", "", "--appendonly", "no"]
+    services.start("redis", [programs.redis, *arguments], ready=lambda: answers_ping(port))
+
+
+def _ordinary_user() -> pwd.struct_passwd:
+    for name in ("postgres", "nobody"):
+        with contextlib.suppress(KeyError):
+            return pwd.getpwnam(name)
+    raise ServicesMissing("PostgreSQL does not run as root and there is no other user to run it as")
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports nobody listens on, all different (each is held until the last is found)."""
+    with contextlib.ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind((HOST, 0))
+        return [one.getsockname()[1] for one in sockets]
+
+
+def greets(port: int) -> bool:
+    """A MySQL server speaks first."""
+    try:
+        with socket.create_connection((HOST, port), timeout=1) as connection:
+            return bool(connection.recv(5))
+    except OSError:
+        return False
+
+
+def answers_ping(port: int) -> bool:
+    try:
+        with socket.create_connection((HOST, port), timeout=1) as connection:
+            connection.sendall(b"PING\r\n")
+            return connection.recv(5) == b"+PONG"
+    except OSError:
+        return False
+
+
+def _succeeds(arguments: list[str]) -> bool:
+    return subprocess.run(arguments, capture_output=True, check=False).returncode == 0
+
+
+def _run(arguments: list[str], environment: Mapping[str, str], **options: object) -> None:
+    """Run a short preparation; when we are told to end meanwhile, its own children (initdb has some) end too."""
+    process = subprocess.Popen(  # type: ignore[call-overload]
+        arguments,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        **options,
+    )
+    try:
+        output, _ = process.communicate()
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise
+    if process.returncode:
+        raise ServiceFailed(f"{' '.join(arguments[:2])} ended with {process.returncode}:\n{output}")
+
+
+def _tail(log: Path) -> str:
+    return "\n".join(log.read_text(errors="replace").splitlines()[-20:])
+
+
+def run(command: list[str], environment: Mapping[str, str]) -> int:
+    """Run the command to its end, passing on the signals that ask us to end; its exit code is the answer."""
+    process = subprocess.Popen(command, env=environment)
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        process.send_signal(number)
+
+    # The terminal sends Ctrl-C to the command as well; passing it on once more would cut its clean-up short.
+    previous = {signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN)}
+    previous |= {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        code = process.wait()
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+    return code if code >= 0 else 128 - code
+
+
+def main(arguments: list[str]) -> int:
+    try:
+        if arguments == ["--check"]:
+            find_programs()
+            return 0
+        if not arguments or arguments[0] != "--" or len(arguments) < 2:
+            print("usage: python tests/services.py -- command …", file=sys.stderr)
+            return 2
+        with running() as environment:
+            for name, value in environment.items():
+                print(f"{name}={value}", flush=True)
+            return run(arguments[1:], os.environ | environment)
+    except (ServicesMissing, ServiceFailed) as error:
+        print(f"services: {error}", file=sys.stderr)
+        return 1
+
+
+def unwind_on_signals() -> None:
+    """Being told to end unwinds the context managers, instead of leaving the services behind."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        sys.exit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end)
+
+
+if __name__ == "__main__":
+    unwind_on_signals()
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)
