@@ -1,0 +1,86 @@
+"""All cases on the databases the environment names: `python benchmarks/leg.py RESULTS.json`.
+
+Started by `run`, which has put a throw-away data directory and the rest of it into the environment.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+
+# As a script (not -m): on macOS DoltLite starts this file once more with itself preloaded.
+sys.path[0] = str(Path(__file__).resolve().parent.parent)
+
+import django  # noqa: E402
+from django.conf import settings  # noqa: E402
+
+from benchmarks import processes  # noqa: E402
+
+BLOCKS = 230
+STUDENTS = 40
+WAITING = 10_000
+
+
+def main(output: Path) -> None:
+    settings.DATA_DIR  # noqa: B018 (reading the settings loads DoltLite, before anything imports sqlite3)
+    django.setup()
+    from django.core.management import call_command
+
+    from benchmarks import inbox, machine, notes, population, review, worddiff
+    from memory_app.dolt.connections import dolt
+
+    folder = Path(settings.DATA_DIR)
+    _say("preparing the databases")
+    for alias in ("default", "memory"):
+        call_command("migrate", database=alias, verbosity=0)
+    students = population.make_people(STUDENTS)
+    token = population.make_agent()
+    targets = population.make_blocks(students, BLOCKS)
+    embedded = settings.EMBEDDED_MEMORY
+
+    with ExitStack() as stack:
+        if settings.REDIS_URL:
+            stack.enter_context(processes.celery_worker(folder, {}))
+        port = stack.enter_context(processes.gunicorn("memory_app.wsgi", folder, {}))
+        agent = processes.Session(port, token)
+        person = _signed_in(processes.Session(port))
+        _say("propose and approve")
+        propose_ms, approve_ms = (15, 25) if embedded else (30, 40)
+        results = machine.beside(
+            lambda: review.measure(agent, person, targets, propose_ms=propose_ms, approve_ms=approve_ms)
+        )
+        _say("notes")
+        owner = targets[0].owner
+        results += machine.beside(lambda: notes.through_http(agent, owner, target_ms=15 if embedded else None))
+        results += machine.beside(lambda: notes.import_and_reindex(targets[-1].owner))
+        _say("inbox")
+        population.make_open_rows(students, WAITING)
+        results += machine.beside(lambda: inbox.measure(person, population.TUTOR, WAITING))
+    if embedded:
+        _say("diff")
+        results += machine.beside(worddiff.measure)
+    name = f"{dolt().engine} {dolt().version()}"
+    output.write_text(json.dumps({"name": name, "results": [asdict(each) for each in results]}))
+
+
+def _signed_in(person: processes.Session) -> processes.Session:
+    from benchmarks import population
+
+    fields = processes.form(person.get("/sign-in/").text, "username")
+    answer = person.post_form("/sign-in/", fields | {"username": population.TUTOR, "password": population.PASSWORD})
+    if answer.status != 302:
+        raise RuntimeError(f"signing in answered {answer.status}")
+    return person
+
+
+def _say(what: str) -> None:
+    print(f"  {what} …", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "benchmarks.settings")
+    main(Path(sys.argv[1]))

@@ -1,0 +1,96 @@
+"""`make bench`, or `python benchmarks/run.py [--leg embedded|server]`: all cases on each engine present.
+
+DoltLite and SQLite always; Dolt, PostgreSQL and Redis where their programs are found. Everything happens in
+folders of its own that are thrown away, on free loopback ports.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+# In the place of this folder, whose modules would be found under other modules' names.
+sys.path[0] = str(ROOT)
+
+from benchmarks import machine, table  # noqa: E402
+from benchmarks.measure import Result  # noqa: E402
+from tests import services  # noqa: E402
+
+SERVERS = ("MEMORY_DATABASE_URL", "DATABASE_URL", "REDIS_URL")
+
+#: Limits that would end a benchmark early, and what a production site has to set.
+ENVIRONMENT = {
+    "DJANGO_SETTINGS_MODULE": "benchmarks.settings",
+    "ASSENT_DEBUG": "0",
+    "ASSENT_SECRET_KEY": "only for benchmarks, which keep nothing",
+    "ASSENT_RATE_LIMIT": "1000000",
+    "ASSENT_LOG_FORMAT": "json",
+    "ASSENT_LOG_LEVEL": "WARNING",
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Measure the speeds design.md §8 promises; nothing is asserted.")
+    parser.add_argument("--leg", choices=["embedded", "server"], help="only this one (default: each one present)")
+    parser.add_argument("--folder", type=Path, help="where the throw-away data goes (default: the temporary folder)")
+    options = parser.parse_args()
+
+    print(f"{platform.platform()}, {os.cpu_count()} processors, Python {platform.python_version()}\n", flush=True)
+    with tempfile.TemporaryDirectory(prefix="assent-bench-", dir=options.folder) as name:
+        folder = Path(name)
+        _say("the machine itself")
+        references = machine.references(folder)
+        print(f"{table.machine_table(references)}\n", flush=True)
+        if options.leg != "server":
+            print(f"{_leg('embedded', folder, {})}\n", flush=True)
+        if options.leg != "embedded":
+            try:
+                with services.running() as environment:
+                    print(f"{_leg('server', folder, environment)}\n", flush=True)
+            except services.ServicesMissing as missing:
+                print(f"Dolt server and PostgreSQL were not measured: {missing}", flush=True)
+    _say("search")
+    # Each part in a process of its own: one thread, no database, the arrays alone.
+    for part in ("quality", "speed"):
+        subprocess.run(
+            [sys.executable, "-m", "benchmarks.retrieval", part],
+            cwd=ROOT,
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
+            check=False,
+        )
+    return 0
+
+
+def _leg(leg: str, folder: Path, servers: dict[str, str]) -> str:
+    """Run one leg in a process of its own, since settings and engine are chosen once per process; its table."""
+    _say(f"{leg}")
+    data, output = folder / leg, folder / f"{leg}.json"
+    data.mkdir()
+    inherited = {name: value for name, value in os.environ.items() if name not in SERVERS}
+    environment = inherited | ENVIRONMENT | servers | {"ASSENT_DATA_DIR": str(data)}
+    process = subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / "leg.py"), str(output)], cwd=ROOT, env=environment, check=False
+    )
+    if process.returncode:
+        raise SystemExit(process.returncode)
+    report = json.loads(output.read_text())
+    title = f"{report['name']}, PostgreSQL (not syncing), Redis" if servers else f"{report['name']}, SQLite"
+    return table.case_table(title, [Result(**one) for one in report["results"]])
+
+
+def _say(what: str) -> None:
+    print(f"measuring {what} …", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
