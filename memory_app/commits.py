@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import structlog
@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from memory_app import recall
 from memory_app.dolt.connections import connection, dolt, dolt_transaction, head_of_main, open_at, retrying
-from memory_app.dolt.errors import NothingToCommit, OutcomeUnknown
+from memory_app.dolt.errors import NothingToCommit, OutcomeUnknown, RevisionNotFound
 from memory_app.dolt.types import Author, Commit
 from memory_app.models import Change, MemoryBlock, Note, block_id, note_pk
 from memory_app.writes import BlockWrite, NoteWrite, Write
@@ -196,6 +196,22 @@ def record(hash_: str, entry: Entry, at: datetime) -> tuple[Change, ...]:
     ]
     Change.objects.bulk_create(rows, batch_size=ROWS, ignore_conflicts=True)
     return tuple(Change.objects.filter(commit=hash_).order_by("id"))
+
+
+def time_of(commit: Commit) -> datetime:
+    """When a commit found in the log was made, for its rows in the ledger.
+
+    DoltLite's log has whole seconds and the ledger finer times: taken as it is, a change found after a
+    crash would come before an older one of the same second.
+    """
+    same_second = Change.objects.filter(at__gt=commit.at, at__lt=commit.at + timedelta(seconds=1))
+    for hash_, at in same_second.order_by("-at").values_list("commit", "at").distinct():
+        try:
+            if dolt().is_ancestor(hash_, commit.hash):
+                return at
+        except RevisionNotFound:
+            continue  # check_memory tells of it
+    return commit.at
 
 
 def commit_schema() -> None:

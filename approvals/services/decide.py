@@ -155,7 +155,7 @@ def finish_merging(proposal: Proposal) -> Proposal:
     """
     done = commits.find(proposal.merge_operation, since=proposal.main_before)
     if done:
-        commits.record(done.hash, _entry(proposal), at=done.at)
+        commits.record(done.hash, _entry(proposal), at=commits.time_of(done))
         merged = done.hash
     else:
         try:
@@ -269,7 +269,7 @@ def _merge(proposal: Proposal) -> str:
         if done is None:
             _reopen(proposal)
             raise AlreadyInMemory(proposal, _("This change is in the memory already.")) from None
-        commits.record(done.hash, _entry(proposal), at=done.at)
+        commits.record(done.hash, _entry(proposal), at=commits.time_of(done))
         return done.hash
 
 

@@ -57,7 +57,7 @@ def top_up_ledger(*, whole: bool = False) -> int:
     for commit in reversed(dolt().log(log_range)):
         said = commits.Trailers.of(commit.message).values
         if said.get("Action") == Change.Action.RECOVERED:
-            added += _record_dirt(commit.hash, at=commit.at)
+            added += _record_dirt(commit.hash, at=commits.time_of(commit))
             continue
         if "Targets" in said and Change.objects.filter(commit=commit.hash).count() == int(said["Targets"]):
             continue  # telling its targets means comparing whole tables
@@ -66,7 +66,7 @@ def top_up_ledger(*, whole: bool = False) -> int:
             continue
         before = Change.objects.filter(commit=commit.hash).count()
         if before < len(entry.targets):
-            added += len(commits.record(commit.hash, entry, at=commit.at)) - before
+            added += len(commits.record(commit.hash, entry, at=commits.time_of(commit))) - before
     return added
 
 

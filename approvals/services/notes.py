@@ -255,7 +255,7 @@ def finish_applying(proposal: Proposal) -> Proposal:
     )
     done = commits.find(proposal.operation, since=revision.base_commit)
     if done:
-        commit = commits.record(done.hash, entry, at=done.at)[0].commit
+        commit = commits.record(done.hash, entry, at=commits.time_of(done))[0].commit
     else:
         try:
             commit = despite_dirt(
