@@ -6,10 +6,25 @@ sqlite3, which is what DoltLite needs; so the application is not preloaded by th
 """
 
 import os
+import signal
+
+from gunicorn.workers.gthread import ThreadWorker
+
+
+class Worker(ThreadWorker):
+    def init_signals(self) -> None:
+        """Leave Ctrl-C, which a terminal sends to every process, to the arbiter.
+
+        It passes SIGQUIT on; arriving inside the handler of SIGINT, that took the thread pool's lock twice:
+        one stop in 25 hung for the half minute until the arbiter killed the worker.
+        """
+        super().init_signals()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
 
 wsgi_app = "memory_app.wsgi"
 bind = os.environ.get("ASSENT_BIND", "127.0.0.1:8000")
-worker_class = "gthread"
+worker_class = Worker
 workers = int(os.environ.get("ASSENT_WORKERS", "1"))
 threads = int(os.environ.get("ASSENT_THREADS", "8"))
 loglevel = os.environ.get("ASSENT_LOG_LEVEL", "info").lower()
