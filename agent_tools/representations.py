@@ -38,7 +38,8 @@ BLOCK: Fields = {
 
 CHANGE: Fields = {
     "commit": "hash of the commit, for `as_of`",
-    "action": "approved, edited, created, deleted, applied, imported, reverted or recovered",
+    "action": "approved, edited, created, superseded, reinstated, deleted, applied, imported, "
+    "reverted or recovered",
     "actor": "username of the person, or null",
     "agent": "name of the agent that proposed it, or null",
     "proposal_id": "the proposal it came from, or null",

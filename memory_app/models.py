@@ -106,6 +106,8 @@ class Change(models.Model):
         APPROVED = "approved", _("approved proposal")
         EDITED = "edited", _("direct edit")
         CREATED = "created", _("created")
+        SUPERSEDED = "superseded", _("superseded")
+        REINSTATED = "reinstated", _("no longer superseded")
         DELETED = "deleted", _("deleted")
         APPLIED = "applied", _("applied by policy")
         IMPORTED = "imported", _("imported")

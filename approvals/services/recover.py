@@ -16,7 +16,7 @@ from approvals.models import DECIDED, Proposal, Revision, Status
 from approvals.services.decide import drop_branches, finish_merging
 from approvals.services.errors import DecisionRefused, NotesChanged
 from approvals.services.ledger import settle_dirt, top_up_ledger
-from approvals.services.notes import finish_applying
+from approvals.services.notes.agents import finish_applying
 from approvals.services.propose import finish_preparing
 from memory_app.dolt.connections import dolt
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.utils import timezone
 
 from approvals import services
@@ -138,6 +139,78 @@ def test_forgetting_supersedes_and_keeps(alice: Any, agent: By) -> None:
     ):
         with pytest.raises(error):
             notes.supersede(by=agent, owner="alice", note_id=note_id, replacement_id=replacement)
+
+
+def test_a_chain_of_replacements_may_end_in_a_deleted_note(alice: Any) -> None:
+    by = By(actor=alice)
+    first, second, third = (notes.save(by=by, owner="alice", content=f"Statement {n}.").note_id for n in range(3))
+    notes.supersede(by=by, owner="alice", note_id=second, replacement_id=third)
+    notes.delete(by=by, owner="alice", note_id=third)
+    notes.supersede(by=by, owner="alice", note_id=first, replacement_id=second)
+    assert recall.note("alice", first).superseded_by == second
+
+
+def test_a_person_supersedes_and_takes_it_back_under_names_of_their_own_in_the_history(alice: Any) -> None:
+    by = By(actor=alice, reasoning="Moved.")
+    old = notes.save(by=by, owner="alice", content="Lives in Bonn.").note_id
+    loaded = recall.note("alice", old)
+    notes.supersede(by=by, owner="alice", note_id=old, reason="Moved.", loaded_sha256=loaded.sha256)
+    superseded = recall.note("alice", old)
+    notes.reinstate(actor=alice, owner="alice", note_id=old, loaded_sha256=superseded.sha256, comment="I moved back.")
+    note = recall.note("alice", old)
+    assert (note.superseded_at, note.superseded_by, note.superseded_reason) == (None, None, None)
+    assert note.sha256 == loaded.sha256
+    ledger = [(change.action, change.actor, change.comment) for change in recall.history("alice", "note", old)]
+    assert ledger == [
+        ("reinstated", "alice", "I moved back."),
+        ("superseded", "alice", "Moved."),
+        ("created", "alice", "Moved."),
+    ]
+    call_command("rebuild_ledger", verbosity=0)
+    rebuilt = [(change.action, change.actor, change.comment) for change in recall.history("alice", "note", old)]
+    assert rebuilt == ledger
+    assert list(problems()) == []
+
+
+def test_what_a_person_did_not_see_is_neither_changed_nor_superseded_nor_deleted(alice: Any) -> None:
+    by = By(actor=alice)
+    id_ = notes.save(by=by, owner="alice", content="Lives in Bonn.").note_id
+    loaded = recall.note("alice", id_).sha256
+    notes.update(by=by, owner="alice", note_id=id_, content="Lives in Berlin.", loaded_sha256=loaded)
+    for change in (
+        lambda: notes.update(by=by, owner="alice", note_id=id_, content="Lives in Paris.", loaded_sha256=loaded),
+        lambda: notes.supersede(by=by, owner="alice", note_id=id_, loaded_sha256=loaded),
+        lambda: notes.reinstate(actor=alice, owner="alice", note_id=id_, loaded_sha256=loaded),
+        lambda: notes.delete(by=by, owner="alice", note_id=id_, loaded_sha256=loaded),
+    ):
+        with pytest.raises(NotesChanged):
+            change()
+    note = recall.note("alice", id_)
+    assert (note.content, note.is_superseded) == ("Lives in Berlin.", False)
+    with pytest.raises(NoChange):
+        notes.reinstate(actor=alice, owner="alice", note_id=id_, loaded_sha256=note.sha256)
+
+
+def test_only_who_may_write_a_memory_says_that_a_note_holds_again(alice: Any, tim: Any, admin: Any) -> None:
+    id_ = notes.save(by=By(actor=alice), owner="alice", content="Lives in Bonn.").note_id
+    notes.supersede(by=By(actor=alice), owner="alice", note_id=id_)
+    loaded = recall.note("alice", id_).sha256
+    with pytest.raises(EditNotAllowed):
+        notes.reinstate(actor=tim, owner="alice", note_id=id_, loaded_sha256=loaded)
+    notes.reinstate(actor=admin, owner="alice", note_id=id_, loaded_sha256=loaded)
+    assert not recall.note("alice", id_).is_superseded
+
+
+@pytest.mark.parametrize("who", ["scribe", "alice"])
+def test_no_note_is_replaced_by_itself_not_even_in_a_circle(alice: Any, scribe: Any, who: str) -> None:
+    by = By(actor=alice if who == "alice" else scribe, may_apply=True)
+    first, second, third = (notes.save(by=by, owner="alice", content=f"Statement {n}.").note_id for n in range(3))
+    notes.supersede(by=by, owner="alice", note_id=first, replacement_id=second)
+    notes.supersede(by=by, owner="alice", note_id=second, replacement_id=third)
+    for wrong in (third, first, second):
+        with pytest.raises(NoteInvalid) as refused:
+            notes.supersede(by=by, owner="alice", note_id=third, replacement_id=wrong)
+        assert refused.value.field == "replacement_id"
 
 
 def test_what_policy_applied_is_reverted_in_one_step(alice: Any, tim: Any, mallory: Any, agent: By) -> None:

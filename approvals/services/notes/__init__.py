@@ -1,0 +1,25 @@
+"""Notes are saved, changed, superseded, deleted and imported: by people at once, by agents as policy says.
+
+The verbs are `change`; below it a person's change is written by `people`, an agent's by `agents`, and what
+policy applied is taken back by `revert`.
+"""
+
+from approvals.services.notes.change import change_notes, delete, reinstate, save, supersede, update
+from approvals.services.notes.revert import revert
+from approvals.services.notes.values import By, NoteChange, Outcome, require_valid, stamped, tidied
+
+__all__ = [
+    "By",
+    "NoteChange",
+    "Outcome",
+    "change_notes",
+    "delete",
+    "reinstate",
+    "require_valid",
+    "revert",
+    "save",
+    "stamped",
+    "supersede",
+    "tidied",
+    "update",
+]

@@ -1,0 +1,209 @@
+"""Agents change notes as their owner's policy says: a proposal that waits for a person, or one that is
+committed in the same breath, labelled and reversible (design.md §7).
+
+Row PREPARING → commit → APPLIED for what policy applies; what waits goes on as proposals of blocks do.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals import policies, risks
+from approvals.models import Agent, Event, Kind, Proposal, Revision, Status
+from approvals.services import events
+from approvals.services.errors import MemoryFull, NotesChanged, TooManyPending
+from approvals.services.ledger import despite_dirt
+from approvals.services.notes.values import By, NoteChange, Outcome
+from approvals.services.propose import branch_name, finish_preparing
+from approvals.services.recheck import after_change
+from approvals.targets import note_writes, targets_of
+from memory_app import commits, edits, recall, worddiff
+from memory_app.dolt.connections import head_of_main, retrying
+from memory_app.models import Change
+
+
+def change(
+    by: By, agent: Agent, owner: str, kind: Kind, changes: tuple[NoteChange, ...], base_commit: str | None
+) -> Outcome:
+    """Apply the changes where the owner's policy and the agent's token allow it; propose them otherwise.
+
+    Raises:
+        NotesChanged, TooManyPending, MemoryFull: see `change_notes`.
+    """
+    if done := done_before(by):
+        return done
+    applies = by.may_apply and policies.notes_apply_at_once(owner)
+    try:
+        proposal, created = _prepare(by, agent, owner, kind, changes, applies, base_commit)
+    except IntegrityError:
+        proposal, created = Proposal.objects.get(operation=by.operation), True
+    return _outcome(_finished(proposal), created=created)
+
+
+def done_before(by: By) -> Outcome | None:
+    """What this operation came to, when it was begun before: what it changed may look otherwise by now."""
+    earlier = Proposal.objects.filter(operation=by.operation).first() if by.operation else None
+    return _outcome(_finished(earlier)) if earlier else None
+
+
+def finish_applying(proposal: Proposal) -> Proposal:
+    """Commit a PREPARING proposal that policy applies; used by `change` and `recover`.
+
+    Raises:
+        NotesChanged: a note changed since; the proposal is gone, as if it had never been.
+    """
+    revision = proposal.current
+    entry = commits.Entry(
+        action=Change.Action.APPLIED,
+        owner=proposal.owner,
+        targets=targets_of(proposal, revision),
+        operation=proposal.operation,
+        agent=proposal.agent.name,
+        proposal_id=proposal.pk,
+        comment="",
+    )
+    done = commits.find(proposal.operation, since=revision.base_commit)
+    if done:
+        commit = commits.record(done.hash, entry, at=commits.time_of(done))[0].commit
+    else:
+        try:
+            commit = despite_dirt(
+                lambda: commits.write_main(
+                    note_writes(proposal.owner, revision.note_changes),
+                    entry=entry,
+                    author=commits.agent(proposal.agent.name),
+                    subject=f"Apply {proposal.kind} of {proposal.target} by policy",
+                    body=proposal.reasoning,
+                )
+            )[0].commit
+        except commits.TargetMoved as error:
+            # Somebody else changed the note in between. Nothing has happened yet that anybody could have
+            # seen, so nothing stays; the agent reads the note again.
+            Proposal.objects.filter(pk=proposal.pk, status=Status.PREPARING).delete()
+            raise NotesChanged([change["id"] for change in revision.note_changes]) from error
+    with transaction.atomic(durable=True):
+        closed = Proposal.objects.filter(pk=proposal.pk, status=Status.PREPARING).update(
+            status=Status.APPLIED,
+            merge_commit=commit,
+            decided_at=timezone.now(),
+            lease_expires_at=None,
+            updated_at=timezone.now(),
+        )
+        if closed:
+            events.record(proposal, Event.What.APPLIED, actor=proposal.agent, text=proposal.reasoning, commit=commit)
+    proposal.refresh_from_db()
+    after_change(proposal.owner, targets_of(proposal, revision))
+    return proposal
+
+
+# -- steps ----------------------------------------------------------------------------------------
+
+
+def _prepare(
+    by: By,
+    agent: Agent,
+    owner: str,
+    kind: Kind,
+    changes: tuple[NoteChange, ...],
+    applies: bool,
+    base_commit: str | None,
+) -> tuple[Proposal, bool]:
+    """Insert the PREPARING row; what policy applies does not count against the caps on waiting."""
+    before, after = _text([change.before for change in changes]), _text([change.after for change in changes])
+    segments = worddiff.diff(before, after)
+    added, removed = worddiff.count_words(segments)
+    stored = [change.as_json() for change in changes]
+    result_sha256 = edits.sha256_of("\n".join(map(_meaning, changes)))
+    now = timezone.now()
+    operation = by.operation or uuid.uuid4().hex
+    is_import = kind == Kind.IMPORT
+    base = base_commit or retrying(head_of_main)
+    with transaction.atomic(durable=True):
+        Agent.objects.select_for_update().get(pk=agent.pk)
+        if not applies:
+            pending = Proposal.objects.by_agent(agent).of_owner(owner).pending()
+            twin = pending.filter(kind=kind, result_sha256=result_sha256).first()
+            if twin:
+                return twin, False
+            if pending.count() >= settings.PENDING_CAP:
+                raise TooManyPending(tuple(pending.order_by("created_at", "id")), settings.PENDING_CAP)
+            if Proposal.objects.pending().count() >= settings.MAX_OPEN_PROPOSALS:
+                raise MemoryFull(f"{settings.MAX_OPEN_PROPOSALS} proposals wait for a decision already.")
+        proposal = Proposal.objects.create(
+            owner=owner,
+            target_kind="import" if is_import else "note",
+            target=f"import-{operation[:12]}" if is_import else changes[0].id,
+            target_title=_title(changes),
+            kind=kind,
+            agent=agent,
+            by_policy=applies,
+            reasoning=by.reasoning,
+            confidence=by.confidence,
+            session_id=by.session_id,
+            evidence=list(by.evidence),
+            excerpt=worddiff.excerpt(segments),
+            words_added=added,
+            words_removed=removed,
+            risks=[risk.key for risk in risks.flags(before, after, segments=segments)],
+            result_sha256=result_sha256,
+            operation=operation,
+            created_at=now,
+            expires_at=now + settings.PROPOSAL_EXPIRY,
+            lease_expires_at=now + settings.LEASE,
+        )
+        Revision.objects.create(
+            proposal=proposal,
+            number=1,
+            branch="" if applies else branch_name(proposal.pk, 1),
+            base_commit=base,
+            base_sha256="",
+            base_text=before,
+            edits=[],
+            result_text=after,
+            note_changes=stored,
+            created_at=now,
+        )
+    return proposal, True
+
+
+def _finished(proposal: Proposal) -> Proposal:
+    if proposal.status != Status.PREPARING:
+        return proposal
+    return finish_applying(proposal) if proposal.by_policy else finish_preparing(proposal)
+
+
+def _outcome(proposal: Proposal, *, created: bool = True) -> Outcome:
+    changes = tuple(
+        NoteChange(
+            change["id"],
+            recall.Note.from_json(change["before"]) if change["before"] else None,
+            recall.Note.from_json(change["after"]) if change["after"] else None,
+        )
+        for change in proposal.current.note_changes
+    )
+    return Outcome(changes, proposal.merge_commit, proposal, created)
+
+
+def _meaning(change: NoteChange) -> str:
+    """What makes two changes the same although the times differ, and the ids of new notes."""
+    id_ = change.id if change.before else ""
+    return f"{id_} {change.after.type} {change.after.content}" if change.after else id_
+
+
+def _text(of: Sequence[recall.Note | None]) -> str:
+    """The contents, as the two sides of what a reviewer reads."""
+    return "\n\n".join(note.content for note in of if note)
+
+
+def _title(changes: tuple[NoteChange, ...]) -> str:
+    if len(changes) > 1:
+        return _("%(count)d notes") % {"count": len(changes)}
+    note = changes[0].after or changes[0].before
+    words = " ".join(note.content.split()) if note else changes[0].id
+    return words if len(words) <= 80 else words[:79].rstrip() + "…"

@@ -1,0 +1,214 @@
+"""The verbs: notes are saved, updated, superseded, reinstated and deleted.
+
+Every change goes the same way, what each note was and what it becomes, and parts at the end: a person's is
+written at once (`people`), an agent's as its owner's policy says (`agents`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals.models import Agent, Kind, User
+from approvals.services.errors import NoChange, NoteInvalid, NotesChanged
+from approvals.services.notes import agents, people
+from approvals.services.notes.values import By, NoteChange, Outcome, require_valid, sha256_of, stamped, tidied
+from memory_app import notes, recall
+from memory_app.models import Change
+
+#: What a person's change is called in the ledger.
+_ACTIONS = {
+    Kind.SAVE: Change.Action.CREATED,
+    Kind.UPDATE: Change.Action.EDITED,
+    Kind.DELETE: Change.Action.DELETED,
+    Kind.FORGET: Change.Action.SUPERSEDED,
+    Kind.IMPORT: Change.Action.IMPORTED,
+}
+
+
+def save(
+    *,
+    by: By,
+    owner: str,
+    content: str,
+    type: str = "note",
+    tags: Sequence[str] = (),
+    category: str | None = None,
+    confidence: float = 0.8,
+    rationale: str | None = None,
+    note_id: str | None = None,
+) -> Outcome:
+    """Save a new note.
+
+    Args:
+        content: at most 2,000 characters.
+        type: one of `memory_app.notes.TYPES`.
+        confidence: brought into 0 to 1.
+        note_id: `mem-…` ids of the command are kept; one is made otherwise.
+
+    Raises:
+        NoteInvalid: names what is wrong with which field.
+        EditNotAllowed, TooManyPending, MemoryFull.
+    """
+    if done := agents.done_before(by):
+        return done
+    now = timezone.now()
+    id_ = note_id or notes.new_id()
+    made = stamped(
+        recall.Note(
+            id=id_,
+            owner=owner,
+            content=content,
+            type=type,
+            tags=tidied(tags),
+            category=category or None,
+            confidence=notes.clamped(confidence),
+            rationale=rationale or None,
+            importance=1.0,
+            source="agent" if isinstance(by.actor, Agent) else "user",
+            session_id=by.session_id or None,
+            superseded_by=None,
+            superseded_reason=None,
+            superseded_at=None,
+            sha256="",
+            created_at=now,
+            updated_at=now,
+        ),
+        now,
+    )
+    require_valid(made)
+    if note_id and recall.find_note(owner, note_id):
+        raise NoteInvalid("note_id", _("There is a note %(id)s already.") % {"id": note_id})
+    return change_notes(by=by, owner=owner, kind=Kind.SAVE, changes=(NoteChange(id_, None, made),))
+
+
+def update(*, by: By, owner: str, note_id: str, loaded_sha256: str | None = None, **fields: Any) -> Outcome:
+    """Change a note; its id stays. `fields` are those of `save`, without the id.
+
+    Args:
+        loaded_sha256: of the note as the person's form was filled from; None for agents, who have no form.
+
+    Raises:
+        NoteNotFound, NoteInvalid, NoChange.
+        NotesChanged: it is not at `loaded_sha256` any more.
+    """
+    if done := agents.done_before(by):
+        return done
+    before = _as_loaded(owner, note_id, loaded_sha256)
+    if "tags" in fields:
+        fields["tags"] = tidied(fields["tags"])
+    if "confidence" in fields:
+        fields["confidence"] = notes.clamped(fields["confidence"])
+    after = stamped(replace(before, **fields), timezone.now())
+    require_valid(after)
+    return change_notes(by=by, owner=owner, kind=Kind.UPDATE, changes=(NoteChange(note_id, before, after),))
+
+
+def delete(*, by: By, owner: str, note_id: str, loaded_sha256: str | None = None) -> Outcome:
+    """Remove a note from the memory; its history stays.
+
+    Raises:
+        NoteNotFound, NotesChanged: as for `update`.
+    """
+    if done := agents.done_before(by):
+        return done
+    before = _as_loaded(owner, note_id, loaded_sha256)
+    return change_notes(by=by, owner=owner, kind=Kind.DELETE, changes=(NoteChange(note_id, before, None),))
+
+
+def supersede(
+    *,
+    by: By,
+    owner: str,
+    note_id: str,
+    reason: str | None = None,
+    replacement_id: str | None = None,
+    loaded_sha256: str | None = None,
+) -> Outcome:
+    """Mark a note as outdated; it stays readable and is found no more.
+
+    Raises:
+        NoteNotFound: of the note or the replacement; its `id` says which.
+        NoteInvalid: superseded already, or replaced by itself or in a circle.
+        NotesChanged: as for `update`.
+    """
+    if done := agents.done_before(by):
+        return done
+    before = _as_loaded(owner, note_id, loaded_sha256)
+    if before.is_superseded:
+        raise NoteInvalid("memory_id", _("Note %(id)s is superseded already.") % {"id": note_id})
+    if replacement_id:
+        _require_no_circle(owner, note_id, replacement_id)
+    now = timezone.now()
+    after = stamped(
+        replace(before, superseded_at=now, superseded_by=replacement_id or None, superseded_reason=reason or None), now
+    )
+    require_valid(after)
+    return change_notes(by=by, owner=owner, kind=Kind.FORGET, changes=(NoteChange(note_id, before, after),))
+
+
+def reinstate(*, actor: User, owner: str, note_id: str, loaded_sha256: str, comment: str = "") -> Outcome:
+    """Take back that a note was superseded: it holds again, and agents find it. Only people do this.
+
+    Raises:
+        NoteNotFound, EditNotAllowed, NotesChanged: as for `update`.
+        NoChange: it is not superseded.
+    """
+    before = _as_loaded(owner, note_id, loaded_sha256)
+    if not before.is_superseded:
+        raise NoChange(_("The note is not superseded."))
+    after = replace(before, superseded_at=None, superseded_by=None, superseded_reason=None)
+    return people.write(
+        By(actor=actor, reasoning=comment),
+        actor,
+        owner,
+        Change.Action.REINSTATED,
+        (NoteChange(note_id, before, stamped(after, timezone.now())),),
+        subject="Reinstate",
+    )
+
+
+def change_notes(
+    *, by: By, owner: str, kind: Kind, changes: Sequence[NoteChange], base_commit: str | None = None
+) -> Outcome:
+    """Change notes as a whole: all of them in one commit or one proposal, or none.
+
+    Args:
+        changes: at least one; each `before` is the note as the caller read it.
+        base_commit: the commit of main it was read at; the head of main by default.
+
+    Raises:
+        EditNotAllowed: a person who may not write this memory.
+        NotesChanged: a note is not as it was read.
+        NoChange, TooManyPending, MemoryFull.
+    """
+    changes = tuple(change for change in changes if sha256_of(change.before) != sha256_of(change.after))
+    if not changes:
+        raise NoChange(_("Nothing was changed."))
+    if isinstance(by.actor, User):
+        return people.write(by, by.actor, owner, _ACTIONS[kind], changes, subject=kind.capitalize())
+    return agents.change(by, by.actor, owner, kind, changes, base_commit)
+
+
+def _as_loaded(owner: str, note_id: str, loaded_sha256: str | None) -> recall.Note:
+    """The note; the write itself checks once more that it is still this one."""
+    note = recall.note(owner, note_id)
+    if loaded_sha256 is not None and note.sha256 != loaded_sha256:
+        raise NotesChanged([note_id])
+    return note
+
+
+def _require_no_circle(owner: str, note_id: str, replacement_id: str) -> None:
+    seen: set[str] = set()
+    following: recall.Note | None = recall.note(owner, replacement_id)
+    while following:
+        if following.id == note_id:
+            raise NoteInvalid("replacement_id", _("A note cannot be replaced by itself, not even in a circle."))
+        if following.id in seen or not following.superseded_by:
+            return
+        seen.add(following.id)
+        following = recall.find_note(owner, following.superseded_by)  # one deleted since ends the chain

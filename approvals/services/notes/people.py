@@ -1,0 +1,64 @@
+"""People change notes at once: a commit in their name, in their own memory or, for staff, in another's."""
+
+from __future__ import annotations
+
+import uuid
+
+import structlog
+from django.utils.translation import gettext as _
+
+from approvals.models import User
+from approvals.permissions import may_edit
+from approvals.services.errors import EditNotAllowed, NoChange, NotesChanged
+from approvals.services.ledger import despite_dirt
+from approvals.services.notes.values import By, NoteChange, Outcome
+from approvals.services.recheck import after_change
+from approvals.targets import note_writes
+from memory_app import commits
+from memory_app.dolt.errors import NothingToCommit
+from memory_app.models import Change
+
+log = structlog.get_logger(__name__)
+
+
+def write(
+    by: By, actor: User, owner: str, action: Change.Action, changes: tuple[NoteChange, ...], *, subject: str
+) -> Outcome:
+    """Commit `changes` and record them as `action`.
+
+    Args:
+        subject: the verb the commit message begins with.
+
+    Raises:
+        EditNotAllowed: this person may not write this memory.
+        NotesChanged: a note is not its `before` any more.
+        NoChange: the notes are so already.
+    """
+    if not may_edit(actor, owner):
+        raise EditNotAllowed(_("You may not edit this memory."))
+    entry = commits.Entry(
+        action=action,
+        owner=owner,
+        targets=tuple(("note", change.id) for change in changes),
+        operation=by.operation or uuid.uuid4().hex,
+        actor=actor.username,
+        comment=by.reasoning.strip(),
+    )
+    named = changes[0].id if len(changes) == 1 else f"{len(changes)} notes"
+    try:
+        made = despite_dirt(
+            lambda: commits.write_main(
+                note_writes(owner, [change.as_json() for change in changes]),
+                entry=entry,
+                author=commits.person(actor.username, actor.display_name),
+                subject=f"{subject} {named} of {owner}",
+                body=by.reasoning,
+            )
+        )
+    except commits.TargetMoved as error:
+        raise NotesChanged([change.id for change in changes]) from error
+    except NothingToCommit as error:
+        raise NoChange(_("Nothing was changed.")) from error
+    log.info("notes_written", action=str(action), user_id=owner, notes=len(changes), actor=actor.username)
+    after_change(owner, entry.targets)
+    return Outcome(changes, made[0].commit, None)

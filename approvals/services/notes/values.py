@@ -1,0 +1,118 @@
+"""What a change of notes is made of: who asks, what each note was and becomes, what came of it.
+
+Values and what makes a note valid; nothing is written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from approvals.models import Agent, Proposal, User
+from approvals.services.errors import NoteInvalid
+from memory_app import edits, notes, recall
+
+
+@dataclass(frozen=True)
+class NoteChange:
+    """What becomes of one note: `before=None` makes it, `after=None` deletes it."""
+
+    id: str
+    before: recall.Note | None
+    after: recall.Note | None
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "before": self.before.as_json() if self.before else None,
+            "after": self.after.as_json() if self.after else None,
+        }
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a change of notes.
+
+    Args:
+        changes: what becomes of each note; the first is the one a tool speaks of.
+        commit: of main; empty while it waits for a person.
+        proposal: None for a person's own change.
+        created: False when an equal proposal of this agent waits already and is returned instead.
+    """
+
+    changes: tuple[NoteChange, ...]
+    commit: str
+    proposal: Proposal | None
+    created: bool = True
+
+    @property
+    def is_applied(self) -> bool:
+        return bool(self.commit)
+
+    @property
+    def note_id(self) -> str:
+        return self.changes[0].id
+
+
+@dataclass(frozen=True)
+class By:
+    """Who changes notes, and what goes into the record.
+
+    Args:
+        actor: a person (at once, in their own or, for staff, another's memory) or an agent.
+        may_apply: whether the agent's token has the scope that policy needs to apply (`notes:write`).
+        operation: 32 hexadecimal digits; the same one gives the same outcome.
+    """
+
+    actor: User | Agent
+    may_apply: bool = False
+    reasoning: str = ""
+    confidence: str = "medium"
+    session_id: str = ""
+    evidence: Sequence[dict[str, Any]] = ()
+    operation: str | None = None
+
+
+def stamped(note: recall.Note, now: datetime) -> recall.Note:
+    """The note, changed `now`, with the sha256 of what it says."""
+    return replace(note, updated_at=now, sha256=recall.note_sha256(vars(note)))
+
+
+def sha256_of(note: recall.Note | None) -> str:
+    """Of what the note says; empty where there is none, as in `NoteWrite`."""
+    return note.sha256 if note else ""
+
+
+def tidied(tags: Sequence[str]) -> tuple[str, ...]:
+    """Trimmed, without empty ones and repetitions, in the order given."""
+    return tuple(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
+
+
+def require_valid(note: recall.Note) -> None:
+    """Raise NoteInvalid, or ForbiddenCharacter, for what no note can hold."""
+    for name in ("content", "rationale", "category", "superseded_reason", "session_id"):
+        edits.check_text(getattr(note, name) or "", field=name)
+    for tag in note.tags:
+        edits.check_text(tag, field="tags")
+        if len(tag) > 64:
+            raise NoteInvalid("tags", _("A tag has at most 64 characters."))
+    if not note.content.strip():
+        raise NoteInvalid("content", _("The content is empty."))
+    if len(note.content) > notes.MAX_CONTENT:
+        raise NoteInvalid(
+            "content",
+            _("The content has %(used)d characters, %(over)d more than the %(limit)d a note may have.")
+            % {"used": len(note.content), "over": len(note.content) - notes.MAX_CONTENT, "limit": notes.MAX_CONTENT},
+        )
+    if note.type not in notes.TYPES:
+        raise NoteInvalid(
+            "type",
+            _("There is no type “%(type)s”; the types are %(types)s.")
+            % {"type": note.type, "types": ", ".join(notes.TYPES)},
+        )
+    if not notes.ID.fullmatch(note.id):
+        raise NoteInvalid("note_id", _("“%(id)s” is not a note id.") % {"id": note.id})
