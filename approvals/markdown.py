@@ -17,7 +17,6 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
 from memory_app import hidden
-from memory_app.hidden import Mark
 
 _TAGS = {
     "a", "blockquote", "br", "code", "del", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "s",
@@ -34,9 +33,8 @@ _DEEPEST = 20
 
 def render(text: str) -> SafeString:
     """HTML for `text`, whoever wrote it. Invisible characters are replaced by visible marks."""
-    shown = "".join(part.label if isinstance(part, Mark) else part.text for part in hidden.visible(text))
     clean = nh3.clean(
-        _markdown.render(shown),
+        _markdown.render(hidden.plain(text)),
         tags=_TAGS,
         attributes=_ATTRIBUTES,
         url_schemes=_SCHEMES,

@@ -17,6 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from memory_app import hidden
 from memory_app.models import USERNAME
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class User(AbstractUser):
 
     @property
     def display_name(self) -> str:
-        return self.get_full_name() or self.username
+        return hidden.plain(self.get_full_name()) or self.username
 
 
 class Tutorship(models.Model):

@@ -151,6 +151,11 @@ def visible(text: str, *, harmless: bool = False) -> tuple[Text | Mark, ...]:
     return tuple(_parts(text, harmless))
 
 
+def plain(text: str) -> str:
+    """`text` for where nothing but text can stand, such as a title: each run of unseen characters by its label."""
+    return "".join(part.label if isinstance(part, Mark) else part.text for part in visible(text))
+
+
 def mark_whitespace(text: str, *, continues: bool = False) -> tuple[Text | Mark | Whitespace, ...]:
     """`text` in parts for the source view: every unseen character marked, white space too.
 

@@ -25,6 +25,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.csrf import csrf_protect
 
 from approvals import services
+from approvals.admin.plain_text import PlainList
 from approvals.admin.read_only import ReadOnlyAdmin
 from approvals.forms_memory import MAX_COMMENT, REFUSALS, add_refusal, check_label, with_line_breaks_of
 from approvals.models import User
@@ -96,7 +97,7 @@ class BlockAdminForm(forms.ModelForm[MemoryBlock]):
 
 
 @admin.register(MemoryBlock)
-class MemoryBlockAdmin(admin.ModelAdmin[MemoryBlock]):
+class MemoryBlockAdmin(PlainList[MemoryBlock]):
     form = BlockAdminForm
     actions = None  # bulk deletion writes rows outside a commit
     list_display = ["__str__", "title", "used", "limit", "read_only", "updated_at"]

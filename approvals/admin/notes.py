@@ -24,6 +24,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.csrf import csrf_protect
 
+from approvals.admin.plain_text import PlainList
 from approvals.forms_memory import MAX_COMMENT, REFUSALS, with_line_breaks_of
 from approvals.forms_notes import add_note_refusal
 from approvals.models import Kind, User
@@ -104,7 +105,7 @@ class NoteAdminForm(forms.ModelForm[Note]):
 
 
 @admin.register(Note)
-class NoteAdmin(admin.ModelAdmin[Note]):
+class NoteAdmin(PlainList[Note]):
     form = NoteAdminForm
     actions = None  # bulk deletion writes rows outside a commit
     list_display = ["__str__", "type", "opening", "source", "confidence", "created_at"]

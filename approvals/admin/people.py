@@ -11,6 +11,7 @@ from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
+from approvals.admin.plain_text import PlainList
 from approvals.forms_memory import time_zones
 from approvals.models import Agent, Policy, Tutorship, User
 
@@ -41,7 +42,7 @@ class NeverDeleted:
 
 
 @admin.register(User)
-class PersonAdmin(NeverDeleted, UserAdmin[User]):
+class PersonAdmin(NeverDeleted, PlainList[User], UserAdmin[User]):
     form = PersonForm
     add_form = NewPersonForm
     list_display = ["username", "first_name", "last_name", "email", "is_staff", "is_active", "last_login"]
@@ -90,7 +91,7 @@ class PolicyAdmin(admin.ModelAdmin[Policy]):
 
 
 @admin.register(Agent)
-class AgentAdmin(NeverDeleted, admin.ModelAdmin[Agent]):
+class AgentAdmin(NeverDeleted, PlainList[Agent]):
     list_display = ["name", "description", "created_by", "is_active", "created_at"]
     list_filter = ["is_active"]
     list_select_related = ["created_by"]

@@ -28,7 +28,7 @@ from approvals.models import Event, Mergeability, Proposal, RejectReason, Revisi
 from approvals.permissions import Action
 from approvals.review import Review, review_of
 from approvals.services.errors import Refused
-from approvals.templatetags.assent import excerpt
+from approvals.templatetags.assent import excerpt, marked
 from approvals.views.viewer import viewer_of
 from memory_app import worddiff
 from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown
@@ -81,7 +81,12 @@ class RevisionInline(ReadOnlyInline[Revision, Proposal]):
 
 class EventInline(ReadOnlyInline[Event, Proposal]):
     model = Event
-    fields = ["at", "what", "actor", "revision", "text"]
+    fields = ["at", "what", "actor", "revision", "said"]
+    readonly_fields = ["said"]
+
+    @admin.display(description=gettext_lazy("text"))
+    def said(self, event: Event) -> str:
+        return marked(event.text)
 
 
 @admin.register(Proposal)

@@ -8,6 +8,8 @@ from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
 
+from approvals.admin.plain_text import PlainList, make_plain
+
 M = TypeVar("M", bound=Model)
 Parent = TypeVar("Parent", bound=Model)
 
@@ -25,9 +27,15 @@ class ReadOnly:
         return False
 
 
-class ReadOnlyAdmin(ReadOnly, admin.ModelAdmin[M]):
+class ReadOnlyAdmin(ReadOnly, PlainList[M]):
     list_per_page = 50
     show_full_result_count = False
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> M | None:
+        found = super().get_object(request, object_id, from_field)
+        if found is not None:
+            make_plain(found)
+        return found
 
 
 class ReadOnlyInline(ReadOnly, admin.TabularInline[M, Parent]):

@@ -59,11 +59,11 @@ def when_said(text: str) -> str:
     except ValueError:
         at = None
     if at is None:
-        return str(text)
+        return plain(text)
     try:
         return when(at if timezone.is_aware(at) else timezone.make_aware(at, UTC))
     except OverflowError:  # the first or last day of the calendar, in another zone
-        return str(text)
+        return plain(text)
 
 
 @register.simple_tag
@@ -105,10 +105,17 @@ def person(context: template.Context, username: str) -> str:
 # -- text -----------------------------------------------------------------------------------------
 
 
+@register.filter  # a filter too, for the sentences of `blocktranslate`
 @register.simple_tag
 def marked(text: str) -> SafeString:
     """Text with a visible mark in the place of characters nobody could see."""
     return _drawn(hidden.visible(text))
+
+
+@register.filter
+def plain(text: object) -> str:
+    """The same for where no mark-up can stand: titles, options, attributes, hidden words."""
+    return hidden.plain(str(text))
 
 
 def _drawn(parts: Iterable[Text | Mark | Whitespace]) -> SafeString:
@@ -202,13 +209,13 @@ def words(added: int, removed: int) -> SafeString:
 @register.filter
 def type_name(type_: str) -> str:
     """What a type of notes is called."""
-    return str(note_pages.TYPE_NAMES.get(type_, type_))
+    return str(note_pages.TYPE_NAMES.get(type_) or hidden.plain(type_))
 
 
 @register.filter
 def source_name(source: str) -> str:
     """Who wrote a note, in words."""
-    return str(note_pages.SOURCE_NAMES.get(source, source))
+    return str(note_pages.SOURCE_NAMES.get(source) or hidden.plain(source))
 
 
 # -- proposals ------------------------------------------------------------------------------------
