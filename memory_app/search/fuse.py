@@ -1,7 +1,7 @@
-"""What each signal is worth, and the one number they make.
+"""What each signal is worth.
 
-Belongs here: weights, normalisation, the sum.
-Not here: the signals themselves (`signals`).
+Belongs here: weights, normalisation.
+Not here: the signals themselves (`signals`) and their sum (`scoring`).
 
 Each signal is brought to 0…1 over the chunks of one query (min-max) and summed; reciprocal ranks and z-scores were far
 worse on the same questions. The weights are rounded from a fit on LoCoMo's five development conversations in which each
@@ -25,6 +25,7 @@ class Weights:
 
     Attributes:
         lexical: BM25. Of a message, over the message and its context.
+        leading: the query names what the text opens with.
         cosine: similarity of the vectors.
         asked_cosine: that of the question which a message answers.
         document: BM25 of the whole session.
@@ -36,6 +37,7 @@ class Weights:
 
     lexical: float
     cosine: float
+    leading: float = 0.0
     asked_cosine: float = 0.0
     document: float = 0.0
     author: float = 0.0
@@ -45,8 +47,10 @@ class Weights:
     scale: float = 1.0
 
 
-#: Notes and passages of blocks: each stands for itself.
-STATEMENT = Weights(lexical=1.0, cosine=0.65)
+#: Notes and passages of blocks: each stands for itself, and opens with what it is about ("Ann's exam …"): MRR on
+#: LoCoMo's observations .543 → .552 undated, in four conversations of five; half the weight gives .546, one and a half
+#: times .553.
+STATEMENT = Weights(lexical=1.0, cosine=0.65, leading=0.35)
 #: Messages: nobody says in one turn what it is about.
 MESSAGE = Weights(
     lexical=1.0,
@@ -57,7 +61,8 @@ MESSAGE = Weights(
     shape=0.4,
     question=0.1,
     brief=0.3,
-    scale=1.65 / 1.9,
+    # Few statements open with all that is asked: half of it is their usual best.
+    scale=(1.65 + 0.35 / 2) / 1.9,
 )
 
 #: Agreement with a date the query names, for every kind of chunk.
@@ -89,5 +94,5 @@ def spread(values: Values, among: Mask) -> Values:
 
 def highest(weights: Weights, *, dated: bool, shaped: float) -> float:
     """The score of a chunk that is best in everything the query asks for."""
-    plain = weights.lexical + weights.cosine + weights.asked_cosine + weights.document
+    plain = weights.lexical + weights.cosine + weights.leading + weights.asked_cosine + weights.document
     return weights.scale * (plain + DATE * dated + weights.shape * shaped)

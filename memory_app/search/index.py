@@ -13,12 +13,13 @@ from datetime import date
 
 import numpy as np
 
-from memory_app.search import dates, fuse, signals
+from memory_app.search import dates, signals
 from memory_app.search.columns import BLOCK, CONVERSATION, SOURCES, Columns, Filters, Mask, grown
 from memory_app.search.dense import Embedder, EmbedderUnavailable, Vectors, WordEmbedder, loaded, query_vector
 from memory_app.search.lexical import Postings, Slots, Values
 from memory_app.search.query import Asked, asked_for, first_name
 from memory_app.search.rows import Row
+from memory_app.search.scoring import fused
 from memory_app.search.shape import Mark
 from memory_app.search.similar import WordVectors
 
@@ -184,55 +185,11 @@ class OwnerIndex:
         if not listed.any():
             return Found((), by_words_only)
 
-        scores = self._scores(asked, terms, cosines, stated, spoken)
+        scores = fused(asked, terms, cosines, stated, spoken, columns, self._postings)
         scores[exact] += 1
         best = self._distinct(scores, listed, top_k)
         hits = tuple(self._hit(slot, float(scores[slot]), asked, terms, cosines, bool(exact[slot])) for slot in best)
         return Found(hits, by_words_only)
-
-    def _scores(
-        self, asked: Asked, terms: Sequence[signals.Term], cosines: Values, stated: Mask, spoken: Mask
-    ) -> Values:
-        """The fused score of each slot, as a share of the highest there could be."""
-        columns = self._columns
-        meant = fuse.spread(cosines, stated | spoken)
-        scores = np.zeros(columns.size, dtype=np.float32)
-        if asked.cues:
-            scores += np.float32(fuse.DATE) * dates.agreement(asked.cues, columns.days)
-        if asked.shape:
-            fits = (columns.marks & asked.shape) != 0
-            shapes = np.where(spoken, np.float32(fuse.MESSAGE.shape), np.float32(fuse.STATEMENT.shape))
-            scores += shapes * np.float32(asked.shape_sure) * fits
-        alone = signals.statements(terms, self._postings) if stated.any() else np.zeros_like(scores)
-        joined = signals.messages(terms, self._postings, columns) if spoken.any() else np.zeros_like(scores)
-        # One yardstick for both, or the best of the messages would equal the best of the notes however poor it is.
-        lexical = np.where(spoken, joined, alone)
-        most = float(lexical[stated | spoken].max(initial=0.0))
-        if most > 0:
-            lexical /= np.float32(most)
-        scores += lexical
-        weights = fuse.STATEMENT
-        scores[stated] += np.float32(weights.cosine) * meant[stated]
-        if spoken.any():
-            scores[spoken] += self._said(asked, terms, meant, spoken)[spoken]
-            scores[spoken] *= np.float32(fuse.MESSAGE.scale)
-        scores /= np.float32(fuse.highest(weights, dated=bool(asked.cues), shaped=asked.shape_sure))
-        return scores
-
-    def _said(self, asked: Asked, terms: Sequence[signals.Term], meant: Values, spoken: Mask) -> Values:
-        """The signals that only messages have."""
-        columns, weights = self._columns, fuse.MESSAGE
-        asks = (columns.marks & Mark.QUESTION) != 0
-        before = columns.before
-        answers = (before >= 0) & asks[before]
-        length = np.minimum(1, np.log1p(self._postings.lengths) / np.log1p(fuse.SUBSTANTIAL)).astype(np.float32)
-        said = np.float32(weights.cosine) * meant
-        said += np.float32(weights.asked_cosine) * np.where(answers, meant[before], np.float32(0))
-        said += np.float32(weights.document) * signals.sessions(terms, self._postings, columns, spoken)
-        said -= np.float32(weights.question) * asks + np.float32(weights.brief) * (1 - length)
-        if asked.author is not None:
-            said += np.float32(weights.author) * (columns.authors == asked.author)
-        return said
 
     def _cosines(self, asked: Asked, terms: Sequence[signals.Term]) -> tuple[Values, bool]:
         """The cosine of each slot, and whether the embedder failed."""

@@ -20,11 +20,15 @@ import numpy.typing as npt
 from memory_app.search.vocabulary import Ids, Vocabulary
 
 Slots = npt.NDArray[np.int32]
+Leads = npt.NDArray[np.int32]
 Values = npt.NDArray[np.float32]
 
 #: Saturation and length normalisation, measured on LoCoMo: repetition says little in short texts, and a longer one is
 #: not the worse for being long.
 K1, B = 0.9, 0.2
+
+#: Words that count at the head of a chunk whose places are kept: what a statement opens with is what it is about.
+LEADING = 3
 
 #: Chunks added one by one until their postings are merged with the others'.
 _MERGE_AT_LEAST, _MERGE_SHARE = 1_000, 0.1
@@ -37,6 +41,7 @@ class Postings:
         self.vocabulary = Vocabulary()
         self.alive = 0
         self._lengths: list[Values] = [np.zeros(0, dtype=np.float32)]
+        self._leads: list[Leads] = [np.zeros((0, LEADING), dtype=np.int32)]
         self._dead: set[int] = set()
         self._kept_mask: npt.NDArray[np.bool_] | None = None
         self._total = 0.0
@@ -62,6 +67,13 @@ class Postings:
         if len(self._lengths) > 1:
             self._lengths = [np.concatenate(self._lengths)]
         return self._lengths[0]
+
+    @property
+    def leads(self) -> Leads:
+        """The first `LEADING` terms that count, per slot; -1 where there are fewer."""
+        if len(self._leads) > 1:
+            self._leads = [np.concatenate(self._leads)]
+        return self._leads[0]
 
     @property
     def norms(self) -> Values:
@@ -94,6 +106,7 @@ class Postings:
                 self._frequency[term] += 1
                 length += count
         self._lengths.append(np.array([length], dtype=np.float32))
+        self._leads.append(_leads(ids, ~np.array([self.vocabulary.stop[term] for term in ids], dtype=bool), [0]))
         self._total += length
         self.alive += 1
 
@@ -113,6 +126,7 @@ class Postings:
         self._total += float(lengths[first:].sum())
         self.alive += len(split)
         self._lengths = [lengths]
+        self._leads = [_leads(self._words, telling, self._starts[:-1])]
         if self._dead:
             telling &= self._kept()[slot_of]
         pairs, counts = np.unique(self._words[telling].astype(np.int64) * count + slot_of[telling], return_counts=True)
@@ -164,8 +178,9 @@ class Postings:
 
     @property
     def nbytes(self) -> int:
-        arrays = (self._words, self._starts, self._slots, self._counts, self._from, self._frequency, self.lengths)
-        return sum(each.nbytes for each in arrays) + self.vocabulary.nbytes + 200 * sum(map(len, self._added))
+        arrays = (self._words, self._starts, self._slots, self._counts, self._from, self._frequency)
+        by_slot = self.lengths.nbytes + self.leads.nbytes
+        return sum(each.nbytes for each in arrays) + by_slot + self.vocabulary.nbytes + 200 * sum(map(len, self._added))
 
     def _scanned(self, term: int) -> tuple[Slots, Values]:
         """A stop word's postings: not kept, since they would double the memory for queries nobody should ask."""
@@ -194,3 +209,14 @@ class Postings:
         missing = len(self.vocabulary) - len(self._frequency)
         if missing > 0:
             self._frequency = np.concatenate([self._frequency, np.zeros(max(missing, 256), dtype=np.int32)])
+
+
+def _leads(words: Ids, telling: npt.NDArray[np.bool_], starts: Sequence[int] | npt.NDArray[np.int64]) -> Leads:
+    """The first terms that count of each of the texts that begin at `starts` in `words`."""
+    places = np.flatnonzero(telling)
+    text = np.searchsorted(np.asarray(starts), places, side="right") - 1
+    rank = np.arange(len(places)) - np.searchsorted(text, text, side="left")
+    first = rank < LEADING
+    leads: Leads = np.full((len(starts), LEADING), -1, dtype=np.int32)
+    leads[text[first], rank[first]] = words[places[first]]
+    return leads

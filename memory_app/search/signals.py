@@ -1,6 +1,7 @@
 """The signals a ranking is made of, each an array over all slots of an owner.
 
-Belongs here: BM25 of statements (with similar terms), of messages in their context, of sessions.
+Belongs here: BM25 of statements (with similar terms), of messages in their context and of sessions; what
+statements open with.
 Not here: postings (`lexical`), what signals are worth (`fuse`), and who gets listed (`index`).
 """
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from memory_app.search.columns import Columns, Mask
 from memory_app.search.fuse import AFTER, ASKED, BEFORE, RESPELT
-from memory_app.search.lexical import Postings, Slots, Values
+from memory_app.search.lexical import LEADING, Postings, Slots, Values
 from memory_app.search.shape import Mark
 from memory_app.search.similar import WordVectors
 
@@ -27,10 +28,12 @@ class Term:
 
     Attributes:
         word: as the query has it; `held` the known word, when the query's is a misspelling.
+        term: of the held word; None when no chunk ever had it.
     """
 
     word: str
     held: str
+    term: int | None
     rarity: float
     slots: Slots
     counts: Values
@@ -67,6 +70,7 @@ def terms_of(
             Term(
                 word=word,
                 held=held,
+                term=term,
                 rarity=weight * postings.rarity(term),
                 slots=slots,
                 counts=counts,
@@ -92,6 +96,17 @@ def statements(terms: Sequence[Term], postings: Postings) -> Values:
             # Emptied as it is added, so that a slot touched twice counts once.
             total[slots] += np.float32(term.rarity) * best[slots]
             best[slots] = 0
+    return total
+
+
+def leading(terms: Sequence[Term], postings: Postings) -> Values:
+    """How much of what each chunk opens with the query names, 0 to 1."""
+    shares = 1 / np.arange(1, LEADING + 1, dtype=np.float32)
+    total = np.zeros(postings.slots, dtype=np.float32)
+    for term in terms:
+        if term.term is not None:
+            total[term.slots] += ((postings.leads[term.slots] == term.term) * shares).max(axis=1, initial=0)
+    total /= shares.sum()
     return total
 
 

@@ -14,6 +14,7 @@ from memory_app.search import (
     Filters,
     Message,
     OwnerIndex,
+    Row,
     chunks_of_block,
     chunks_of_conversation,
     chunks_of_note,
@@ -34,10 +35,13 @@ NOTES = (
 )
 
 
-def index_of(chunks: Sequence[Chunk]) -> OwnerIndex:
+def rows_of(chunks: Sequence[Chunk], first: int = 0) -> list[Row]:
     vectors = wordllama().embed([chunk.meaning for chunk in chunks])
-    rows = [row_of(number, chunk, stored(vectors[number])) for number, chunk in enumerate(chunks)]
-    return OwnerIndex(rows, wordllama())
+    return [row_of(first + number, chunk, stored(vectors[number])) for number, chunk in enumerate(chunks)]
+
+
+def index_of(chunks: Sequence[Chunk]) -> OwnerIndex:
+    return OwnerIndex(rows_of(chunks), wordllama())
 
 
 def notes(*texts: str, at: datetime | None = None) -> list[Chunk]:
@@ -256,3 +260,14 @@ def test_vectors_of_another_embedder_are_left_out() -> None:
 
     (hit,) = index.search("dog").hits
     assert hit.reasons.cosine == 0
+
+
+def test_of_two_notes_with_the_same_words_the_one_that_opens_with_what_is_asked_comes_first() -> None:
+    index = index_of(notes("Tom took the train to Paris with Anna", "Anna took the train to Paris with Tom"))
+
+    assert found(index, "Where did Anna go?") == ["note-1", "note-0"]
+    assert found(index, "Where did Tom go?") == ["note-0", "note-1"]
+
+    later = notes("Rome", "Oslo", "Tom took the train to Paris with Zoe", "Zoe took the train to Paris with Tom")
+    index.add(rows_of(later[2:], first=10))
+    assert found(index, "Where did Zoe go?") == ["note-3", "note-2"]
