@@ -82,6 +82,31 @@ def test_a_first_start_prints_a_curl_that_works_and_ctrl_c_ends_everything(tmp_p
         started.stop()
 
 
+@pytest.mark.skipif(not environment.is_embedded(), reason="needs databases of its own")
+def test_it_ends_quietly_when_told_to_whatever_its_clients_do(tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    address = f"http://{HOST}:{port}"
+    env = os.environ | {"ASSENT_DATA_DIR": str(tmp_path / "data"), "ASSENT_DEBUG": "1", "ASSENT_PUBLIC_URL": address}
+    started = Services(tmp_path)
+    try:
+        started.start(
+            "serve",
+            [sys.executable, "manage.py", "serve", "--port", str(port)],
+            ready=lambda: answers(f"{address}/readyz"),
+            env=env,
+            cwd=ROOT,
+        )
+        with httpx.Client() as kept_alive, socket.create_connection((HOST, port)) as half:
+            assert kept_alive.get(f"{address}/sign-in/").status_code == 200
+            half.sendall(b"GET / HTTP/1.1\r\nHost: ")
+            (process,) = started.processes
+            process.terminate()
+            assert process.wait(10) == 0  # what `docker stop` waits
+        assert "SIGKILL" not in (tmp_path / "serve.log").read_text()
+    finally:
+        started.stop()
+
+
 def test_a_taken_port_is_one_sentence_that_names_another() -> None:
     with socket.socket() as taken:
         taken.bind((HOST, 0))
