@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memory_app import recall
-from memory_app.recall import Note
+from memory_app.recall import Entry, Note
 from memory_app.search import service
 
 #: Notes the search is asked for beyond those wanted, since some may be filtered out here.
 _SPARE = 4
+#: Notes read at once while looking for those that contain a text.
+_AT_ONCE = 200
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Wanted:
     min_confidence: float = 0
     superseded: bool = False
 
-    def takes(self, note: Note) -> bool:
+    def takes(self, note: Note | Entry) -> bool:
         return (
             self.type in (None, note.type)
             and (not self.tags or bool(set(self.tags) & set(note.tags)))
@@ -50,15 +52,34 @@ class Matched:
     index_behind: bool = False
 
 
-def newest(owner: str, wanted: Wanted) -> Matched:
-    """All notes that are wanted, newest first."""
-    return Matched(tuple(note for note in recall.notes(owner) if wanted.takes(note)))
+def listed(owner: str, wanted: Wanted) -> tuple[Entry, ...]:
+    """All notes that are wanted, in short, newest first."""
+    return tuple(entry for entry in recall.catalogue(owner).entries if wanted.takes(entry))
 
 
-def containing(owner: str, query: str, wanted: Wanted) -> Matched:
-    """Those of them that contain `query`, case aside."""
+def newest(owner: str, wanted: Wanted, *, most: int) -> Matched:
+    """The newest notes that are wanted, so many of them."""
+    return Matched(notes_of(owner, listed(owner, wanted)[:most]))
+
+
+def containing(owner: str, query: str, wanted: Wanted, *, most: int) -> Matched:
+    """The newest of those that contain `query`, case aside."""
     folded = query.casefold()
-    return Matched(tuple(note for note in newest(owner, wanted).notes if folded in note.content.casefold()))
+    likely = [entry for entry in listed(owner, wanted) if folded in entry.words]
+    found: list[Note] = []
+    # The words are those of tags and rationale too, so more may have to be read than are wanted.
+    for start in range(0, len(likely), _AT_ONCE):
+        some = notes_of(owner, likely[start : start + _AT_ONCE])
+        found += [note for note in some if folded in note.content.casefold()]
+        if len(found) >= most:
+            break
+    return Matched(tuple(found[:most]))
+
+
+def notes_of(owner: str, entries: Sequence[Entry]) -> tuple[Note, ...]:
+    """The notes behind entries, in their order; one that went meanwhile is left out."""
+    now = recall.find_notes(owner, [entry.id for entry in entries])
+    return tuple(now[entry.id] for entry in entries if entry.id in now)
 
 
 def meant(owner: str, query: str, wanted: Wanted, *, most: int) -> Matched:

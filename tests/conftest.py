@@ -56,11 +56,13 @@ def fresh_databases(request: pytest.FixtureRequest) -> Iterator[None]:
     from django.core.cache import cache
     from django.db import connections
 
+    from memory_app.recall.catalogue import catalogues
     from memory_app.search.cache import indices
 
     request.getfixturevalue("databases").reset()
     cache.clear()
-    indices.clear()  # versions begin anew with the databases
+    indices.clear()  # versions begin anew with the databases, and so do the ids of the ledger
+    catalogues.clear()
     yield
     connections.close_all()
 

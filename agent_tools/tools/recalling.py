@@ -83,9 +83,9 @@ def recall(call: Call, arguments: RecallArguments) -> Answer:
         superseded=arguments.include_superseded,
     )
     if arguments.query is None:
-        matched = matching.newest(call.owner, wanted)
+        matched = matching.newest(call.owner, wanted, most=arguments.limit)
     elif arguments.match == "text":
-        matched = matching.containing(call.owner, arguments.query, wanted)
+        matched = matching.containing(call.owner, arguments.query, wanted, most=arguments.limit)
     else:
         matched = matching.meant(call.owner, arguments.query, wanted, most=arguments.limit)
     found = matched.notes[: arguments.limit]
@@ -142,20 +142,21 @@ def note_list(call: Call, arguments: NoteListArguments) -> Answer:
     )
     if arguments.q is None:
         last = _position(paging.after(arguments, str, tool="note_list"))
-        found = matching.newest(call.owner, wanted).notes
-        rest = [note for note in found if last is None or (note.created_at, note.id) < last]
-        shown, cursor = paging.page(
+        entries = matching.listed(call.owner, wanted)
+        rest = [entry for entry in entries if last is None or (entry.created_at, entry.id) < last]
+        page, cursor = paging.page(
             rest[: arguments.limit + 1],
             arguments,
-            lambda note: f"{note.created_at.isoformat()} {note.id}",
+            lambda entry: f"{entry.created_at.isoformat()} {entry.id}",
             tool="note_list",
         )
+        shown = list(matching.notes_of(call.owner, page))
     else:
         start = paging.after(arguments, int, tool="note_list") or 0
         found = matching.meant(call.owner, arguments.q, wanted, most=_MOST_RANKED).notes
         ranked = list(enumerate(found, 1))[start : start + arguments.limit + 1]
-        page, cursor = paging.page(ranked, arguments, lambda item: item[0], tool="note_list")
-        shown = [note for _place, note in page]
+        places, cursor = paging.page(ranked, arguments, lambda item: item[0], tool="note_list")
+        shown = [note for _place, note in places]
     items = [representations.note(note) for note in shown]
     return Answer(_listed(shown, "There are no such notes."), {"items": items, "next": cursor})
 

@@ -21,6 +21,7 @@ from memory_app.recall.blocks import (
     snapshot,
     title_of,
 )
+from memory_app.recall.catalogue import Catalogue, Entry, catalogue
 from memory_app.recall.history import changes_of, commit_at_time, head, history, last_changes, resolve_revision
 from memory_app.recall.notes import (
     NOTES,
@@ -40,7 +41,9 @@ __all__ = [
     "NOTES",
     "Block",
     "BlockNotFound",
+    "Catalogue",
     "EngineUnavailable",
+    "Entry",
     "Note",
     "NoteNotFound",
     "OutcomeUnknown",
@@ -50,6 +53,7 @@ __all__ = [
     "block_at",
     "blocks",
     "blocks_at",
+    "catalogue",
     "changes_of",
     "commit_at_time",
     "find_block",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Any
 
+from django.db.models import Max
 from django.utils.dateparse import parse_datetime
 
 from memory_app.dolt.connections import dolt, head_of_main, retrying
@@ -70,15 +72,26 @@ def history(owner: str, kind: str, target: str, *, limit: int = 50, before: int 
     return _page(changes, limit, before)
 
 
-def changes_of(owner: str, *, limit: int = 50, before: int | None = None) -> tuple[Change, ...]:
-    """Changes of everything an owner has, newest first, from the ledger."""
-    return _page(Change.objects.filter(owner=owner), limit, before)
+def changes_of(
+    owner: str, *, limit: int = 50, before: int | None = None, leaving_out: Collection[str] = ()
+) -> tuple[Change, ...]:
+    """Changes of everything an owner has, newest first, from the ledger.
+
+    Args:
+        leaving_out: commits that are known already.
+    """
+    return _page(Change.objects.filter(owner=owner).exclude(commit__in=leaving_out), limit, before)
 
 
-def last_changes(owner: str) -> dict[str, Change]:
-    """The newest change of each block of an owner, by label, in one query."""
+def last_changes(owner: str, kind: str, targets: Collection[str]) -> dict[str, Change]:
+    """The newest change of each of some blocks or notes, by label or id, in two queries.
+
+    However long their histories are: the times come from the index, and only the newest rows are read.
+    """
+    changes = Change.objects.filter(owner=owner, target_kind=kind, target__in=targets)
+    times = changes.order_by().values_list("target").annotate(newest=Max("at"))
     newest: dict[str, Change] = {}
-    for change in Change.objects.filter(owner=owner, target_kind="block").order_by("at", "id"):
+    for change in changes.filter(at__in={at for _, at in times}).order_by("at", "id"):
         newest[change.target] = change
     return newest
 

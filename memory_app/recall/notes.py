@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any
 
 from memory_app.dolt.connections import dolt
-from memory_app.dolt.operations import MAIN
 from memory_app.dolt.types import Row
 from memory_app.models import Note as NoteRow
 from memory_app.models import note_pk
@@ -17,7 +16,8 @@ from memory_app.recall.values import aware, canonical_sha256
 
 NOTES = NoteRow._meta.db_table
 
-#: Ids asked for in one query; both engines take more, and a page never needs more.
+#: Ids asked for in one query; both engines take more, and a page never needs more. At a revision, above that, all
+#: notes of the owner are read once: DoltLite scans the table for each batch (10,000 notes: 2.4 s against 0.15 s).
 BATCH = 500
 
 
@@ -115,7 +115,10 @@ def notes_at(owner: str, revision: str) -> tuple[Note, ...]:
 
 def note(owner: str, id_: str) -> Note:
     """One note now. Raises NoteNotFound."""
-    return note_at(owner, id_, MAIN)
+    found = find_note(owner, id_)
+    if found is None:
+        raise NoteNotFound(id_)
+    return found
 
 
 def note_at(owner: str, id_: str, revision: str) -> Note:
@@ -131,13 +134,16 @@ def find_note(owner: str, id_: str) -> Note | None:
     return find_notes(owner, [id_]).get(id_)
 
 
-def find_notes(owner: str, ids: Iterable[str], revision: str | None = MAIN) -> dict[str, Note]:
-    """Those of the notes that there are, by id. Asked for by primary key, which is fast at a revision too.
+def find_notes(owner: str, ids: Iterable[str], revision: str | None = None) -> dict[str, Note]:
+    """Those of the notes that there are, by id: now, or at a revision. Few are asked for by primary key.
 
     Raises:
         RevisionNotFound: `revision` cannot be read.
     """
-    wanted = [note_pk(owner, id_).hex for id_ in ids]
+    asked = dict.fromkeys(ids)
+    if revision is not None and len(asked) > BATCH:
+        return {note.id: note for note in notes_at(owner, revision) if note.id in asked}
+    wanted = [note_pk(owner, id_).hex for id_ in asked]
     found: dict[str, Note] = {}
     for start in range(0, len(wanted), BATCH):
         for row in dolt().rows(NOTES, revision, {"id": wanted[start : start + BATCH]}):

@@ -11,7 +11,9 @@ from django.urls import reverse
 
 from approvals import services
 from approvals.models import Tutorship
-from memory_app import recall
+from approvals.services.imports import import_memories
+from approvals.services.notes import By
+from memory_app import memories_md, recall
 from memory_app.models import Change
 
 
@@ -323,3 +325,12 @@ def test_a_long_history_comes_page_by_page_without_loss(alice: Any, goals: Any, 
         url = f"{history_url()}?{response.context['older']}"
     assert len(seen) == len(set(seen)) == 46
     assert seen[0] == "edit number 44."
+
+
+def test_what_came_before_a_large_import_is_among_the_last_changes(alice: Any, goals: Any, client_of: Any) -> None:
+    text = "".join(f"### mem-{number}-aaaa\n> memory {number}\n" for number in range(100))
+    import_memories(by=By(actor=alice), owner="alice", parsed=memories_md.parse(text))
+    page = client_of(alice).get(reverse("memory", args=["alice"])).content.decode()
+    recent = page[page.index('id="recent-title"') :]
+    assert recent.count("<li") == 2
+    assert "Learning goals" in recent
