@@ -14,6 +14,7 @@ from approvals.forms_memory import MAX_COMMENT, add_refusal, with_line_breaks_of
 from approvals.models import Policy
 from approvals.note_pages import TYPE_NAMES
 from approvals.services.errors import NoteInvalid
+from memory_app import notes
 from memory_app.memories_md import LARGEST_FILE
 from memory_app.recall import Note
 
@@ -94,19 +95,45 @@ class RemoveNoteForm(forms.Form):
     loaded_sha256 = forms.CharField(widget=forms.HiddenInput)
 
 
+class ReinstateNoteForm(forms.Form):
+    """Saying that a superseded note holds again."""
+
+    comment = forms.CharField(
+        label=_("Comment"),
+        max_length=MAX_COMMENT,
+        required=False,
+        help_text=_("Why it holds again. It stays in the history."),
+    )
+    loaded_sha256 = forms.CharField(widget=forms.HiddenInput)
+
+
 class SupersedeNoteForm(forms.Form):
-    """Marking a note as outdated."""
+    """Marking a note as outdated, and choosing the one that takes its place from those that words find."""
 
     reason = forms.CharField(
         label=_("Why it no longer holds"), max_length=MAX_COMMENT, required=False, widget=forms.Textarea({"rows": 2})
     )
-    replacement_id = forms.CharField(
-        label=_("Id of the note that takes its place"),
-        max_length=64,
+    words = forms.CharField(
+        label=_("Find it by its words, or by its id"),
+        max_length=200,
         required=False,
-        widget=forms.TextInput(attrs={"autocapitalize": "none", "autocomplete": "off", "spellcheck": "false"}),
+        widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
     )
+    #: What the list that `replacement_id` was chosen from was found by.
+    searched = forms.CharField(max_length=200, required=False, widget=forms.HiddenInput)
+    replacement_id = forms.CharField(max_length=64, required=False)
     loaded_sha256 = forms.CharField(widget=forms.HiddenInput)
+
+    def clean(self) -> dict[str, Any]:
+        """Words typed after the list was made are an id, or still to be looked for; never just ignored."""
+        cleaned = super().clean() or self.cleaned_data
+        words = cleaned.get("words", "")
+        if words and words != cleaned.get("searched", ""):
+            if notes.ID.fullmatch(words) and not cleaned.get("replacement_id"):
+                cleaned["replacement_id"] = words
+            else:
+                self.add_error("words", _("Choose one of the notes found, or that nothing takes its place."))
+        return cleaned
 
 
 class ImportForm(forms.Form):

@@ -1,29 +1,26 @@
-"""What the pages of notes show: which notes a reader asked for, one note now and earlier, what policy applied.
+"""What the pages of notes show: which notes a reader asked for, what waits, what policy applied.
 
-Reads only; frozen values come out. Writing is `services.notes`, HTTP is `views.notes`.
+One note and its history are `note_history`. Reads only; frozen values come out. Writing is `services.notes`,
+HTTP is `views.notes`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from datetime import datetime
+from dataclasses import dataclass, fields
 
 from django.utils.translation import gettext_lazy as _
 
-from approvals.memory_pages import NOW, HistoryEntry, history_entries, moment
+from approvals.memory_pages import HistoryEntry, history_entries
 from approvals.models import Proposal, Status, User
 from approvals.permissions import Action, available_actions
-from approvals.review import FieldChange, field_changes_of_note
-from memory_app import recall, worddiff
-from memory_app.dolt.errors import RevisionNotFound
+from memory_app import recall
 from memory_app.models import Change
 from memory_app.notes import SOURCES, TYPES
-from memory_app.recall import Note, NoteNotFound
+from memory_app.recall import Note
 from memory_app.search import service
 
 PAGE_SIZE = 50
-CHANGES_ON_A_PAGE = 10
 AUTOMATIC_CHANGES = 8
 
 #: What a search by meaning adds to the notes that hold the words themselves.
@@ -167,77 +164,6 @@ def last_entries(owner: str, ids: Sequence[str]) -> dict[str, HistoryEntry]:
     for change in changes:
         newest[change.target] = change
     return {entry.change.target: entry for entry in history_entries(list(newest.values()))}
-
-
-# -- one note -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class NoteVersion:
-    """A note at one revision; `note` is None where there was none. `commit` is NOW for the memory as it is."""
-
-    commit: str
-    note: Note | None
-    at: datetime | None = None
-
-    @property
-    def is_now(self) -> bool:
-        return self.commit == NOW
-
-
-def note_version(owner: str, id_: str, revision: str) -> NoteVersion:
-    """A note at `NOW`, at a commit on main or at a time.
-
-    Raises:
-        RevisionNotFound: it is none of these.
-    """
-    if revision == NOW:
-        return NoteVersion(NOW, recall.find_note(owner, id_))
-    commit = recall.resolve_revision(moment(revision))
-    # Of whichever owner: a commit hash names the whole memory, and only its time is used.
-    at = Change.objects.filter(commit=commit).values_list("at", flat=True).first()
-    return NoteVersion(commit, _note_at(owner, id_, commit), at)
-
-
-@dataclass(frozen=True)
-class NoteStep:
-    """One change of a note: who, why, and what became of it."""
-
-    entry: HistoryEntry
-    before: Note | None
-    after: Note | None
-    segments: tuple[worddiff.Segment, ...] = ()
-    fields: tuple[FieldChange, ...] = field(default=())
-
-
-def steps(owner: str, id_: str, *, before: int | None = None) -> tuple[tuple[NoteStep, ...], int | None]:
-    """The changes of a note, newest first, and the id to continue from when there are more."""
-    changes = recall.history(owner, "note", id_, limit=CHANGES_ON_A_PAGE + 1, before=before)
-    page = changes[:CHANGES_ON_A_PAGE]
-    older = changes[CHANGES_ON_A_PAGE] if len(changes) > CHANGES_ON_A_PAGE else None
-    said = {change.commit: _note_at(owner, id_, change.commit) for change in changes}
-    made = []
-    for entry in history_entries(page, older=older):
-        after = said[entry.change.commit]
-        earlier = said.get(entry.previous) if entry.previous else None
-        texts = (earlier.content if earlier else "", after.content if after else "")
-        made.append(
-            NoteStep(
-                entry=entry,
-                before=earlier,
-                after=after,
-                segments=worddiff.diff(*texts) if texts[0] != texts[1] else (),
-                fields=field_changes_of_note(earlier, after) if earlier and after else (),
-            )
-        )
-    return tuple(made), page[-1].pk if older else None
-
-
-def _note_at(owner: str, id_: str, commit: str) -> Note | None:
-    try:
-        return recall.note_at(owner, id_, commit)
-    except (NoteNotFound, RevisionNotFound):
-        return None
 
 
 # -- proposals ------------------------------------------------------------------------------------

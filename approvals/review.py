@@ -61,11 +61,14 @@ class Checks:
 
 @dataclass(frozen=True)
 class FieldChange:
-    """A field other than the text (type, tags, confidence…), before and after; empty for nothing."""
+    """A field other than the text (type, tags, confidence…), before and after; empty for nothing.
+
+    A time stays one, for pages to write it in the viewer's zone.
+    """
 
     name: str
-    before: str
-    after: str
+    before: str | datetime
+    after: str | datetime
 
     @property
     def label(self) -> str:
@@ -74,13 +77,18 @@ class FieldChange:
 
 @dataclass(frozen=True)
 class NoteReview:
-    """One note of a proposal: what becomes of it. `before=None` makes it, `after=None` deletes it."""
+    """One note of a proposal: what becomes of it. `before=None` makes it, `after=None` deletes it.
+
+    Args:
+        replacement: the note that would take its place, as it is now.
+    """
 
     id: str
     before: recall.Note | None
     after: recall.Note | None
     segments: tuple[worddiff.Segment, ...]
     fields: tuple[FieldChange, ...]
+    replacement: recall.Note | None = None
 
 
 @dataclass(frozen=True)
@@ -182,7 +190,7 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None) 
             .select_related("agent")
             .order_by("created_at", "id")
         ),
-        notes=tuple(map(_note_review, shown.note_changes[:MOST_NOTES])),
+        notes=_note_reviews(proposal.owner, shown.note_changes[:MOST_NOTES]),
         note_count=len(shown.note_changes),
     )
 
@@ -196,11 +204,27 @@ def _today(proposal: Proposal, revision: Revision) -> tuple[Standing | None, Ass
     return standing, None if proposal.is_decided else standing.assess(revision)
 
 
-def _note_review(change: dict[str, Any]) -> NoteReview:
+def _note_reviews(owner: str, changes: list[dict[str, Any]]) -> tuple[NoteReview, ...]:
+    named = {change["after"]["superseded_by"] for change in changes if change["after"]}
+    try:
+        replacements = recall.find_notes(owner, filter(None, named))
+    except DoltError:
+        log.exception("replacements_unreadable", user_id=owner)
+        replacements = {}
+    return tuple(_note_review(change, replacements) for change in changes)
+
+
+def _note_review(change: dict[str, Any], replacements: dict[str, recall.Note]) -> NoteReview:
     before = recall.Note.from_json(change["before"]) if change["before"] else None
     after = recall.Note.from_json(change["after"]) if change["after"] else None
-    segments = worddiff.diff(before.content if before else "", after.content if after else "")
-    return NoteReview(change["id"], before, after, segments, field_changes_of_note(before, after))
+    return NoteReview(
+        change["id"],
+        before,
+        after,
+        segments=worddiff.diff(before.content if before else "", after.content if after else ""),
+        fields=field_changes_of_note(before, after),
+        replacement=replacements.get(after.superseded_by) if after and after.superseded_by else None,
+    )
 
 
 def field_changes_of_note(before: recall.Note | None, after: recall.Note | None) -> tuple[FieldChange, ...]:
@@ -213,12 +237,12 @@ def field_changes_of_note(before: recall.Note | None, after: recall.Note | None)
     return tuple(changes)
 
 
-def _shown(value: object) -> str:
+def _shown(value: object) -> str | datetime:
     if value is None:
         return ""
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
-    return value.isoformat(timespec="minutes") if isinstance(value, datetime) else str(value)
+    return value if isinstance(value, datetime) else str(value)
 
 
 def _actions(proposal: Proposal, viewer: User, assessment: Assessment | None) -> frozenset[Action]:

@@ -5,7 +5,19 @@ from __future__ import annotations
 from django.contrib.auth import views as django_views
 from django.urls import path
 
-from approvals.views import account, auth, editing, exchange, finding, inbox, memory, notes, policies, proposal
+from approvals.views import (
+    account,
+    auth,
+    editing,
+    exchange,
+    finding,
+    inbox,
+    memory,
+    note_editing,
+    notes,
+    policies,
+    proposal,
+)
 
 _BLOCK = "memory/<str:owner>/blocks/<str:label>/"
 _NOTES = "memory/<str:owner>/notes/"
@@ -25,12 +37,13 @@ urlpatterns = [
     path(f"{_BLOCK}edit/", editing.block_edit, name="block_edit"),
     path(f"{_BLOCK}delete/", editing.block_delete, name="block_delete"),
     path(_NOTES, notes.notes, name="notes"),
-    path(f"{_NOTES}new/", notes.note_new, name="note_new"),
+    path(f"{_NOTES}new/", note_editing.note_new, name="note_new"),
     path(f"{_NOTES}import/", exchange.import_markdown, name="note_import"),
     path(_NOTE, notes.note, name="note"),
-    path(f"{_NOTE}edit/", notes.note_edit, name="note_edit"),
-    path(f"{_NOTE}delete/", notes.note_delete, name="note_delete"),
-    path(f"{_NOTE}supersede/", notes.note_supersede, name="note_supersede"),
+    path(f"{_NOTE}edit/", note_editing.note_edit, name="note_edit"),
+    path(f"{_NOTE}delete/", note_editing.note_delete, name="note_delete"),
+    path(f"{_NOTE}supersede/", note_editing.note_supersede, name="note_supersede"),
+    path(f"{_NOTE}reinstate/", note_editing.note_reinstate, name="note_reinstate"),
     path("memory/<str:owner>/search/", finding.search, name="memory_search"),
     path("memory/<str:owner>/export/memories.md", exchange.export_markdown, name="export_markdown"),
     path("memory/<str:owner>/export/memory.json", exchange.export_json, name="export_json"),

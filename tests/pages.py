@@ -37,7 +37,10 @@ class _Forms(HTMLParser):
             fields[self._select] = given.get("value", "")
 
     def handle_endtag(self, tag: str) -> None:
-        if tag == "textarea":
+        if tag == "textarea" and self._textarea:
+            # Like a browser, which drops the line end the markup begins with.
+            fields = self.forms[-1][1]
+            fields[self._textarea] = fields[self._textarea].removeprefix("\n")
             self._textarea = None
         if tag == "select":
             self._select = None

@@ -218,6 +218,16 @@ def source_name(source: str) -> str:
     return str(note_pages.SOURCE_NAMES.get(source) or hidden.plain(source))
 
 
+@register.simple_tag
+def field_value(name: str, value: str | datetime) -> str:
+    """A field of a note as a table shows it: a time in the viewer's zone, a type by its name."""
+    if isinstance(value, datetime):
+        return when(value)
+    if name == "type":
+        return type_name(value)
+    return source_name(value) if name == "source" else marked(value)
+
+
 # -- proposals ------------------------------------------------------------------------------------
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from approvals.services.notes import By
 from memory_app import recall
 from memory_app.models import note_pk
 from memory_app.recall import Note
+from tests.pages import form, words
 
 EXAM = "The statistics exam is on 12 December."
 
@@ -206,15 +208,141 @@ def test_an_owner_deletes_what_they_saw_and_nothing_newer(alice: Any, client_of:
     assert recall.notes("alice") == ()
 
 
-def test_superseding_takes_a_replacement_that_exists(alice: Any, client_of: Any) -> None:
-    old, new = note_of(saved(alice)), note_of(saved(alice, "It is on 14 December."))
+def supersede_form(client: Any, note: Note, **typed: str) -> dict[str, str]:
+    """The form on the page, filled in as a browser without JavaScript would."""
+    url = url_of("note_supersede", note.id)
+    return form(client.get(url), url) | typed
+
+
+def test_a_replacement_is_found_by_its_words_and_chosen_from_a_list(alice: Any, client_of: Any) -> None:
+    old, new = note_of(saved(alice)), note_of(saved(alice, "Moved to the fourteenth.", type="decision"))
+    saved(alice, "Bakes bread on Sundays.")
+    client, url = client_of(alice), url_of("note_supersede", old.id)
+    found = client.post(url, supersede_form(client, old, reason="moved", words="fourteenth", find="yes"))
+    assert found.status_code == 200
+    assert f'value="{new.id}"' in found.content.decode()
+    assert f'value="{old.id}"' not in found.content.decode()
+    assert not recall.note("alice", old.id).is_superseded
+    chosen = form(found, url) | {"replacement_id": new.id}
+    assert chosen["reason"] == "moved"
+    assert client.post(url, chosen).status_code == 302
+    superseded = recall.note("alice", old.id)
+    assert (superseded.superseded_by, superseded.superseded_reason) == (new.id, "moved")
+
+
+def test_notes_that_say_something_similar_are_offered_at_once(alice: Any, client_of: Any) -> None:
+    old, new = note_of(saved(alice)), note_of(saved(alice, "The statistics exam was moved to 14 December."))
+    gone = note_of(saved(alice, "The statistics exam is on 10 December."))
+    services.supersede(by=By(actor=alice), owner="alice", note_id=gone.id)
+    text = client_of(alice).get(url_of("note_supersede", old.id)).content.decode()
+    assert f'value="{new.id}"' in text
+    assert f'value="{gone.id}"' not in text
+
+
+def test_a_pasted_id_is_a_replacement_and_nothing_may_be_one(alice: Any, client_of: Any) -> None:
+    first, second, third = (note_of(saved(alice, f"Statement {n}.")) for n in range(3))
     client = client_of(alice)
-    for wrong in (old.id, "note-unknown"):
-        typed = {"loaded_sha256": old.sha256, "replacement_id": wrong}
-        assert client.post(url_of("note_supersede", old.id), typed).status_code == 422
-    typed = {"loaded_sha256": old.sha256, "replacement_id": new.id, "reason": "moved"}
-    assert client.post(url_of("note_supersede", old.id), typed).status_code == 302
-    assert recall.note("alice", old.id).superseded_by == new.id
+    pasted = supersede_form(client, first, words=f" {second.id} ")
+    assert client.post(url_of("note_supersede", first.id), pasted).status_code == 302
+    assert recall.note("alice", first.id).superseded_by == second.id
+    nothing = supersede_form(client, third, reason="no longer true")
+    assert client.post(url_of("note_supersede", third.id), nothing).status_code == 302
+    superseded = recall.note("alice", third.id)
+    assert (superseded.is_superseded, superseded.superseded_by) == (True, None)
+
+
+def test_words_nobody_looked_for_yet_are_not_ignored(alice: Any, client_of: Any) -> None:
+    old, new = note_of(saved(alice)), note_of(saved(alice, "Moved to the fourteenth."))
+    client, url = client_of(alice), url_of("note_supersede", old.id)
+    asked = client.post(url, supersede_form(client, old, reason="moved", words="fourteenth"))
+    assert asked.status_code == 422
+    assert "Choose one of the notes found" in words(asked)
+    assert f'value="{new.id}"' in asked.content.decode()
+    # Seen the list, and still nothing.
+    assert client.post(url, form(asked, url)).status_code == 302
+    assert recall.note("alice", old.id).superseded_by is None
+
+
+def test_a_note_takes_neither_its_own_place_nor_that_of_one_that_took_its_place(alice: Any, client_of: Any) -> None:
+    old, new = note_of(saved(alice)), note_of(saved(alice, "Moved to the fourteenth."))
+    client = client_of(alice)
+    for wrong, complaint in (
+        (old.id, "cannot be replaced by itself"),
+        ("note-00000000-0000-0000-0000-000000000000", "no note of this id"),
+    ):
+        refused = client.post(url_of("note_supersede", old.id), supersede_form(client, old, words=wrong))
+        assert refused.status_code == 422
+        assert complaint in words(refused)
+    services.supersede(by=By(actor=alice), owner="alice", note_id=old.id, replacement_id=new.id)
+    circle = client.post(url_of("note_supersede", new.id), supersede_form(client, new, replacement_id=old.id))
+    assert circle.status_code == 422
+    assert "not even in a circle" in words(circle)
+    assert not recall.note("alice", new.id).is_superseded
+
+
+def test_superseding_what_changed_meanwhile_asks_again_and_loses_nothing(alice: Any, client_of: Any) -> None:
+    note, new = note_of(saved(alice)), note_of(saved(alice, "Moved to the fourteenth."))
+    client, url = client_of(alice), url_of("note_supersede", note.id)
+    typed = supersede_form(client, note, reason="moved", replacement_id=new.id)
+    services.update(by=By(actor=alice), owner="alice", note_id=note.id, content="It is in room A 101.")
+    overtaken = client.post(url, typed)
+    assert overtaken.status_code == 409
+    assert "room A 101" in words(overtaken)
+    again = form(overtaken, url)
+    assert (again["reason"], again["replacement_id"]) == ("moved", new.id)
+    assert client.post(url, again).status_code == 302
+    assert recall.note("alice", note.id).superseded_by == new.id
+    # The same press twice is no surprise; another answer to what somebody else superseded is.
+    assert client.post(url, again).status_code == 302
+    late = client.post(url, again | {"reason": "I know better."})
+    assert late.status_code == 409
+    assert "I know better." in late.content.decode()
+    assert recall.note("alice", note.id).superseded_reason == "moved"
+
+
+def test_a_superseded_note_can_hold_again(alice: Any, tim: Any, client_of: Any, page: Any) -> None:
+    old, new = note_of(saved(alice)), note_of(saved(alice, "Moved to the fourteenth."))
+    services.supersede(by=By(actor=alice), owner="alice", note_id=old.id, reason="moved", replacement_id=new.id)
+    url = url_of("note_reinstate", old.id)
+    assert url in page(url_of("note", old.id))
+    tutor = client_of(tim)
+    assert url not in tutor.get(url_of("note", old.id)).content.decode()
+    assert tutor.get(url).status_code == 404
+    assert tutor.post(url, {"loaded_sha256": recall.note("alice", old.id).sha256}).status_code == 404
+
+    client = client_of(alice)
+    stale = client.post(url, form(client.get(url), url) | {"loaded_sha256": "0" * 64, "comment": "moved back"})
+    assert stale.status_code == 409
+    again = form(stale, url)
+    assert again["comment"] == "moved back"
+    assert client.post(url, again).status_code == 302
+    assert not recall.note("alice", old.id).is_superseded
+
+    history = words(client.get(url_of("note", old.id)))
+    assert "Alice Berg marked it as no longer superseded" in history
+    assert "moved back" in history
+    assert "Alice Berg superseded it" in history
+    assert "In its place Moved to the fourteenth." in history
+    assert client.get(url).status_code == 302  # nothing to take back any more
+
+
+def test_times_among_the_fields_of_a_note_are_in_the_viewers_zone(alice: Any, scribe: Any, page: Any) -> None:
+    alice.time_zone = "Asia/Tokyo"
+    alice.save()
+    note = note_of(saved(alice))
+    at = datetime(2026, 3, 4, 20, 30, tzinfo=UTC)
+    before = services.stamped(replace(note, superseded_at=at, superseded_reason="moved"), at)
+    services.change_notes(
+        by=By(actor=alice), owner="alice", kind=Kind.IMPORT, changes=[services.NoteChange(note.id, note, before)]
+    )
+    after = services.stamped(replace(before, superseded_at=at.replace(hour=21)), at)
+    after = replace(after, superseded_reason="moved twice", sha256="1" * 64)
+    services.change_notes(
+        by=By(actor=alice), owner="alice", kind=Kind.IMPORT, changes=[services.NoteChange(note.id, before, after)]
+    )
+    text = page(url_of("note", note.id))
+    assert '<time datetime="2026-03-05T06:30:00+09:00">5 Mar 2026, 06:30</time>' in text
+    assert "2026-03-04T2" not in text
 
 
 # -- policy, revert ---------------------------------------------------------------------------------
