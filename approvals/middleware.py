@@ -49,6 +49,8 @@ class PageMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
+        if settings.DEBUG and response.status_code == 404 and request.resolver_match is None:
+            response = errors.not_found(request)  # for an unknown address Django would show its list of addresses
         # One address answers whole pages and parts of them: without this, the browser's Back shows a
         # bare part as a page.
         patch_vary_headers(response, ["HX-Request"])

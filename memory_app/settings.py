@@ -98,7 +98,13 @@ def _default_database() -> dict[str, Any]:
             "CONN_MAX_AGE": None,
         }
     server: dict[str, Any] = env.db_url_config(DATABASE_URL)
-    return server | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+    # A lock that a client waits for when it is cut off (memory_app.deadlines) is given up by the server then.
+    options = {"connect_timeout": 3, "options": "-c client_connection_check_interval=1s"}
+    return server | {
+        "OPTIONS": options | server.get("OPTIONS", {}),
+        "CONN_MAX_AGE": 60,
+        "CONN_HEALTH_CHECKS": True,
+    }
 
 
 DATABASES = {"default": _default_database(), "memory": _memory_database()}
@@ -190,6 +196,8 @@ STORAGES = {
     },
 }
 WHITENOISE_USE_FINDERS = DEBUG
+# Served at the root: browsers ask for /favicon.ico unasked.
+WHITENOISE_ROOT = BASE_DIR / "static" / "root"
 
 # Each instance has its cookies to itself even when two run on one host under different ports.
 SESSION_COOKIE_NAME = "assent_session"
@@ -283,6 +291,8 @@ PENDING_CAP = env.int("ASSENT_PENDING_CAP", default=20)
 MAX_OPEN_PROPOSALS = env.int("ASSENT_MAX_OPEN_PROPOSALS", default=2_000 if EMBEDDED_MEMORY else 20_000)
 LEASE = timedelta(seconds=env.int("ASSENT_LEASE_SECONDS", default=30))
 REQUEST_LIMIT = env.int("ASSENT_REQUEST_LIMIT", default=1024 * 1024)
+# The longest any tool may take, in seconds, whatever it declares; 0 leaves it at that.
+TOOL_TIMEOUT = env.float("ASSENT_TOOL_TIMEOUT", default=0)
 RATE_LIMIT = env.int("ASSENT_RATE_LIMIT", default=120)
 SIGN_IN_LIMIT = env.int("ASSENT_SIGN_IN_LIMIT", default=10)
 IDEMPOTENCY_HOURS = env.int("ASSENT_IDEMPOTENCY_HOURS", default=24)

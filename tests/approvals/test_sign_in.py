@@ -173,3 +173,17 @@ def test_a_page_that_is_not_there_says_so_in_our_words(client_of: Any, alice: An
     answer = client_of(alice).get("/nothing/here/")
     assert answer.status_code == 404
     assert "There is no such page" in words(answer)
+
+
+def test_nor_does_it_list_our_addresses_while_debugging(client_of: Any, alice: Any, settings: Any) -> None:
+    settings.DEBUG = True
+    answer = client_of(alice).get("/nothing/here/")
+    assert answer.status_code == 404
+    assert "There is no such page" in words(answer)
+    assert "URLconf" not in answer.content.decode()
+
+
+def test_the_icon_browsers_ask_for_unasked_is_there(client: Client) -> None:
+    answer = client.get("/favicon.ico")
+    assert answer.status_code == 200
+    assert b"".join(answer)[:4] == b"\x00\x00\x01\x00"
