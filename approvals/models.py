@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from django.contrib.auth.models import AbstractUser
 from django.core.validators import RegexValidator
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -21,7 +21,7 @@ from memory_app import hidden
 from memory_app.models import USERNAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 
 class User(AbstractUser):
@@ -169,6 +169,11 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
     def on_target(self, owner: str, kind: str, target: str) -> ProposalQuerySet:
         return self.filter(owner=owner, target_kind=kind, target=target)
 
+    def about_notes(self, ids: Collection[str]) -> ProposalQuerySet:
+        """Those that make, change or delete one of these notes, alone or in an import."""
+        named = ProposedNote.objects.filter(proposal=OuterRef("pk"), note_id__in=ids)
+        return self.filter(Q(target_kind="note", target__in=ids) | Q(target_kind="import") & Exists(named))
+
     def by_agent(self, agent: Agent) -> ProposalQuerySet:
         return self.filter(agent=agent)
 
@@ -301,6 +306,23 @@ class Revision(models.Model):
 
     def __str__(self) -> str:
         return f"{self.proposal} revision {self.number}"
+
+
+class ProposedNote(models.Model):
+    """That a waiting import is about a note: what each of its notes becomes is in its revision, as one JSON of up to
+    ten thousand, which the page of a single note must not have to read."""
+
+    proposal = models.ForeignKey(Proposal, models.CASCADE, related_name="proposed_notes", verbose_name=_("proposal"))
+    note_id = models.CharField(_("note"), max_length=64)
+
+    class Meta:
+        verbose_name = _("note of an import")
+        verbose_name_plural = _("notes of imports")
+        ordering = ["proposal", "note_id"]
+        constraints = [models.UniqueConstraint(fields=["proposal", "note_id"], name="proposed_note_once")]
+
+    def __str__(self) -> str:
+        return f"{self.proposal_id} {self.note_id}"
 
 
 class Policy(models.Model):

@@ -6,6 +6,7 @@ HTTP is `views.notes`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
@@ -17,11 +18,14 @@ from approvals.permissions import Action, available_actions
 from memory_app import recall
 from memory_app.models import Change
 from memory_app.notes import SOURCES, TYPES
-from memory_app.recall import Note
+from memory_app.recall import Entry, Note
 from memory_app.search import service
 
 PAGE_SIZE = 50
 AUTOMATIC_CHANGES = 8
+
+#: Tags offered to choose from, the most used ones; any other is found by its link or address.
+MOST_TAGS = 200
 
 #: What a search by meaning adds to the notes that hold the words themselves.
 MOST_FOUND = 50
@@ -67,7 +71,7 @@ class NoteFilters:
     def active(self) -> dict[str, str]:
         return {each.name: value for each in fields(self) if (value := getattr(self, each.name))}
 
-    def lets_through(self, note: Note) -> bool:
+    def lets_through(self, note: Entry) -> bool:
         """Whether a note is asked for, the text apart."""
         if note.is_superseded if self.superseded == "" else self.superseded == "only" and not note.is_superseded:
             return False
@@ -112,30 +116,29 @@ class NotePage:
 
 def listed(owner: str, filters: NoteFilters, number: int) -> NotePage:
     """The notes an owner has that the filters let through; newest first, with a text the best matches first."""
-    every = recall.notes(owner)
-    wanted = [note for note in every if filters.lets_through(note)]
+    every = recall.catalogue(owner)
+    wanted = [note for note in every.entries if filters.lets_through(note)]
     if filters.q:
         wanted = _matching(owner, wanted, filters)
     pages = max(1, -(-len(wanted) // PAGE_SIZE))
     number = min(max(1, number), pages)
-    shown = wanted[(number - 1) * PAGE_SIZE : number * PAGE_SIZE]
-    last = last_entries(owner, [note.id for note in shown])
-    superseded = sum(note.is_superseded for note in every)
-    used = {note.type for note in every}
+    ids = [note.id for note in wanted[(number - 1) * PAGE_SIZE : number * PAGE_SIZE]]
+    said = recall.find_notes(owner, ids)
+    last = last_entries(owner, ids)
     return NotePage(
-        rows=tuple(NoteRow(note, last.get(note.id)) for note in shown),
+        rows=tuple(NoteRow(said[id_], last.get(id_)) for id_ in ids if id_ in said),
         number=number,
         pages=pages,
         total=len(wanted),
-        current=len(every) - superseded,
-        superseded=superseded,
-        types=tuple(name for name in TYPES if name in used),
-        tags=tuple(sorted({tag for note in every for tag in note.tags}, key=str.casefold)),
-        sources=tuple(name for name in SOURCES if any(note.source == name for note in every)),
+        current=len(every.entries) - every.superseded,
+        superseded=every.superseded,
+        types=tuple(name for name in TYPES if name in every.types),
+        tags=_offered(every.tags, filters.tag),
+        sources=tuple(name for name in SOURCES if name in every.sources),
     )
 
 
-def _matching(owner: str, notes: list[Note], filters: NoteFilters) -> list[Note]:
+def _matching(owner: str, notes: list[Entry], filters: NoteFilters) -> list[Entry]:
     """What search finds, best first, then the notes that merely contain the letters."""
     answer = service.search(
         owner,
@@ -150,19 +153,17 @@ def _matching(owner: str, notes: list[Note], filters: NoteFilters) -> list[Note]
     found = [by_id[hit.note_id] for hit in answer.results if hit.note_id in by_id]
     seen = {note.id for note in found}
     letters = filters.q.casefold()
-    return [*found, *(note for note in notes if note.id not in seen and letters in _all_words(note))]
+    return [*found, *(note for note in notes if note.id not in seen and letters in note.words)]
 
 
-def _all_words(note: Note) -> str:
-    return "\n".join([note.id, note.content, note.category or "", note.rationale or "", *note.tags]).casefold()
+def _offered(tags: Counter[str], chosen: str) -> tuple[str, ...]:
+    most = {tag for tag, _ in tags.most_common(MOST_TAGS)}
+    return tuple(sorted(most | ({chosen} & tags.keys()), key=str.casefold))
 
 
 def last_entries(owner: str, ids: Sequence[str]) -> dict[str, HistoryEntry]:
-    """The newest change of each of the notes, in three queries."""
-    newest: dict[str, Change] = {}
-    changes = Change.objects.filter(owner=owner, target_kind="note", target__in=ids).order_by("at", "id")
-    for change in changes:
-        newest[change.target] = change
+    """The newest change of each of the notes, in four queries."""
+    newest = recall.last_changes(owner, "note", ids)
     return {entry.change.target: entry for entry in history_entries(list(newest.values()))}
 
 
@@ -170,10 +171,9 @@ def last_entries(owner: str, ids: Sequence[str]) -> dict[str, HistoryEntry]:
 
 
 def waiting_notes(owner: str, id_: str | None = None) -> tuple[Proposal, ...]:
-    """Open proposals about notes of an owner, oldest first; with `id_` those about that note alone."""
-    waiting = Proposal.objects.open().of_owner(owner).filter(target_kind__in=["note", "import"])
-    if id_ is not None:
-        waiting = waiting.filter(target=id_)
+    """Open proposals about notes of an owner, oldest first; with `id_` those that touch that note."""
+    waiting = Proposal.objects.open().of_owner(owner)
+    waiting = waiting.filter(target_kind__in=["note", "import"]) if id_ is None else waiting.about_notes([id_])
     return tuple(waiting.select_related("agent").order_by("created_at", "id"))
 
 

@@ -24,7 +24,7 @@ from django.utils.translation import gettext_lazy
 
 from approvals import services
 from approvals.admin.read_only import ReadOnlyAdmin, ReadOnlyInline
-from approvals.models import Event, Mergeability, Proposal, RejectReason, Revision, Status
+from approvals.models import Event, Mergeability, Proposal, ProposedNote, RejectReason, Revision, Status
 from approvals.permissions import Action
 from approvals.review import Review, review_of
 from approvals.services.errors import Refused
@@ -269,3 +269,10 @@ class EventAdmin(ReadOnlyAdmin[Event]):
     list_select_related = ["proposal"]
     search_fields = ["=proposal__id", "owner", "actor", "text"]
     date_hierarchy = "at"
+
+
+@admin.register(ProposedNote)
+class ProposedNoteAdmin(ReadOnlyAdmin[ProposedNote]):
+    list_display = ["proposal", "note_id"]
+    list_select_related = ["proposal"]
+    search_fields = ["=proposal__id", "proposal__owner", "=note_id"]

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import structlog
 from django.conf import settings
-from django.db.models import Q
 from kombu.exceptions import OperationalError as BrokerUnavailable
 
 from approvals.models import Mergeability, Proposal, ProposalQuerySet
@@ -63,8 +62,8 @@ def recheck(owner: str, targets: Targets) -> int:
 def _on(owner: str, targets: Targets) -> ProposalQuerySet:
     labels = [target for kind, target in targets if kind == "block"]
     ids = [target for kind, target in targets if kind == "note"]
-    touched = Q(target_kind="block", target__in=labels)
-    if ids:
-        # An import names its notes in its revision, not in its target; there are few of them.
-        touched |= Q(target_kind="import") | Q(target_kind="note") & (Q(target__in=ids) if all(ids) else Q())
-    return Proposal.objects.open().of_owner(owner).filter(touched)
+    waiting = Proposal.objects.open().of_owner(owner)
+    on_blocks = waiting.filter(target_kind="block", target__in=labels)
+    if not ids:
+        return on_blocks
+    return on_blocks | (waiting.about_notes(ids) if all(ids) else waiting.exclude(target_kind="block"))

@@ -6,12 +6,14 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
+from django.urls import reverse
 
-from approvals import services
-from approvals.models import Kind, Policy, Proposal, Status
+from approvals import note_pages, services
+from approvals.models import Kind, Mergeability, Policy, Proposal, ProposedNote, Status
 from approvals.services import notes
 from approvals.services.errors import EditNotAllowed, NoteInvalid
 from approvals.services.imports import Imported, import_memories
+from approvals.services.recheck import recheck
 from memory_app import memories_md, recall
 from memory_app.memories_md import Memory
 
@@ -130,3 +132,38 @@ def test_a_thousand_memories_are_one_commit(alice: Any, scribe: Any) -> None:
         change.commit for id_ in ("mem-0-aaaa", "mem-999-aaaa") for change in recall.history("alice", "note", id_)
     }
     assert len(commits) == 1
+
+
+def test_a_waiting_import_is_listed_on_the_notes_it_touches_and_on_no_others(alice: Any, scribe: Any) -> None:
+    bring(alice, FILE + "### mem-2-bbbb\n> y\n")
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    bring(scribe, FILE.replace("docker.", "podman.") + "### mem-3-cccc\n> z\n")
+    waiting = Proposal.objects.get(status=Status.OPEN)
+    assert note_pages.waiting_notes("alice", "mem-1-aaaa") == (waiting,)
+    assert note_pages.waiting_notes("alice", "mem-3-cccc") == (waiting,)
+    assert note_pages.waiting_notes("alice", "mem-2-bbbb") == ()
+    assert note_pages.waiting_notes("ben", "mem-1-aaaa") == ()
+
+
+def test_the_page_of_a_note_shows_the_import_that_would_change_it(alice: Any, scribe: Any, client_of: Any) -> None:
+    bring(alice)
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    bring(scribe, FILE.replace("docker.", "podman.") + "### mem-3-cccc\n> z\n", reasoning="From the old laptop.")
+    page = client_of(alice).get(reverse("note", args=["alice", "mem-1-aaaa"])).content.decode()
+    assert "1 proposal waits" in page
+    assert "From the old laptop." in page
+
+
+def test_an_import_is_checked_again_when_one_of_its_notes_changes_and_not_before(alice: Any, scribe: Any) -> None:
+    bring(alice, FILE + "### mem-2-bbbb\n> y\n")
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    bring(scribe, FILE.replace("docker.", "podman."))
+    assert recheck("alice", [["note", "mem-2-bbbb"]]) == 0
+    notes.update(by=notes.By(actor=alice), owner="alice", note_id="mem-1-aaaa", content="Start it.")
+    assert recheck("alice", [["note", "mem-1-aaaa"]]) == 1
+    assert Proposal.objects.get(status=Status.OPEN).mergeability == Mergeability.CONFLICT
+
+
+def test_what_policy_applied_waits_nowhere(alice: Any, scribe: Any) -> None:
+    bring(scribe, may_apply=True)
+    assert not ProposedNote.objects.exists()

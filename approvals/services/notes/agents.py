@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals import policies, risks
-from approvals.models import Agent, Event, Kind, Proposal, Revision, Status
+from approvals.models import Agent, Event, Kind, Proposal, ProposedNote, Revision, Status
 from approvals.services import events
 from approvals.services.errors import MemoryFull, NotesChanged, TooManyPending
 from approvals.services.ledger import despite_dirt
@@ -150,7 +150,7 @@ def _prepare(
             excerpt=worddiff.excerpt(segments),
             words_added=added,
             words_removed=removed,
-            risks=[risk.key for risk in risks.flags(before, after, segments=segments)],
+            risks=[risk.key for risk in risks.flags(before, after, segments=segments, is_deletion=kind == Kind.DELETE)],
             result_sha256=result_sha256,
             operation=operation,
             created_at=now,
@@ -169,6 +169,9 @@ def _prepare(
             note_changes=stored,
             created_at=now,
         )
+        if is_import and not applies:
+            named = (ProposedNote(proposal=proposal, note_id=change.id) for change in changes)
+            ProposedNote.objects.bulk_create(named, batch_size=commits.ROWS)
     return proposal, True
 
 
