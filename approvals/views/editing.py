@@ -61,6 +61,10 @@ def block_edit(request: HttpRequest, owner: str, label: str) -> HttpResponse:
         overtaken = form.cleaned_data["loaded_sha256"] != current.sha256
         shown = _about_now(request, current) if overtaken else form
         return _edit_page(request, person, label, shown, current, typed=typed, overtaken=overtaken)
+    if current and current.body.strip() and not typed.body.strip() and "empty" not in request.POST:
+        if "refill" in request.POST:
+            return _edit_page(request, person, label, _with_text_of(request, current), current)
+        return _edit_page(request, person, label, form, current, emptied=True, status=422)
     try:
         services.edit_block(
             actor=person,
@@ -284,6 +288,11 @@ def _saved(request: HttpRequest, owner: str, label: str) -> HttpResponse:
 
 def _pending(person: User, label: str) -> list[Proposal]:
     return waiting_by_block(person.username).get(label, [])
+
+
+def _with_text_of(request: HttpRequest, current: Block) -> BlockForm:
+    """What was typed, with the block's text where it had been emptied."""
+    return BlockForm(initial={**request.POST.dict(), "body": current.body, "read_only": "read_only" in request.POST})
 
 
 def _about_now(request: HttpRequest, current: Block) -> BlockForm:

@@ -10,6 +10,7 @@ from django.urls import reverse
 from approvals import services
 from memory_app import recall
 from memory_app.models import Change
+from tests.pages import form, words
 
 EDIT = reverse("block_edit", args=["alice", "goals"])
 DELETE = reverse("block_delete", args=["alice", "goals"])
@@ -63,6 +64,32 @@ def test_white_space_nobody_touched_survives_an_edit_of_the_title(
     client_of(alice).post(EDIT, form_of(block, body=as_sent, title="Other"))
     assert goals_now().title == "Other"
     assert goals_now().body == body
+
+
+@pytest.mark.parametrize("body", ["", " \n\t\n"])
+def test_emptying_a_block_is_asked_about_first(body: str, alice: Any, goals: Any, client_of: Any) -> None:
+    client = client_of(alice)
+    asked = client.post(EDIT, form_of(goals, body=body, title="Aims", comment="Starting over."))
+    assert asked.status_code == 422
+    assert "Save the block without any text?" in words(asked)
+    assert "Nothing was saved yet." in words(asked)
+    assert goals_now().sha256 == goals.sha256
+    kept = form(asked, EDIT)
+    assert (kept["title"], kept["comment"]) == ("Aims", "Starting over.")
+
+    again = client.post(EDIT, kept | {"refill": "1"})
+    assert form(again, EDIT)["body"].strip() == goals.body.strip()
+    assert form(again, EDIT)["title"] == "Aims"
+    assert goals_now().sha256 == goals.sha256
+
+    assert client.post(EDIT, kept | {"empty": "1"}).status_code == 302
+    assert goals_now().body.strip() == ""
+    assert goals_now().title == "Aims"
+
+
+def test_a_block_that_had_no_text_is_not_asked_about(alice: Any, make_block: Any, client_of: Any) -> None:
+    block = make_block(alice, "goals", "")
+    assert client_of(alice).post(EDIT, form_of(block, title="Aims")).status_code == 302
 
 
 def test_over_the_limit_says_by_how_much_and_keeps_the_text(alice: Any, goals: Any, client_of: Any) -> None:
