@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 import structlog
+from django.db import transaction
 from django.utils import timezone
 
 from memory_app import recall
@@ -20,6 +21,7 @@ from memory_app.dolt.connections import connection, dolt, dolt_transaction, head
 from memory_app.dolt.errors import NothingToCommit, OutcomeUnknown, RevisionNotFound
 from memory_app.dolt.types import Author, Commit
 from memory_app.models import Change, MemoryBlock, Note, block_id, note_pk
+from memory_app.numbering import in_order
 from memory_app.writes import BlockWrite, NoteWrite, Write
 
 log = structlog.get_logger(__name__)
@@ -194,7 +196,9 @@ def record(hash_: str, entry: Entry, at: datetime) -> tuple[Change, ...]:
         )
         for kind, target in entry.targets
     ]
-    Change.objects.bulk_create(rows, batch_size=ROWS, ignore_conflicts=True)
+    with transaction.atomic():
+        in_order(entry.owner)
+        Change.objects.bulk_create(rows, batch_size=ROWS, ignore_conflicts=True)
     return tuple(Change.objects.filter(commit=hash_).order_by("id"))
 
 

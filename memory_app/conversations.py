@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from memory_app import reindexing
 from memory_app.models import Message
+from memory_app.numbering import in_order
 from memory_app.search import store
 
 
@@ -68,6 +69,7 @@ def keep(owner: str, session_id: str, turns: Sequence[Turn]) -> Kept:
         )
         rows.setdefault(id_, row)
     with transaction.atomic():
+        in_order(owner)
         there = set(_of(owner, session_id).filter(message_id__in=rows).values_list("message_id", flat=True))
         # Another sender of the same ids may be as far as this: who is second keeps nothing twice.
         Message.objects.bulk_create(
