@@ -7,7 +7,7 @@ carry an excerpt of their change). Deciding is `services`, narrowing the list is
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -25,7 +25,9 @@ from approvals.models import (
     User,
 )
 from approvals.permissions import proposals_visible_to
+from approvals.targets import base_sha256
 from memory_app import worddiff
+from memory_app.recall import Note
 from memory_app.worddiff import Segment
 
 PAGE_SIZE = 25
@@ -33,6 +35,9 @@ PAGE_SIZE = 25
 #: An edit of more characters, old and new text together, is read on its own page before it is decided.
 ROW_CHARACTERS = 400
 
+
+#: Kinds whose whole change a row can show, when it is small.
+_DECIDED_UNOPENED = (Kind.EDIT, Kind.SAVE, Kind.UPDATE, Kind.DELETE, Kind.FORGET)
 
 #: Which states each tab holds. Nothing yet hands an open proposal back to its agent, so nothing is theirs.
 STATUSES: Mapping[Tab, tuple[Status, ...]] = {
@@ -72,11 +77,14 @@ class Row:
         change: all of the change, for one that is small, applies as it is and has nothing about it that
             needs a closer look: it can be decided here. Empty for the others, which show their excerpt.
         seen_sha256: the state of the target that `change` was made against; a decision on the row names it.
+        note: for a change of a note that can be decided here, the note with its other fields: as it would be,
+            or the one that would be deleted.
     """
 
     proposal: Proposal
     change: tuple[Segment, ...] = ()
     seen_sha256: str = ""
+    note: Note | None = None
 
 
 @dataclass(frozen=True)
@@ -222,19 +230,25 @@ def rows_of(proposals: Iterable[Proposal]) -> list[Row]:
     """A row for each, with the whole change where it can be decided in the list; one query in all."""
     proposals = list(proposals)
     candidates = [proposal.pk for proposal in proposals if _may_be_decided_unopened(proposal)]
-    # Texts stay where they are: the edit of a small change says all of it, and names what it was made on.
-    revisions = {
-        pk: (edits, base)
-        for pk, edits, base in Revision.objects.filter(proposal__in=candidates, number=1).values_list(
-            "proposal_id", "edits", "base_sha256"
-        )
-    }
-    rows = []
-    for proposal in proposals:
-        edits, base = revisions.get(proposal.pk, ([], ""))
-        change = whole_change(edits)
-        rows.append(Row(proposal, change, base) if change else Row(proposal))
-    return rows
+    # Texts of blocks stay where they are: the edit of a small change says all of it, and names what it was made on.
+    small = Revision.objects.filter(proposal__in=candidates, number=1).only(
+        "proposal_id", "edits", "note_changes", "base_sha256"
+    )
+    revisions = {revision.proposal_id: revision for revision in small}
+    return [_row(proposal, revisions.get(proposal.pk)) for proposal in proposals]
+
+
+def _row(proposal: Proposal, revision: Revision | None) -> Row:
+    if revision is None:
+        return Row(proposal)
+    if not revision.note_changes:
+        change, note = whole_change(revision.edits), None
+    elif len(revision.note_changes) == 1:
+        before, after = _notes(revision.note_changes[0])
+        change, note = whole_change_of_note(before, after), after or before
+    else:
+        return Row(proposal)
+    return Row(proposal, change, base_sha256(revision), note) if change else Row(proposal)
 
 
 def whole_change(edits: list[dict[str, Any]]) -> tuple[Segment, ...]:
@@ -251,11 +265,35 @@ def whole_change(edits: list[dict[str, Any]]) -> tuple[Segment, ...]:
     return segments if any(worddiff.count_words(segments)) else ()
 
 
+def whole_change_of_note(before: Note | None, after: Note | None) -> tuple[Segment, ...]:
+    """The words of a short note that is made, reworded, superseded or deleted; empty for every other change.
+
+    What takes the place of a superseded note is another note, which a list does not read: that one is read on
+    its page. So is a change of more than the text, which takes a table.
+    """
+    said = (before, after)
+    if sum(len(note.content) + len(note.rationale or "") for note in said if note) > ROW_CHARACTERS:
+        return ()
+    segments = worddiff.diff(*(note.content if note else "" for note in said))
+    if not (before and after):
+        return segments if any(worddiff.count_words(segments)) else ()
+    same = replace(after, content=before.content, sha256=before.sha256, updated_at=before.updated_at)
+    if same == before:
+        return segments if any(worddiff.count_words(segments)) else ()
+    marked = replace(same, superseded_at=None, superseded_reason=None)
+    return segments if marked == before and after.content == before.content else ()
+
+
+def _notes(change: dict[str, Any]) -> tuple[Note | None, Note | None]:
+    before, after = change["before"], change["after"]
+    return Note.from_json(before) if before else None, Note.from_json(after) if after else None
+
+
 def _may_be_decided_unopened(proposal: Proposal) -> bool:
     return (
         proposal.status == Status.OPEN
         and proposal.mergeability == Mergeability.CLEAN
-        and proposal.kind == Kind.EDIT
+        and proposal.kind in _DECIDED_UNOPENED
         and proposal.revision == 1
         and not proposal.risks
     )

@@ -14,7 +14,7 @@ import structlog
 
 from approvals import risks
 from approvals.mergeability import Assessment
-from approvals.models import Event, Mergeability, Proposal, Revision, Status, User
+from approvals.models import Event, Kind, Mergeability, Proposal, Revision, Status, User
 from approvals.permissions import Action, available_actions, may_read
 from approvals.services.errors import ProposalNotFound
 from approvals.services.recover import finish
@@ -180,7 +180,7 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None) 
         segments=segments,
         assessment=assessment,
         actions=_actions(proposal, viewer, assessment) if is_current else frozenset(),
-        risks=risks.flags(before, after, segments=segments),
+        risks=risks.flags(before, after, segments=segments, is_deletion=proposal.kind == Kind.DELETE),
         checks=_checks(proposal, before, after, segments, block),
         events=tuple(proposal.events.all()),
         siblings=tuple(

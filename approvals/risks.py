@@ -75,15 +75,18 @@ class Risk:
     params: Mapping[str, Any] = field(default_factory=dict)
 
 
-def flags(before: str, after: str, *, segments: Sequence[Segment] | None = None) -> tuple[Risk, ...]:
+def flags(
+    before: str, after: str, *, segments: Sequence[Segment] | None = None, is_deletion: bool = False
+) -> tuple[Risk, ...]:
     """The flags of the change from `before` to `after`, in the order of `KEYS`, each at most once.
 
     Args:
         segments: the diff of the two texts, when the caller has it already.
+        is_deletion: the change says that it deletes all of it, so that it does needs no flag.
     """
     if before == after:
         return ()
-    deletes_much = _deletes_much(before, diff(before, after) if segments is None else segments)
+    deletes_much = None if is_deletion else _deletes_much(before, diff(before, after) if segments is None else segments)
     # What both texts begin and end with, line by line, adds nothing to either.
     head, tail = common_ends(before, after)
     before, after = before[head : len(before) - tail], after[head : len(after) - tail]

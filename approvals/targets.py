@@ -46,11 +46,25 @@ class NotesStanding:
 
     @property
     def sha256(self) -> str:
-        said = "\n".join(f"{id_} {note.sha256}" for id_, note in sorted(self.notes.items()))
-        return hashlib.sha256(said.encode()).hexdigest() if said else ""
+        return _sha256_of({id_: note.sha256 for id_, note in self.notes.items()})
 
     def assess(self, revision: Revision) -> Assessment:
         return assess_notes(revision, self.notes)
+
+
+def base_sha256(revision: Revision) -> str:
+    """What `Standing.sha256` was when the revision was made: what a list, which does not look, may name as seen."""
+    if not revision.note_changes:
+        return revision.base_sha256
+    return _sha256_of(
+        {change["id"]: change["before"]["sha256"] for change in revision.note_changes if change["before"]}
+    )
+
+
+def _sha256_of(notes: dict[str, str]) -> str:
+    """Of several notes by id, as they stand together; empty when there is none."""
+    said = "\n".join(f"{id_} {sha256}" for id_, sha256 in sorted(notes.items()))
+    return hashlib.sha256(said.encode()).hexdigest() if said else ""
 
 
 def standing_of(proposal: Proposal, revision: Revision) -> BlockStanding | NotesStanding:
