@@ -187,9 +187,9 @@ def test_a_misquoted_line_is_found_among_thousands() -> None:
     ],
 )
 def test_hostile_input_ends_soon(text: str, needle: str) -> None:
-    start = time.monotonic()
+    start = time.thread_time()  # what else the machine does is none of its doing
     nearest(text, needle)
-    assert time.monotonic() - start < 5
+    assert time.thread_time() - start < 5
 
 
 awkward = st.lists(
