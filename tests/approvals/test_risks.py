@@ -306,9 +306,9 @@ def test_flags_come_in_one_order_and_name_few_examples() -> None:
 def test_hostile_texts_end_soon(repeated: str) -> None:
     # A block has at most 200,000 characters; a pattern that backtracks without bounds would take hours here.
     after = (repeated * 200_000)[:200_000]
-    start = time.monotonic()
+    start = time.thread_time()
     flags("", after)
-    assert time.monotonic() - start < 10
+    assert time.thread_time() - start < 10
 
 
 texts = st.lists(

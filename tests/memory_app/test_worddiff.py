@@ -220,9 +220,9 @@ def prose(words: int, seed: int) -> list[str]:
 )
 def test_hopeless_comparisons_end_soon_and_still_hold_both_texts(before: str, after: str) -> None:
     # The limits are 0.28 s; the rest is a busy machine's. Without them these take minutes.
-    start = time.monotonic()
+    start = time.thread_time()
     segments = diff(before, after)
-    assert time.monotonic() - start < 5
+    assert time.thread_time() - start < 5
     assert (before_of(segments), after_of(segments)) == (before, after)
 
 
