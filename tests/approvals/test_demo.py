@@ -72,10 +72,12 @@ def test_the_study_log_written_week_by_week_is_the_whole_file() -> None:
 
 @pytest.mark.pure
 def test_a_shell_reads_the_printed_call_as_it_was_meant() -> None:
-    words = printed_call(call.curl("http://127.0.0.1:8000", "asn_secret"))
+    arguments = call.arguments_for(texts.block("alice", call.LABEL).fields.body)
+    assert arguments is not None
+    words = printed_call(call.curl("http://127.0.0.1:8000", "asn_secret", arguments))
     assert words[2:4] == ["-H", "Authorization: Bearer asn_secret"]
     assert words[:2] == ["curl", "http://127.0.0.1:8000/api/v1/tools/propose_memory_edit/"]
-    assert json.loads(words[-1]) == call.ARGUMENTS
+    assert json.loads(words[-1]) == arguments
 
 
 def test_the_demo_is_refused_outside_debug() -> None:
@@ -187,6 +189,37 @@ def test_the_printed_call_proposes_an_edit_and_may_be_repeated() -> None:
     again = send(words)
     assert again.status_code < 300, again.content
     assert again.json()["data"]["proposal_id"] == proposal.pk
+
+
+@pytest.mark.usefixtures("debug")
+def test_the_printed_call_applies_whatever_became_of_the_one_before() -> None:
+    alice = None
+    for _ in range(3):
+        answer = send(printed_call(demo()))
+        assert answer.status_code < 300, answer.content
+        alice = alice or User.objects.get(username="alice")
+        goals = recall.block("alice", "goals")
+        services.approve(
+            actor=alice, proposal_id=answer.json()["data"]["proposal_id"], revision=1, seen_sha256=goals.sha256
+        )
+    goals = recall.block("alice", "goals")
+    services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256)
+    printed = demo()
+    assert "curl" not in printed
+    assert "/api/docs/" in printed
+
+
+@pytest.mark.usefixtures("debug")
+def test_looking_at_the_token_leaves_no_trace_of_a_call(caplog: Any) -> None:
+    from agent_tools.models import AgentToken, ToolCall
+    from agent_tools.tokens import revoke
+
+    demo()
+    revoke(AgentToken.objects.get())
+    demo()
+    assert not ToolCall.objects.exists()
+    assert "Unauthorized" not in caplog.text
+    assert set(AgentToken.objects.values_list("last_used_at", flat=True)) == {None}
 
 
 @pytest.mark.usefixtures("debug")

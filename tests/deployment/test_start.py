@@ -86,7 +86,8 @@ def test_a_first_start_prints_a_curl_that_works_and_ctrl_c_ends_everything(tmp_p
 def test_it_ends_quietly_when_told_to_whatever_its_clients_do(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     address = f"http://{HOST}:{port}"
-    env = os.environ | {"ASSENT_DATA_DIR": str(tmp_path / "data"), "ASSENT_DEBUG": "1", "ASSENT_PUBLIC_URL": address}
+    env = os.environ | {"ASSENT_DATA_DIR": str(tmp_path / "data"), "ASSENT_DEBUG": "1"}
+    env.pop("ASSENT_PUBLIC_URL", None)
     started = Services(tmp_path)
     try:
         started.start(
@@ -102,7 +103,9 @@ def test_it_ends_quietly_when_told_to_whatever_its_clients_do(tmp_path: Path) ->
             (process,) = started.processes
             process.terminate()
             assert process.wait(10) == 0  # what `docker stop` waits
-        assert "SIGKILL" not in (tmp_path / "serve.log").read_text()
+        printed = (tmp_path / "serve.log").read_text()
+        assert "SIGKILL" not in printed
+        assert f"Assent is at {address}/" in printed
     finally:
         started.stop()
 

@@ -37,12 +37,17 @@ class Command(BaseCommand):
         call_command("recover", stdout=io.StringIO())  # it logs what it did; nobody reads a row of zeros
         if demo:
             self.stdout.write("[4/4] demo people, their memory and some proposals")
-            call_command("demo", port=port, stdout=self.stdout)
-        self.stdout.write(f"\nAssent is at {settings.PUBLIC_URL}/ (Ctrl-C ends it)\n")
+            call_command("demo", address=address_of(port), stdout=self.stdout)
+        self.stdout.write(f"\nAssent is at {address_of(port)}/ (Ctrl-C ends it)\n")
         if settings.REDIS_URL:
             self.stdout.write("Tasks wait for a worker: python -m celery -A memory_app.celery worker --beat\n")
         self.stdout.flush()
         become_gunicorn(port)
+
+
+def address_of(port: int) -> str:
+    """Where people find the server: where the settings say, else at the port alone."""
+    return os.environ.get("ASSENT_PUBLIC_URL", f"http://{HOST}:{port}")
 
 
 def check_port(port: int) -> None:
@@ -75,7 +80,7 @@ def become_gunicorn(port: int) -> None:
     """
     connections.close_all()
     configuration = Path(settings.BASE_DIR) / "gunicorn.conf.py"
-    environment = {"ASSENT_PUBLIC_URL": f"http://{HOST}:{port}"} | os.environ
+    environment = os.environ | {"ASSENT_PUBLIC_URL": address_of(port)}
     arguments = ["-m", "gunicorn", "--config", str(configuration), "--bind", f"{HOST}:{port}"]
     arguments += ["--log-level", "warning"]  # the address is on the screen already
     os.chdir(settings.BASE_DIR)

@@ -9,16 +9,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
-from django.test import Client
 
+from agent_tools import tokens
+from agent_tools.models import AgentToken
 from approvals.demo import call, people
 from approvals.demo.load import load
+from memory_app import recall
 
 
 class Command(BaseCommand):
@@ -48,13 +49,20 @@ class Command(BaseCommand):
 
     def _say(self, address: str, token: str) -> None:
         width = max(len(person.username) for person in people.PEOPLE)
+        goals = recall.find_block(people.ALICE.username, call.LABEL)
+        arguments = call.arguments_for(goals.body if goals else "")
         lines = [
             f"Sign in at {address}/ with the password “{people.PASSWORD}” as",
             *(f"  {person.username:{width}}  {person.what}" for person in people.PEOPLE),
             "",
-            f"Propose an edit as the agent {people.AGENT}:",
-            "",
-            call.curl(address, token),
+            *(
+                [f"Propose an edit as the agent {people.AGENT}:", "", call.curl(address, token, arguments)]
+                if arguments
+                else [
+                    f"The agent {people.AGENT} proposes edits with the token {token}",
+                    f"as {address}/api/docs/ says.",
+                ]
+            ),
         ]
         self.stdout.write("\n".join(lines))
 
@@ -73,7 +81,7 @@ def _token() -> str:
     """The raw token of the demo's agent. Tokens are stored hashed, so it is kept in a file beside the data."""
     path = Path(settings.DATA_DIR) / "demo_token"
     token = path.read_text().strip() if path.exists() else ""
-    if not token or not _is_accepted(token):
+    if not _opens_the_memory(token):
         token = _issued()
         # Made anew with its mode, so that it is never readable by others, not even before a chmod.
         path.unlink(missing_ok=True)
@@ -88,8 +96,6 @@ def _issued() -> str:
     return out.getvalue().strip()
 
 
-def _is_accepted(token: str) -> bool:
-    """Ask the API itself, in this process: what makes a token good is no business of this app."""
-    host = urlsplit(settings.PUBLIC_URL).hostname or "127.0.0.1"
-    client = Client(raise_request_exception=False, headers={"host": host, "authorization": f"Bearer {token}"})
-    return client.get(f"/api/v1/users/{people.ALICE.username}/blocks/").status_code not in (401, 403)
+def _opens_the_memory(secret: str) -> bool:
+    token = tokens.find(secret)
+    return token is not None and AgentToken.objects.serving(people.ALICE.username).filter(pk=token.pk).exists()
