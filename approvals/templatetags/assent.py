@@ -21,7 +21,7 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from approvals import change_view, inbox, markdown, note_pages, risk_words
+from approvals import change_view, inbox, markdown, note_pages, policies, risk_words
 from approvals.forms import ApproveForm
 from approvals.memory_pages import url_of_target
 from approvals.models import Kind, Mergeability, Proposal, RejectReason, Status
@@ -241,6 +241,19 @@ def target_url(proposal: Proposal) -> str:
 def headline(proposal: Proposal) -> SafeString:
     """A proposal on one line: its reason, or where none was given what it does."""
     return opening(proposal.reasoning or f"{Kind(proposal.kind).label}: {proposal.target_title}")
+
+
+@register.simple_tag
+def policy_says(proposal: Proposal) -> str:
+    """Why a person was asked about a proposal, or none was."""
+    if proposal.target_kind == "block":
+        return _("changes to memory blocks always need a person")
+    if proposal.by_policy:
+        return _("the owner lets agents write notes without asking, so nobody was asked")
+    if not proposal.is_decided and not policies.notes_apply_at_once(proposal.owner):
+        return _("the owner wants to be asked before agents write notes")
+    # Which of the two it was is not kept, and both may have changed since.
+    return _("a person is asked: the owner wanted it so, or the agent’s token may only propose")
 
 
 @register.inclusion_tag("components/chips.html")

@@ -11,6 +11,7 @@ from approvals.models import Policy
 from approvals.services import notes
 from approvals.services.notes import By
 from memory_app import recall
+from tests.pages import words
 
 
 @pytest.mark.parametrize(("chosen", "applied"), [("", True), ("apply", True), ("review", False)])
@@ -31,7 +32,7 @@ def test_an_unknown_policy_is_refused(alice: Any, client_of: Any) -> None:
 def test_a_tutor_reads_what_students_chose_and_sets_their_own(alice: Any, tim: Any, client_of: Any) -> None:
     Policy.objects.create(owner="alice", notes="review")
     client = client_of(tim)
-    assert "notes wait for a person" in client.get(reverse("policies")).content.decode()
+    assert "Notes about Alice Berg wait for a person." in words(client.get(reverse("policies")))
     client.post(reverse("policies"), {"notes": "apply", "owner": "alice"})
     assert Policy.objects.get(owner="alice").notes == "review"
     assert Policy.objects.get(owner="tim").notes == "apply"

@@ -58,8 +58,9 @@ def test_it_says_who_wants_what_for_whom_and_why(client_of: Any, tim: Any, goals
     said = words(client_of(tim).get(url(proposal)))
     assert "scribe wants to change this block of Alice Berg’s memory" in said
     assert "The exam was moved." in said
-    assert "confidence high, the agent’s own guess" in said
-    assert "changes to memory blocks always need a person" in said
+    assert "Agent scribe Keeps the learner profile up to date" in said
+    assert "Confidence high, the agent’s own guess" in said
+    assert "Policy changes to memory blocks always need a person" in said
     assert "From the conversation: 2 turns" in said
     assert "Alice Berg 20 Nov 2026, 10:00 they moved my exam to july" in said
     assert "assistant Noted." in said
