@@ -1,49 +1,30 @@
-"""Notes. Saving one here is a commit in the admin's name, through the same service as its owner's pages.
-
-As with blocks (`admin.memory`), the views that write are called without Django's `atomic()`, and what
-would write rows directly is off. A refusal becomes an error on the form, with what was typed still in it.
-"""
+"""Notes. Saving or deleting one here is a commit in the admin's name (`through_services`)."""
 
 from __future__ import annotations
 
-from copy import copy
-from dataclasses import replace
-from typing import Any, ClassVar, cast
+from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
-from django.db.models import QuerySet
-from django.forms import ModelForm
-from django.forms.models import construct_instance
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.contrib import admin
+from django.http import HttpRequest
 from django.urls import reverse
-from django.utils import timezone
-from django.utils.decorators import method_decorator
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.csrf import csrf_protect
 
-from approvals.admin.plain_text import PlainList
-from approvals.forms_memory import MAX_COMMENT, REFUSALS, with_line_breaks_of
+from approvals.admin.through_services import MemoryForm, ThroughServices
+from approvals.forms_memory import with_line_breaks_of
 from approvals.forms_notes import add_note_refusal
-from approvals.models import Kind, User
 from approvals.note_pages import TYPE_NAMES
 from approvals.services import notes as services
 from approvals.services.errors import NotesChanged
-from approvals.services.notes import By, NoteChange
+from approvals.services.notes import By
 from approvals.views.viewer import viewer_of
-from memory_app import recall
 from memory_app.models import Note, note_pk
 from memory_app.recall import NoteNotFound
 
 
-class NoteAdminForm(forms.ModelForm[Note]):
-    """A note, why it is changed, and the sha256 of what the admin was shown."""
-
-    #: What the service answered to this form; set on the request's own subclass when it is shown again.
-    refusal: ClassVar[Exception | None] = None
-
+class NoteAdminForm(MemoryForm[Note]):
     type = forms.ChoiceField(label=gettext_lazy("Type"), choices=lambda: list(TYPE_NAMES.items()), initial="note")
     tags = forms.CharField(
         label=gettext_lazy("Tags"),
@@ -52,14 +33,6 @@ class NoteAdminForm(forms.ModelForm[Note]):
         widget=forms.TextInput(attrs={"class": "vTextField"}),
     )
     confidence = forms.FloatField(label=gettext_lazy("Confidence"), min_value=0, max_value=1, initial=0.8)
-    comment = forms.CharField(
-        label=gettext_lazy("Comment"),
-        required=False,
-        max_length=MAX_COMMENT,
-        help_text=gettext_lazy("Why you change it. It stays in the history, under your name."),
-        widget=forms.TextInput(attrs={"class": "vTextField"}),
-    )
-    loaded_sha256 = forms.CharField(required=False, widget=forms.HiddenInput)
 
     class Meta:
         model = Note
@@ -67,16 +40,8 @@ class NoteAdminForm(forms.ModelForm[Note]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.initial["loaded_sha256"] = self.instance.sha256
         if self.instance.sha256:
             self.initial["tags"] = ", ".join(self.instance.tags)
-        self._loaded = copy(self.instance)  # validation writes what was typed into the instance
-
-    def clean_owner(self) -> str:
-        owner: str = self.cleaned_data["owner"]
-        if not User.objects.filter(username=owner).exists():
-            raise forms.ValidationError(_("There is no person of this username."))
-        return owner
 
     def clean_tags(self) -> tuple[str, ...]:
         typed: str = self.cleaned_data["tags"]
@@ -91,28 +56,18 @@ class NoteAdminForm(forms.ModelForm[Note]):
     def clean_rationale(self) -> str:
         return with_line_breaks_of(self._loaded.rationale or "", self.cleaned_data["rationale"] or "")
 
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or self.cleaned_data
-        if isinstance(self.refusal, NoteNotFound):
-            self.add_error(None, _("Somebody deleted the note. Saving makes it again."))
-        elif self.refusal is not None:
-            add_note_refusal(self, self.refusal)
-        return cleaned
-
-    def _post_clean(self) -> None:
-        """Fill the instance, no more; what makes a note valid is known to the services."""
-        construct_instance(self, self.instance, self._meta.fields, self._meta.exclude)
+    def say(self, refusal: Exception) -> None:
+        add_note_refusal(self, refusal)
 
 
 @admin.register(Note)
-class NoteAdmin(PlainList[Note]):
+class NoteAdmin(ThroughServices[Note]):
     form = NoteAdminForm
-    actions = None  # bulk deletion writes rows outside a commit
+    changed = NotesChanged
+    not_found = NoteNotFound
     list_display = ["__str__", "type", "opening", "source", "confidence", "created_at"]
     list_filter = ["type", "source", "created_at"]
     search_fields = ["note_id", "owner", "content"]
-    list_per_page = 50
-    show_full_result_count = False
     readonly_fields = [
         "note_id",
         "importance",
@@ -140,62 +95,11 @@ class NoteAdmin(PlainList[Note]):
             fieldsets.append((gettext_lazy("Version"), {"fields": self.readonly_fields}))
         return fieldsets
 
-    def get_form(
-        self, request: HttpRequest, obj: Note | None = None, change: bool = False, **kwargs: Any
-    ) -> type[ModelForm[Note]]:
-        form = super().get_form(request, obj, change=change, **kwargs)
-        form.refusal = getattr(request, "note_refusal", None)  # type: ignore[attr-defined]
-        return form
+    def text_of(self, row: Note) -> str:
+        return row.content
 
-    # -- writing: through the services, outside atomic() ----------------------------------------------
-
-    @method_decorator(csrf_protect)
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        context = dict(extra_context or {})
-        try:
-            return self._form(request, object_id, form_url, context)
-        except NoteNotFound:
-            self.message_user(request, _("Somebody deleted the note. Nothing was saved."), messages.WARNING)
-            return HttpResponseRedirect(reverse("admin:memory_app_note_changelist"))
-        except REFUSALS as error:
-            request.note_refusal = error  # type: ignore[attr-defined]
-            if isinstance(error, NotesChanged):
-                self._about_now(request, object_id)
-            response = self._form(request, object_id, form_url, context)
-            response.status_code = 409 if isinstance(error, NotesChanged) else 422
-            return response
-
-    @method_decorator(csrf_protect)
-    def delete_view(
-        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        try:
-            return cast(HttpResponse, self._delete_view(request, object_id, extra_context))  # type: ignore[attr-defined]
-        except REFUSALS as error:
-            self.message_user(request, str(error), messages.ERROR)
-        except NoteNotFound:
-            self.message_user(request, _("Somebody deleted the note already."), messages.WARNING)
-            return HttpResponseRedirect(reverse("admin:memory_app_note_changelist"))
-        return HttpResponseRedirect(request.path)
-
-    def _form(
-        self, request: HttpRequest, object_id: str | None, form_url: str, context: dict[str, Any]
-    ) -> HttpResponse:
-        """Django's own view without the `atomic()` around it."""
-        return cast(HttpResponse, self._changeform_view(request, object_id, form_url, context))  # type: ignore[attr-defined]
-
-    def _about_now(self, request: HttpRequest, object_id: str | None) -> None:
-        """Sent once more, the form is about the note as it is now."""
-        row = self.get_object(request, object_id or "")
-        data = request.POST.copy()
-        data["loaded_sha256"] = row.sha256 if row else ""
-        request.POST = data  # type: ignore[assignment]
+    def pages_of(self, row: Note) -> list[tuple[str, str]]:
+        return [(_("Page and history"), reverse("note", args=[row.owner, row.note_id]))]
 
     def save_model(self, request: HttpRequest, obj: Note, form: Any, change: bool) -> None:
         data = form.cleaned_data
@@ -208,28 +112,12 @@ class NoteAdmin(PlainList[Note]):
             "confidence": data["confidence"],
             "rationale": data["rationale"] or None,
         }
-        if not change:
+        if change:
+            services.update(by=by, owner=obj.owner, note_id=obj.note_id, loaded_sha256=data["loaded_sha256"], **typed)
+        else:
             made = services.save(by=by, owner=obj.owner, **typed)
             obj.note_id, obj.pk = made.note_id, note_pk(obj.owner, made.note_id)
-            return
-        current = recall.note(obj.owner, obj.note_id)
-        if current.sha256 != data["loaded_sha256"]:
-            raise NotesChanged([obj.note_id])
-        after = services.stamped(replace(current, **typed), timezone.now())
-        services.require_valid(after)
-        services.change_notes(
-            by=by, owner=obj.owner, kind=Kind.UPDATE, changes=[NoteChange(obj.note_id, current, after)]
-        )
 
-    def delete_model(self, request: HttpRequest, obj: Note) -> None:
-        services.delete(by=By(actor=viewer_of(request)), owner=obj.owner, note_id=obj.note_id)
-        super().log_deletions(request, [obj])  # type: ignore[arg-type]
-
-    def log_deletions(self, request: HttpRequest, queryset: QuerySet[Note]) -> Any:
-        """Django logs before it deletes; whether it may be deleted is known after."""
-
-    def get_deleted_objects(
-        self, objs: Any, request: HttpRequest
-    ) -> tuple[list[Any], dict[str, int], set[str], list[str]]:
-        """The note alone: nothing hangs on it, and collecting would open its table for writing."""
-        return [str(obj) for obj in objs], {str(self.opts.verbose_name_plural): len(objs)}, set(), []
+    def delete_seen(self, request: HttpRequest, row: Note, *, loaded_sha256: str, comment: str) -> None:
+        by = By(actor=viewer_of(request), reasoning=comment)
+        services.delete(by=by, owner=row.owner, note_id=row.note_id, loaded_sha256=loaded_sha256)

@@ -237,13 +237,19 @@ def test_deleting_a_block_is_a_commit_and_asks_with_what_was_seen(desk: Any, ali
     page = desk.get(delete_url())
     assert "Alice likes math." in page.content.decode()
     assert goals.sha256 in page.content.decode()
-    stale = desk.post(delete_url(), {"post": "yes", "loaded_sha256": "0" * 64}, follow=True)
+    stale = desk.post(delete_url(), {"post": "yes", "loaded_sha256": "0" * 64, "comment": "as she asked"})
+    assert stale.status_code == 409
     assert "It was not deleted." in stale.content.decode()
+    assert goals.sha256 in stale.content.decode()
+    assert "as she asked" in stale.content.decode()
     assert LogEntry.objects.count() == 0
     assert recall.find_block("alice", "goals") is not None
     desk.post(delete_url(), {"post": "yes", "loaded_sha256": goals.sha256})
     assert recall.find_block("alice", "goals") is None
     assert Change.objects.order_by("-at", "-id")[0].actor == "admin"
+    assert LogEntry.objects.count() == 1
+    gone = desk.post(delete_url(), {"post": "yes", "loaded_sha256": goals.sha256}, follow=True)
+    assert gone.status_code == 200
     assert LogEntry.objects.count() == 1
 
 

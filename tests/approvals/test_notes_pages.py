@@ -519,9 +519,60 @@ def test_an_admin_edits_a_note_through_the_service(alice: Any, admin: Any, clien
     assert recall.note("alice", note.id).content == "Corrected."
     last = recall.history("alice", "note", note.id, limit=1)[0]
     assert (last.actor, last.comment) == ("admin", "typo")
-    delete = reverse("admin:memory_app_note_delete", args=[note_pk("alice", note.id)])
-    assert client.post(delete, {"post": "yes"}).status_code == 302
+
+
+def test_an_admin_who_was_overtaken_reads_both_texts(alice: Any, admin: Any, client_of: Any) -> None:
+    note = note_of(saved(alice))
+    client = client_of(admin)
+    url = reverse("admin:memory_app_note_change", args=[note_pk("alice", note.id)])
+    services.update(by=By(actor=alice), owner="alice", note_id=note.id, content="Her own words.")
+    stale = client.post(url, fields_of(note, content="The admin wrote this."))
+    assert stale.status_code == 409
+    assert "Her own words." in words(stale)
+    assert "The admin wrote this." in stale.content.decode()
+    seen = stale.context["adminform"].form["loaded_sha256"].value()
+    again = client.post(url, fields_of(note, content="The admin wrote this.", loaded_sha256=seen))
+    assert again.status_code == 302
+    assert recall.note("alice", note.id).content == "The admin wrote this."
+
+
+def test_a_note_deleted_while_an_admin_edits_it_can_be_made_again(alice: Any, admin: Any, client_of: Any) -> None:
+    note = note_of(saved(alice))
+    client = client_of(admin)
+    url = reverse("admin:memory_app_note_change", args=[note_pk("alice", note.id)])
+    typed = fields_of(note, content="Typed for an hour.", target=f"alice/{note.id}")
+    services.delete(by=By(actor=alice), owner="alice", note_id=note.id)
+    gone = client.post(url, typed)
+    assert gone.status_code == 409
+    assert "makes it again" in words(gone)
+    fields = gone.context["adminform"].form
+    values = {name: fields[name].value() or "" for name in fields.fields}
+    assert client.post(reverse("admin:memory_app_note_add"), values).status_code == 302
+    assert [note.content for note in recall.notes("alice")] == ["Typed for an hour."]
+
+
+def test_an_admin_deletes_the_note_they_saw_and_no_newer_one(alice: Any, admin: Any, client_of: Any) -> None:
+    note = note_of(saved(alice))
+    client = client_of(admin)
+    url = reverse("admin:memory_app_note_delete", args=[note_pk("alice", note.id)])
+    page = client.get(url)
+    assert EXAM in words(page)
+    loaded = {"post": "yes", "loaded_sha256": note.sha256, "comment": "She asked me to."}
+    assert note.sha256 in page.content.decode()
+    services.update(by=By(actor=alice), owner="alice", note_id=note.id, content="Her own words.")
+    for stale in (loaded, {"post": "yes"}):
+        refused = client.post(url, stale)
+        assert refused.status_code == 409
+        assert "Her own words." in words(refused)
+    now = recall.note("alice", note.id).sha256
+    assert client.post(url, loaded | {"loaded_sha256": now}).status_code == 302
     assert recall.notes("alice") == ()
+    last = recall.history("alice", "note", note.id, limit=1)[0]
+    assert (last.action, last.actor, last.comment) == ("deleted", "admin", "She asked me to.")
+    rows = reverse("admin:memory_app_note_changelist")
+    kept = note_of(saved(alice))
+    client.post(rows, {"action": "delete_selected", "_selected_action": str(note_pk("alice", kept.id)), "post": "yes"})
+    assert recall.find_note("alice", kept.id) is not None
 
 
 def test_an_admin_writes_a_note_for_somebody(alice: Any, admin: Any, client_of: Any) -> None:

@@ -1,0 +1,227 @@
+"""The wiring shared by the admins of blocks and notes: each save and deletion is a commit in the admin's name.
+
+`ModelAdmin` saves inside `atomic()`, and a Dolt verb commits behind its back: the views that write are
+called without it, and everything that would write rows directly (bulk deletion, editing in the list) is
+off. A refusal by the service becomes an error on the form, with what was typed still in it; a form and a
+confirmation carry the sha256 of what the admin was shown.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, ClassVar, TypeVar, cast
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin.utils import unquote
+from django.db.models import QuerySet
+from django.forms import ModelForm
+from django.forms.models import construct_instance
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.decorators import method_decorator
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.csrf import csrf_protect
+
+from approvals.admin.plain_text import PlainList
+from approvals.forms_memory import MAX_COMMENT, REFUSALS
+from approvals.models import User
+from approvals.services.errors import LabelTaken
+from memory_app.models import MemoryBlock, Note
+
+M = TypeVar("M", bound=MemoryBlock | Note)
+
+
+class Gone(Exception):
+    """Somebody deleted the row while it was edited."""
+
+
+class MemoryForm(forms.ModelForm[M]):
+    """A block or a note, why it is changed, and the sha256 of what the admin was shown."""
+
+    #: What the service answered to this form; set on the request's own subclass when it is shown again.
+    refusal: ClassVar[Exception | None] = None
+
+    comment = forms.CharField(
+        label=gettext_lazy("Comment"),
+        required=False,
+        max_length=MAX_COMMENT,
+        help_text=gettext_lazy("Why you change it. It stays in the history, under your name."),
+        widget=forms.TextInput(attrs={"class": "vTextField"}),
+    )
+    loaded_sha256 = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial["loaded_sha256"] = self.instance.sha256
+        self._loaded: M = copy(self.instance)  # validation writes what was typed into the instance
+
+    def clean_owner(self) -> str:
+        owner: str = self.cleaned_data["owner"]
+        if not User.objects.filter(username=owner).exists():
+            raise forms.ValidationError(_("There is no person of this username."))
+        return owner
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if isinstance(self.refusal, Gone):
+            self.add_error(None, _("Somebody deleted it. Saving makes it again."))
+        elif self.refusal is not None:
+            self.say(self.refusal)
+        return cleaned
+
+    def say(self, refusal: Exception) -> None:
+        """Put what the service answered on the form."""
+        raise NotImplementedError
+
+    def _post_clean(self) -> None:
+        """Fill the instance, no more: to check constraints (there are none), Django asks the router where it
+        may write, and the router says nowhere. What makes a row valid is known to the services."""
+        construct_instance(self, self.instance, self._meta.fields, self._meta.exclude)
+
+
+class ThroughServices(PlainList[M]):
+    """`save_model` and `delete_model` of the children call a service; this decides what becomes of its refusal."""
+
+    #: What the services raise when the row is not what was loaded, and when it is gone.
+    changed: ClassVar[type[Exception]]
+    not_found: ClassVar[type[Exception]]
+
+    actions = None  # bulk deletion writes rows outside a commit
+    # No date_hierarchy: it truncates dates in SQL by time zone names, which Dolt does not know.
+    list_per_page = 50
+    show_full_result_count = False
+    change_form_template = "admin/memory_app/change_form_of_memory.html"
+    delete_confirmation_template = "admin/memory_app/delete_confirmation_of_memory.html"
+
+    def text_of(self, row: M) -> str:
+        """What the row says, to be shown beside what was typed and before it is deleted."""
+        raise NotImplementedError
+
+    def pages_of(self, row: M) -> list[tuple[str, str]]:
+        """Titles and addresses of people's pages about the row."""
+        raise NotImplementedError
+
+    def delete_seen(self, request: HttpRequest, row: M, *, loaded_sha256: str, comment: str) -> None:
+        """Delete the row by its service, if it still is what the confirmation showed."""
+        raise NotImplementedError
+
+    def get_form(
+        self, request: HttpRequest, obj: M | None = None, change: bool = False, **kwargs: Any
+    ) -> type[ModelForm[M]]:
+        form = super().get_form(request, obj, change=change, **kwargs)
+        form.refusal = getattr(request, "memory_refusal", None)  # type: ignore[attr-defined]
+        return form
+
+    # -- saving -----------------------------------------------------------------------------------
+
+    @method_decorator(csrf_protect)
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        context = dict(extra_context or {})
+        row = self._row(request, object_id)
+        if row is not None:
+            context["pages"] = self.pages_of(row)
+        elif request.method == "POST" and object_id:
+            return self._made_again(request, context)
+        try:
+            return self._form(request, object_id, form_url, context)
+        except self.not_found:
+            return self._made_again(request, context)
+        except REFUSALS as error:
+            return self._shown_again(request, object_id, form_url, error, context)
+
+    def _shown_again(
+        self, request: HttpRequest, object_id: str | None, form_url: str, error: Exception, context: dict[str, Any]
+    ) -> HttpResponse:
+        """The form as it was sent, with the refusal on it; sent once more, it is about what is there now."""
+        request.memory_refusal = error  # type: ignore[attr-defined]
+        if object_id and isinstance(error, self.changed):
+            row = self._row(request, object_id)
+            if row is None:
+                return self._made_again(request, context)
+            context["current"] = self.text_of(row)
+            _amend(request, loaded_sha256=row.sha256)
+        response = self._form(request, object_id, form_url, context)
+        response.status_code = 409 if isinstance(error, (self.changed, Gone, LabelTaken)) else 422
+        return response
+
+    def _made_again(self, request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+        """The row went while it was edited: a form to make it again, with what was typed."""
+        owner, _slash, name = request.POST.get("target", "").partition("/")
+        _amend(request, owner=owner, label=name, loaded_sha256="")
+        add = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_add")
+        return self._shown_again(request, None, add, Gone(), context | {"deleted": True, "pages": []})
+
+    def _form(
+        self, request: HttpRequest, object_id: str | None, form_url: str, context: dict[str, Any]
+    ) -> HttpResponse:
+        """Django's own view without the `atomic()` around it."""
+        return cast(HttpResponse, self._changeform_view(request, object_id, form_url, context))  # type: ignore[attr-defined]
+
+    # -- deleting ---------------------------------------------------------------------------------
+
+    @method_decorator(csrf_protect)
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        context = dict(extra_context or {})
+        try:
+            return self._confirmation(request, object_id, context)
+        except self.not_found:
+            self.message_user(request, _("Somebody deleted it already."), messages.WARNING)
+            return HttpResponseRedirect(reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist"))
+        except self.changed:
+            context["overtaken"] = True
+        except REFUSALS as error:
+            self.message_user(request, str(error), messages.ERROR)
+            return HttpResponseRedirect(request.path)
+        # Asked once more, about what is there now, with the comment that was typed.
+        context["comment"] = request.POST.get("comment", "")
+        request.POST = QueryDict()
+        response = self._confirmation(request, object_id, context)
+        if isinstance(response, TemplateResponse):
+            response.status_code = 409
+        return response
+
+    def _confirmation(self, request: HttpRequest, object_id: str, context: dict[str, Any]) -> HttpResponse:
+        """Django's own view without the `atomic()` around it."""
+        row = self._row(request, object_id)
+        context["text"] = self.text_of(row) if row else ""
+        return cast(HttpResponse, self._delete_view(request, object_id, context))  # type: ignore[attr-defined]
+
+    def delete_model(self, request: HttpRequest, obj: M) -> None:
+        self.delete_seen(
+            request,
+            obj,
+            loaded_sha256=request.POST.get("loaded_sha256", ""),
+            comment=request.POST.get("comment", "")[:MAX_COMMENT],
+        )
+        super().log_deletions(request, [obj])  # type: ignore[arg-type]
+
+    def log_deletions(self, request: HttpRequest, queryset: QuerySet[M]) -> Any:
+        """Django logs before it deletes; whether it may be deleted is known after."""
+
+    def get_deleted_objects(
+        self, objs: Any, request: HttpRequest
+    ) -> tuple[list[Any], dict[str, int], set[str], list[str]]:
+        """The row alone: nothing hangs on it, and collecting would open its table for writing."""
+        return [str(obj) for obj in objs], {str(self.opts.verbose_name_plural): len(objs)}, set(), []
+
+    def _row(self, request: HttpRequest, object_id: str | None) -> M | None:
+        return self.get_object(request, unquote(object_id)) if object_id else None
+
+
+def _amend(request: HttpRequest, **values: str) -> None:
+    """Change what was posted, for showing it again."""
+    data = request.POST.copy()
+    for name, value in values.items():
+        data[name] = value
+    request.POST = data  # type: ignore[assignment]
