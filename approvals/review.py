@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import structlog
@@ -99,7 +100,7 @@ class Review:
         block: the target now; None when there is none any more.
         seen_sha256: what a decision made on this page must carry; empty when the block is gone.
         before_text, after_text: the two sides of the change as shown.
-        segments: the word-level difference between them.
+        segments: the word-level difference between them; none for an import.
         assessment: None for a decided proposal, or when the target could not be read.
         actions: what this viewer may press; empty while an older revision is looked at.
         siblings: other open proposals on the same target, oldest first.
@@ -168,7 +169,14 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None) 
     before, after = shown.base_text, shown.result_text
     if block and assessment and assessment.is_stale and assessment.result_text is not None:
         before, after = block.body, assessment.result_text
-    segments = worddiff.diff(before, after)
+    if proposal.target_kind == "import":
+        # Nobody reads an import as one text: its notes are shown one by one.
+        segments: tuple[worddiff.Segment, ...] = ()
+        flagged, deleted_share = _weighed_import(before, after)
+    else:
+        segments = worddiff.diff(before, after)
+        flagged = risks.flags(before, after, segments=segments, is_deletion=proposal.kind == Kind.DELETE)
+        deleted_share = risks.deleted_share(before, segments)
     return Review(
         proposal=proposal,
         revision=shown,
@@ -180,8 +188,8 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None) 
         segments=segments,
         assessment=assessment,
         actions=_actions(proposal, viewer, assessment) if is_current else frozenset(),
-        risks=risks.flags(before, after, segments=segments, is_deletion=proposal.kind == Kind.DELETE),
-        checks=_checks(proposal, before, after, segments, block),
+        risks=flagged,
+        checks=_checks(proposal, before, after, deleted_share, block),
         events=tuple(proposal.events.all()),
         siblings=tuple(
             Proposal.objects.open()
@@ -193,6 +201,16 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None) 
         notes=_note_reviews(proposal.owner, shown.note_changes[:MOST_NOTES]),
         note_count=len(shown.note_changes),
     )
+
+
+@lru_cache(maxsize=8)
+def _weighed_import(before: str, after: str) -> tuple[tuple[risks.Risk, ...], float]:
+    """The flags of an import and how much of the text it deletes.
+
+    Kept, since each look at the page and the decision itself ask for them, and ten thousand notes take 1 to 4 s.
+    """
+    segments = worddiff.diff(before, after)
+    return risks.flags(before, after, segments=segments), risks.deleted_share(before, segments)
 
 
 def _today(proposal: Proposal, revision: Revision) -> tuple[Standing | None, Assessment | None]:
@@ -230,7 +248,9 @@ def _note_review(change: dict[str, Any], replacements: dict[str, recall.Note]) -
 def field_changes_of_note(before: recall.Note | None, after: recall.Note | None) -> tuple[FieldChange, ...]:
     """The fields other than the text in which two versions of a note differ."""
     changes = []
-    for name in NOTE_FIELDS:
+    # When a note began is news only where an import says another day.
+    names = (*NOTE_FIELDS, "created_at") if before and after else NOTE_FIELDS
+    for name in names:
         old, new = (_shown(getattr(note, name)) if note else "" for note in (before, after))
         if old != new:
             changes.append(FieldChange(name, old, new))
@@ -257,7 +277,7 @@ def _checks(
     proposal: Proposal,
     before: str,
     after: str,
-    segments: tuple[worddiff.Segment, ...],
+    deleted_share: float,
     block: recall.Block | None,
 ) -> Checks:
     same = (
@@ -271,6 +291,6 @@ def _checks(
         length_before=len(before),
         length_after=len(after),
         limit=block.limit if block else None,
-        deleted_share=risks.deleted_share(before, segments),
+        deleted_share=deleted_share,
         same_as=tuple(same),
     )

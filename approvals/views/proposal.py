@@ -181,7 +181,8 @@ def _page(
     context: dict[str, Any] = {
         "review": review,
         "proposal": found,
-        "change": change_shown(review, view, unfolded="unfolded" in request.GET),
+        # Notes are drawn one by one.
+        "change": None if review.note_count else change_shown(review, view, unfolded="unfolded" in request.GET),
     }
     # A decision answers with the page, wherever its form was sent from; the page's own address is meant.
     context["page_url"] = reverse("proposal", args=[found.pk])
