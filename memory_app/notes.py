@@ -27,6 +27,9 @@ SOURCES = ("agent", "user", "import")
 #: Characters a note may have.
 MAX_CONTENT = 2_000
 
+#: Characters a tag may have.
+MAX_TAG = 64
+
 #: Ids we make, and those of memories.md, which are kept as they are.
 ID = re.compile(r"note-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|mem-[0-9]{1,20}-[0-9a-z]{4}")
 

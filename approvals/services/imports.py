@@ -63,7 +63,9 @@ def import_memories(*, by: By, owner: str, parsed: Parsed) -> Imported:
 
 
 def _says_the_same(note: recall.Note, memory: Memory) -> bool:
-    return (note.content, note.type, note.tags) == (memory.content, memory.type, notes.tidied(memory.tags))
+    said = (note.content, note.type, note.tags, note.created_at.date())
+    day = memory.created or note.created_at.date()
+    return said == (memory.content, memory.type, notes.tidied(memory.tags), day)
 
 
 def _updated(note: recall.Note, memory: Memory, now: datetime) -> recall.Note:

@@ -14,7 +14,7 @@ from datetime import date
 from memory_app.memories_md.escapes import unescape_line, unescape_tag
 from memory_app.memories_md.ids import is_id
 from memory_app.memories_md.memory import SECTIONS, Memory, Parsed, Skipped
-from memory_app.notes import MAX_CONTENT
+from memory_app.notes import MAX_CONTENT, MAX_TAG
 
 #: Bytes. 10,000 memories of everyday length are 3 MB.
 LARGEST_FILE = 32 * 1024 * 1024
@@ -87,8 +87,8 @@ def read(data: bytes) -> Parsed:
 def parse(text: str) -> Parsed:
     """The memories in the text of a file.
 
-    A memory before any section is a pattern. Content over `notes.MAX_CONTENT`, a day that is none, an id that
-    is none, an unknown section and a heading without content are skipped, each with its line.
+    A memory before any section is a pattern. Content over `notes.MAX_CONTENT`, a tag over `notes.MAX_TAG`, a day that
+    is none, an id that is none, an unknown section and a heading without content are skipped, each with its line.
 
     Raises Unreadable: NotText when the text holds NUL or half of a surrogate pair, DuplicateId for two headings of
     one id, TooManyMemories.
@@ -195,6 +195,8 @@ def _take_metadata(block: _Block, comment: str) -> None:
     if tags := _TAGS.search(comment):
         named = (unescape_tag(tag.strip()) for tag in tags[1].split(","))
         block.tags = tuple(tag for tag in named if tag)
+        if long := next((tag for tag in block.tags if len(tag.strip()) > MAX_TAG), None):
+            block.problem = block.problem or f"a tag has more than {MAX_TAG} characters: {_quoted(long)}"
     if created := _CREATED.search(comment):
         day = created[1].strip()
         try:

@@ -98,6 +98,7 @@ def note_sha256(values: dict[str, Any]) -> str:
         "superseded_by": values["superseded_by"],
         "superseded_reason": values["superseded_reason"],
         "is_superseded": values["superseded_at"] is not None,
+        "created_at": values["created_at"].isoformat(),
     }
     return canonical_sha256(content)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -10,9 +11,11 @@ from django.urls import reverse
 
 from approvals import note_pages, services
 from approvals.models import Kind, Mergeability, Policy, Proposal, ProposedNote, Status
+from approvals.review import review_of
 from approvals.services import notes
-from approvals.services.errors import EditNotAllowed, NoteInvalid
+from approvals.services.errors import EditNotAllowed, NoChange
 from approvals.services.imports import Imported, import_memories
+from approvals.services.notes import NoteChange
 from approvals.services.recheck import recheck
 from memory_app import memories_md, recall
 from memory_app.memories_md import Memory
@@ -94,17 +97,61 @@ def test_under_review_it_waits_as_a_whole(alice: Any, scribe: Any) -> None:
     bring(scribe, FILE + "### mem-2-bbbb\n> y\n", may_apply=True)
     assert recall.notes("alice") == ()
     proposal = Proposal.objects.get(status=Status.OPEN)
-    from approvals.review import review_of
-
     seen = review_of(proposal, alice).seen_sha256
     services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
     assert {note.id for note in recall.notes("alice")} == {"mem-1-aaaa", "mem-2-bbbb"}
 
 
-def test_one_memory_that_no_note_can_hold_stops_the_whole(alice: Any) -> None:
-    with pytest.raises(NoteInvalid):
-        bring(alice, FILE + f"### mem-2-bbbb\n> y\n<!-- tags: {'t' * 65} | created: 2025-01-01 -->\n")
-    assert recall.notes("alice") == ()
+def test_a_memory_no_note_can_hold_is_skipped_and_the_rest_taken(alice: Any) -> None:
+    done = bring(alice, FILE + f"### mem-2-bbbb\n> y\n<!-- tags: {'t' * 65} | created: 2025-01-01 -->\n")
+    assert [note.id for note in recall.notes("alice")] == ["mem-1-aaaa"]
+    (skipped,) = done.skipped
+    assert (skipped.line, skipped.reason) == (6, f"a tag has more than 64 characters: “{'t' * 60}…”")
+
+
+def test_a_day_that_alone_differs_is_taken_so_that_the_next_export_says_it(alice: Any) -> None:
+    bring(alice)
+    moved = exported().replace("2025-01-20", "2024-12-31")
+    assert bring(alice, moved).updated == 1
+    assert exported() == moved
+    assert recall.note("alice", "mem-1-aaaa").created_at == datetime(2024, 12, 31, tzinfo=UTC)
+    assert bring(alice, moved).outcome is None
+
+
+def test_a_day_that_alone_differs_can_wait_and_is_seen_and_approved(alice: Any, scribe: Any, client_of: Any) -> None:
+    bring(alice)
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    bring(scribe, FILE.replace("2025-01-20", "2024-12-31"))
+    proposal = Proposal.objects.get(status=Status.OPEN)
+    (change,) = review_of(proposal, alice).notes[0].fields
+    assert (change.name, change.before, change.after) == (
+        "created_at",
+        datetime(2025, 1, 20, tzinfo=UTC),
+        datetime(2024, 12, 31, tzinfo=UTC),
+    )
+    seen = review_of(proposal, alice).seen_sha256
+    services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
+    assert recall.note("alice", "mem-1-aaaa").created_at.date() == date(2024, 12, 31)
+
+
+def test_the_time_of_a_day_stays_where_the_day_is_the_same(alice: Any) -> None:
+    saved = notes.save(by=notes.By(actor=alice), owner="alice", content="Old.", note_id="mem-1-aaaa")
+    before = recall.note("alice", saved.note_id).created_at
+    bring(alice, exported().replace("Old.", "New."))
+    assert recall.note("alice", saved.note_id).created_at == before
+
+
+def test_a_note_written_by_an_older_version_is_not_changed_by_saying_the_same(alice: Any) -> None:
+    """Its stored sha256 was made without the day."""
+    saved = notes.save(by=notes.By(actor=alice), owner="alice", content="Old.", note_id="mem-1-aaaa")
+    note = recall.note("alice", saved.note_id)
+    with pytest.raises(NoChange):
+        notes.change_notes(
+            by=notes.By(actor=alice),
+            owner="alice",
+            kind=Kind.UPDATE,
+            changes=[NoteChange(note.id, replace(note, sha256="0" * 64), note)],
+        )
 
 
 def test_nobody_imports_into_a_memory_they_may_not_edit(alice: Any, mallory: Any) -> None:

@@ -331,7 +331,7 @@ def test_an_import_is_one_commit_and_a_row_for_each_note(alice: Any, scribe: Any
             "superseded_reason": None,
             "superseded_at": None,
         }
-        note = Note(owner="alice", created_at=now, updated_at=now, sha256=recall.note_sha256(values), **values)
+        note = Note(owner="alice", created_at=now, updated_at=now, sha256=recall.note_sha256(values | {"created_at": now}), **values)
         changes.append(notes.NoteChange(note.id, None, note))
     made = notes.change_notes(
         by=By(actor=scribe, reasoning="From a file."), owner="alice", kind=Kind.IMPORT, changes=changes

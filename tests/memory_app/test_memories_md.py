@@ -29,7 +29,7 @@ from memory_app.memories_md import (
     read,
     write,
 )
-from memory_app.notes import MAX_CONTENT
+from memory_app.notes import MAX_CONTENT, MAX_TAG
 
 pytestmark = pytest.mark.pure
 
@@ -181,6 +181,10 @@ def test_an_empty_file_and_the_template_hold_nothing() -> None:
         (block(content="> \n>"), "no content: its lines begin with `> `"),
         (block(content="words"), "no content: its lines begin with `> `"),
         (block(content="> " + "é" * 2_001), "content has 2,001 characters, 1 over the limit of 2,000"),
+        (
+            block(comment=f"<!-- tags: a, {'é' * 65} | created: 2025-01-20 -->"),
+            f"a tag has more than 64 characters: “{'é' * 60}…”",
+        ),
         (block(comment="<!-- created: 2025-02-30 -->"), "created is no day such as 2025-01-20: “2025-02-30”"),
         (block(comment="<!-- tags: a | created: today -->"), "created is no day such as 2025-01-20: “today”"),
         (block(comment="<!-- tags: a | created: 20250120 -->"), "created is no day such as 2025-01-20: “20250120”"),
@@ -347,7 +351,7 @@ tags = (
         | st.text(_ANY, max_size=8)
     )
     .map("".join)
-    .filter(bool)
+    .filter(lambda tag: 0 < len(tag) <= MAX_TAG)
 )
 ids = st.from_regex(r"mem-[0-9]{1,20}-[0-9a-z]{4}", fullmatch=True) | st.uuids().map(lambda uuid: f"note-{uuid}")
 memories = st.lists(

@@ -83,8 +83,8 @@ def stamped(note: recall.Note, now: datetime) -> recall.Note:
 
 
 def sha256_of(note: recall.Note | None) -> str:
-    """Of what the note says; empty where there is none, as in `NoteWrite`."""
-    return note.sha256 if note else ""
+    """Of what the note says; empty where there is none. Not the stored one, which an older version may have made."""
+    return recall.note_sha256(vars(note)) if note else ""
 
 
 def tidied(tags: Sequence[str]) -> tuple[str, ...]:
@@ -98,8 +98,8 @@ def require_valid(note: recall.Note) -> None:
         edits.check_text(getattr(note, name) or "", field=name)
     for tag in note.tags:
         edits.check_text(tag, field="tags")
-        if len(tag) > 64:
-            raise NoteInvalid("tags", _("A tag has at most 64 characters."))
+        if len(tag) > notes.MAX_TAG:
+            raise NoteInvalid("tags", _("A tag has at most %(limit)d characters.") % {"limit": notes.MAX_TAG})
     if not note.content.strip():
         raise NoteInvalid("content", _("The content is empty."))
     if len(note.content) > notes.MAX_CONTENT:
