@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import structlog
 from django.conf import settings
-from kombu.exceptions import OperationalError as BrokerUnavailable
 
-from memory_app.celery import app
 from memory_app.models import SearchIndex
 from memory_app.search import store
+from memory_app.workers import BrokerAway, hand_over
 
 log = structlog.get_logger(__name__)
 
@@ -22,9 +21,8 @@ def soon(owner: str) -> None:
         _now(owner)
         return
     try:
-        app.send_task("memory_app.reindex", [owner])
-    except BrokerUnavailable:
-        log.warning("broker_unavailable", task="reindex")
+        hand_over("memory_app.reindex", owner)
+    except BrokerAway:
         _now(owner)
 
 

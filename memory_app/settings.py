@@ -234,7 +234,12 @@ DEFAULT_FROM_EMAIL = env.str("ASSENT_EMAIL_FROM", default="Assent <assent@localh
 # -- Celery and the cache -------------------------------------------------------------------------
 
 CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        # Asked on each call, for a count: a Redis that hangs must not hold up what it only counts.
+        "OPTIONS": {"socket_connect_timeout": 0.5, "socket_timeout": 0.5},
+    }
     if REDIS_URL
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
 }
@@ -249,7 +254,7 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # An approval must not wait for a broker that is away: beat and reading make up for a lost message.
-CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 1, "socket_timeout": 5, "max_retries": 1}
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 1, "socket_timeout": 2, "max_retries": 0}
 CELERY_BEAT_SCHEDULE = {
     "recover": {"task": "approvals.recover", "schedule": 30.0},
     "expire": {"task": "approvals.expire", "schedule": 3600.0},

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import structlog
 from django.conf import settings
-from kombu.exceptions import OperationalError as BrokerUnavailable
 
 from approvals.models import Mergeability, Proposal, ProposalQuerySet
 from approvals.targets import standing_of
 from memory_app import reindexing
 from memory_app.dolt.errors import DoltError
+from memory_app.workers import BrokerAway, hand_over
 
 log = structlog.get_logger(__name__)
 
@@ -28,16 +28,13 @@ def after_change(owner: str, targets: Targets) -> None:
 
     Never fails the change it comes after: a broker that is away means checking here and now.
     """
-    from approvals import tasks
-
     named = [list(target) for target in targets] if len(targets) <= MANY else [["note", ""]]
     if settings.CELERY_TASK_ALWAYS_EAGER:  # without Celery's own 2 ms a task
         recheck(owner, named)
     else:
         try:
-            tasks.recheck.delay(owner, named)
-        except BrokerUnavailable:
-            log.warning("broker_unavailable", task="recheck")
+            hand_over("approvals.recheck", owner, named)
+        except BrokerAway:
             recheck(owner, named)
     reindexing.soon(owner)
 

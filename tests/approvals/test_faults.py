@@ -96,7 +96,10 @@ def test_an_engine_that_is_away_has_a_name(goals: Any, monkeypatch: pytest.Monke
 
 
 @server_only
-def test_an_approval_does_not_wait_for_a_broker_that_is_away(goals: Any, alice: Any, propose: Any) -> None:
+@pytest.mark.parametrize("listens", [False, True])
+def test_an_approval_does_not_wait_for_a_broker_that_is_away_or_hangs(
+    goals: Any, alice: Any, propose: Any, listens: bool
+) -> None:
     first, second = propose(goals, "math", "maths"), propose(goals, "June", "July")
     program = f"""
         import django; django.setup()
@@ -104,11 +107,13 @@ def test_an_approval_does_not_wait_for_a_broker_that_is_away(goals: Any, alice: 
         from approvals.models import User
         services.approve(actor=User.objects.get(), proposal_id={first.pk}, revision=1, seen_sha256="{goals.sha256}")
     """
-    environ = os.environ | {
-        "REDIS_URL": f"redis://127.0.0.1:{nobody_listens()}/0",
-        "DJANGO_SETTINGS_MODULE": "memory_app.settings",
-    }
-    subprocess.run([sys.executable, "-c", textwrap.dedent(program)], cwd=ROOT, env=environ, check=True, timeout=30)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes connections and says nothing
+        port = silent.getsockname()[1] if listens else nobody_listens()
+        environ = os.environ | {
+            "REDIS_URL": f"redis://127.0.0.1:{port}/0",
+            "DJANGO_SETTINGS_MODULE": "memory_app.settings",
+        }
+        subprocess.run([sys.executable, "-c", textwrap.dedent(program)], cwd=ROOT, env=environ, check=True, timeout=25)
     second.refresh_from_db()
     assert Proposal.objects.get(pk=first.pk).status == Status.APPROVED
     assert second.mergeability == "rebasable"  # checked inline instead
