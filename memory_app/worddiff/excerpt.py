@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,12 @@ _CONTEXT_WORDS = 3
 _LONGEST_CONTEXT = 24
 
 _GAP = ["gap", "…"]
+
+# What parts the cells of a Markdown table, and what stands for it on one line, where `| |` reads as noise.
+_PIPE = re.compile(r"(?<!\\)\|")
+_RULE = re.compile(r"[\s|:-]*-[\s|:-]*")
+_CELL = "·"
+_ROW_END = re.compile(rf"{_CELL}(?:\s*{_CELL})+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +43,12 @@ def excerpt(segments: Sequence[Segment], *, words: int = 12) -> list[list[str]]:
     """The changes that touch most words, in reading order, as `[kind, text]` pairs that can be stored as JSON.
 
     Kinds are those of segments and `gap`, which stands for text left out. White space is reduced to single spaces. The
-    texts together have at most `LONGEST` characters.
+    texts together have at most `LONGEST` characters. Cells of tables are parted by dots.
 
     Args:
         words: how many words of one removed or added text are shown.
     """
+    segments = list(_with_parted_cells(segments))
     chosen: list[_Passage] = []
     room = LONGEST
     for passage in sorted(_passages(segments, words), key=lambda item: -item.words):
@@ -49,6 +57,27 @@ def excerpt(segments: Sequence[Segment], *, words: int = 12) -> list[list[str]]:
             room -= passage.room
     chosen.sort(key=lambda item: item.start)
     return _without_repeated_gaps(list(_laid_out(segments, chosen)))
+
+
+def _with_parted_cells(segments: Sequence[Segment]) -> Iterator[Segment]:
+    before, after = (_lines_of_tables(segments, other) for other in ("added", "removed"))
+    line_before = line_after = 0
+    for segment in segments:
+        text = ""
+        for piece in segment.text.splitlines(keepends=True):
+            is_cells = line_after in after if segment.kind == "added" else line_before in before
+            is_rule = is_cells and segment.kind == "same" and _RULE.fullmatch(piece)
+            text += _CELL if is_rule else _PIPE.sub(_CELL, piece) if is_cells else piece
+            if piece.endswith("\n"):
+                line_before += segment.kind != "added"
+                line_after += segment.kind != "removed"
+        yield Segment(segment.kind, text)
+
+
+def _lines_of_tables(segments: Sequence[Segment], other: str) -> set[int]:
+    """Which lines of one of the two texts are rows of a table, counted from 0."""
+    lines = "".join(segment.text for segment in segments if segment.kind != other).split("\n")
+    return {number for number, line in enumerate(lines) if line.lstrip().startswith("|")}
 
 
 def _passages(segments: Sequence[Segment], words: int) -> Iterator[_Passage]:
@@ -133,7 +162,8 @@ def _clipped(text: str) -> str:
 
 def _flat(text: str) -> str:
     """`text` on one line; white space at its ends is kept as one space, so that neighbours stay apart."""
-    return "".join(" " if piece.isspace() else piece for piece in pieces(text)).replace("  ", " ")
+    flat = "".join(" " if piece.isspace() else piece for piece in pieces(text)).replace("  ", " ")
+    return _ROW_END.sub(_CELL, flat)
 
 
 def _without_repeated_gaps(parts: list[list[str]]) -> list[list[str]]:

@@ -312,6 +312,21 @@ def test_an_excerpt_prefers_changes_of_words_to_changes_of_spacing() -> None:
     assert ["added", "row thirty"] in excerpt(diff(before, after))
 
 
+def test_an_excerpt_parts_the_cells_of_tables_with_dots() -> None:
+    text = "P(A | B) is not P(B | A).\n\n| day | what |\n| --- | --- |\n| Monday | reading |\n| Tuesday | free |\n"
+    assert excerpt(diff(text, text.replace("free", "sheet 4").replace("reading", "rest"))) == [
+        ["gap", "…"],
+        ["same", "· day · what · Monday · "],
+        ["removed", "reading"],
+        ["added", "rest"],
+        ["same", " · Tuesday · "],
+        ["removed", "free"],
+        ["added", "sheet 4"],
+        ["same", " · "],
+    ]
+    assert ["same", " | B) is not "] in excerpt(diff(text, text.replace("P(A", "P(C")))
+
+
 def test_an_excerpt_shows_that_lines_were_joined() -> None:
     assert excerpt(diff("one\ntwo", "one two")) == [
         ["same", "one"],
