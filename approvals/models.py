@@ -141,6 +141,13 @@ class Confidence(models.TextChoices):
     HIGH = "high", _("high")
 
 
+class WhyAsked(models.TextChoices):
+    """Why a change of notes waits for a person, as it was when it was proposed."""
+
+    POLICY = "policy", _("the owner’s policy: agents ask before they write notes")
+    SCOPE = "scope", _("the agent’s token: it may propose notes, not write them")
+
+
 class RejectReason(models.TextChoices):
     """Presets of the reject form; the key goes back to the agent as data."""
 
@@ -218,6 +225,8 @@ class Proposal(models.Model):
     lease_expires_at = models.DateTimeField(null=True, blank=True)
     # A policy of the owner's applies it without a decision; it has no branch, and can be reverted.
     by_policy = models.BooleanField(_("applied by policy"), default=False)
+    # Of notes only: blocks always wait. Empty on proposals that are older than the column.
+    why_asked = models.CharField(_("why a person is asked"), max_length=8, choices=WhyAsked, blank=True)
     reverted_by_commit = models.CharField(max_length=64, blank=True)
 
     # The decision. From MERGING on these hold what the merge needs, so that `recover` can finish it.

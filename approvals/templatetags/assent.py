@@ -21,10 +21,10 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from approvals import change_view, inbox, markdown, note_pages, policies, risk_words
+from approvals import change_view, inbox, markdown, note_pages, risk_words
 from approvals.forms import ApproveForm
 from approvals.memory_pages import url_of_target
-from approvals.models import Kind, Mergeability, Proposal, RejectReason, Status
+from approvals.models import Kind, Mergeability, Proposal, RejectReason, Status, WhyAsked
 from approvals.risks import Risk
 from memory_app import hidden
 from memory_app.hidden import Mark, Text, Whitespace
@@ -250,9 +250,11 @@ def policy_says(proposal: Proposal) -> str:
         return _("changes to memory blocks always need a person")
     if proposal.by_policy:
         return _("the owner lets agents write notes without asking, so nobody was asked")
-    if not proposal.is_decided and not policies.notes_apply_at_once(proposal.owner):
+    if proposal.why_asked == WhyAsked.POLICY:
         return _("the owner wants to be asked before agents write notes")
-    # Which of the two it was is not kept, and both may have changed since.
+    if proposal.why_asked == WhyAsked.SCOPE:
+        return _("the agent’s token may propose notes, not write them")
+    # Older than the column: which of the two it was is not known.
     return _("a person is asked: the owner wanted it so, or the agent’s token may only propose")
 
 

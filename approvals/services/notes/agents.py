@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals import policies, risks
-from approvals.models import Agent, Event, Kind, Proposal, ProposedNote, Revision, Status
+from approvals.models import Agent, Event, Kind, Proposal, ProposedNote, Revision, Status, WhyAsked
 from approvals.services import events
 from approvals.services.errors import MemoryFull, NotesChanged, TooManyPending
 from approvals.services.ledger import despite_dirt
@@ -38,9 +38,9 @@ def change(
     """
     if done := done_before(by):
         return done
-    applies = by.may_apply and policies.notes_apply_at_once(owner)
+    why_asked = _why_asked(by, owner)
     try:
-        proposal, created = _prepare(by, agent, owner, kind, changes, applies, base_commit)
+        proposal, created = _prepare(by, agent, owner, kind, changes, why_asked, base_commit)
     except IntegrityError:
         proposal, created = Proposal.objects.get(operation=by.operation), True
     return _outcome(_finished(proposal), created=created)
@@ -105,16 +105,24 @@ def finish_applying(proposal: Proposal) -> Proposal:
 # -- steps ----------------------------------------------------------------------------------------
 
 
+def _why_asked(by: By, owner: str) -> WhyAsked | None:
+    """Why a person has to decide; None where nobody has to."""
+    if not policies.notes_apply_at_once(owner):
+        return WhyAsked.POLICY
+    return None if by.may_apply else WhyAsked.SCOPE
+
+
 def _prepare(
     by: By,
     agent: Agent,
     owner: str,
     kind: Kind,
     changes: tuple[NoteChange, ...],
-    applies: bool,
+    why_asked: WhyAsked | None,
     base_commit: str | None,
 ) -> tuple[Proposal, bool]:
     """Insert the PREPARING row; what policy applies does not count against the caps on waiting."""
+    applies = why_asked is None
     before, after = _text([change.before for change in changes]), _text([change.after for change in changes])
     segments = worddiff.diff(before, after)
     added, removed = worddiff.count_words(segments)
@@ -143,6 +151,7 @@ def _prepare(
             kind=kind,
             agent=agent,
             by_policy=applies,
+            why_asked=why_asked or "",
             reasoning=by.reasoning,
             confidence=by.confidence,
             session_id=by.session_id,
