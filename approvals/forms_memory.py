@@ -172,6 +172,11 @@ def time_zones() -> Sequence[tuple[str, Any]]:
     return [("UTC", "UTC"), *((region, regions[region]) for region in _REGIONS)]
 
 
+def is_time_zone(name: str) -> bool:
+    """Whether people may choose it."""
+    return any(name == zone for _region, zones in time_zones()[1:] for zone, _label in zones)
+
+
 #: What a write of the memory may answer instead of doing it; all but `BlockChanged` speak of the form.
 REFUSALS = (Refused, ForbiddenCharacter, EngineUnavailable, OutcomeUnknown, DirtyMemory)
 

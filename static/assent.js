@@ -107,6 +107,25 @@
     true,
   );
 
+  // -- the time zone -------------------------------------------------------------------------------
+
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  for (const field of document.querySelectorAll("[data-time-zone]")) field.value = zone ?? "";
+  for (const offer of document.querySelectorAll("[data-time-zone-offer]")) {
+    const select = document.getElementById(offer.dataset.timeZoneOffer);
+    const here = [...select.options].find((option) => option.value === zone);
+    const take = offer.querySelector("button");
+    const show = () => (offer.hidden = !here || select.value === zone);
+    take.textContent = here?.textContent ?? "";
+    take.addEventListener("click", () => {
+      select.value = zone;
+      select.focus();
+      show();
+    });
+    select.addEventListener("change", show);
+    show();
+  }
+
   // -- keyboard ------------------------------------------------------------------------------------
 
   const help = document.getElementById("shortcuts");

@@ -25,6 +25,8 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 
 from approvals.forms import SignInForm
+from approvals.forms_memory import is_time_zone
+from approvals.models import User
 from approvals.views.request import Request
 
 View = Callable[..., HttpResponse]
@@ -111,6 +113,7 @@ class SignIn(django_views.LoginView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         cache.delete(self._tries)
+        _take_time_zone(form.get_user(), self.request.POST.get("time_zone", ""))
         response = super().form_valid(form)
         kept = self._kept()
         if kept:
@@ -162,6 +165,13 @@ def local_path(request: HttpRequest, url: str, default: str) -> str:
         if url_has_allowed_host_and_scheme(path, allowed_hosts=None):
             return path
     return default
+
+
+def _take_time_zone(user: User, zone: str) -> None:
+    """At their first sign-in people get the zone their browser is in; from then on it is their setting."""
+    if user.last_login is None and user.time_zone == "UTC" and is_time_zone(zone):
+        user.time_zone = zone
+        user.save(update_fields=["time_zone"])
 
 
 def _throttle_key(what: str, request: HttpRequest, name: str) -> str:

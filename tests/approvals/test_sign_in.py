@@ -187,3 +187,24 @@ def test_the_icon_browsers_ask_for_unasked_is_there(client: Client) -> None:
     answer = client.get("/favicon.ico")
     assert answer.status_code == 200
     assert b"".join(answer)[:4] == b"\x00\x00\x01\x00"
+
+
+def test_the_first_sign_in_takes_the_browsers_time_zone_and_later_ones_leave_it(
+    client: Client, alice_with_password: Any
+) -> None:
+    sign_in(client, "alice", PASSWORD, time_zone="Asia/Tokyo")
+    alice_with_password.refresh_from_db()
+    assert alice_with_password.time_zone == "Asia/Tokyo"
+
+    alice_with_password.time_zone = "UTC"
+    alice_with_password.save()
+    sign_in(Client(), "alice", PASSWORD, time_zone="America/Lima")
+    alice_with_password.refresh_from_db()
+    assert alice_with_password.time_zone == "UTC"
+
+
+@pytest.mark.parametrize("zone", ["", "Mars/Olympus", "../etc", "posixrules"])
+def test_a_zone_nobody_could_choose_is_not_taken(zone: str, client: Client, alice_with_password: Any) -> None:
+    sign_in(client, "alice", PASSWORD, time_zone=zone)
+    alice_with_password.refresh_from_db()
+    assert alice_with_password.time_zone == "UTC"
