@@ -13,7 +13,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from approvals.finding import in_context
-from approvals.models import Kind, Proposal, Status
+from approvals.models import Kind, Policy, Proposal, Status
 from approvals.services import notes as services
 from approvals.services.notes import By
 from memory_app import recall
@@ -396,6 +396,14 @@ def test_proposals_about_notes_say_in_words_what_they_do(alice: Any, scribe: Any
     assert "The note would be marked as superseded" in proposal_page(page, forgotten)
     deleted = services.delete(by=by, owner="alice", note_id=third)
     assert "The note would be deleted" in proposal_page(page, deleted)
+
+
+def test_the_page_says_whether_policy_or_the_token_makes_a_note_wait(alice: Any, scribe: Any, page: Any) -> None:
+    by_token = saved(scribe, may_apply=False)
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    by_policy = saved(scribe, "Bakes bread.")
+    assert "may propose notes, not write them" in proposal_page(page, by_token)  # also after the policy changed
+    assert "wants to be asked" in proposal_page(page, by_policy)
 
 
 def test_a_note_is_approved_from_its_page(alice: Any, scribe: Any, client_of: Any) -> None:
