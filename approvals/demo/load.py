@@ -17,14 +17,30 @@ from approvals.demo import people, texts
 from approvals.demo.dates import put_back
 from approvals.demo.found import Found, operation_of
 from approvals.demo.history import HISTORY
-from approvals.demo.steps import Approved, Created, Edited, Expired, Proposed, Rejected, Step, Withdrawn
+from approvals.demo.notes import NOTES
+from approvals.demo.play_notes import evidence_of, play_note
+from approvals.demo.steps import (
+    Approved,
+    Created,
+    Edited,
+    Expired,
+    NoteChanged,
+    Noted,
+    NoteDeleted,
+    NoteSuperseded,
+    Proposed,
+    Rejected,
+    Step,
+    Withdrawn,
+)
 from approvals.demo.waiting import WAITING
-from approvals.models import Agent, Proposal, Status, Tutorship, User
+from approvals.models import Agent, Policy, Proposal, Status, Tutorship, User
 from approvals.services.recover import finish
+from approvals.targets import standing_of
 from memory_app import recall
 from memory_app.models import Change
 
-STORY: tuple[Step, ...] = HISTORY + WAITING
+STORY: tuple[Step, ...] = tuple(sorted(HISTORY + WAITING + NOTES, key=lambda step: step.age, reverse=True))
 
 #: Told before each step how many are done, and of how many.
 Report = Callable[[int, int], None]
@@ -78,6 +94,8 @@ def _make_people(since: datetime) -> None:
             is_superuser=person.is_admin,
             date_joined=since,
         )
+    for owner in people.ASKED_ABOUT_NOTES:
+        Policy.objects.get_or_create(owner=owner, defaults={"notes": Policy.Notes.REVIEW})
     for tutor, owner in people.TUTORSHIPS:
         Tutorship.objects.get_or_create(tutor=_person(tutor), owner=_person(owner), defaults={"created_at": since})
     Agent.objects.get_or_create(
@@ -101,6 +119,8 @@ def _play(step: Step, at: datetime) -> None:
             _edit(step)
         case Proposed():
             _propose(step, at)
+        case Noted() | NoteChanged() | NoteSuperseded() | NoteDeleted():
+            play_note(step, at)
         case _:
             _decide(step)
 
@@ -150,14 +170,7 @@ def _propose(step: Proposed, at: datetime) -> None:
         reasoning=step.reasoning,
         confidence=step.confidence,
         session_id=step.session_id,
-        evidence=[
-            {
-                "role": turn.role,
-                "content": turn.content,
-                "at": (at - timedelta(minutes=turn.before)).isoformat(timespec="seconds"),
-            }
-            for turn in step.evidence
-        ],
+        evidence=evidence_of(step, at),
         operation=operation_of(step.name),
     )
 
@@ -174,7 +187,7 @@ def _decide(step: Approved | Rejected | Withdrawn | Expired) -> None:
                 actor=_person(step.actor),
                 proposal_id=proposal.pk,
                 revision=proposal.revision,
-                seen_sha256=recall.block(proposal.owner, proposal.target).sha256,
+                seen_sha256=standing_of(proposal, proposal.current).sha256,
                 comment=step.comment,
             )
         case Rejected():

@@ -26,5 +26,8 @@ PEOPLE = (ALICE, BEN, TIM, ADMIN)
 #: (tutor, owner)
 TUTORSHIPS = (("tim", "alice"),)
 
+#: Owners who want to be asked before agents write notes.
+ASKED_ABOUT_NOTES = ("ben",)
+
 AGENT = "scribe"
 AGENT_DESCRIPTION = "Tutoring assistant: sits in on sessions and keeps the notes"

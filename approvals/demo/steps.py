@@ -97,4 +97,59 @@ class Expired:
 
 
 Decision = Approved | Rejected | Withdrawn | Expired
-Step = Created | Edited | Proposed | Decision
+
+
+@dataclass(frozen=True, kw_only=True)
+class _AboutNote:
+    """Somebody did something to a note.
+
+    Args:
+        actor: a person, in their own memory, or the agent.
+        name: of this step; decisions refer to it, and it makes the step repeatable.
+        asks: the agent's token may only propose it.
+    """
+
+    age: timedelta
+    actor: str
+    owner: str
+    name: str
+    reasoning: str = ""
+    session_id: str = ""
+    evidence: tuple[Turn, ...] = ()
+    asks: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Noted(_AboutNote):
+    """A note was saved; it goes by the name of this step."""
+
+    content: str
+    type: str = "fact"
+    tags: tuple[str, ...] = ()
+    confidence: float = 0.8
+    rationale: str | None = None
+
+    @property
+    def note(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoteChanged(_AboutNote):
+    note: str
+    content: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoteSuperseded(_AboutNote):
+    note: str
+    replacement: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoteDeleted(_AboutNote):
+    note: str
+
+
+AboutNote = Noted | NoteChanged | NoteSuperseded | NoteDeleted
+Step = Created | Edited | Proposed | AboutNote | Decision

@@ -15,9 +15,9 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from approvals import services
-from approvals.demo import call, texts
+from approvals.demo import call, people, texts
 from approvals.demo.load import STORY, load
-from approvals.demo.steps import Created, Edited, Proposed
+from approvals.demo.steps import AboutNote, Created, Edited, Proposed
 from approvals.models import Event, Mergeability, Proposal, Status, User
 from approvals.permissions import readable_owners
 from memory_app import recall
@@ -96,13 +96,16 @@ def test_the_demo_has_a_proposal_of_every_kind() -> None:
         Status.REJECTED,
         Status.WITHDRAWN,
         Status.EXPIRED,
+        Status.APPLIED,
     }
     waiting = Counter(Proposal.objects.open().values_list("mergeability", flat=True))
     assert waiting.pop(Mergeability.CLEAN) >= 6
     assert waiting == {Mergeability.REBASABLE: 1, Mergeability.CONFLICT: 1, Mergeability.ALREADY_APPLIED: 1}
     assert Proposal.objects.open().exclude(risks=[]).exists()
     assert Proposal.objects.open().exclude(evidence=[]).exists()
-    assert set(Proposal.objects.open().values_list("kind", flat=True)) == {"edit", "rewrite"}
+    kinds = Counter(Proposal.objects.open().of_owner("alice").values_list("kind", flat=True))
+    assert set(kinds) == {"edit", "rewrite", "save", "update", "delete", "forget"}
+    assert all(kinds[kind] == 1 for kind in ("save", "update", "delete", "forget"))
     assert set(Proposal.objects.open().values_list("confidence", flat=True)) == {"low", "medium", "high"}
     assert {block.label for block in recall.blocks("alice")} >= {"profile", "goals", "study_log", "lerntagebuch"}
     assert recall.block("alice", "accommodations").read_only
@@ -124,6 +127,9 @@ def test_the_demo_happened_over_the_last_weeks() -> None:
     demo()
 
     for proposal in Proposal.objects.exclude(decided_at=None):
+        if proposal.status == Status.APPLIED:
+            assert [event.at for event in proposal.events.all()] == [proposal.decided_at] == [proposal.created_at]
+            continue
         assert proposal.created_at < proposal.decided_at < proposal.created_at + (STORY[0].age)
         assert [event.at for event in proposal.events.all()] == [proposal.created_at, proposal.decided_at]
     changes = list(Change.objects.order_by("id").values_list("at", flat=True))
@@ -160,7 +166,28 @@ def test_a_later_run_leaves_alone_what_people_did_since() -> None:
     assert kanji.status == Status.REJECTED
 
 
-@pytest.mark.parametrize("steps_before", [1, 20, len(STORY) - 1])
+@pytest.mark.usefixtures("debug")
+def test_the_demo_has_notes_of_many_kinds_some_of_them_applied_by_policy() -> None:
+    demo()
+
+    notes = recall.notes("alice")
+    assert len(notes) >= 12
+    assert len({note.type for note in notes}) >= 10
+    (outdated,) = [note for note in notes if note.is_superseded]
+    assert recall.note("alice", outdated.superseded_by).content.endswith("12 February 2027.")
+    assert {note.source for note in notes} == {"agent", "user"}
+    assert [note.created_at for note in notes] == sorted((note.created_at for note in notes), reverse=True)
+    assert (notes[0].created_at - notes[-1].created_at).days > 50
+    assert Proposal.objects.of_owner("alice").filter(status=Status.APPLIED).count() >= 10
+    assert Change.objects.filter(
+        owner="alice", target_kind="note", action=Change.Action.DELETED, actor="alice"
+    ).exists()
+    assert {note.source for note in recall.notes("ben")} == {"agent", "user"}
+    why = Proposal.objects.open().exclude(why_asked="").values_list("owner", "why_asked").distinct()
+    assert set(why) == {("alice", "scope"), ("ben", "policy")}
+
+
+@pytest.mark.parametrize("steps_before", [1, 20, 60, len(STORY) - 1])
 def test_a_run_that_was_interrupted_is_finished_by_the_next(steps_before: int) -> None:
     def interrupt(done: int, total: int) -> None:
         if done == steps_before:
@@ -171,7 +198,9 @@ def test_a_run_that_was_interrupted_is_finished_by_the_next(steps_before: int) -
 
     assert load(lambda done, total: None) == len(STORY) - steps_before
     assert load(lambda done, total: None) == 0
-    assert Proposal.objects.count() == sum(isinstance(step, Proposed) for step in STORY)
+    proposed = [step for step in STORY if isinstance(step, Proposed)]
+    noted = [step for step in STORY if isinstance(step, AboutNote) and step.actor == people.AGENT]
+    assert Proposal.objects.count() == len(proposed) + len(noted)
     assert not Proposal.objects.filter(status__in=[Status.PREPARING, Status.MERGING]).exists()
     assert Change.objects.filter(action=Change.Action.EDITED).count() == sum(isinstance(step, Edited) for step in STORY)
 
