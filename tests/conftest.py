@@ -200,7 +200,7 @@ def worker(databases: Any) -> Iterator[None]:
         env=os.environ | {"DJANGO_SETTINGS_MODULE": "memory_app.settings"},
     )
     try:
-        eventually(lambda: process.poll() is not None or app.control.ping(timeout=0.5), seconds=30)
+        eventually(lambda: process.poll() is not None or app.control.ping(timeout=0.5), seconds=90)
         assert process.poll() is None, "the worker ended at once; its output is above"
         yield
     finally:

@@ -100,7 +100,7 @@ def test_worker_runs_tasks_and_beat_keeps_its_schedule(
     with app.connection_for_write(queue) as connection:
         app.send_task(recover.name, connection=connection)
     log = tmp_path / "worker.log"
-    eventually(lambda: re.search(r"Task approvals\.recover\S* succeeded", log.read_text()), seconds=30)
+    eventually(lambda: re.search(r"Task approvals\.recover\S* succeeded", log.read_text()), seconds=90)
 
     health = [word.replace("/tmp ", f"{tmp_path} ") for word in health_of("beat")]
     command = [word.replace("/tmp/", f"{tmp_path}/") for word in command_of("beat")]

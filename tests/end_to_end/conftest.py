@@ -45,7 +45,7 @@ class Server:
             | self.environment,
             start_new_session=True,
         )
-        eventually(self._answers, seconds=30)
+        eventually(self._answers, seconds=90)
 
     def kill(self) -> None:
         """End it the hard way, workers included, as a power cut would."""
