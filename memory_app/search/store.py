@@ -245,7 +245,12 @@ def _write(
                 ChunkRow.objects.filter(
                     owner=owner, source=document.source, document_id=document.id, removed=False
                 ).update(removed=True, version=version, text="", terms="", vector=b"", title="", section="")
-        rows = [_row(owner, chunk, vector, version) for chunk, vector in zip(chunks, vectors, strict=True)]
+        gone = _deleted_since(owner, said)
+        rows = [
+            _row(owner, chunk, vector, version)
+            for chunk, vector in zip(chunks, vectors, strict=True)
+            if chunk.source is not Source.CONVERSATION or (chunk.document_id, chunk.item_id) not in gone
+        ]
         ChunkRow.objects.bulk_create(rows, batch_size=PORTION)
         SearchIndex.objects.filter(owner=owner).update(**moved)
         if version % KEPT_VERSIONS == 0:
@@ -253,6 +258,18 @@ def _write(
             ChunkRow.objects.filter(owner=owner, removed=True, version__lt=old).delete()
             SearchIndex.objects.filter(owner=owner, floor__lt=old).update(floor=old)
     return has_vectors
+
+
+def _deleted_since(owner: str, said: Sequence[Chunk]) -> set[tuple[str, str]]:
+    """The messages among these that somebody deleted after they were read: (session, message id).
+
+    Asked while the version is held, which deleting takes too: whoever deletes later removes the chunks himself.
+    """
+    read = {(chunk.document_id, chunk.item_id) for chunk in said}
+    if not read:
+        return set()
+    there = Message.objects.filter(owner=owner, session_id__in={session for session, _ in read})
+    return read - set(there.values_list("session_id", "message_id"))
 
 
 def _next_version(owner: str) -> int:

@@ -11,22 +11,29 @@ import sys
 import textwrap
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import call_command
 from django.db import connections
+from django.utils import timezone
 
 from approvals import services
 from approvals.services import notes
+from approvals.services.imports import import_memories
 from approvals.services.notes import By
-from memory_app import recall
-from memory_app.models import Chunk, Message, SearchIndex
+from memory_app import conversations, recall
+from memory_app.memories_md import parse
+from memory_app.models import Change, Chunk, Message, SearchIndex
 from memory_app.search import embedders, store
 from memory_app.search.cache import indices
 from memory_app.search.dense import EmbedderUnavailable
 from memory_app.search.service import search
+from memory_app.tasks import reindex, reindex_all
+from tests import environment
 from tests.conftest import eventually
 
 
@@ -248,3 +255,62 @@ def test_a_rebuild_that_was_killed_half_way_is_not_taken_for_finished(alice: Any
     up_to_date()
     assert len(texts("beekeeping", top_k=20)) == 6
     assert Chunk.objects.filter(removed=False).count() == 6
+
+
+def test_a_message_deleted_while_it_is_being_indexed_is_not_found_after_all(alice: Any) -> None:
+    conversations.keep("alice", "s1", [conversations.Turn("user", "My sister is called Ada.", id="m1")])
+    read = store._messages("alice", after=0)
+    conversations.delete("alice", "s1")
+    store._write("alice", [], read, reflects=None)
+    assert not Chunk.objects.filter(text__contains="Ada").exists()
+    assert texts("sister Ada", sources=["conversation"]) == []
+
+
+@contextmanager
+def a_worker_of(queue: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A Celery worker of its own, for tasks of `queue` only."""
+    process = subprocess.Popen(
+        f"{sys.executable} -m celery -A memory_app.celery worker --pool threads --concurrency 1"
+        f" --loglevel WARNING --without-mingle --queues {queue} --hostname {queue}@%h".split(),
+        cwd=Path(__file__).resolve().parents[2],
+        env=os.environ | {"DJANGO_SETTINGS_MODULE": "memory_app.settings"},
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(20)
+
+
+@pytest.mark.skipif(environment.is_embedded(), reason="there is no worker on the embedded leg")
+def test_a_worker_killed_in_the_middle_of_a_rebuild_loses_nothing(alice: Any) -> None:
+    many = 8_000
+    memories = "\n\n".join(
+        f"### mem-1700000000-{number:04d}\n> Fact {number} about beekeeping.\n<!-- tags: bees | created: 2026-01-01 -->"
+        for number in range(many)
+    )
+    # As if a process were at it, so that the worker of the other tests leaves the owner alone.
+    SearchIndex.objects.create(owner="alice", busy_until=timezone.now() + timedelta(hours=1))
+    imported = import_memories(
+        by=By(actor=alice), owner="alice", parsed=parse(f"# Memories\n\n## Patterns\n\n{memories}\n")
+    )
+    assert Change.objects.count() == many, imported
+    SearchIndex.objects.update(busy_until=None)
+
+    def indexed() -> int:
+        return Chunk.objects.filter(removed=False).count()
+
+    reindex.apply_async(["alice"], queue="killed")
+    with a_worker_of("killed") as process:
+        eventually(indexed, seconds=60)
+        process.kill()
+        process.wait(20)
+    assert 0 < indexed() < many
+    assert search("alice", "beekeeping").index_behind
+    SearchIndex.objects.update(busy_until=None)  # its lease ran out
+    # What the killed worker had taken is given out again after an hour; the beat does not wait for that.
+    reindex_all.apply_async(queue="killed")
+    with a_worker_of("killed"):
+        eventually(lambda: not store.is_behind("alice"), seconds=60)
+    assert indexed() == many
+    assert not search("alice", "beekeeping").index_behind
