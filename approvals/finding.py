@@ -7,14 +7,17 @@ not part of the memory, so they are looked through here, for the letters as they
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db.models import Q
 from django.urls import reverse
 
+from approvals import markdown
 from approvals.models import Proposal
-from memory_app import worddiff
+from memory_app import recall, worddiff
+from memory_app.models import Change
 from memory_app.search import service
 from memory_app.search.service import Hit
 from memory_app.search.text import is_stop
@@ -47,6 +50,7 @@ class FoundItem:
     url: str
     title: tuple[Part, ...]
     context: tuple[Part, ...]
+    changed_at: datetime | None
 
 
 @dataclass(frozen=True)
@@ -68,18 +72,21 @@ class Findings:
 def find(owner: str, query: str) -> Findings:
     """Blocks and notes, best first, and open proposals, newest first, that speak of `query`."""
     answer = service.search(owner, query, top_k=MOST_HITS)
+    last = recall.last_changes(owner, "block", {hit.block_label for hit in answer.results if hit.block_label})
     return Findings(
-        items=tuple(_item(owner, hit, query) for hit in answer.results),
+        items=tuple(_item(owner, hit, query, last) for hit in answer.results),
         waiting=tuple(_waiting(owner, query)),
         is_behind=answer.index_behind,
         words_only=answer.words_only,
     )
 
 
-def _item(owner: str, hit: Hit, query: str) -> FoundItem:
+def _item(owner: str, hit: Hit, query: str, last: Mapping[str, Change]) -> FoundItem:
     url = reverse("note", args=[owner, hit.note_id]) if hit.note_id else reverse("block", args=[owner, hit.block_label])
     wanted = [*hit.words, *_told(query)]
-    return FoundItem(hit, url, in_context(hit.title, wanted), in_context(hit.text, wanted))
+    changed = last.get(hit.block_label or "")
+    changed_at = changed.at if changed else hit.created_at
+    return FoundItem(hit, url, in_context(hit.title, wanted), in_context(hit.text, wanted), changed_at)
 
 
 def _waiting(owner: str, query: str) -> Iterable[FoundProposal]:
@@ -114,8 +121,8 @@ def _told(query: str) -> list[str]:
 
 
 def in_context(text: str, words: Sequence[str]) -> tuple[Part, ...]:
-    """The piece of `text` around its first match, on one line, with each match apart."""
-    flat = " ".join(text.split())
+    """The piece of `text` around its first match, on one line and without marks, with each match apart."""
+    flat = markdown.on_one_line(text)
     wanted = sorted({word for word in words if len(word) > 1 or word.isdigit()}, key=len, reverse=True)
     if not wanted:
         return (Part(_cut(flat, 0), False),)

@@ -6,6 +6,7 @@ link in their place says where they point. Headings move below those of the page
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,6 +26,13 @@ _TAGS = {
 _ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
 _SCHEMES = {"http", "https", "mailto"}
 
+#: Lines that part rows of a table, or sections.
+_RULE = re.compile(r"[\s|:]*-{3,}[\s|:-]*|```\w*")
+_BULLET = re.compile(r"^(#{1,6}\s+|[-*+]\s+|>\s?|\d+[.)]\s+)")
+_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+#: Marks of emphasis stand at the edge of a word: those of 5*3 and a_b are none.
+_MARKS = re.compile(r"`+|~~+|(?<!\w)[*_]+(?=\S)|(?<=\S)[*_]+(?!\w)")
+
 #: The page has an h1 and the text's section an h2.
 _LEVELS_ABOVE = 2
 #: Nesting deeper than this is shown flat; rendering recurses.
@@ -41,6 +49,20 @@ def render(text: str) -> SafeString:
         link_rel="noopener noreferrer nofollow",
     )
     return mark_safe(clean)  # noqa: S308  # nh3 just made it so
+
+
+def on_one_line(text: str) -> str:
+    """The words of `text` for lists: without the marks of Markdown, the cells of tables parted by dots."""
+    return " ".join(" ".join(filter(None, map(_words_of_line, text.splitlines()))).split())
+
+
+def _words_of_line(line: str) -> str:
+    line = line.strip()
+    if _RULE.fullmatch(line):
+        return ""
+    if line.startswith("|"):
+        line = " · ".join(cell.strip() for cell in line.strip("|").split("|")) + " ·"
+    return _MARKS.sub("", _LINK.sub(r"\1", _BULLET.sub("", line)))
 
 
 def _image(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:

@@ -5,7 +5,6 @@ Changing it is `views.editing`. Whoever may not read an owner's memory is told t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
@@ -18,7 +17,7 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
-from approvals import permissions
+from approvals import markdown, permissions
 from approvals.memory_pages import (
     NOW,
     HistoryEntry,
@@ -41,10 +40,6 @@ OWNERS_ON_A_PAGE = 50
 CHANGES_ON_A_PAGE = 20
 RECENT_CHANGES = 8
 OPENING_LENGTH = 240
-
-_BULLET = re.compile(r"^(#{1,6}\s+|[-*+]\s+|>\s?|\d+[.)]\s+)")
-_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
-_MARKS = re.compile(r"\*+|`+|(?<!\w)_+|_+(?!\w)")
 
 
 @dataclass(frozen=True)
@@ -278,11 +273,10 @@ def unknown_revision(request: HttpRequest, person: User, label: str, revision: s
 
 
 def opening(body: str) -> str:
-    """The first words of a text for lists: without headings, tables and the marks of Markdown."""
+    """The first words of a text for lists: without headings and tables, where there is anything else."""
     lines = [line.strip() for line in body[: OPENING_LENGTH * 8].splitlines()]
     prose = [line for line in lines if line and not line.startswith(("#", "|", "---", "```"))]
-    plain = (_MARKS.sub("", _LINK.sub(r"\1", _BULLET.sub("", line))) for line in prose or lines)
-    words = " ".join(" ".join(plain).split())
+    words = markdown.on_one_line("\n".join(prose or lines))
     return words if len(words) <= OPENING_LENGTH else words[:OPENING_LENGTH].rsplit(" ", 1)[0] + " …"
 
 

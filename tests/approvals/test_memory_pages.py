@@ -10,6 +10,7 @@ import pytest
 from django.urls import reverse
 
 from approvals import services
+from approvals.markdown import on_one_line
 from approvals.models import Tutorship
 from approvals.services.imports import import_memories
 from approvals.services.notes import By
@@ -334,3 +335,24 @@ def test_what_came_before_a_large_import_is_among_the_last_changes(alice: Any, g
     recent = page[page.index('id="recent-title"') :]
     assert recent.count("<li") == 2
     assert "Learning goals" in recent
+
+
+@pytest.mark.pure
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("## Goals\n\n- **Pass** the _exam_", "Goals Pass the exam"),
+        ("| day | what |\n|---|---|\n| Monday | `sheet` |\n", "day · what · Monday · sheet ·"),
+        ("5*3 is 15, a_b and P(A | B)\n---\nsee [here](https://example.org)", "5*3 is 15, a_b and P(A | B) see here"),
+        ("```python\nx = 3 * 4\n```\n> said", "x = 3 * 4 said"),
+    ],
+)
+def test_markdown_on_one_line_is_its_words(text: str, words: str) -> None:
+    assert on_one_line(text) == words
+
+
+def test_comparing_with_now_leaves_both_ends_chosen(alice: Any, goals: Any, client_of: Any) -> None:
+    edit(alice, "goals", goals.body + "More.\n")
+    first = Change.objects.earliest("id").commit
+    page = client_of(alice).get(history_url(), {"a": first, "b": "now"}).content.decode()
+    assert page.count(" checked>") == 2
