@@ -91,7 +91,7 @@ def approve(*, actor: User, proposal_id: int, revision: int, seen_sha256: str, c
     proposal.refresh_from_db()
     if not claimed:
         _refuse_late(proposal, revision)
-    return finish_merging(proposal)
+    return finish_merging(proposal, is_new=True)
 
 
 def reject(*, actor: User, proposal_id: int, revision: int, reason: str, comment: str = "") -> Proposal:
@@ -146,14 +146,17 @@ def withdraw(*, agent: Agent, proposal_id: int, comment: str = "") -> Proposal:
     )
 
 
-def finish_merging(proposal: Proposal) -> Proposal:
+def finish_merging(proposal: Proposal, *, is_new: bool = False) -> Proposal:
     """Bring a MERGING proposal to APPROVED, from wherever it got to; used by `approve` and `recover`.
+
+    Args:
+        is_new: the operation was begun this moment, so that there is nothing of it to look for in the log.
 
     Raises:
         DecisionRefused: the memory changed so that what was seen cannot be merged. The proposal is OPEN
             again and the memory untouched by it.
     """
-    done = commits.find(proposal.merge_operation, since=proposal.main_before)
+    done = None if is_new else commits.find(proposal.merge_operation, since=proposal.main_before)
     if done:
         commits.record(done.hash, _entry(proposal), at=commits.time_of(done))
         merged = done.hash

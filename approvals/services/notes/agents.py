@@ -42,8 +42,8 @@ def change(
     try:
         proposal, created = _prepare(by, agent, owner, kind, changes, why_asked, base_commit)
     except IntegrityError:
-        proposal, created = Proposal.objects.get(operation=by.operation), True
-    return _outcome(_finished(proposal), created=created)
+        return _outcome(_finished(Proposal.objects.get(operation=by.operation)))
+    return _outcome(_finished(proposal, is_new=created), created=created)
 
 
 def done_before(by: By) -> Outcome | None:
@@ -52,8 +52,11 @@ def done_before(by: By) -> Outcome | None:
     return _outcome(_finished(earlier)) if earlier else None
 
 
-def finish_applying(proposal: Proposal) -> Proposal:
+def finish_applying(proposal: Proposal, *, is_new: bool = False) -> Proposal:
     """Commit a PREPARING proposal that policy applies; used by `change` and `recover`.
+
+    Args:
+        is_new: the operation was begun this moment, so that there is nothing of it to look for in the log.
 
     Raises:
         NotesChanged: a note changed since; the proposal is gone, as if it had never been.
@@ -68,7 +71,7 @@ def finish_applying(proposal: Proposal) -> Proposal:
         proposal_id=proposal.pk,
         comment="",
     )
-    done = commits.find(proposal.operation, since=revision.base_commit)
+    done = None if is_new else commits.find(proposal.operation, since=revision.base_commit)
     if done:
         commit = commits.record(done.hash, entry, at=commits.time_of(done))[0].commit
     else:
@@ -184,10 +187,10 @@ def _prepare(
     return proposal, True
 
 
-def _finished(proposal: Proposal) -> Proposal:
+def _finished(proposal: Proposal, *, is_new: bool = False) -> Proposal:
     if proposal.status != Status.PREPARING:
         return proposal
-    return finish_applying(proposal) if proposal.by_policy else finish_preparing(proposal)
+    return finish_applying(proposal, is_new=is_new) if proposal.by_policy else finish_preparing(proposal)
 
 
 def _outcome(proposal: Proposal, *, created: bool = True) -> Outcome:
