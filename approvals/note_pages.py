@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
 from approvals.memory_pages import HistoryEntry, history_entries
-from approvals.models import Proposal, Status, User
+from approvals.models import Proposal, ProposalQuerySet, Revision, Status, User
 from approvals.permissions import Action, available_actions
 from memory_app import recall
 from memory_app.models import Change
@@ -22,7 +23,13 @@ from memory_app.recall import Entry, Note
 from memory_app.search import service
 
 PAGE_SIZE = 50
-AUTOMATIC_CHANGES = 8
+
+#: Proposals shown above the list of notes; the others are in the inbox.
+MOST_WAITING = 8
+
+#: Automatic changes beside the blocks, and on the page that has them all.
+RECENT_AUTOMATIC = 4
+AUTOMATIC_ON_A_PAGE = 25
 
 #: Tags offered to choose from, the most used ones; any other is found by its link or address.
 MOST_TAGS = 200
@@ -179,18 +186,59 @@ def waiting_notes(owner: str, id_: str | None = None) -> tuple[Proposal, ...]:
 
 @dataclass(frozen=True)
 class Automatic:
-    """Something policy applied, and whether this viewer may take it back."""
+    """Something policy applied.
+
+    Args:
+        may_revert: whether this viewer may take it back, and it can be.
+        changed_since: the note was changed again; taking this back would lose that.
+    """
 
     proposal: Proposal
     may_revert: bool
+    changed_since: bool = False
+
+
+@dataclass(frozen=True)
+class AutomaticPage:
+    rows: tuple[Automatic, ...]
+    number: int
+    pages: int
+    total: int
 
 
 def automatic_changes(owner: str, viewer: User) -> tuple[Automatic, ...]:
-    """What was applied to an owner's memory without a person lately, newest first."""
-    applied = (
-        Proposal.objects.of_owner(owner)
-        .filter(status=Status.APPLIED)
-        .select_related("agent")
-        .order_by("-decided_at", "-id")[:AUTOMATIC_CHANGES]
-    )
-    return tuple(Automatic(each, Action.REVERT in available_actions(viewer, each)) for each in applied)
+    """The last things that were applied to an owner's memory without a person, newest first."""
+    return _automatic(owner, viewer, list(_applied(owner)[:RECENT_AUTOMATIC]))
+
+
+def automatic_page(owner: str, viewer: User, number: int) -> AutomaticPage:
+    """All of them, twenty-five a page."""
+    applied = _applied(owner)
+    total = applied.count()
+    pages = max(1, -(-total // AUTOMATIC_ON_A_PAGE))
+    number = min(max(1, number), pages)
+    shown = applied[(number - 1) * AUTOMATIC_ON_A_PAGE : number * AUTOMATIC_ON_A_PAGE]
+    return AutomaticPage(_automatic(owner, viewer, list(shown)), number, pages, total)
+
+
+def _applied(owner: str) -> ProposalQuerySet:
+    applied = Proposal.objects.of_owner(owner).filter(status=Status.APPLIED)
+    return applied.select_related("agent").order_by("-decided_at", "-id")
+
+
+def _automatic(owner: str, viewer: User, applied: list[Proposal]) -> tuple[Automatic, ...]:
+    # Not of imports, which have thousands: pressing the button tells.
+    single = [proposal.pk for proposal in applied if proposal.target_kind == "note"]
+    became = dict(Revision.objects.filter(proposal__in=single, number=1).values_list("proposal_id", "note_changes"))
+    now = recall.find_notes(owner, {change["id"] for changes in became.values() for change in changes})
+    rows = []
+    for proposal in applied:
+        changed_since = any(_is_otherwise(change, now) for change in became.get(proposal.pk, ()))
+        may_revert = Action.REVERT in available_actions(viewer, proposal) and not changed_since
+        rows.append(Automatic(proposal, may_revert, changed_since))
+    return tuple(rows)
+
+
+def _is_otherwise(change: dict[str, Any], now: Mapping[str, Note]) -> bool:
+    note, after = now.get(change["id"]), change["after"]
+    return (note.sha256 if note else "") != (after["sha256"] if after else "")

@@ -36,6 +36,7 @@ urlpatterns = [
     path(f"{_BLOCK}history/", memory.block_history, name="block_history"),
     path(f"{_BLOCK}edit/", editing.block_edit, name="block_edit"),
     path(f"{_BLOCK}delete/", editing.block_delete, name="block_delete"),
+    path("memory/<str:owner>/automatic/", notes.automatic, name="automatic"),
     path(_NOTES, notes.notes, name="notes"),
     path(f"{_NOTES}new/", note_editing.note_new, name="note_new"),
     path(f"{_NOTES}import/", exchange.import_markdown, name="note_import"),

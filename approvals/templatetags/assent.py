@@ -197,7 +197,9 @@ def redline(segments: Iterable[Segment]) -> dict[str, Any]:
 
 @register.simple_tag
 def words(added: int, removed: int) -> SafeString:
-    """How much was added and removed. The number says which by its sign, not by its colour."""
+    """How much was added and removed, if anything. The number says which by its sign, not by its colour."""
+    if not (added or removed):
+        return SafeString()
     return format_html(
         '<span class="words"><span class="words-added">+{}</span> <span class="words-removed">−{}</span> {}</span>',
         added,

@@ -48,7 +48,7 @@ def notes(request: HttpRequest, owner: str) -> HttpResponse:
         "page": page,
         "types": [(name, TYPE_NAMES[name]) for name in page.types],
         "sources": [(name, SOURCE_NAMES[name]) for name in page.sources],
-        "waiting_notes": waiting[: note_pages.AUTOMATIC_CHANGES],
+        "waiting_notes": waiting[: note_pages.MOST_WAITING],
         "waiting_count": len(waiting),
         "newer": _page_url(filters, page.number - 1) if page.number > 1 else "",
         "older": _page_url(filters, page.number + 1) if page.number < page.pages else "",
@@ -94,6 +94,16 @@ def note(request: HttpRequest, owner: str, note_id: str) -> HttpResponse:
         else None,
     }
     return render(request, "notes/note.html", context, status=410 if shown.note is None else 200)
+
+
+@signed_in()
+@require_safe
+def automatic(request: HttpRequest, owner: str) -> HttpResponse:
+    """Everything policy applied without asking anybody, with what it changed and the way to take it back."""
+    person = readable_owner(request, owner)
+    page = note_pages.automatic_page(owner, viewer_of(request), whole_number(request.GET.get("page", "")) or 1)
+    context = {**about_notes(request, person), "tab": "automatic", "page": page}
+    return render(request, "notes/automatic.html", context)
 
 
 @transaction.non_atomic_requests

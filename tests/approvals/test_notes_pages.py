@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from approvals.finding import in_context
@@ -19,7 +18,7 @@ from approvals.services.notes import By
 from memory_app import recall
 from memory_app.models import note_pk
 from memory_app.recall import Note
-from tests.pages import form, words
+from tests.pages import form, has_form, words
 
 EXAM = "The statistics exam is on 12 December."
 
@@ -361,6 +360,29 @@ def test_one_press_takes_back_what_policy_applied(alice: Any, scribe: Any, clien
     assert revert not in page(url_of("memory"))
 
 
+def test_all_automatic_changes_have_a_page_with_what_they_changed(
+    alice: Any, tim: Any, mallory: Any, scribe: Any, client_of: Any
+) -> None:
+    url = reverse("automatic", args=["alice"])
+    client = client_of(alice)
+    assert "Nothing was changed without asking" in words(client.get(url))
+    kept, changed = saved(scribe), saved(scribe, "Bakes bread on Sundays.")
+    services.update(by=By(actor=alice), owner="alice", note_id=changed.note_id, content="Bakes bread.")
+    saved(scribe, "Waits for a person.", may_apply=False)
+    reverts = [reverse("revert", args=[outcome.proposal.pk]) for outcome in (kept, changed)]
+    page = client.get(url)
+    assert "added: The statistics exam is on 12 December." in words(page)
+    assert "changed again since" in words(page)
+    assert "Waits for a person." not in words(page)
+    assert has_form(page, reverts[0])
+    assert not has_form(page, reverts[1])  # it would have to be refused
+    tutor = client_of(tim)
+    answer = tutor.post(reverts[0], form(tutor.get(url), reverts[0]))
+    assert answer["Location"] == url
+    assert "the memory is as it was before" in words(tutor.get(url))
+    assert client_of(mallory).get(url).status_code == 404
+
+
 def test_a_revert_that_would_lose_a_later_change_says_so(alice: Any, scribe: Any, client_of: Any) -> None:
     outcome = saved(scribe)
     services.update(by=By(actor=alice), owner="alice", note_id=outcome.note_id, content="Changed since.")
@@ -436,34 +458,7 @@ def test_the_inbox_tells_notes_from_blocks(scribe: Any, goals: Any, propose: Any
     assert url_of("block", "goals") not in notes
 
 
-# -- import, export ---------------------------------------------------------------------------------
-
-MEMORIES = b"""# Memories
-
-## Notes
-
-### mem-1737372000-a1b2
-> Reads a chapter on Mondays.
-<!-- tags: reading | created: 2025-01-20 -->
-
-### broken
-> lost
-"""
-
-
-def test_a_memories_file_is_imported_and_what_was_left_out_named(alice: Any, client_of: Any) -> None:
-    client = client_of(alice)
-    response = client.post(url_of("note_import"), {"file": SimpleUploadedFile("memories.md", MEMORIES)})
-    text = response.content.decode()
-    assert "1 note was added" in text
-    assert "Line 9" in text
-    assert [note.content for note in recall.notes("alice")] == ["Reads a chapter on Mondays."]
-
-
-def test_a_binary_file_is_no_import(alice: Any, client_of: Any) -> None:
-    response = client_of(alice).post(url_of("note_import"), {"file": SimpleUploadedFile("x", b"\x00\xff\xfe")})
-    assert response.status_code == 422
-    assert recall.notes("alice") == ()
+# -- export -----------------------------------------------------------------------------------------
 
 
 def test_a_memory_can_be_taken_out(alice: Any, goals: Any, client_of: Any) -> None:
