@@ -15,7 +15,7 @@ from approvals.models import Policy
 from approvals.note_pages import TYPE_NAMES
 from approvals.services.errors import NoteInvalid
 from memory_app import notes
-from memory_app.memories_md import LARGEST_FILE
+from memory_app.memories_md import LARGEST_FILE, MOST_MEMORIES
 from memory_app.recall import Note
 
 
@@ -140,11 +140,19 @@ class ImportForm(forms.Form):
     """A memories.md to bring in."""
 
     file = forms.FileField(
-        label=_("File"), help_text=_("A memories.md, as the export or the memory command writes it.")
+        label=_("File"),
+        help_text=_(
+            "A memories.md in UTF-8, as the export or the memory command writes it: at most %(size)d MiB and "
+            "%(count)s memories of 2,000 characters each."
+        )
+        % {"size": LARGEST_FILE // (1024 * 1024), "count": f"{MOST_MEMORIES:,}"},
+        widget=forms.FileInput(attrs={"accept": ".md,.markdown,.txt,text/markdown,text/plain"}),
     )
     comment = forms.CharField(
         label=_("Comment"), max_length=MAX_COMMENT, required=False, help_text=_("It stays in the history.")
     )
+    # What its progress is asked for by.
+    key = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
 
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]

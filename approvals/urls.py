@@ -40,6 +40,7 @@ urlpatterns = [
     path(_NOTES, notes.notes, name="notes"),
     path(f"{_NOTES}new/", note_editing.note_new, name="note_new"),
     path(f"{_NOTES}import/", exchange.import_markdown, name="note_import"),
+    path(f"{_NOTES}import/progress/", exchange.import_progress_part, name="note_import_progress"),
     path(_NOTE, notes.note, name="note"),
     path(f"{_NOTE}edit/", note_editing.note_edit, name="note_edit"),
     path(f"{_NOTE}delete/", note_editing.note_delete, name="note_delete"),

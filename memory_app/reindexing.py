@@ -5,10 +5,14 @@ Never fails what it comes after: until it is done, answers say `index_behind`, a
 
 from __future__ import annotations
 
+from functools import partial
+
 import structlog
 from django.conf import settings
 
+from memory_app import progress
 from memory_app.models import SearchIndex
+from memory_app.progress import Stage
 from memory_app.search import store
 from memory_app.workers import BrokerAway, hand_over
 
@@ -30,7 +34,7 @@ def _now(owner: str) -> None:
     try:
         # An owner nobody has searched yet gets an index with the first search.
         if SearchIndex.objects.filter(owner=owner).exists():
-            store.reindex(owner)
+            store.reindex(owner, progress=partial(progress.report, Stage.INDEXING))
     except Exception:
         # The index is derived, and whatever broke it must not break what it follows.
         log.exception("reindex_failed", user_id=owner)

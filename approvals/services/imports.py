@@ -11,8 +11,9 @@ from django.utils import timezone
 from approvals.models import Kind
 from approvals.services import notes
 from approvals.services.notes import By, NoteChange, Outcome
-from memory_app import recall
+from memory_app import memories_md, progress, recall
 from memory_app.memories_md import Memory, Parsed, Skipped
+from memory_app.progress import Stage
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,29 @@ class Imported:
     unchanged: int
     skipped: Sequence[Skipped]
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing in the file even looks like a memory: it is another file."""
+        return not (self.created or self.updated or self.unchanged or self.skipped)
+
+
+def import_file(*, by: By, owner: str, data: bytes) -> Imported:
+    """Read the bytes of a memories.md and import it.
+
+    Raises:
+        Unreadable: nothing of the file is taken.
+        Others: as for `import_memories`.
+    """
+    progress.report(Stage.READING, 0, 1)
+    return import_memories(by=by, owner=owner, parsed=memories_md.read(data))
+
 
 def import_memories(*, by: By, owner: str, parsed: Parsed) -> Imported:
     """Bring what a memories.md says into the memory.
 
     A note whose id is there already is changed where the file says something else; what the format cannot
-    carry (confidence, category, rationale, whether it is superseded …) stays. Nothing is deleted.
+    carry (confidence, category, rationale, whether it is superseded …) stays. Nothing is deleted. Reports its
+    progress (`memory_app.progress`).
 
     Raises:
         NoteInvalid: a memory no note can hold; nothing was changed.
@@ -47,7 +65,7 @@ def import_memories(*, by: By, owner: str, parsed: Parsed) -> Imported:
     now = timezone.now()
     changes = []
     created = 0
-    for memory in parsed.memories:
+    for memory in progress.each(Stage.COMPARING, parsed.memories, len(parsed.memories)):
         before = known.get(memory.id)
         if before is not None and _says_the_same(before, memory):
             continue
@@ -58,6 +76,7 @@ def import_memories(*, by: By, owner: str, parsed: Parsed) -> Imported:
     unchanged = len(parsed.memories) - len(changes)
     outcome = None
     if changes:
+        progress.report(Stage.WEIGHING, 0, 1)
         outcome = notes.change_notes(by=by, owner=owner, kind=Kind.IMPORT, changes=changes, base_commit=commit)
     return Imported(outcome, created, len(changes) - created, unchanged, parsed.skipped)
 

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import json
 
-from django.contrib import messages
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_safe
 
+from approvals import import_progress
 from approvals.forms_memory import REFUSALS
 from approvals.forms_notes import ImportForm, add_note_refusal
+from approvals.models import Proposal, User
 from approvals.services import imports
 from approvals.services.notes import By
-from approvals.views.auth import signed_in
+from approvals.views.auth import kept_fields, signed_in
 from approvals.views.editing import own_memory
 from approvals.views.memory import readable_owner
+from approvals.views.request import Request
 from memory_app import memories_md, recall
 from memory_app.memories_md import Memory
 
@@ -67,44 +68,72 @@ def export_json(request: HttpRequest, owner: str) -> HttpResponse:
 @signed_in()
 @transaction.non_atomic_requests
 @require_http_methods(["GET", "HEAD", "POST"])
-def import_markdown(request: HttpRequest, owner: str) -> HttpResponse:
-    """Bring in a memories.md, as one commit in the owner's name."""
+def import_markdown(request: Request, owner: str) -> HttpResponse:
+    """Bring in a memories.md, as one commit in the owner's name. How far it has come, `import_progress` tells."""
     person = own_memory(request, owner)
-    context = {"section": "memory", "owner": person, "is_own": True, "tab": "notes"}
+    waiting_as = import_progress.of_person(person.pk)
     if request.method != "POST":
-        return render(request, "notes/import.html", {**context, "form": ImportForm()})
+        kept = kept_fields(request)
+        context = {"form": _form(comment=kept.get("comment", "")), "was_signed_out": bool(kept)}
+        running = import_progress.latest(waiting_as)
+        return _import_page(request, person, context | {"running": running})
+    key = request.POST.get("key", "")
+    if import_progress.is_running(waiting_as, key):
+        # The same form, sent twice: the first one's answer is the answer.
+        return _import_page(request, person, {"running": key}, status=409)
     form = ImportForm(request.POST, request.FILES)
-    status = 422
-    if form.is_valid():
-        try:
-            parsed = memories_md.read(form.cleaned_data["file"].read())
-            done = imports.import_memories(
-                by=By(actor=person, reasoning=form.cleaned_data["comment"]), owner=owner, parsed=parsed
-            )
-        except memories_md.Unreadable as error:
-            form.add_error("file", str(error))
-        except REFUSALS as error:
-            status = add_note_refusal(form, error)
-        else:
-            if not (parsed.memories or parsed.skipped):
-                form.add_error("file", _("There are no memories in this file: it has no heading such as “### mem-…”."))
-                return render(request, "notes/import.html", {**context, "form": form}, status=422)
-            messages.success(request, _said(done))
-            if not done.skipped:
-                return redirect("notes", owner=owner)
-            return render(request, "notes/import.html", {**context, "form": ImportForm(), "skipped": done.skipped})
-    return render(request, "notes/import.html", {**context, "form": form}, status=status)
+    if not form.is_valid():
+        return _import_again(request, person, form)
+    by = By(actor=person, reasoning=form.cleaned_data["comment"])
+    try:
+        with import_progress.watched(waiting_as, key):
+            done = imports.import_file(by=by, owner=owner, data=form.cleaned_data["file"].read())
+    except memories_md.Unreadable as error:
+        form.add_error("file", _sentence(error))
+        return _import_again(request, person, form)
+    except REFUSALS as error:
+        return _import_again(request, person, form, status=add_note_refusal(form, error))
+    if done.is_empty:
+        form.add_error("file", _("There are no memories in this file: it has no heading such as “### mem-…”."))
+        return _import_again(request, person, form)
+    changed = [change.id for change in done.outcome.changes if change.before] if done.outcome else []
+    overtaken = Proposal.objects.open().of_owner(owner).about_notes(changed).count() if changed else 0
+    context = {"done": done, "file_name": form.cleaned_data["file"].name, "overtaken": overtaken}
+    return _import_page(request, person, context)
 
 
-def _said(done: imports.Imported) -> str:
-    if not done.outcome:
-        return _("The memory says all of it already.")
-    made = ngettext("%(n)d note was added", "%(n)d notes were added", done.created) % {"n": done.created}
-    return _("%(made)s, %(updated)d changed, %(unchanged)d were there as they are.") % {
-        "made": made,
-        "updated": done.updated,
-        "unchanged": done.unchanged,
-    }
+@signed_in()
+@require_safe
+def import_progress_part(request: Request, owner: str) -> HttpResponse:
+    """How far an import of this person's has come, for the page that waits for it."""
+    person = own_memory(request, owner)
+    key, said = request.GET.get("key", ""), request.GET.get("said", "")
+    if not import_progress.KEY.fullmatch(key):
+        raise Http404
+    progress = import_progress.look(import_progress.of_person(person.pk), key)
+    return render(
+        request, "notes/import_progress.html", {"owner": person, "key": key, "said": said, "progress": progress}
+    )
+
+
+def _form(comment: str = "") -> ImportForm:
+    return ImportForm(initial={"key": import_progress.new_key(), "comment": comment})
+
+
+def _import_again(request: Request, person: User, form: ImportForm, *, status: int = 422) -> HttpResponse:
+    """The form with what is wrong and what was typed, under another key: the old one is that of the failure."""
+    form.data = {**request.POST.dict(), "key": import_progress.new_key()}
+    return _import_page(request, person, {"form": form}, status=status)
+
+
+def _import_page(request: Request, person: User, context: dict[str, object], *, status: int = 200) -> HttpResponse:
+    context |= {"section": "memory", "owner": person, "is_own": True, "tab": "notes"}
+    return render(request, "notes/import_part.html" if request.htmx else "notes/import.html", context, status=status)
+
+
+def _sentence(error: Exception) -> str:
+    text = str(error)
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _download(text: str, name: str, content_type: str) -> HttpResponse:
