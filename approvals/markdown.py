@@ -15,6 +15,7 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from memory_app import hidden
@@ -23,7 +24,9 @@ _TAGS = {
     "a", "blockquote", "br", "code", "del", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "s",
     "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
-_ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
+#: What runs in the direction of its own words: an Arabic list has its bullets on the right.
+_DIRECTED = {"blockquote", "h3", "h4", "h5", "h6", "ol", "p", "td", "th", "ul"}
+_ATTRIBUTES = {tag: {"dir"} for tag in _DIRECTED} | {"a": {"href", "title"}, "ol": {"dir", "start"}}
 _SCHEMES = {"http", "https", "mailto"}
 
 #: Lines that part rows of a table, or sections.
@@ -74,7 +77,14 @@ def _image(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any
 def _heading(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     token = tokens[index]
     level = min(int(token.tag[1]) + _LEVELS_ABOVE, 6)
-    return f"<{'/' if token.nesting < 0 else ''}h{level}>"
+    return f"</h{level}>" if token.nesting < 0 else f'<h{level} dir="auto">'
+
+
+def _directed(state: StateCore) -> None:
+    for token in state.tokens:
+        # Browsers look for a list's direction in what has none of its own: its items are left without.
+        if token.nesting == 1 and token.tag in _DIRECTED and (token.level == 0 or token.tag in ("td", "th")):
+            token.attrSet("dir", "auto")
 
 
 def _parser() -> MarkdownIt:
@@ -82,6 +92,7 @@ def _parser() -> MarkdownIt:
     parser.add_render_rule("image", _image)
     parser.add_render_rule("heading_open", _heading)
     parser.add_render_rule("heading_close", _heading)
+    parser.core.ruler.push("direction", _directed)
     return parser
 
 

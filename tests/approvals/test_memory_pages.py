@@ -159,7 +159,7 @@ def test_the_list_takes_as_many_queries_for_many_blocks_as_for_one(
 
 def test_a_block_is_shown_rendered_and_as_source(alice: Any, goals: Any, client_of: Any) -> None:
     client = client_of(alice)
-    assert b"<h3>Goals</h3>" in client.get(block_url()).content
+    assert b'<h3 dir="auto">Goals</h3>' in client.get(block_url()).content
     assert b"# Goals" in client.get(block_url(), {"view": "source"}).content
 
 
@@ -356,3 +356,11 @@ def test_comparing_with_now_leaves_both_ends_chosen(alice: Any, goals: Any, clie
     first = Change.objects.earliest("id").commit
     page = client_of(alice).get(history_url(), {"a": first, "b": "now"}).content.decode()
     assert page.count(" checked>") == 2
+
+
+def test_a_list_runs_in_the_direction_of_its_words(alice: Any, make_block: Any, client_of: Any) -> None:
+    make_block(alice, "goals", "- أولا: الحروف\n\n> said\n\n| a |\n|---|\n| b |\n")
+    page = client_of(alice).get(block_url()).content.decode()
+    for tag in ("ul", "blockquote", "td"):
+        assert f'<{tag} dir="auto">' in page
+    assert "<li>أولا" in page  # or the list would not take its direction from it
