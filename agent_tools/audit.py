@@ -13,8 +13,12 @@ from django.db import Error as DatabaseError
 
 from agent_tools.middleware import current_request_id
 from agent_tools.models import AgentToken, ToolCall
+from memory_app import deadlines
 
 log = structlog.get_logger(__name__)
+
+#: Seconds a row may wait for a busy database.
+_SECONDS = 20.0
 
 
 @dataclass
@@ -49,19 +53,21 @@ class Audit:
         if outcome == "rate_limited":
             return
         try:
-            ToolCall.objects.create(
-                token=token,
-                agent=token.agent,
-                owner=self.owner,
-                tool=self.tool[:64],
-                target=self.target[:64],
-                session_id=self.session_id,
-                outcome=outcome,
-                status=status,
-                duration_ms=duration_ms,
-                request_bytes=self.request_bytes,
-                response_bytes=response_bytes,
-                request_id=current_request_id(),
-            )
+            # A caller who is told that time is up should hear it in time.
+            with deadlines.within(deadlines.GRACE if outcome == "timeout" else _SECONDS):
+                ToolCall.objects.create(
+                    token=token,
+                    agent=token.agent,
+                    owner=self.owner,
+                    tool=self.tool[:64],
+                    target=self.target[:64],
+                    session_id=self.session_id,
+                    outcome=outcome,
+                    status=status,
+                    duration_ms=duration_ms,
+                    request_bytes=self.request_bytes,
+                    response_bytes=response_bytes,
+                    request_id=current_request_id(),
+                )
         except DatabaseError as error:
             log.error("tool_call_not_recorded", error=type(error).__name__)

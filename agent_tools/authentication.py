@@ -11,6 +11,10 @@ from rest_framework.request import Request
 from agent_tools import tokens
 from agent_tools.models import AgentToken
 from approvals.models import Agent
+from memory_app import deadlines
+
+#: Seconds for finding a token.
+_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,9 @@ class TokenAuthentication(BaseAuthentication):
         scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
         if not scheme:
             return None
-        token = tokens.find(secret.strip()) if scheme.lower() == "bearer" else None
+        # A database that hangs would keep the call here for ever, before any tool's time begins.
+        with deadlines.within(_SECONDS):
+            token = tokens.find(secret.strip()) if scheme.lower() == "bearer" else None
         if token is None:
             raise AuthenticationFailed
         tokens.touch(token)

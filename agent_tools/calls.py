@@ -1,4 +1,4 @@
-"""Running a tool: scope, owner, arguments, idempotency, the tool, in this order.
+"""Running a tool: scope, owner, arguments, idempotency, the tool, in this order and within its time.
 
 REST endpoints and the tool endpoint all come through here, so that a rule holds everywhere or nowhere.
 """
@@ -7,13 +7,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import structlog
+from django.db import Error as DatabaseError
+
 from agent_tools import arguments as tool_arguments
-from agent_tools import grants, idempotency, responses
+from agent_tools import grants, idempotency, responses, timeouts
 from agent_tools.arguments import Arguments
 from agent_tools.audit import Audit
 from agent_tools.authentication import Caller
 from agent_tools.idempotency import Kept
 from agent_tools.registry import Answer, Call, Effect, Tool
+from memory_app import deadlines
+from memory_app.recall import EngineUnavailable, OutcomeUnknown
+
+log = structlog.get_logger(__name__)
 
 
 def execute(tool: Tool[Any], caller: Caller, given: dict[str, Any], *, key: str | None, audit: Audit) -> Kept:
@@ -24,8 +31,19 @@ def execute(tool: Tool[Any], caller: Caller, given: dict[str, Any], *, key: str 
         key: the header Idempotency-Key, if there was one; only calls that change something use it.
 
     Raises:
-        ApiError: whatever stands in the way.
+        ApiError: whatever stands in the way; `timeout` once the tool's time is up.
     """
+    with deadlines.within(tool.time_limit) as deadline:
+        try:
+            return _execute(tool, caller, given, key=key, audit=audit)
+        except (DatabaseError, EngineUnavailable, OutcomeUnknown) as error:
+            if not deadline.has_passed:
+                raise
+            log.warning("tool_timed_out", tool=tool.name, seconds=tool.time_limit, error=type(error).__name__)
+            raise timeouts.timed_out(tool, _named_key(tool, given, key)) from error
+
+
+def _execute(tool: Tool[Any], caller: Caller, given: dict[str, Any], *, key: str | None, audit: Audit) -> Kept:
     grants.require_scope(caller.token, *tool.scopes)
     given = dict(given)
     user_id = given.pop("user_id", None)
@@ -45,6 +63,11 @@ def execute(tool: Tool[Any], caller: Caller, given: dict[str, Any], *, key: str 
         return Kept(200, run(None))
     asked = arguments.model_dump(exclude={"idempotency_key"})
     return idempotency.once(caller.token, key, idempotency.fingerprint(tool.name, owner, asked), run)
+
+
+def _named_key(tool: Tool[Any], given: dict[str, Any], header: str | None) -> str | None:
+    """The key of a call that got far enough to be stopped, so that it is a valid one."""
+    return None if tool.effect is Effect.READ_ONLY else header or given.get("idempotency_key")
 
 
 def _key(tool: Tool[Any], arguments: Arguments, header: str | None) -> str | None:

@@ -100,6 +100,12 @@ class ErrorCode(Enum):
     INTERNAL_ERROR = ("internal_error", 500, "Our fault; the log has more under `request_id`.")
     ENGINE_UNAVAILABLE = ("engine_unavailable", 503, "A database does not answer or stayed busy.")
     MEMORY_FULL = ("memory_full", 503, "As many proposals wait, in all, as this installation handles well.")
+    TIMEOUT = (
+        "timeout",
+        504,
+        "The call took longer than `timeout` seconds. A write (`may_have_happened`) is called again with its "
+        "`idempotency_key`, or looked for first.",
+    )
     NOT_READY = ("not_ready", 503, "`/readyz`: a part named in `parts` does not work.")
 
     def __init__(self, code: str, status: int, meaning: str) -> None:

@@ -18,12 +18,17 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+import structlog
 from django.conf import settings
+from django.db import Error as DatabaseError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import AgentToken, IdempotencyKey
+from memory_app import deadlines
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -119,9 +124,17 @@ def _claim(token: AgentToken, key: str, arguments_sha256: str) -> IdempotencyKey
 
 def _keep(row: IdempotencyKey, status: int, payload: dict[str, Any]) -> None:
     response = json.dumps(payload, ensure_ascii=False)
+    deadlines.extend()
     IdempotencyKey.objects.filter(pk=row.pk).update(status=status, response=response)
 
 
 def _let_go(row: IdempotencyKey) -> None:
-    """Free the key for the next attempt, which resumes the same operation."""
-    IdempotencyKey.objects.filter(pk=row.pk).update(lease_expires_at=timezone.now())
+    """Free the key for the next attempt, which resumes the same operation.
+
+    Where even that cannot be written, the lease runs out by itself.
+    """
+    deadlines.extend()
+    try:
+        IdempotencyKey.objects.filter(pk=row.pk).update(lease_expires_at=timezone.now())
+    except DatabaseError as error:
+        log.warning("idempotency_key_not_freed", error=type(error).__name__)

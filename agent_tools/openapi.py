@@ -22,7 +22,7 @@ _SUCCESS = {"$ref": "#/components/schemas/Success"}
 _FAILURE = {"$ref": "#/components/schemas/Failure"}
 _TOOL_PATH = "/api/v1/tools/{name}/"
 #: Every endpoint may answer with these.
-_ALWAYS = (401, 403, 429, 500, 503)
+_ALWAYS = (401, 403, 429, 500, 503, 504)
 
 _USER_ID = {
     "type": "string",

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
+from django.conf import settings
+
 from agent_tools import arguments
 from agent_tools.authentication import Caller
 from agent_tools.errors import ApiError, ErrorCode
@@ -53,7 +55,7 @@ class Tool(Generic[A]):
     """One thing a machine can ask for.
 
     Args:
-        timeout: seconds after which a caller should give up waiting.
+        timeout: seconds after which a call is answered with 504 (see `time_limit`).
         returns: the fields of `data` and what they mean.
         failing: begins the text when *we* fail: `Error reading memory block`.
         or_scope: a scope that does instead of `scope`, with what comes of it waiting for a person.
@@ -78,6 +80,11 @@ class Tool(Generic[A]):
     def scopes(self) -> tuple[Scope, ...]:
         """Those of which a token needs one."""
         return (self.scope, self.or_scope) if self.or_scope else (self.scope,)
+
+    @property
+    def time_limit(self) -> float:
+        """`timeout`, or what this installation allows any tool, if that is less."""
+        return min(self.timeout, settings.TOOL_TIMEOUT or self.timeout)
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -153,7 +160,7 @@ def _native(tool: Tool[Any]) -> dict[str, Any]:
         "parameters": tool.schema,
         "scope": tool.scope.value,
         "effect": tool.effect.value,
-        "timeout": tool.timeout,
+        "timeout": tool.time_limit,
         "url": f"/api/v1/tools/{tool.name}/",
     }
 

@@ -15,12 +15,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import structlog
+from django.db import Error as DatabaseError
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from agent_tools.models import AgentToken, Scope
 from approvals.models import Agent, User
+from memory_app import deadlines
+
+log = structlog.get_logger(__name__)
 
 PREFIX = "asn_"
 _PREFIX_LENGTH = len(PREFIX) + 8
@@ -28,6 +33,8 @@ _PREFIX_LENGTH = len(PREFIX) + 8
 _SECRET = re.compile(rf"{PREFIX}[a-z0-9]{{8}}_[A-Za-z0-9_-]{{43}}")
 #: `last_used_at` is for people; writing it on every call would cost a write per read.
 _TOUCH_EVERY = timedelta(minutes=1)
+#: Seconds that may wait for a busy database.
+_TOUCH_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -93,10 +100,15 @@ def find(secret: str) -> AgentToken | None:
 
 
 def touch(token: AgentToken) -> None:
-    """Note that the token was used, at most once a minute."""
+    """Note that the token was used, at most once a minute; not at the cost of the call."""
     now = timezone.now()
-    if token.last_used_at is None or token.last_used_at < now - _TOUCH_EVERY:
-        AgentToken.objects.filter(pk=token.pk).update(last_used_at=now)
+    if token.last_used_at is not None and token.last_used_at >= now - _TOUCH_EVERY:
+        return
+    try:
+        with deadlines.within(_TOUCH_SECONDS):
+            AgentToken.objects.filter(pk=token.pk).update(last_used_at=now)
+    except DatabaseError as error:
+        log.warning("token_use_not_noted", token=token.prefix, error=type(error).__name__)
 
 
 def revoke(token: AgentToken) -> None:

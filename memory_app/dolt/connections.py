@@ -8,6 +8,7 @@ this thread's slot is, and it is put back in `finally`.
 from __future__ import annotations
 
 import copy
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol, TypeVar, cast
@@ -17,6 +18,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import InterfaceError, OperationalError
 from tenacity import RetryError, Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
+from memory_app import deadlines
 from memory_app.dolt.errors import DirtyMemory, EngineUnavailable, RevisionNotFound
 from memory_app.dolt.operations import MAIN, DoltOperations
 
@@ -64,13 +66,14 @@ def open_at(revision: str) -> Iterator[DoltOperations]:
     verbs = cast(DoltConnection, inner).dolt
     connections[MEMORY] = inner
     try:
-        try:
-            with verbs.named_errors():
-                inner.ensure_connection()
-            verbs.head("HEAD")
-        except RevisionNotFound as error:
-            raise RevisionNotFound(revision) from error
-        yield verbs
+        with deadlines.watching(inner):
+            try:
+                with verbs.named_errors():
+                    inner.ensure_connection()
+                verbs.head("HEAD")
+            except RevisionNotFound as error:
+                raise RevisionNotFound(revision) from error
+            yield verbs
     finally:
         connections[MEMORY] = outer
         inner.close()
@@ -120,17 +123,25 @@ def retrying(work: Callable[[], T], attempts: int = 12) -> T:
 
     Raises:
         EngineUnavailable: it stayed busy for all attempts.
+        DeadlineExceeded: it stayed busy until this thread's time was up.
     """
     operations = dolt()
     retry = Retrying(
         retry=retry_if_exception(operations.is_retryable),
         wait=wait_random_exponential(multiplier=0.005, max=1),
         stop=stop_after_attempt(attempts),
+        sleep=_sleep_in_time,
     )
     try:
         return retry(work)
     except RetryError as error:
         raise EngineUnavailable("the memory is busy") from error
+
+
+def _sleep_in_time(seconds: float) -> None:
+    if seconds >= deadlines.remaining():
+        raise deadlines.DeadlineExceeded
+    time.sleep(seconds)
 
 
 def head_of_main() -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from django.conf import settings
 
+from memory_app import deadlines
 from memory_app.models import Chunk, SearchIndex
 from memory_app.search import embedders
 from memory_app.search.index import OwnerIndex
@@ -56,7 +57,10 @@ class IndexCache:
         """The owner's arrays, as their chunks are now."""
         with self._lock:
             building = self._building.setdefault(owner, threading.Lock())
-        with building:  # two first searches of one owner build once
+        # Two first searches of one owner build once.
+        if not building.acquire(timeout=max(0.0, min(deadlines.remaining(), threading.TIMEOUT_MAX))):
+            raise deadlines.DeadlineExceeded
+        try:
             state = SearchIndex.objects.filter(owner=owner).values("version", "floor", "embedder").first()
             if state is None:
                 return OwnerIndex()
@@ -71,6 +75,8 @@ class IndexCache:
                 self._owners.move_to_end(owner)
                 self._bound()
             return held.index
+        finally:
+            building.release()
 
     def clear(self) -> None:
         with self._lock:

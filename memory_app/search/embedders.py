@@ -16,6 +16,7 @@ import numpy as np
 import structlog
 from django.conf import settings
 
+from memory_app import deadlines
 from memory_app.search.dense import Embedder, EmbedderUnavailable, Vectors, unit, wordllama
 
 log = structlog.get_logger(__name__)
@@ -62,12 +63,15 @@ class OpenAICompatible:
         self._client = httpx.Client(base_url=url.rstrip("/"), headers=headers, timeout=TIMEOUT)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
+        timeout = min(TIMEOUT, max(deadlines.remaining(), 0.1))
         try:
-            answer = self._client.post("/embeddings", json={"model": self._model, "input": list(texts)})
+            asked = {"model": self._model, "input": list(texts)}
+            answer = self._client.post("/embeddings", json=asked, timeout=timeout)
             answer.raise_for_status()
             items = sorted(answer.json()["data"], key=lambda item: item["index"])
             vectors = np.asarray([item["embedding"] for item in items], dtype=np.float32)
         except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
+            deadlines.require()  # that there was no time left for it is no fault of the service
             raise EmbedderUnavailable(f"{self.name}: {error}") from error
         if vectors.shape != (len(texts), self.dimensions):
             raise EmbedderUnavailable(f"{self.name} gave {vectors.shape}, not {(len(texts), self.dimensions)}")

@@ -17,7 +17,7 @@ from django.db.models import F, Max, Q, Subquery, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from memory_app import recall
+from memory_app import deadlines, recall
 from memory_app.models import Change, Message, SearchIndex
 from memory_app.models import Chunk as ChunkRow
 from memory_app.search import chunking, embedders
@@ -294,6 +294,7 @@ def _vectors(chunks: Sequence[Chunk]) -> tuple[list[bytes], bool]:
 def _embedded(embedder: Embedder, chunks: Sequence[Chunk]) -> list[Vector]:
     vectors: list[Vector] = []
     for start in range(0, len(chunks), PORTION):
+        deadlines.require()
         vectors += list(embedder.embed([chunk.meaning for chunk in chunks[start : start + PORTION]]))
     return vectors
 

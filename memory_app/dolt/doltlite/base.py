@@ -12,6 +12,7 @@ from django.db.backends.sqlite3.base import DatabaseWrapper as SQLiteWrapper
 from django.db.utils import Error as DatabaseError
 from django.db.utils import OperationalError
 
+from memory_app import deadlines
 from memory_app.dolt import errors
 from memory_app.dolt.operations import DoltOperations
 from memory_app.dolt.types import Author
@@ -84,3 +85,7 @@ class DatabaseWrapper(SQLiteWrapper):
         super().__init__(*args, **kwargs)
         self.dolt = DoltLiteOperations(self)
         self.writable = False
+
+    def get_new_connection(self, conn_params: Any) -> Any:
+        deadlines.require()
+        return super().get_new_connection(conn_params)

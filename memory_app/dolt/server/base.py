@@ -13,6 +13,7 @@ from django.db.backends.mysql.base import DatabaseWrapper as MySQLWrapper
 from django.db.utils import Error as DatabaseError
 from django.db.utils import OperationalError
 
+from memory_app import deadlines
 from memory_app.dolt import errors
 from memory_app.dolt.operations import DoltOperations
 from memory_app.dolt.types import Author
@@ -101,3 +102,7 @@ class DatabaseWrapper(MySQLWrapper):
         super().__init__(*args, **kwargs)
         self.dolt = DoltServerOperations(self)
         self.writable = False
+
+    def get_new_connection(self, conn_params: Any) -> Any:
+        deadlines.require()  # a server that hangs would take its seconds to connect to
+        return super().get_new_connection(conn_params)
