@@ -73,6 +73,11 @@ class ErrorCode(Enum):
         "The block is not at `expected_sha256`; `content_sha256` is what it is at now.",
     )
     NOTES_CHANGED = ("notes_changed", 409, "A note changed while this call was made; `note_ids` were to be changed.")
+    NOTE_SUPERSEDED = (
+        "note_superseded",
+        409,
+        "The note was superseded (forgotten) at `superseded_at`; `holds` is the note that took its place, or null.",
+    )
     ALREADY_DECIDED = ("already_decided", 409, "The proposal is not open any more; `proposal` says what it is.")
     BEING_DECIDED = ("being_decided", 409, "A decision about the proposal is under way.")
     IDEMPOTENCY_KEY_REUSED = ("idempotency_key_reused", 409, "The key was used with other arguments.")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from agent_tools import refusals
+from agent_tools import refusals, representations
 from agent_tools.arguments import invalid
 from agent_tools.errors import ApiError, ErrorCode
 from approvals.services import errors as services
-from memory_app import edits
-from memory_app.recall import NoteNotFound, RevisionNotFound
+from memory_app import edits, recall
+from memory_app.recall import Note, NoteNotFound, RevisionNotFound
 
 #: What `explain` has an answer for.
 REFUSALS = (NoteNotFound, services.Refused, edits.ForbiddenCharacter)
@@ -27,6 +27,8 @@ def explain(error: Exception, *, tool: str, fields: Mapping[str, str] | None = N
         case services.NoteInvalid():
             message = error.message.rstrip(".")
             return invalid({(fields or {}).get(error.field, error.field): f"is refused: {message}"}, tool=tool)
+        case services.NoteSuperseded():
+            return _superseded(error.note)
         case edits.ForbiddenCharacter():
             reason = f"contains the character {error.code} at position {error.offset}"
             return ApiError(
@@ -51,6 +53,33 @@ def explain(error: Exception, *, tool: str, fields: Mapping[str, str] | None = N
 
 def note_not_found(id_: str) -> ApiError:
     return ApiError(ErrorCode.NOTE_NOT_FOUND, f"Note '{id_}' not found.", details={"note_id": id_})
+
+
+def _superseded(note: Note) -> ApiError:
+    holds = _what_holds_instead_of(note)
+    if holds is not None:
+        message = f"Note '{note.id}' is superseded: note '{holds}' took its place. If that one has to change, name it."
+    else:
+        message = (
+            f"Note '{note.id}' is superseded: it was forgotten, and nothing took its place. "
+            "Save a new note if there is something to remember; only the user can put this one back."
+        )
+    details = {
+        "note_id": note.id,
+        "superseded_at": representations.time(note.superseded_at) if note.superseded_at else None,
+        "superseded_reason": note.superseded_reason,
+        "superseded_by": note.superseded_by,
+        "holds": holds,
+    }
+    return ApiError(ErrorCode.NOTE_SUPERSEDED, message, details=details)
+
+
+def _what_holds_instead_of(note: Note) -> str | None:
+    """The end of the chain of replacements, unless that was forgotten or deleted; chains have no circles."""
+    following: Note | None = note
+    while following is not None and following.is_superseded:
+        following = recall.find_note(note.owner, following.superseded_by) if following.superseded_by else None
+    return following.id if following else None
 
 
 def revision_not_found(error: RevisionNotFound, as_of: str | None) -> ApiError:

@@ -12,7 +12,7 @@ from typing import ClassVar
 from django.utils.translation import gettext as _
 
 from approvals.models import Proposal
-from memory_app.recall import Block
+from memory_app.recall import Block, Note
 
 
 class Refused(Exception):
@@ -210,3 +210,13 @@ class NotesChanged(Refused):
     def __init__(self, ids: Sequence[str]) -> None:
         self.ids = tuple(ids)
         super().__init__(_("A note changed meanwhile."))
+
+
+class NoteSuperseded(Refused):
+    """The note holds no more. `note` is it, with what took its place and since when."""
+
+    code = "note_superseded"
+
+    def __init__(self, note: Note) -> None:
+        self.note = note
+        super().__init__(_("Note %(id)s is superseded already.") % {"id": note.id})

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from agent_tools import signals
 from approvals.services import notes
@@ -187,9 +189,49 @@ def test_a_forgotten_memory_is_superseded_and_still_readable(call: Any, api: Any
 
 def test_a_superseded_memory_cannot_be_forgotten_again(call: Any, alice: Any) -> None:
     old = remember(call, "x")
+    answered(call("forget", memory_id=old, reason="Wrong."))
+    error = refused(call("forget", memory_id=old), 409, "note_superseded")
+    assert error["text"] == (
+        f"Error: Note '{old}' is superseded: it was forgotten, and nothing took its place. "
+        "Save a new note if there is something to remember; only the user can put this one back."
+    )
+    superseded_at = error["details"].pop("superseded_at")
+    assert datetime.fromisoformat(superseded_at) <= timezone.now()
+    assert error["details"] == {"note_id": old, "superseded_reason": "Wrong.", "superseded_by": None, "holds": None}
+
+
+def test_a_superseded_note_is_not_updated_and_what_holds_instead_is_named(call: Any, alice: Any) -> None:
+    first, second, third = remember(call, "Bonn"), remember(call, "Berlin"), remember(call, "Kiel")
+    answered(call("forget", memory_id=first, replacement_id=second))
+    answered(call("forget", memory_id=second, replacement_id=third))
+    for again in (
+        call("memory_update", note_id=first, content="Bremen"),
+        call("forget", memory_id=first, replacement_id=third),
+    ):
+        error = refused(again, 409, "note_superseded")
+        assert (error["details"]["superseded_by"], error["details"]["holds"]) == (second, third)
+        assert f"note '{third}' took its place" in error["text"]
+    assert recall.note("alice", first).content == "Bonn"
+    answered(call("memory_update", note_id=third, content="Bremen"))
+
+
+def test_a_superseded_note_can_be_deleted(call: Any, alice: Any) -> None:
+    old, new = remember(call, "Bonn"), remember(call, "Berlin")
+    answered(call("forget", memory_id=old, replacement_id=new))
+    assert answered(call("memory_delete", note_id=old))["text"] == f"Note {old} deleted."
+    assert [note.id for note in recall.notes("alice")] == [new]
+
+
+def test_what_held_when_it_was_proposed_is_refused_to_nobody_before(
+    machine: Any, issue: Any, call: Any, alice: Any
+) -> None:
+    proposer = machine(issue(alice, scopes=["memory:read", "memory:propose"]))
+    old = remember(call, "Bonn")
+    waiting = answered(proposer.call("memory_update", note_id=old, content="Bremen"))["data"]["proposal_id"]
     answered(call("forget", memory_id=old))
-    error = refused(call("forget", memory_id=old), 400, "invalid_arguments")
-    assert "superseded already" in error["details"]["fields"]["memory_id"]
+    told = answered(proposer.call("get_proposal", proposal_id=waiting))["data"]
+    assert (told["status"], told["mergeability"]) == ("open", "conflict")
+    refused(proposer.call("memory_update", note_id=old, content="Kiel"), 409, "note_superseded")
 
 
 def test_a_replacement_must_be_another_that_is_there(call: Any, ben: Any, alice: Any) -> None:

@@ -21,6 +21,7 @@ from approvals.services.errors import (
     NoChange,
     NoteInvalid,
     NotesChanged,
+    NoteSuperseded,
     ProposalNotFound,
     TooManyPending,
 )
@@ -134,7 +135,7 @@ def test_forgetting_supersedes_and_keeps(alice: Any, agent: By) -> None:
     assert (note.superseded_by, note.superseded_reason) == (new, "Moved.")
     assert [note.id for note in recall.notes("alice", include_superseded=False)] == [new]
     for note_id, replacement, error in (
-        (old, None, NoteInvalid),  # superseded already
+        (old, None, NoteSuperseded),
         (new, new, NoteInvalid),
         (new, old, NoteInvalid),  # a circle
         (new, "note-unknown", recall.NoteNotFound),
@@ -334,7 +335,13 @@ def test_an_import_is_one_commit_and_a_row_for_each_note(alice: Any, scribe: Any
             "superseded_reason": None,
             "superseded_at": None,
         }
-        note = Note(owner="alice", created_at=now, updated_at=now, sha256=recall.note_sha256(values | {"created_at": now}), **values)
+        note = Note(
+            owner="alice",
+            created_at=now,
+            updated_at=now,
+            sha256=recall.note_sha256(values | {"created_at": now}),
+            **values,
+        )
         changes.append(notes.NoteChange(note.id, None, note))
     made = notes.change_notes(
         by=By(actor=scribe, reasoning="From a file."), owner="alice", kind=Kind.IMPORT, changes=changes

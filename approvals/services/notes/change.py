@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.models import Agent, Kind, User
-from approvals.services.errors import NoChange, NoteInvalid, NotesChanged
+from approvals.services.errors import NoChange, NoteInvalid, NotesChanged, NoteSuperseded
 from approvals.services.notes import agents, people
 from approvals.services.notes.values import By, NoteChange, Outcome, require_valid, sha256_of, stamped, tidied
 from memory_app import notes, recall
@@ -95,10 +95,13 @@ def update(*, by: By, owner: str, note_id: str, loaded_sha256: str | None = None
     Raises:
         NoteNotFound, NoteInvalid, NoChange.
         NotesChanged: it is not at `loaded_sha256` any more.
+        NoteSuperseded: to an agent, whose new text nobody would find; a person sees what they correct.
     """
     if done := agents.done_before(by):
         return done
     before = _as_loaded(owner, note_id, loaded_sha256)
+    if before.is_superseded and isinstance(by.actor, Agent):
+        raise NoteSuperseded(before)
     if "tags" in fields:
         fields["tags"] = tidied(fields["tags"])
     if "confidence" in fields:
@@ -133,14 +136,15 @@ def supersede(
 
     Raises:
         NoteNotFound: of the note or the replacement; its `id` says which.
-        NoteInvalid: superseded already, or replaced by itself or in a circle.
+        NoteSuperseded: it is already.
+        NoteInvalid: replaced by itself or in a circle.
         NotesChanged: as for `update`.
     """
     if done := agents.done_before(by):
         return done
     before = _as_loaded(owner, note_id, loaded_sha256)
     if before.is_superseded:
-        raise NoteInvalid("memory_id", _("Note %(id)s is superseded already.") % {"id": note_id})
+        raise NoteSuperseded(before)
     if replacement_id:
         _require_no_circle(owner, note_id, replacement_id)
     now = timezone.now()
