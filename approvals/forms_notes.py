@@ -27,7 +27,7 @@ class NoteForm(forms.Form):
         label=_("Note"),
         strip=False,
         help_text=_("One statement, at most 2,000 characters."),
-        widget=forms.Textarea(attrs={"rows": 5, "class": "prose-input"}),
+        widget=forms.Textarea(attrs={"rows": 5, "class": "prose-input note-input"}),
     )
     type = forms.ChoiceField(label=_("Type"), choices=lambda: list(TYPE_NAMES.items()), initial="note")
     tags = forms.CharField(

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
 from approvals.memory_pages import HistoryEntry, history_entries
 from approvals.models import Proposal, ProposalQuerySet, Revision, Status, User
 from approvals.permissions import Action, available_actions
+from approvals.targets import NotesStanding
 from memory_app import recall
 from memory_app.models import Change
 from memory_app.notes import SOURCES, TYPES
@@ -229,16 +229,13 @@ def _applied(owner: str) -> ProposalQuerySet:
 def _automatic(owner: str, viewer: User, applied: list[Proposal]) -> tuple[Automatic, ...]:
     # Not of imports, which have thousands: pressing the button tells.
     single = [proposal.pk for proposal in applied if proposal.target_kind == "note"]
-    became = dict(Revision.objects.filter(proposal__in=single, number=1).values_list("proposal_id", "note_changes"))
-    now = recall.find_notes(owner, {change["id"] for changes in became.values() for change in changes})
+    revisions = {each.proposal_id: each for each in Revision.objects.filter(proposal__in=single, number=1)}
+    ids = {change["id"] for revision in revisions.values() for change in revision.note_changes}
+    now = NotesStanding(recall.find_notes(owner, ids))
     rows = []
     for proposal in applied:
-        changed_since = any(_is_otherwise(change, now) for change in became.get(proposal.pk, ()))
+        revision = revisions.get(proposal.pk)
+        changed_since = revision is not None and not now.is_after(revision)
         may_revert = Action.REVERT in available_actions(viewer, proposal) and not changed_since
         rows.append(Automatic(proposal, may_revert, changed_since))
     return tuple(rows)
-
-
-def _is_otherwise(change: dict[str, Any], now: Mapping[str, Note]) -> bool:
-    note, after = now.get(change["id"]), change["after"]
-    return (note.sha256 if note else "") != (after["sha256"] if after else "")

@@ -19,7 +19,7 @@ from approvals.models import Event, Kind, Mergeability, Proposal, Revision, Stat
 from approvals.permissions import Action, available_actions, may_read
 from approvals.services.errors import ProposalNotFound
 from approvals.services.recover import finish
-from approvals.targets import BlockStanding, Standing, standing_of
+from approvals.targets import BlockStanding, NotesStanding, Standing, standing_of
 from memory_app import recall, worddiff
 from memory_app.dolt.errors import DoltError
 from memory_app.models import Note as NoteRow
@@ -106,6 +106,7 @@ class Review:
         siblings: other open proposals on the same target, oldest first.
         notes: for a proposal about notes, each of them; an import shows the first `MOST_NOTES`.
         note_count: how many notes the proposal is about; 0 for a block.
+        changed_since: what policy applied was changed again; taking it back would lose that.
     """
 
     proposal: Proposal
@@ -124,6 +125,7 @@ class Review:
     siblings: tuple[Proposal, ...]
     notes: tuple[NoteReview, ...] = ()
     note_count: int = 0
+    changed_since: bool = False
 
     @property
     def is_current(self) -> bool:
@@ -166,6 +168,12 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None) 
     is_current = shown.number == proposal.revision
     standing, assessment = _today(proposal, shown)
     block = standing.block if isinstance(standing, BlockStanding) else None
+    changed_since = (
+        proposal.status == Status.APPLIED
+        and not proposal.reverted_by_commit
+        and isinstance(standing, NotesStanding)
+        and not standing.is_after(shown)
+    )
     before, after = shown.base_text, shown.result_text
     if block and assessment and assessment.is_stale and assessment.result_text is not None:
         before, after = block.body, assessment.result_text
@@ -187,7 +195,7 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None) 
         after_text=after,
         segments=segments,
         assessment=assessment,
-        actions=_actions(proposal, viewer, assessment) if is_current else frozenset(),
+        actions=_actions(proposal, viewer, assessment, changed_since) if is_current else frozenset(),
         risks=flagged,
         checks=_checks(proposal, before, after, deleted_share, block),
         events=tuple(proposal.events.all()),
@@ -200,6 +208,7 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None) 
         ),
         notes=_note_reviews(proposal.owner, shown.note_changes[:MOST_NOTES]),
         note_count=len(shown.note_changes),
+        changed_since=changed_since,
     )
 
 
@@ -265,9 +274,11 @@ def _shown(value: object) -> str | datetime:
     return value if isinstance(value, datetime) else str(value)
 
 
-def _actions(proposal: Proposal, viewer: User, assessment: Assessment | None) -> frozenset[Action]:
+def _actions(proposal: Proposal, viewer: User, assessment: Assessment | None, changed_since: bool) -> frozenset[Action]:
     """The permitted actions that can succeed: a button that must fail is not drawn."""
     actions = available_actions(viewer, proposal)
+    if changed_since:
+        actions -= {Action.REVERT}
     if assessment is None or not assessment.can_be_approved:
         actions -= {Action.APPROVE}
     return actions

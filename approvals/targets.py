@@ -51,6 +51,14 @@ class NotesStanding:
     def assess(self, revision: Revision) -> Assessment:
         return assess_notes(revision, self.notes)
 
+    def is_after(self, revision: Revision) -> bool:
+        """Whether every note is as the revision makes it."""
+        return all(
+            (self.notes[change["id"]].sha256 if change["id"] in self.notes else "")
+            == (change["after"]["sha256"] if change["after"] else "")
+            for change in revision.note_changes
+        )
+
 
 def base_sha256(revision: Revision) -> str:
     """What `Standing.sha256` was when the revision was made: what a list, which does not look, may name as seen."""

@@ -14,6 +14,7 @@ from django.urls import reverse
 from approvals.finding import in_context
 from approvals.models import Kind, Policy, Proposal, Status
 from approvals.services import notes as services
+from approvals.services import reject
 from approvals.services.notes import By
 from memory_app import recall
 from memory_app.models import note_pk
@@ -371,11 +372,14 @@ def test_all_automatic_changes_have_a_page_with_what_they_changed(
     saved(scribe, "Waits for a person.", may_apply=False)
     reverts = [reverse("revert", args=[outcome.proposal.pk]) for outcome in (kept, changed)]
     page = client.get(url)
-    assert "added: The statistics exam is on 12 December." in words(page)
+    assert f"{EXAM} Reason She said so." in words(page)
     assert "changed again since" in words(page)
     assert "Waits for a person." not in words(page)
     assert has_form(page, reverts[0])
     assert not has_form(page, reverts[1])  # it would have to be refused
+    overtaken = client.get(reverse("proposal", args=[changed.proposal.pk]))
+    assert not has_form(overtaken, reverts[1])
+    assert "changed again since" in words(overtaken)
     tutor = client_of(tim)
     answer = tutor.post(reverts[0], form(tutor.get(url), reverts[0]))
     assert answer["Location"] == url
@@ -426,6 +430,20 @@ def test_the_page_says_whether_policy_or_the_token_makes_a_note_wait(alice: Any,
     by_policy = saved(scribe, "Bakes bread.")
     assert "may propose notes, not write them" in proposal_page(page, by_token)  # also after the policy changed
     assert "wants to be asked" in proposal_page(page, by_policy)
+
+
+def test_a_decided_proposal_says_what_became_of_the_note(alice: Any, scribe: Any, page: Any) -> None:
+    by = By(actor=scribe, may_apply=True)
+    first, second, third = (saved(alice, f"Statement {n}.").note_id for n in range(3))
+    deleted = services.delete(by=by, owner="alice", note_id=first)
+    assert "The note was deleted." in proposal_page(page, deleted)
+    outdated = services.supersede(by=by, owner="alice", note_id=second, replacement_id=third)
+    text = proposal_page(page, outdated)
+    assert "The note was marked as superseded" in text
+    assert url_of("note", third) in text
+    refused = services.delete(by=By(actor=scribe), owner="alice", note_id=third)
+    reject(actor=alice, proposal_id=refused.proposal.pk, revision=1, reason="wrong")
+    assert "The note would have been deleted." in proposal_page(page, refused)
 
 
 def test_a_note_is_approved_from_its_page(alice: Any, scribe: Any, client_of: Any) -> None:
