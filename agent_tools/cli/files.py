@@ -45,12 +45,11 @@ def import_(session: Session, file: Path, form: str) -> None:
     """
     data = _read(file)
     try:
-        parsed = memories_md.read(data)
+        memories_md.read(data)
     except memories_md.Unreadable as error:
         raise Failed(f"{_named(file)} cannot be imported: {error}.") from error
-    count = len(parsed.memories)
-    with output.progress(f"Importing {count:,} memories", count) as progress:
-        came = session.memories.import_file(data, progress)
+    with output.progress() as show:
+        came = session.memories.import_file(data, show)
     for line, reason in came.skipped:
         output.warn(f"{_named(file)}, line {line}: {reason}.")
     if form == "json":

@@ -9,15 +9,15 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, Literal
 
 import click
 
 from agent_tools.cli.memories import Failed, Imported, MemoryNotFound, Outcome
-from agent_tools.cli.output import Progress
-from memory_app import memories_md
+from memory_app import memories_md, progress
 from memory_app.memories_md import Memory
+from memory_app.progress import Reporter
 
 #: How often another id is tried when a new one is taken.
 _TRIES = 5
@@ -119,17 +119,13 @@ class LocalMemories:
         with _failing():
             return guidance.prime(self._user.username, budget=budget, filters=filters, format=format).text
 
-    def import_file(self, data: bytes, progress: Progress) -> Imported:
-        from approvals.services.imports import import_memories
+    def import_file(self, data: bytes, show: Reporter | None) -> Imported:
+        from approvals.services import imports
 
-        try:
-            parsed = memories_md.read(data)
-        except memories_md.Unreadable as error:
-            raise Failed(str(error)) from error
-        with _failing():
-            came = import_memories(by=self._by, owner=self._user.username, parsed=parsed)
+        with _failing(), progress.reported_to(show) if show else nullcontext():
+            came = imports.import_file(by=self._by, owner=self._user.username, data=data)
         return Imported(
-            status="applied",
+            status="applied" if came.outcome else "unchanged",
             created=came.created,
             updated=came.updated,
             unchanged=came.unchanged,

@@ -8,8 +8,9 @@ from typing import Any, Literal, Protocol
 
 import click
 
-from agent_tools.cli.output import Progress, visible
+from agent_tools.cli.output import visible
 from memory_app.memories_md import Memory
+from memory_app.progress import Reporter
 
 
 class Failed(click.ClickException):
@@ -109,6 +110,12 @@ class Memories(Protocol):
         """
         ...
 
-    def import_file(self, data: bytes, progress: Progress) -> Imported: ...
+    def import_file(self, data: bytes, show: Reporter | None) -> Imported:
+        """Import a memories.md.
+
+        Args:
+            show: told how far it has come, from any thread; None when nobody looks.
+        """
+        ...
 
     def export_file(self) -> bytes: ...

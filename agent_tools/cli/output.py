@@ -11,7 +11,7 @@ import re
 import shutil
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -19,11 +19,18 @@ import click
 
 from memory_app import hidden, memories_md
 from memory_app.memories_md import Memory
+from memory_app.progress import Reporter, Stage, percent
 
 Format = Literal["table", "json", "markdown", "quiet"]
-#: Told how many of how many memories are done.
-Progress = Callable[[int, int], None]
 
+_STAGES = {
+    Stage.READING: "Reading",
+    Stage.COMPARING: "Comparing",
+    Stage.WEIGHING: "Working out changes",
+    Stage.WRITING: "Writing",
+    Stage.RECORDING: "Recording",
+    Stage.INDEXING: "Making searchable",
+}
 _SIGNS = {"pattern": "🔄", "decision": "⚖️", "fix": "🔧", "context": "📍"}
 _COLUMNS = ("ID", "TYPE", "CREATED", "TAGS", "CONTENT")
 # A column narrower than this says nothing; a terminal that narrow wraps instead.
@@ -100,14 +107,37 @@ def print_waiting(review_url: str) -> None:
 
 
 @contextmanager
-def progress(label: str, count: int) -> Iterator[Progress]:
-    """A bar on stderr for a person who waits; nothing where stderr is a file."""
+def progress() -> Iterator[Reporter | None]:
+    """What shows a person who waits how far an import has come, as a bar on stderr; None where stderr is a file."""
     if not sys.stderr.isatty():
-        yield lambda done, of: None
+        yield None
         return
-    with click.progressbar(length=max(count, 1), label=label, file=sys.stderr) as bar:
-        yield lambda done, of: bar.update(done - bar.pos)
-        bar.update(max(count, 1) - bar.pos)
+    # Room for the longest stage, so that a shorter one leaves nothing of it behind; the bar takes the rest.
+    room = max(map(len, _STAGES.values()))
+    counted = ""
+    drawn: Any = click.progressbar(
+        length=100,
+        label=_STAGES[Stage.READING].ljust(room),
+        show_eta=False,
+        width=max(10, min(36, shutil.get_terminal_size().columns - room - 32)),
+        item_show_func=lambda _: counted,
+        file=sys.stderr,
+    )
+    with drawn as bar:
+
+        def show(stage: Stage, done: int, of: int) -> None:
+            nonlocal counted
+            bar.label = _STAGES[stage].ljust(room)
+            counted = f"{done:,} of {of:,}" if of > 1 else ""
+            # Asked for again and again, the answer may be the one before: a bar does not go back.
+            bar.update(max(0, percent(stage, done, of) - bar.pos))
+            bar.render_progress()
+
+        yield show
+        counted = ""
+        bar.label = "Imported".ljust(room)
+        bar.update(100 - bar.pos)
+        bar.render_progress()
 
 
 def warn(text: str) -> None:

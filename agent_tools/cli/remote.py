@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
@@ -11,14 +13,16 @@ from urllib.parse import quote
 import httpx
 
 from agent_tools.cli.memories import Failed, Imported, MemoryNotFound, Outcome
-from agent_tools.cli.output import Progress
 from memory_app import memories_md
 from memory_app.memories_md import Memory
+from memory_app.progress import Reporter, Stage
 
 #: Items asked for at once; the API gives no more.
 _PAGE = 200
 #: How often another id is tried when a new one is taken.
 _TRIES = 5
+#: Seconds between two looks at how far an import has come, and how long one may take.
+_PACE, _LOOK = 0.4, 5.0
 _TIMEOUT = httpx.Timeout(60, connect=10)
 # Ten thousand notes are one commit; a person would rather wait than not know what became of it.
 _WHOLE_MEMORY = httpx.Timeout(600, connect=10)
@@ -115,14 +119,17 @@ class RemoteMemories:
         with self._understanding():
             return str(data["text"])
 
-    def import_file(self, data: bytes, progress: Progress) -> Imported:
-        answer = self._http_request(
-            "POST",
-            self._address("memories.md"),
-            content=data,
-            headers={"Content-Type": "text/markdown; charset=utf-8"},
-            timeout=_WHOLE_MEMORY,
-        )
+    def import_file(self, data: bytes, show: Reporter | None) -> Imported:
+        key = secrets.token_urlsafe(16)
+        address = self._address("memories.md")
+        with self._watching(self._address(f"imports/{key}/"), show):
+            answer = self._http_request(
+                "POST",
+                address,
+                content=data,
+                headers={"Content-Type": "text/markdown; charset=utf-8", "Progress-Key": key},
+                timeout=_WHOLE_MEMORY,
+            )
         came = _data(answer)
         with self._understanding():
             return Imported(
@@ -158,6 +165,36 @@ class RemoteMemories:
         if not self._owner:
             self._owner = self._only_owner()
         return f"{self._url}/api/v1/users/{quote(self._owner, safe='')}/{path}"
+
+    @contextmanager
+    def _watching(self, address: str, show: Reporter | None) -> Iterator[None]:
+        """Ask now and then how far what is done inside has come. Whatever goes wrong with that, it goes on."""
+        if show is None:
+            yield
+            return
+        is_over = threading.Event()
+        asking = threading.Thread(target=self._ask_for_progress, args=(address, show, is_over), daemon=True)
+        asking.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            asking.join(_LOOK)
+
+    def _ask_for_progress(self, address: str, show: Reporter, is_over: threading.Event) -> None:
+        # A client of its own: the other one's connection is busy, and it is for one thread.
+        with httpx.Client(headers=self._http.headers, timeout=_LOOK) as http:
+            while not is_over.wait(_PACE):
+                try:
+                    came = _data(http.get(address))
+                    stage = Stage(came["stage"]) if came["state"] == "running" else None
+                    done, of = int(came["done"]), int(came["of"])
+                except httpx.HTTPError:
+                    continue
+                except (Failed, KeyError, TypeError, ValueError):
+                    return  # a server that is older or newer
+                if stage and not is_over.is_set():
+                    show(stage, done, of)
 
     @contextmanager
     def _understanding(self) -> Iterator[None]:

@@ -13,7 +13,8 @@ from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
 from agent_tools.registry import Answer, Call, Effect, tool
 from agent_tools.tools.notes import by
-from approvals.services.imports import Imported, import_memories
+from approvals.services import imports
+from approvals.services.imports import Imported
 from memory_app import memories_md, recall
 from memory_app.memories_md import FileTooLarge, Memory, Unreadable
 
@@ -47,20 +48,18 @@ class ImportArguments(NoteWriteArguments):
         "skipped[].line": "where something was left out",
         "skipped[].reason": "why",
     },
-    timeout=60,
+    timeout=300,
     listed=False,
 )
 def import_file(call: Call, arguments: ImportArguments) -> Answer:
     try:
-        parsed = memories_md.read(arguments.file)
+        done = imports.import_file(by=by(call, arguments), owner=call.owner, data=arguments.file)
     except FileTooLarge as error:
         raise ApiError(
             ErrorCode.BODY_TOO_LARGE, f"{_sentence(error)}.", details={"limit": memories_md.LARGEST_FILE}
         ) from error
     except Unreadable as error:
         raise ApiError(ErrorCode.MALFORMED_FILE, f"{_sentence(error)}.") from error
-    try:
-        done = import_memories(by=by(call, arguments), owner=call.owner, parsed=parsed)
     except note_refusals.REFUSALS as error:
         raise note_refusals.explain(error, tool="import_file") from error
     proposal = done.outcome.proposal if done.outcome else None

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.http import HttpResponse
-from drf_spectacular.utils import OpenApiResponse
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework.request import Request
 
-from agent_tools import body, calls
+from agent_tools import arguments, body, calls, grants, responses
 from agent_tools.openapi import answers, describe, query
 from agent_tools.responses import ApiResponse
 from agent_tools.tools import context, files, recalling, searching
 from agent_tools.views.api import ApiView, from_path, from_query
+from approvals import import_progress
 from memory_app import memories_md
 
 
@@ -88,7 +91,16 @@ class MemoriesFile(ApiView):
         operation_id="memories_import",
         tags=["notes"],
         summary="Import a memories.md (text/markdown, at most 32 MiB) as one change",
-        parameters=query(files.ImportArguments, leave_out={"file", "evidence"}),
+        parameters=[
+            *query(files.ImportArguments, leave_out={"file", "evidence"}),
+            OpenApiParameter(
+                "Progress-Key",
+                str,
+                OpenApiParameter.HEADER,
+                description="16 to 64 of A-Z, a-z, 0-9, _ and - that nobody can guess: names the import for "
+                "GET …/imports/{key}/, which tells how far it has come.",
+            ),
+        ],
         request={"text/markdown": {"type": "string"}},
         responses=answers("data.created, data.updated, data.skipped and more.", 400, 409, 413, 415),
     )
@@ -97,4 +109,35 @@ class MemoriesFile(ApiView):
         given = from_query(request, files.ImportArguments)
         file = body.read_markdown(request._request, memories_md.LARGEST_FILE)
         self.audit.request_bytes = len(file)
-        return self.run(request, files.import_file, from_path(given, user_id=user_id) | {"file": file})
+        key = request.headers.get("Progress-Key", "")
+        with import_progress.watched(import_progress.of_token(self.caller.token.pk), key):
+            return self.run(request, files.import_file, from_path(given, user_id=user_id) | {"file": file})
+
+
+class ImportProgress(ApiView):
+    # Whoever waits asks twice a second; that must not use up what the token may call. It is one look at the cache.
+    throttle_classes = []
+
+    @describe(
+        operation_id="import_progress",
+        tags=["notes"],
+        summary="How far this token's import sent with the header `Progress-Key` has come",
+        responses=answers(
+            "data.state: running, done, failed, lost (its process is gone) or unknown (not begun, or long over); "
+            "data.stage: reading, comparing, weighing, writing, recording or indexing; "
+            "data.done of data.of; data.percent of the whole.",
+            400,
+        ),
+    )
+    def get(self, request: Request, user_id: str, key: str) -> HttpResponse:
+        arguments.parse(arguments.Arguments, from_query(request, arguments.Arguments), tool="this endpoint")
+        grants.owner_for(self.caller.token, user_id)
+        found = import_progress.look(import_progress.of_token(self.caller.token.pk), key)
+        data: dict[str, Any] = {
+            "state": found.state if found else "unknown",
+            "stage": found.stage if found else None,
+            "done": found.done if found else 0,
+            "of": found.of if found else 0,
+            "percent": found.percent if found else 0,
+        }
+        return responses.json_response(responses.success(f"{data['percent']} %", data))

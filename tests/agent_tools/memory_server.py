@@ -50,6 +50,7 @@ class Contract:
     Attributes:
         policy: `apply`, or `review`, where every write waits for a person.
         taken: ids that `remember` calls taken, as if another client had just used them.
+        told: what is said of a running import's progress, one after another; it is answered when all were asked for.
         fixed: an answer (status, content type, body) to give to everything instead.
     """
 
@@ -58,6 +59,8 @@ class Contract:
     owners: list[str] = field(default_factory=lambda: ["alice"])
     policy: str = "apply"
     taken: int = 0
+    told: list[dict[str, Any]] = field(default_factory=list)
+    all_told: threading.Event = field(default_factory=threading.Event)
     fixed: tuple[int, str, bytes] | None = None
     location: str = ""
     requests: list[Request] = field(default_factory=list)
@@ -80,6 +83,9 @@ class Contract:
             case ["api", "v1", "users", owner, "memories.md"]:
                 self._granted(owner)
                 return self._import(request.body) if request.method == "POST" else self._export()
+            case ["api", "v1", "users", owner, "imports", _]:
+                self._granted(owner)
+                return self._progress()
         raise Problem(404, "not_found", "There is no such endpoint.")
 
     def _granted(self, owner: str) -> None:
@@ -139,7 +145,17 @@ class Contract:
             raise Problem(404, "note_not_found", f"Note '{id}' not found.")
         return self.notes[id]
 
+    def _progress(self) -> dict[str, Any]:
+        if not self.told:
+            return {"state": "unknown", "stage": None, "done": 0, "of": 0, "percent": 0}
+        said = self.told.pop(0)
+        if not self.told:
+            self.all_told.set()
+        return said
+
     def _import(self, body: bytes) -> dict[str, Any]:
+        if self.told:
+            self.all_told.wait(20)
         parsed = memories_md.read(body)
         new = [memory for memory in parsed.memories if memory.id not in self.notes]
         for memory in parsed.memories:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -296,6 +299,39 @@ def test_a_file_that_is_none_is_refused_before_it_is_sent(run: Run, server: Cont
     assert server.requests == []
 
 
+def running(stage: str, done: int, of: int) -> dict[str, Any]:
+    return {"state": "running", "stage": stage, "done": done, "of": of, "percent": 0}
+
+
+def test_on_a_terminal_an_import_shows_how_far_it_has_come(server: Contract, on_terminal: Any) -> None:
+    unknown = {"state": "unknown", "stage": None, "done": 0, "of": 0, "percent": 0}
+    server.told = [
+        unknown,
+        running("comparing", 2_000, 10_000),
+        running("writing", 4_500, 10_000),
+        running("recording", 10_000, 10_000),
+        unknown,
+    ]
+    code, printed, shown = on_terminal("import", "-", stdin=b"### mem-1-aaaa\n> x\n")
+    assert (code, printed) == (0, "Imported: 1 new, 0 updated, 0 unchanged, 0 skipped.\n")
+    for words in ("Comparing", "2,000 of 10,000", "Writing", "4,500 of 10,000", "Recording", "Imported", "100%"):
+        assert words in shown
+    percents = [int(found) for found in re.findall(r"(\d+)%", shown)]
+    assert percents == sorted(percents)
+
+
+def test_a_server_that_tells_no_progress_imports_all_the_same(server: Contract, on_terminal: Any) -> None:
+    server.told = [{"state": "running"}]
+    code, printed, _ = on_terminal("import", "-", stdin=b"### mem-1-aaaa\n> x\n")
+    assert (code, printed) == (0, "Imported: 1 new, 0 updated, 0 unchanged, 0 skipped.\n")
+
+
+def test_where_nobody_looks_an_import_asks_for_no_progress(run: Run, server: Contract) -> None:
+    done = run("import", "-", stdin=b"### mem-1-aaaa\n> x\n", MEMORY_OWNER="alice")
+    assert done.stderr == ""
+    assert [request.path for request in server.requests] == ["/api/v1/users/alice/memories.md"]
+
+
 def test_a_file_that_cannot_be_read_or_written_is_named(run: Run) -> None:
     done = run("import", "nowhere.md")
     assert (done.exit_code, done.stderr) == (1, "Error: nowhere.md cannot be read: No such file or directory.\n")
@@ -464,6 +500,39 @@ def script(server: Contract, tmp_path: Path) -> Callable[..., Any]:
             timeout=60,
             check=False,
         )
+
+    return start
+
+
+@pytest.fixture
+def on_terminal(server: Contract, tmp_path: Path) -> Callable[..., tuple[int, str, str]]:
+    """The command with a terminal as its stderr: its exit code, its output and what the terminal showed."""
+
+    def start(*arguments: str, stdin: bytes = b"", columns: int = 80) -> tuple[int, str, str]:
+        here, there = pty.openpty()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "agent_tools.cli", *arguments],
+            cwd=tmp_path,
+            env=os.environ
+            | {"PYTHONPATH": str(ROOT), "MEMORY_URL": server.url, "MEMORY_TOKEN": TOKEN, "COLUMNS": str(columns)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=there,
+        )
+        os.close(there)
+        shown: list[bytes] = []
+
+        def read() -> None:
+            with suppress(OSError):  # the other end is closed: the process is over
+                while some := os.read(here, 4096):
+                    shown.append(some)
+
+        reading = threading.Thread(target=read)
+        reading.start()
+        printed, _ = process.communicate(stdin, timeout=60)
+        reading.join()
+        os.close(here)
+        return process.returncode, printed.decode(), b"".join(shown).decode()
 
     return start
 
