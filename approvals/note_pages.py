@@ -25,7 +25,7 @@ from memory_app.search import service
 PAGE_SIZE = 50
 
 #: Proposals shown above the list of notes; the others are in the inbox.
-MOST_WAITING = 8
+MOST_WAITING = 2
 
 #: Automatic changes beside the blocks, and on the page that has them all.
 RECENT_AUTOMATIC = 4

@@ -222,9 +222,11 @@ def source_name(source: str) -> str:
 
 @register.simple_tag
 def field_value(name: str, value: str | datetime) -> str:
-    """A field of a note as a table shows it: a time in the viewer's zone, a type by its name."""
+    """A field of a note as a table shows it: a time in the viewer's zone, a type by its name, confidence in percent."""
     if isinstance(value, datetime):
         return when(value)
+    if name == "confidence" and value:
+        return _("%(percent)s %%") % {"percent": f"{float(value) * 100:.6g}"}
     if name == "type":
         return type_name(value)
     return source_name(value) if name == "source" else marked(value)

@@ -405,7 +405,7 @@ def test_a_new_note_is_approved_on_its_row_which_says_all_of_it(client_of: Any, 
     client = client_of(alice)
     page = client.get("/")
     row = words(page)
-    for said in ("Prefers to be called Ali.", "lesson learned", "#name", "category person", "0.75 of 1 sure", "Monday"):
+    for said in ("Prefers to be called Ali.", "lesson learned", "#name", "category person", "75 % sure", "Monday"):
         assert said in row
     approve = reverse("approve", args=[waiting.proposal.pk])
     assert client.post(approve, form(page, approve)).status_code == 302
