@@ -22,13 +22,12 @@ _SUCCESS = {"$ref": "#/components/schemas/Success"}
 _FAILURE = {"$ref": "#/components/schemas/Failure"}
 _TOOL_PATH = "/api/v1/tools/{name}/"
 #: Every endpoint may answer with these.
-_ALWAYS = (401, 403, 429, 500, 503, 504)
+_ALWAYS = (400, 401, 403, 429, 500, 503, 504)
 
-_USER_ID = {
-    "type": "string",
-    "pattern": "^[a-z0-9._-]{1,64}$",
-    "description": "Whose memory; may be left out when the token serves one owner.",
-}
+_USERNAME = {"type": "string", "pattern": "^[a-z0-9._-]{1,64}$"}
+_USER_ID = _USERNAME | {"description": "Whose memory; may be left out when the token serves one owner."}
+#: What the routes let through is less than what they take.
+_IN_PATHS: dict[str, dict[str, Any]] = {"user_id": _USERNAME, "proposal_id": {"minimum": 1}}
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
@@ -79,6 +78,10 @@ def add_tools(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     paths: dict[str, Any] = {}
     for path, operations in result["paths"].items():
         if path != _TOOL_PATH:
+            for operation in operations.values():
+                for parameter in operation.get("parameters", []):
+                    if parameter["in"] == "path":
+                        parameter["schema"] |= _IN_PATHS.get(parameter["name"], {})
             paths[path] = operations
             continue
         for tool in registry.TOOLS.values():
@@ -89,7 +92,7 @@ def add_tools(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 def _tool(tool: registry.Tool[Any], generic: dict[str, Any]) -> dict[str, Any]:
     schema = tool.schema
     schema["properties"] = {"user_id": _USER_ID, **schema["properties"]}
-    statuses = (400, 404, 413, 415) if tool.effect is registry.Effect.READ_ONLY else (400, 404, 409, 413, 415, 422)
+    statuses = (404, 413, 415) if tool.effect is registry.Effect.READ_ONLY else (404, 409, 413, 415, 422)
     scopes = " or ".join(f"`{scope}`" for scope in tool.scopes)
     failures = {
         str(status): {"description": _codes(status), "content": {"application/json": {"schema": _FAILURE}}}
@@ -101,7 +104,7 @@ def _tool(tool: registry.Tool[Any], generic: dict[str, Any]) -> dict[str, Any]:
         "description": f"{tool.description}\n\nScope: {scopes}; {tool.effect}; timeout {tool.timeout} s.",
         "tags": ["tools"],
         "security": generic.get("security", []),
-        "requestBody": {"content": {"application/json": {"schema": schema}}},
+        "requestBody": {"required": bool(schema["required"]), "content": {"application/json": {"schema": schema}}},
         "responses": {
             "200": {"description": "What the tool says.", "content": {"application/json": {"schema": _SUCCESS}}},
             **failures,

@@ -169,3 +169,12 @@ def test_every_refusal_of_a_proposal_has_its_code() -> None:
     known = {each.code for each in ErrorCode}
     refusals = (errors.NoChange, errors.OverLimit, errors.BlockReadOnly, errors.PreconditionFailed)
     assert {refusal.code for refusal in (*refusals, errors.TooManyPending, errors.MemoryFull)} <= known
+
+
+def test_the_document_says_what_addresses_take_and_when_a_body_is_needed(client: Any) -> None:
+    paths = client.get("/api/schema/?format=json").json()["paths"]
+    (whose,) = [each for each in paths["/api/v1/users/{user_id}/blocks/"]["get"]["parameters"] if each["in"] == "path"]
+    assert whose["schema"]["pattern"] == "^[a-z0-9._-]{1,64}$"
+    assert "400" in paths["/api/v1/users/{user_id}/blocks/"]["get"]["responses"]
+    assert paths["/api/v1/tools/read_memory_block/"]["post"]["requestBody"]["required"]
+    assert not paths["/api/v1/tools/list_memory_blocks/"]["post"]["requestBody"]["required"]
