@@ -40,6 +40,8 @@ bind = os.environ.get("ASSENT_BIND", "127.0.0.1:8000")
 worker_class = Worker
 workers = int(os.environ.get("ASSENT_WORKERS", "1"))
 threads = int(os.environ.get("ASSENT_THREADS", "8"))
+# The longest gunicorn allows: a search by GET carries its query here.
+limit_request_line = 8190
 # Requests take milliseconds; a container is given ten seconds to stop.
 graceful_timeout = 9
 loglevel = os.environ.get("ASSENT_LOG_LEVEL", "info").lower()
