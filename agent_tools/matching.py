@@ -13,7 +13,7 @@ from memory_app.recall import Entry, Note
 from memory_app.search import service
 
 #: Notes the search is asked for beyond those wanted, since some may be filtered out here.
-_SPARE = 4
+_SPARE = 20
 #: Notes read at once while looking for those that contain a text.
 _AT_ONCE = 200
 
@@ -82,23 +82,31 @@ def notes_of(owner: str, entries: Sequence[Entry]) -> tuple[Note, ...]:
     return tuple(now[entry.id] for entry in entries if entry.id in now)
 
 
-def meant(owner: str, query: str, wanted: Wanted, *, most: int) -> Matched:
-    """Those of them that `query` means, best first.
+def ranked(owner: str, query: str, wanted: Wanted, *, most: int) -> tuple[tuple[Entry, ...], bool]:
+    """Those of them that `query` means, in short, best first; and whether the search knows the newest changes.
 
     Args:
         most: how many are needed.
     """
-    answer = service.search(
-        owner,
-        query,
-        top_k=most * _SPARE,
-        sources=("user_memory",),
-        types=(wanted.type,) if wanted.type else (),
-        tags=tuple(wanted.tags),
-        session_id=wanted.session_id,
-        include_superseded=wanted.superseded,
-    )
-    ids = list(dict.fromkeys(hit.note_id for hit in answer.results if hit.note_id))
-    now = recall.find_notes(owner, ids)
-    found = (now[id_] for id_ in ids if id_ in now)
-    return Matched(tuple(note for note in found if wanted.takes(note))[:most], answer.index_behind)
+    now = recall.catalogue(owner).by_id
+    top_k = most + _SPARE
+    while True:
+        ranking = service.rank_notes(
+            owner,
+            query,
+            top_k=top_k,
+            types=(wanted.type,) if wanted.type else (),
+            tags=tuple(wanted.tags),
+            session_id=wanted.session_id,
+            include_superseded=wanted.superseded,
+        )
+        found = [now[id_] for id_ in ranking.note_ids if id_ in now and wanted.takes(now[id_])]
+        if len(found) >= most or ranking.is_all:
+            return tuple(found[:most]), ranking.index_behind
+        top_k *= 4
+
+
+def meant(owner: str, query: str, wanted: Wanted, *, most: int) -> Matched:
+    """The same as notes."""
+    entries, index_behind = ranked(owner, query, wanted, most=most)
+    return Matched(notes_of(owner, entries), index_behind)

@@ -46,8 +46,10 @@ Where the memory is:
                                 need not be told
 
 \b
-Completion of commands, options and types (zsh, fish: write that for bash):
-  eval "$(_MEMORY_COMPLETE=bash_source memory)"
+Completion of commands, options and types:
+  bash   eval "$(_MEMORY_COMPLETE=bash_source memory)"
+  zsh    eval "$(_MEMORY_COMPLETE=zsh_source memory)"
+  fish   _MEMORY_COMPLETE=fish_source memory | source
 """,
 )
 @owner_option("MEMORY_OWNER")

@@ -20,9 +20,6 @@ from memory_app import accesses
 from memory_app import recall as memory
 from memory_app.recall import Note, NoteNotFound, RevisionNotFound
 
-#: Notes a ranked list goes on to; further down nothing has to do with the query any more.
-_MOST_RANKED = 1_000
-
 Query = Annotated[
     str | None,
     Field(description="Search query or keywords; without it the newest come first.", min_length=1, max_length=20_000),
@@ -132,6 +129,7 @@ class NoteListArguments(paging.PagedArguments):
     failing="Error listing notes",
     returns=representations.paged(representations.NOTE),
     listed=False,
+    called="the list of notes",
 )
 def note_list(call: Call, arguments: NoteListArguments) -> Answer:
     wanted = Wanted(
@@ -153,10 +151,10 @@ def note_list(call: Call, arguments: NoteListArguments) -> Answer:
         shown = list(matching.notes_of(call.owner, page))
     else:
         start = paging.after(arguments, int, tool="note_list") or 0
-        found = matching.meant(call.owner, arguments.q, wanted, most=_MOST_RANKED).notes
-        ranked = list(enumerate(found, 1))[start : start + arguments.limit + 1]
+        found, _behind = matching.ranked(call.owner, arguments.q, wanted, most=start + arguments.limit + 1)
+        ranked = list(enumerate(found, 1))[start:]
         places, cursor = paging.page(ranked, arguments, lambda item: item[0], tool="note_list")
-        shown = [note for _place, note in places]
+        shown = list(matching.notes_of(call.owner, [entry for _place, entry in places]))
     items = [representations.note(note) for note in shown]
     return Answer(_listed(shown, "There are no such notes."), {"items": items, "next": cursor})
 
@@ -182,6 +180,7 @@ class NoteReadArguments(Arguments):
     returns=representations.NOTE | {"commit": "the commit it was read at", "as_of": "as given, or null"},
     target="note_id",
     listed=False,
+    called="a note",
 )
 def note_read(call: Call, arguments: NoteReadArguments) -> Answer:
     try:

@@ -59,6 +59,10 @@ class Catalogue:
     nbytes: int = field(default=0, compare=False)
 
     @cached_property
+    def by_id(self) -> dict[str, Entry]:
+        return {entry.id: entry for entry in self.entries}
+
+    @cached_property
     def superseded(self) -> int:
         return sum(entry.is_superseded for entry in self.entries)
 

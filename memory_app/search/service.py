@@ -77,6 +77,20 @@ class SearchAnswer:
     commit: str = ""
 
 
+@dataclass(frozen=True)
+class Ranking:
+    """Ids of notes, best first.
+
+    Args:
+        is_all: there are no more, however many are asked for.
+        index_behind: as in `SearchAnswer`.
+    """
+
+    note_ids: tuple[str, ...]
+    is_all: bool
+    index_behind: bool = False
+
+
 def search(
     owner: str,
     query: str,
@@ -116,12 +130,7 @@ def search(
     floor = settings.COSINE_FLOOR if cosine_floor is None else cosine_floor
     if as_of is not None:
         return _search_the_past(owner, query, recall.resolve_revision(as_of), filters, top_k, floor)
-    _build_on_first_use(owner)
-    # Asked before the arrays are read: asked after, a worker that finished in between would vouch for an
-    # answer from before it.
-    is_behind = store.is_behind(owner)
-    index = indices.index_of(owner)
-    found = index.search(query, filters=filters, top_k=top_k, today=timezone.localdate(), cosine_floor=floor)
+    found, is_behind = _search_now(owner, query, filters, top_k, floor)
     rows = ChunkRow.objects.filter(owner=owner, removed=False).in_bulk([hit.chunk_id for hit in found.hits])
     state = SearchIndex.objects.filter(owner=owner).first()
     return SearchAnswer(
@@ -132,6 +141,45 @@ def search(
         words_only=found.by_words_only or (state is not None and state.embedder == embedders.WORDS_ONLY),
         commit=state.commit if state else "",
     )
+
+
+def rank_notes(
+    owner: str,
+    query: str,
+    *,
+    top_k: int,
+    types: Collection[str] = (),
+    tags: Collection[str] = (),
+    session_id: str | None = None,
+    include_superseded: bool = False,
+) -> Ranking:
+    """The notes that `query` means, by id alone: for lists that go on, whose texts are read a page at a time.
+
+    Arguments are those of `search`.
+    """
+    filters = Filters(
+        sources=frozenset({"user_memory"}),
+        types=frozenset(types),
+        tags=frozenset(tags),
+        session_id=session_id or "",
+        include_superseded=include_superseded,
+    )
+    found, is_behind = _search_now(owner, query, filters, top_k, settings.COSINE_FLOOR)
+    ids = [hit.chunk_id for hit in found.hits]
+    chunks = ChunkRow.objects.filter(owner=owner, removed=False).only("item_id").in_bulk(ids)
+    notes = dict.fromkeys(chunks[id_].item_id for id_ in ids if id_ in chunks)
+    return Ranking(tuple(notes), len(ids) < top_k, is_behind)
+
+
+def _search_now(owner: str, query: str, filters: Filters, top_k: int, floor: float) -> tuple[Found, bool]:
+    """What the owner's arrays say, and whether they are behind the memory."""
+    _build_on_first_use(owner)
+    # Asked before the arrays are read: asked after, a worker that finished in between would vouch for an
+    # answer from before it.
+    is_behind = store.is_behind(owner)
+    index = indices.index_of(owner)
+    found = index.search(query, filters=filters, top_k=top_k, today=timezone.localdate(), cosine_floor=floor)
+    return found, is_behind
 
 
 def _build_on_first_use(owner: str) -> None:

@@ -191,3 +191,18 @@ def test_a_reader_exports_and_does_not_import(machine: Any, issue: Any, alice: A
     assert reader.get(FILE).content.decode() == memories_md.TEMPLATE
     refused(put(reader, MEMORIES), 403, "missing_scope")
     refused(reader.get("/api/v1/users/ben/memories.md"), 403, "owner_not_granted")
+
+
+def test_a_list_with_a_query_goes_on_to_the_last_match_and_filters_lose_none(api: Any, alice: Any, scribe: Any) -> None:
+    text = "".join(f"### mem-{number}-aaaa\n> She reads book {number}.\n" for number in range(1_100))
+    put(api, text)
+    mine = save(alice, "She reads in the garden.")
+    seen: list[str] = []
+    cursor = ""
+    while cursor is not None:
+        data = answered(api.get(f"{NOTES}?q=reads&limit=200{cursor and f'&cursor={cursor}'}"))["data"]
+        seen += [item["id"] for item in data["items"]]
+        cursor = data["next"]
+    assert len(seen) == len(set(seen)) == 1_101
+    only = answered(api.get(f"{NOTES}?q=reads&source=user&limit=5"))["data"]["items"]
+    assert [item["id"] for item in only] == [mine]
