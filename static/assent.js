@@ -41,6 +41,10 @@
     const swapped = event.detail.elt;
     if (!swapped || !swapped.isConnected) return;
     const find = (selector) => (swapped.matches(selector) ? swapped : swapped.querySelector(selector));
+    // Of details with one name only one is open: while the old and the new are both there, the browser shuts the new.
+    // Where there is something else to read first, it stays shut.
+    const returned = find("details[data-opened]");
+    if (returned && !find("[data-focus]")) returned.open = true;
     const announced = find("[data-announce]");
     if (announced) say(announced.textContent);
     const target = find("[data-focus]");
@@ -102,7 +106,7 @@
     (event) => {
       const panel = event.target;
       if (!panel.open || !panel.matches?.(".decide-panel, .row-reject") || panel.dataset.quiet) return;
-      panel.querySelector("input:not([type=hidden]), textarea")?.focus();
+      (panel.querySelector("[aria-invalid=true]") ?? panel.querySelector("input:not([type=hidden]), textarea"))?.focus();
     },
     true,
   );

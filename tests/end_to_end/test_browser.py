@@ -115,6 +115,19 @@ def test_a_refusal_takes_the_focus_and_keeps_the_text(
     assert recall.block("alice", "goals").body.endswith("More.\n")
 
 
+def test_a_form_sent_back_stays_open_at_what_is_missing(window_of: Any, tim: Any, goals: Any, propose: Any) -> None:
+    proposal = propose(goals, "in June", "in July")
+    window = window_of(tim)
+    for page in (proposal.get_absolute_url(), "/"):
+        window.goto(page)
+        window.click("[data-reject]")
+        window.check("input[value=other]")
+        window.click("button:has-text('Reject this change')")
+        expect(window.locator(".field-error")).to_contain_text("Say in a few words what is wrong")
+        expect(window.locator(f"#reject-comment-{proposal.pk}")).to_be_focused()
+    assert status_of(proposal) == Status.OPEN
+
+
 def test_switching_the_view_keeps_the_place_and_changes_the_address(
     window_of: Any, tim: Any, goals: Any, propose: Any
 ) -> None:
