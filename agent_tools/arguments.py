@@ -20,6 +20,9 @@ from agent_tools.errors import ApiError, ErrorCode
 #: Other names agents use, from other systems' edit tools (tools.md).
 ALIASES = {"old_str": "old_string", "new_str": "new_string", "label": "block_label", "reason": "reasoning"}
 
+#: What an endpoint that is no tool is called: nobody ever typed the name we run it under.
+CALLED: dict[str, str] = {}
+
 #: Marks a field that a missing value of is refused for elsewhere, with a text of its own.
 _REQUIRED = "x-required"
 
@@ -151,13 +154,15 @@ def parse(model: type[A], given: dict[str, Any], *, tool: str) -> A:
 def invalid(fields: dict[str, str], *, tool: str, known: Iterable[str] = ()) -> ApiError:
     """The refusal that names every bad field."""
     reasons = "; ".join(f"{name} {reason}" for name, reason in fields.items())
+    message = f"invalid arguments for {CALLED.get(tool, tool)}: {reasons}."
     details: dict[str, Any] = {"fields": fields}
     names = list(known)
     if names:
         details["accepted"] = names
     return ApiError(
         ErrorCode.INVALID_ARGUMENTS,
-        f"invalid arguments for {tool}: {reasons}.",
+        message[0].upper() + message[1:],
+        text=f"Error: {message}",
         help=[f"It takes: {', '.join(names)}."] if names else (),
         details=details,
     )

@@ -70,5 +70,8 @@ def _only_owner(token: AgentToken) -> str:
 
 def _bad_user_id(reason: str) -> ApiError:
     return ApiError(
-        ErrorCode.INVALID_ARGUMENTS, f"invalid arguments: user_id {reason}.", details={"fields": {"user_id": reason}}
+        ErrorCode.INVALID_ARGUMENTS,
+        f"Invalid arguments: user_id {reason}.",
+        text=f"Error: invalid arguments: user_id {reason}.",
+        details={"fields": {"user_id": reason}},
     )

@@ -25,7 +25,7 @@ def explain(error: Exception, *, tool: str, fields: Mapping[str, str] | None = N
         case NoteNotFound():
             return note_not_found(error.id)
         case services.NoteInvalid():
-            message = error.message.rstrip(".")
+            message = error.message[:1].lower() + error.message[1:].rstrip(".")
             return invalid({(fields or {}).get(error.field, error.field): f"is refused: {message}"}, tool=tool)
         case services.NoteSuperseded():
             return _superseded(error.note)

@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 from django.conf import settings
 
 from agent_tools import arguments
+from agent_tools import arguments as arguments_of  # `tool` has a parameter of that name
 from agent_tools.authentication import Caller
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
@@ -108,11 +109,13 @@ def tool(
     owner_optional: bool = False,
     target: str = "",
     listed: bool = True,
+    called: str = "this endpoint",
 ) -> Callable[[Callable[[Call, A], Answer]], Tool[A]]:
     """Make a function the tool of its name, and register it.
 
     Args:
         listed: False for an endpoint that runs like a tool but is offered to no model.
+        called: what such an endpoint is called in a refusal: `the list of notes`.
     """
 
     def register(run: Callable[[Call, A], Answer]) -> Tool[A]:
@@ -131,6 +134,8 @@ def tool(
             target=target,
         )
         (TOOLS if listed else ENDPOINTS)[made.name] = made
+        if not listed:
+            arguments_of.CALLED[made.name] = called
         return made
 
     return register

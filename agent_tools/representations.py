@@ -38,8 +38,7 @@ BLOCK: Fields = {
 
 CHANGE: Fields = {
     "commit": "hash of the commit, for `as_of`",
-    "action": "approved, edited, created, superseded, reinstated, deleted, applied, imported, "
-    "reverted or recovered",
+    "action": "approved, edited, created, superseded, reinstated, deleted, applied, imported, reverted or recovered",
     "actor": "username of the person, or null",
     "agent": "name of the agent that proposed it, or null",
     "proposal_id": "the proposal it came from, or null",
@@ -73,7 +72,7 @@ PROPOSAL: Fields = {
 }
 
 PROPOSAL_IN_FULL: Fields = PROPOSAL | {
-    "branch": "the branch that holds it, until it is decided",
+    "branch": "the branch that holds it; null once it is decided, since the branch is gone then",
     "base_commit": "the commit it was made on",
     "head_commit": "the commit with the change",
     "merge_commit": "the commit that brought it into the memory, or null",
@@ -86,7 +85,7 @@ PROPOSAL_IN_FULL: Fields = PROPOSAL | {
 PROPOSED: Fields = {
     "proposal_id": "its number",
     "status": "open",
-    "branch": "the branch that holds it",
+    "branch": "the branch that holds it; null once it is decided",
     "base_commit": "the commit it was made on",
     "head_commit": "the commit with the change",
     "revision": "1 for a new proposal",
@@ -137,7 +136,7 @@ WRITTEN: Fields = {
     "status": "applied, or open while it waits for a person",
     "commit": "the commit that holds it, or null while it waits",
     "proposal_id": "its number, applied or not: people see what was applied, and can put it back",
-    "branch": "the branch that holds it while it waits, or empty",
+    "branch": "the branch that holds it while it waits; null once it is applied or decided",
     "base_commit": "the commit it was made on",
     "head_commit": "the commit with the change",
     "revision": "1 for a new proposal",
@@ -215,7 +214,7 @@ def proposal(proposal: Proposal) -> dict[str, Any]:
 def proposal_in_full(subject: Proposal, revision: Revision) -> dict[str, Any]:
     """A proposal with what its branch holds."""
     return proposal(subject) | {
-        "branch": revision.branch,
+        "branch": _branch(subject, revision),
         "base_commit": revision.base_commit,
         "head_commit": revision.head_commit,
         "merge_commit": subject.merge_commit or None,
@@ -231,7 +230,7 @@ def proposed(outcome: Proposed) -> dict[str, Any]:
     return {
         "proposal_id": outcome.proposal.pk,
         "status": outcome.proposal.status,
-        "branch": outcome.revision.branch,
+        "branch": _branch(outcome.proposal, outcome.revision),
         "base_commit": outcome.revision.base_commit,
         "head_commit": outcome.revision.head_commit,
         "revision": outcome.revision.number,
@@ -282,7 +281,7 @@ def written(outcome: Outcome) -> dict[str, Any]:
         "status": proposal.status,
         "commit": outcome.commit or None,
         "proposal_id": proposal.pk,
-        "branch": revision.branch,
+        "branch": _branch(proposal, revision),
         "base_commit": revision.base_commit,
         "head_commit": outcome.commit or revision.head_commit,
         "revision": revision.number,
@@ -299,6 +298,10 @@ def review_url(proposal: Proposal) -> str:
 def time(at: datetime) -> str:
     """ISO 8601 in UTC, as `2026-03-01T12:00:00Z`."""
     return at.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _branch(proposal: Proposal, revision: Revision) -> str | None:
+    return None if proposal.is_decided else revision.branch or None
 
 
 def _decision(proposal: Proposal) -> dict[str, Any]:

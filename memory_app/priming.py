@@ -62,7 +62,7 @@ class Primed:
     """The text, and the receipt for it.
 
     Args:
-        text: memories.md, or a JSON list.
+        text: a memories.md of the sections there is something in (empty without memories), or a JSON list.
         included: ids, the most valuable first.
         left_out: id and why, in the same order; those that do not match included.
         tokens: of the text, estimated (`tokens_of`).
@@ -131,7 +131,7 @@ def _no_match(candidate: Candidate, filters: Filters, now: datetime) -> Why | No
 
 def _written(included: Sequence[Candidate], format: Format) -> str:
     if format == "markdown":
-        return memories_md.write(each.memory for each in included)
+        return memories_md.write((each.memory for each in included), empty_sections=False) if included else ""
     return json.dumps([_item(each) for each in included], ensure_ascii=False)
 
 
@@ -145,13 +145,17 @@ def _item(candidate: Candidate) -> dict[str, object]:
     }
 
 
+#: What is around the memories.
+_NOTHING: dict[Format, str] = {"markdown": memories_md.write((), empty_sections=False), "json": "[]"}
+
+
 class _Size:
     """Bytes of the text so far, so that it need not be written anew for each note."""
 
     def __init__(self, format: Format) -> None:
         self._format = format
         self._types: set[str] = set()
-        self._bytes = len(_written((), format).encode())
+        self._bytes = len(_NOTHING[format])
 
     def with_(self, candidate: Candidate) -> int:
         return self._bytes + self._cost(candidate)
@@ -165,7 +169,6 @@ class _Size:
             separator = 2 if self._types else 0
             return separator + len(json.dumps(_item(candidate), ensure_ascii=False).encode())
         cost = len(memories_md.write_block(candidate.memory).encode()) + 1
-        heading = f"## {memories_md.SECTIONS[candidate.type]}\n"
-        if candidate.type not in self._types and heading not in memories_md.TEMPLATE:
-            cost += len(heading.encode()) + 1
+        if candidate.type not in self._types:
+            cost += len(f"## {memories_md.SECTIONS[candidate.type]}\n".encode()) + 1
         return cost

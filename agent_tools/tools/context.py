@@ -54,13 +54,15 @@ class PrimeArguments(Arguments):
     scope=Scope.MEMORY_READ,
     effect=Effect.READ_ONLY,
     failing="Error priming memories",
-    returns={"text": "the memories, as in the text", "receipt": _RECEIPT},
+    returns={"text": "the memories, as in the text; empty when there are none", "receipt": _RECEIPT},
 )
 def prime_memories(call: Call, arguments: PrimeArguments) -> Answer:
     commit = recall.head()
     filters = Filters(types=arguments.types or (), tags=arguments.tags or (), recent=arguments.recent or 0)
     primed = guidance.prime(call.owner, budget=arguments.budget, filters=filters, format=arguments.format)
-    return Answer(primed.text, {"text": primed.text, "receipt": _receipt(primed, commit)})
+    return Answer(
+        primed.text or "There are no memories to show.", {"text": primed.text, "receipt": _receipt(primed, commit)}
+    )
 
 
 class ContextArguments(Arguments):
@@ -89,6 +91,7 @@ class ContextArguments(Arguments):
         "receipt": _RECEIPT + "; null when no notes are primed",
     },
     listed=False,
+    called="the context",
 )
 def context_read(call: Call, arguments: ContextArguments) -> Answer:
     context = guidance.context_of(call.owner, budget=arguments.budget)

@@ -42,6 +42,7 @@ class KeepArguments(WriteArguments):
     failing="Error keeping messages",
     returns={"session_id": "whose messages", "new": "ids of those kept now", "known": "ids of those kept before"},
     listed=False,
+    called="keeping messages",
 )
 def message_keep(call: Call, arguments: KeepArguments) -> Answer:
     _require_session(arguments, "message_keep")
@@ -57,7 +58,7 @@ def message_keep(call: Call, arguments: KeepArguments) -> Answer:
     ]
     kept = conversations.keep(call.owner, arguments.session_id, turns)
     data = {"session_id": arguments.session_id, "new": list(kept.new), "known": list(kept.known)}
-    return Answer(f"{len(kept.new)} messages kept.", data)
+    return Answer(f"{_messages(len(kept.new))} kept.", data)
 
 
 class DeleteMessagesArguments(WriteArguments):
@@ -75,11 +76,16 @@ class DeleteMessagesArguments(WriteArguments):
     failing="Error deleting messages",
     returns={"session_id": "whose messages", "deleted": "how many there were"},
     listed=False,
+    called="deleting messages",
 )
 def message_delete(call: Call, arguments: DeleteMessagesArguments) -> Answer:
     _require_session(arguments, "message_delete")
     count = conversations.delete(call.owner, arguments.session_id, arguments.message_id)
-    return Answer(f"{count} messages deleted.", {"session_id": arguments.session_id, "deleted": count})
+    return Answer(f"{_messages(count)} deleted.", {"session_id": arguments.session_id, "deleted": count})
+
+
+def _messages(count: int) -> str:
+    return "1 message" if count == 1 else f"{count} messages"
 
 
 def _require_session(arguments: WriteArguments, name: str) -> None:

@@ -50,6 +50,7 @@ class ImportArguments(NoteWriteArguments):
     },
     timeout=300,
     listed=False,
+    called="the import",
 )
 def import_file(call: Call, arguments: ImportArguments) -> Answer:
     try:
@@ -89,6 +90,7 @@ class ExportArguments(Arguments):
     returns={},
     timeout=60,
     listed=False,
+    called="the export",
 )
 def export_file(call: Call, arguments: ExportArguments) -> Answer:
     notes = recall.notes(call.owner, include_superseded=False)

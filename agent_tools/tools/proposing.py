@@ -112,6 +112,7 @@ class BlockProposeArguments(ProposeArguments):
     returns=representations.PROPOSED,
     target="block_label",
     listed=False,
+    called="a proposal to a block",
 )
 def block_propose(call: Call, arguments: BlockProposeArguments) -> Answer:
     if (arguments.body is None) == (arguments.edits is None):

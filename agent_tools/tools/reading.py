@@ -52,6 +52,7 @@ class BlockPageArguments(paging.PagedArguments):
     failing="Error listing memory blocks",
     returns=representations.paged(representations.BLOCK),
     listed=False,
+    called="the list of blocks",
 )
 def block_list(call: Call, arguments: BlockPageArguments) -> Answer:
     last = paging.after(arguments, str, tool="block_list")
@@ -148,6 +149,7 @@ class HistoryArguments(paging.PagedArguments):
     returns=representations.paged(representations.CHANGE),
     target="block_label",
     listed=False,
+    called="the history of a block",
 )
 def block_history(call: Call, arguments: HistoryArguments) -> Answer:
     label = arguments.block_label

@@ -146,6 +146,7 @@ class SearchQuery(Arguments):
     failing="Error searching memory",
     returns=_RESULTS,
     listed=False,
+    called="the search",
 )
 def search(call: Call, arguments: SearchQuery) -> Answer:
     given = arguments.model_dump(exclude={"q", "tag"}) | {"query": arguments.q, "tags": arguments.tag}

@@ -443,8 +443,8 @@ def _require_fit(proposal: Proposal, assessment: Assessment) -> None:
     if assessment.over_limit:
         raise NoLongerFits(
             proposal,
-            _("On the text as it is now, the result would be %(over)d characters over the block's limit.")
-            % {"over": assessment.over_limit},
+            _("On the text as it is now, the result would be %(over)s characters over the block's limit.")
+            % {"over": f"{assessment.over_limit:,}"},
         )
     if not assessment.can_be_approved:
         raise NoLongerFits(proposal, _("The change no longer fits the text as it is now."))

@@ -42,8 +42,8 @@ class OverLimit(Refused):
     def __init__(self, used: int, limit: int) -> None:
         self.used, self.limit, self.over = used, limit, used - limit
         super().__init__(
-            _("The text would have %(used)d characters, %(over)d over the limit of %(limit)d.")
-            % {"used": used, "over": self.over, "limit": limit}
+            _("The text would have %(used)s characters, %(over)s over the limit of %(limit)s.")
+            % {"used": f"{used:,}", "over": f"{self.over:,}", "limit": f"{limit:,}"}
         )
 
 

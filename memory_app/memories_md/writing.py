@@ -9,7 +9,7 @@ from memory_app.memories_md.escapes import escape_line, escape_tag
 from memory_app.memories_md.ids import is_id
 from memory_app.memories_md.memory import SECTIONS, Memory, in_order
 
-#: Sections that every file has, so that people see where to write.
+#: Sections that every whole file has, so that people see where to write.
 _ALWAYS = ("pattern", "decision", "fix", "context")
 
 
@@ -21,8 +21,11 @@ class Unwritable(ValueError):
         super().__init__(f"{memory.id}: {reason}")
 
 
-def write(memories: Iterable[Memory]) -> str:
+def write(memories: Iterable[Memory], *, empty_sections: bool = True) -> str:
     """The file that holds `memories`, the same for the same memories in whatever order. Empty tags are left out.
+
+    Args:
+        empty_sections: with the headings every file has; without them it is for reading only.
 
     Raises Unwritable for a memory without a date or content, with an unknown type or a malformed id, and for
     the second one of an id.
@@ -32,7 +35,7 @@ def write(memories: Iterable[Memory]) -> str:
     written = {kind: [write_block(memory) for memory in group] for kind, group in _by_type(wanted)}
     parts = ["# Memories\n"]
     for kind, heading in SECTIONS.items():
-        if kind in _ALWAYS or kind in written:
+        if kind in written or (empty_sections and kind in _ALWAYS):
             parts += [f"## {heading}\n", *written.get(kind, ())]
     return "\n".join(parts)
 

@@ -58,6 +58,34 @@ def test_one_note_is_there_even_over_the_budget(call: Any, alice: Any) -> None:
     assert (receipt["included"], receipt["over_budget"]) == ([note_id], True)
 
 
+def test_no_heading_is_printed_without_a_note_beneath_it(call: Any, api: Any, alice: Any) -> None:
+    assert primed(call)["text"] == ""
+    assert answered(call("prime_memories"))["text"] == "There are no memories to show."
+    assert primed(call, format="json")["text"] == "[]"
+    assert "# Memories\n" not in answered(api.get(CONTEXT))["data"]["text"]
+    save(alice, "x" * 400, type="fact")
+    save(alice, "Use podman.", type="decision")
+    for asked in ({"budget": 1}, {"budget": 60}, {"budget": 0}, {"types": ["fact"]}):
+        data = primed(call, **asked)
+        lines = [line for line in data["text"].splitlines() if line]
+        assert lines[0] == "# Memories"
+        for heading, beneath in zip(lines[1:], [*lines[2:], "## "], strict=True):
+            assert not (heading.startswith("## ") and not beneath.startswith("### ")), data["text"]
+        assert data["receipt"]["tokens"] == -(-len(data["text"].encode()) // 4)
+    sections = answered(api.get(f"{CONTEXT}?budget=1"))["data"]["notes"].count("\n## ")
+    assert sections == 1
+
+
+def test_the_budget_is_used_to_the_last_token(call: Any, alice: Any) -> None:
+    for number in range(6):
+        save(alice, f"{number} " + "x" * 100, type=("fact", "decision", "fix")[number % 3])
+    for form in ("markdown", "json"):
+        whole = primed(call, budget=0, format=form)["receipt"]
+        assert len(whole["included"]) == 6
+        assert len(primed(call, budget=whole["tokens"], format=form)["receipt"]["included"]) == 6
+        assert len(primed(call, budget=whole["tokens"] - 1, format=form)["receipt"]["included"]) == 5
+
+
 def test_no_budget_is_no_limit(call: Any, alice: Any) -> None:
     for number in range(10):
         save(alice, f"{number}" * 1_900)

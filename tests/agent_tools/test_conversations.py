@@ -63,6 +63,17 @@ def test_a_bad_message_is_named_and_none_is_kept(api: Any, alice: Any, messages:
     assert not Message.objects.exists()
 
 
+def test_they_are_counted_in_words(api: Any, alice: Any) -> None:
+    def text(answer: Any) -> str:
+        return str(answered(answer)["text"])
+
+    assert text(api.post(PATH, {"messages": [HELLO]})) == "1 message kept."
+    assert text(api.post(PATH, {"messages": [HELLO]})) == "0 messages kept."
+    assert text(api.post(PATH, {"messages": [HELLO | {"id": "m2"}, HELLO | {"id": "m3"}]})) == "2 messages kept."
+    assert text(api.http.delete(f"{PATH}m1/")) == "1 message deleted."
+    assert text(api.http.delete(PATH)) == "2 messages deleted."
+
+
 def test_the_roles_are_listed(api: Any, alice: Any) -> None:
     error = refused(api.post(PATH, {"messages": [HELLO | {"role": "robot"}]}), 400, "invalid_arguments")
     assert error["details"]["fields"]["messages[0].role"] == "must be one of user, assistant, system, tool"

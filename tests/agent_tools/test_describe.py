@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management import call_command
 
-from agent_tools import registry
+from agent_tools import arguments, registry
 from agent_tools.errors import ErrorCode
-from tests.agent_tools.checks import answered
+from tests.agent_tools.checks import answered, refused
 
 EDIT = {"block_label": "goals", "old_string": "likes math", "new_string": "loves math", "reasoning": "She said so."}
 
@@ -88,6 +88,22 @@ def test_every_tool_refuses_what_it_does_not_know(call: Any, goals: Any) -> None
     for name in registry.TOOLS:
         fields = call(name, blokc_label="x", not_an_argument=1).json()["error"]["details"]["fields"]
         assert fields["not_an_argument"] == "is not known here"
+
+
+def test_endpoints_that_are_no_tools_are_called_what_they_are(api: Any, goals: Any) -> None:
+    assert set(registry.ENDPOINTS) == set(arguments.CALLED)
+    assert "this endpoint" not in arguments.CALLED.values()
+    address = "/api/v1/users/alice"
+    for response, name in (
+        (api.post(f"{address}/conversations/s/messages/", {}), "keeping messages"),
+        (api.get(f"{address}/notes/?cursor=x"), "the list of notes"),
+        (api.get(f"{address}/blocks/?limit=0"), "the list of blocks"),
+        (api.post(f"{address}/blocks/goals/propose/", {"reasoning": "So."}), "a proposal to a block"),
+        (api.get(f"{address}/search/"), "the search"),
+    ):
+        error = refused(response, 400, "invalid_arguments")
+        assert error["message"].startswith(f"Invalid arguments for {name}: ")
+        assert error["text"].startswith(f"Error: invalid arguments for {name}: ")
 
 
 def test_only_notes_move_main(call: Any, goals: Any, propose: Any) -> None:

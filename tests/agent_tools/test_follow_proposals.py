@@ -45,6 +45,18 @@ def test_an_approval_comes_back_with_its_commit(call: Any, tim: Any, goals: Any,
     assert data["decision"]["by"] == "tim"
 
 
+def test_a_branch_is_named_for_as_long_as_it_is_there(call: Any, tim: Any, proposal: Proposal) -> None:
+    def branch() -> str | None:
+        found: str | None = answered(call("get_proposal", proposal_id=proposal.pk))["data"]["branch"]
+        return found
+
+    assert branch() == f"p/{proposal.pk}"
+    services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason="badly_worded")
+    assert branch() is None
+    saved = answered(call("memory_save", content="She sails."))["data"]
+    assert (saved["status"], saved["branch"]) == ("applied", None)
+
+
 def test_proposals_are_listed_newest_first_and_by_status(
     call: Any, goals: Any, propose: Any, proposal: Proposal
 ) -> None:

@@ -102,7 +102,7 @@ def test_an_empty_content_is_refused(call: Any, tea: str) -> None:
 @pytest.mark.parametrize("tool", ["memory_save", "remember"])
 def test_a_content_that_is_too_long_is_told_by_how_much(call: Any, alice: Any, tool: str) -> None:
     error = refused(call(tool, content="x" * 2_345), 400, "invalid_arguments")
-    assert "2345 characters, 345 more than the 2000" in error["details"]["fields"]["content"]
+    assert "the content has 2,345 characters, 345 more than the 2,000" in error["details"]["fields"]["content"]
     answered(call(tool, content="x" * 2_000))
     assert len(recall.notes("alice")) == 1
 

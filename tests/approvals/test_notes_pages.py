@@ -168,7 +168,7 @@ def test_a_note_that_is_too_long_says_by_how_much_and_loses_nothing(alice: Any, 
     typed = {"content": "x" * 2_003, "type": "fact", "confidence": "0.5"}
     response = client_of(alice).post(url_of("note_new"), typed)
     assert response.status_code == 422
-    assert "3 more than the 2000" in response.content.decode()
+    assert "3 more than the 2,000" in response.content.decode()
     assert "x" * 2_003 in response.content.decode()
 
 

@@ -105,8 +105,12 @@ def require_valid(note: recall.Note) -> None:
     if len(note.content) > notes.MAX_CONTENT:
         raise NoteInvalid(
             "content",
-            _("The content has %(used)d characters, %(over)d more than the %(limit)d a note may have.")
-            % {"used": len(note.content), "over": len(note.content) - notes.MAX_CONTENT, "limit": notes.MAX_CONTENT},
+            _("The content has %(used)s characters, %(over)s more than the %(limit)s a note may have.")
+            % {
+                "used": f"{len(note.content):,}",
+                "over": f"{len(note.content) - notes.MAX_CONTENT:,}",
+                "limit": f"{notes.MAX_CONTENT:,}",
+            },
         )
     if note.type not in notes.TYPES:
         raise NoteInvalid(
