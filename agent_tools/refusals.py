@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from agent_tools import grants, representations
 from agent_tools.errors import ApiError, ErrorCode
@@ -19,7 +19,7 @@ from agent_tools.tools.reading import block_not_found
 from approvals.models import Proposal, Revision
 from approvals.services import errors as services
 from memory_app import edits, recall
-from memory_app.nearest import Nearest, Why, nearest
+from memory_app.nearest import Differences, Nearest, Why, nearest
 from memory_app.nearest.search import without_line_numbers
 from memory_app.recall import BlockNotFound
 
@@ -34,12 +34,17 @@ _PENDING_RETRY = 3_600
 #: A new_string shorter than this many characters may be anywhere by chance.
 _TELLING = 10
 
-_WHY: dict[Why, str] = {
+#: Words that differ are shown when there are no more places than this, and none is longer in characters.
+_WORDS_SHOWN = 3
+_WORD_SHOWN = 60
+
+_WHY: dict[Why | Literal["words"], str] = {
     "whitespace": "in white space",
     "case": "in case",
     "quotes": "in its quotation marks (typographic or straight)",
     "line_numbers": "by the line numbers before its lines",
     "unicode": "in the Unicode form of its characters",
+    "words": "in its words",
 }
 
 
@@ -198,11 +203,14 @@ def _nearest_help(
         "similarity": round(near.similarity, 3),
         "why": near.why,
         "passage": near.passage,
+        "differs": list(near.differences.forms) if near.differences else [near.why] if near.why else [],
     }
     help = [f"The nearest passage is {lines} ({near.similarity:.0%} similar):"]
     help.append(near.passage if len(near.passage) <= _SHOWN else "(too long to show here; see error.details)")
     if near.why:
         help.append(f"Your old_string differs from it only {_WHY[near.why]}.")
+    elif near.differences is not None:
+        help.append(_said(near.differences))
     if subject.corrected is not None and near.corrected is not None:
         replacement = without_line_numbers(edit.new_string) if near.why == "line_numbers" else edit.new_string
         replacement = near.lead + replacement + near.trail
@@ -214,6 +222,17 @@ def _nearest_help(
         if len(shown) <= _SHOWN:
             help += ["If you meant that passage, call again with:", shown]
     return help
+
+
+def _said(differences: Differences) -> str:
+    """All that differs, with the words when they are few."""
+    forms = [_WHY[form] for form in differences.forms]
+    told = f"Your old_string differs from it {' and '.join([', '.join(forms[:-1])] * (len(forms) > 1) + forms[-1:])}"
+    words = differences.words
+    if not words or len(words) > _WORDS_SHOWN or any(len(side) > _WORD_SHOWN for pair in words for side in pair):
+        return f"{told}."
+    pairs = [f'"{ours}" instead of "{theirs}"' for ours, theirs in words]
+    return f"{told}: {', '.join(pairs)}."
 
 
 def _before(body: str, earlier: Sequence[edits.Edit]) -> str:

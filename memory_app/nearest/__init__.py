@@ -5,6 +5,7 @@ worked.
 Not here: making edits (`memory_app.edits` matches exactly, always) and the wording of answers.
 """
 
+from memory_app.nearest.differences import Differences
 from memory_app.nearest.search import Nearest, Why, nearest, without_line_numbers
 
-__all__ = ["Nearest", "Why", "nearest", "without_line_numbers"]
+__all__ = ["Differences", "Nearest", "Why", "nearest", "without_line_numbers"]

@@ -11,10 +11,11 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal
 
+from memory_app.nearest.differences import Differences, differences
 from memory_app.nearest.folded import Folded, fold, plain_quotes
 from memory_app.nearest.places import Anchor, Place, best_end, best_start, longest_and_spread, places, runs
 from memory_app.worddiff.words import is_spaced
@@ -49,6 +50,7 @@ class Nearest:
         passage: the exact text of it.
         similarity: 0 to 1; 1 only when nothing but form (white space, case, quotes, Unicode) differs.
         why: the one thing in which it differs, when there is one.
+        differences: all of them, when it is not one thing alone.
         corrected: a text that occurs exactly once and holds the passage: an old_string that would have worked. None
             when the passage is too unlike, or occurs more than once however much of its surroundings is taken in.
         lead, trail: what `corrected` has before and after the passage; a new_string has to keep it.
@@ -59,6 +61,7 @@ class Nearest:
     passage: str
     similarity: float
     why: Why | None
+    differences: Differences | None
     corrected: str | None
     lead: str = ""
     trail: str = ""
@@ -80,10 +83,14 @@ def nearest(text: str, needle: str, *, context: int = 3) -> Nearest | None:
         without = _best(folded, bare)
         if without and (not found or without.similarity > found.similarity):
             same = "".join(bare.split()) == "".join(text[without.start : without.end].split())
-            return _told(text, without, "line_numbers" if same else None, context)
+            told = _told(text, bare, without, "line_numbers" if same else None, context)
+            if told.differences:
+                forms = ("line_numbers", *told.differences.forms)
+                told = replace(told, differences=replace(told.differences, forms=forms))
+            return told
     if not found:
         return None
-    return _told(text, found, _why(needle, text[found.start : found.end]), context)
+    return _told(text, needle, found, _why(needle, text[found.start : found.end]), context)
 
 
 def without_line_numbers(text: str) -> str:
@@ -104,7 +111,7 @@ class _Found:
     similarity: float
 
 
-def _told(text: str, found: _Found, why: Why | None, context: int) -> Nearest:
+def _told(text: str, needle: str, found: _Found, why: Why | None, context: int) -> Nearest:
     start, end = found.start, found.end
     wide = _made_single(text, start, end, context) if found.similarity >= WORTH_OFFERING else None
     return Nearest(
@@ -113,6 +120,7 @@ def _told(text: str, found: _Found, why: Why | None, context: int) -> Nearest:
         passage=text[start:end],
         similarity=found.similarity,
         why=why,
+        differences=None if why else differences(needle, text[start:end]),
         corrected=text[wide[0] : wide[1]] if wide else None,
         lead=text[wide[0] : start] if wide else "",
         trail=text[end : wide[1]] if wide else "",

@@ -283,6 +283,26 @@ def test_why_a_near_miss_differs_is_said(call: Any, goals: Any, old_string: str,
     assert words in error["text"]
 
 
+@pytest.mark.parametrize(
+    ("old_string", "differs", "said"),
+    [
+        ("alice lkes math", ["case", "words"], 'in case and in its words: "lkes" instead of "likes".'),
+        ("alice  likes math", ["whitespace", "case"], "in white space and in case."),
+        (
+            "Alice lkes MATH.\nShe  wants",
+            ["whitespace", "case", "words"],
+            'in white space, in case and in its words: "lkes" instead of "likes".',
+        ),
+    ],
+)
+def test_several_differences_are_said_together(
+    call: Any, goals: Any, old_string: str, differs: list[str], said: str
+) -> None:
+    error = refused(call("propose_memory_edit", **edit(old_string=old_string)), 422, "old_string_not_found")
+    assert (error["details"]["nearest"]["why"], error["details"]["nearest"]["differs"]) == (None, differs)
+    assert f"Your old_string differs from it {said}\n" in error["text"]
+
+
 def test_a_corrected_call_keeps_the_rest_and_drops_the_used_up_key(call: Any, goals: Any) -> None:
     asked = edit(old_string="alice likes MATH", session_id="s-1", idempotency_key="k", expected_replacements=1)
     corrected = refused(call("propose_memory_edit", **asked), 422, "old_string_not_found")["details"]["corrected_call"]

@@ -65,6 +65,32 @@ def test_the_passage_is_found_and_the_difference_named(needle: str, passage: str
     assert GOALS.count(result.passage) == 1
 
 
+@pytest.mark.parametrize(
+    ("needle", "forms", "words"),
+    [
+        ("pass teh Algebra exam", ("case", "words"), (("teh", "the"),)),
+        ("pass  the algebra exam", ("whitespace", "case"), ()),
+        ("Read twnety pages on teh train", ("words",), (("twnety", "twenty"), ("teh", "the"))),
+        ("said: \"I don't want too be afraid", ("quotes", "words"), (("too", "to"),)),
+        ("Her cafe\u0301 nai\u0308vete\u0301 is gonne", ("unicode", "words"), (("gonne", "gone"),)),
+        ("Sleep eight good hours, also", ("words",), (("good", ""),)),
+        ("4: - read twenty pgaes", ("line_numbers", "case", "words"), (("pgaes", "pages"),)),
+        ("pass the algebra exam", (), ()),  # one thing: that is in `why`
+    ],
+)
+def test_several_differences_are_all_named(
+    needle: str, forms: tuple[str, ...], words: tuple[tuple[str, str], ...]
+) -> None:
+    told = found(needle).differences
+    assert (told.forms, told.words) == (forms, words) if told else not forms
+
+
+def test_very_long_texts_are_not_compared_word_by_word() -> None:
+    text = " ".join(f"word{number}" for number in range(400))
+    result = found(text.replace("word7 ", "Wrod7 "), text)
+    assert (result.why, result.differences) == (None, None)
+
+
 def test_the_lines_of_the_passage_are_given() -> None:
     result = found("- read twenty pages on the train to school every day.\n- sleep eight")
     assert (result.first_line, result.last_line) == (4, 5)
