@@ -198,7 +198,7 @@ def test_a_list_with_a_query_goes_on_to_the_last_match_and_filters_lose_none(api
     put(api, text)
     mine = save(alice, "She reads in the garden.")
     seen: list[str] = []
-    cursor = ""
+    cursor: str | None = ""
     while cursor is not None:
         data = answered(api.get(f"{NOTES}?q=reads&limit=200{cursor and f'&cursor={cursor}'}"))["data"]
         seen += [item["id"] for item in data["items"]]

@@ -199,6 +199,7 @@ def test_the_page_of_a_note_shows_the_import_that_would_change_it(alice: Any, sc
     page = client_of(alice).get(reverse("note", args=["alice", "mem-1-aaaa"])).content.decode()
     assert "1 proposal waits" in page
     assert "From the old laptop." in page
+    assert "This note is one of them." in page
 
 
 def test_an_import_is_checked_again_when_one_of_its_notes_changes_and_not_before(alice: Any, scribe: Any) -> None:
