@@ -215,3 +215,12 @@ def test_an_import_is_checked_again_when_one_of_its_notes_changes_and_not_before
 def test_what_policy_applied_waits_nowhere(alice: Any, scribe: Any) -> None:
     bring(scribe, may_apply=True)
     assert not ProposedNote.objects.exists()
+
+
+def test_imports_that_differ_in_tags_or_days_alone_are_not_taken_for_one(alice: Any, scribe: Any) -> None:
+    bring(alice)
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    for text in (FILE.replace("docker, a", "docker"), FILE.replace("2025-01-20", "2024-12-31")):
+        bring(scribe, text)
+        bring(scribe, text)
+    assert Proposal.objects.open().count() == 2

@@ -6,6 +6,7 @@ Row PREPARING → commit → APPLIED for what policy applies; what waits goes on
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Sequence
 
@@ -26,6 +27,9 @@ from approvals.targets import note_writes, targets_of
 from memory_app import commits, edits, recall, worddiff
 from memory_app.dolt.connections import head_of_main, retrying
 from memory_app.models import Change
+
+#: Segments of a difference that its excerpt is looked for in.
+_EXCERPTED = 400
 
 
 def change(
@@ -159,7 +163,8 @@ def _prepare(
             confidence=by.confidence,
             session_id=by.session_id,
             evidence=list(by.evidence),
-            excerpt=worddiff.excerpt(segments),
+            # A few dozen words: the beginning of an import has them, and all of ten thousand notes took 2 s.
+            excerpt=worddiff.excerpt(segments[:_EXCERPTED]),
             words_added=added,
             words_removed=removed,
             risks=[risk.key for risk in risks.flags(before, after, segments=segments, is_deletion=kind == Kind.DELETE)],
@@ -207,8 +212,12 @@ def _outcome(proposal: Proposal, *, created: bool = True) -> Outcome:
 
 def _meaning(change: NoteChange) -> str:
     """What makes two changes the same although the times differ, and the ids of new notes."""
-    id_ = change.id if change.before else ""
-    return f"{id_} {change.after.type} {change.after.content}" if change.after else id_
+    before, after = change.before, change.after
+    if after is None:
+        return change.id
+    id_ = change.id if before else ""
+    day = after.created_at.isoformat() if before and before.created_at != after.created_at else ""
+    return f"{id_} {after.type} {day} {json.dumps(after.tags)} {after.content}"
 
 
 def _text(of: Sequence[recall.Note | None]) -> str:
