@@ -51,8 +51,12 @@ class Kept:
     known: tuple[str, ...]
 
 
-def keep(owner: str, session_id: str, turns: Sequence[Turn]) -> Kept:
-    """Keep the messages of a session; one whose id is there already is left as it is."""
+def keep(owner: str, session_id: str, turns: Sequence[Turn], *, agent: str = "") -> Kept:
+    """Keep the messages of a session; one whose id is there already is left as it is.
+
+    Args:
+        agent: name of the agent that hands them in.
+    """
     now = timezone.now()
     rows: dict[str, Message] = {}
     for turn in turns:
@@ -65,6 +69,7 @@ def keep(owner: str, session_id: str, turns: Sequence[Turn]) -> Kept:
             role=turn.role,
             content=turn.content,
             author=turn.author,
+            agent=agent,
             at=at if at.tzinfo else at.replace(tzinfo=now.tzinfo),
         )
         rows.setdefault(id_, row)
@@ -83,14 +88,35 @@ def keep(owner: str, session_id: str, turns: Sequence[Turn]) -> Kept:
     )
 
 
-def delete(owner: str, session_id: str, message_id: str | None = None) -> int:
-    """Delete a session's messages, or the one of that id; how many there were."""
-    messages = _of(owner, session_id)
+@dataclass(frozen=True)
+class Deleted:
+    """What came of deleting: how many are gone, and how many stay since another agent handed them in."""
+
+    count: int
+    left: int
+
+
+def delete(owner: str, session_id: str, message_id: str | None = None, *, agent: str | None = None) -> Deleted:
+    """Delete a session's messages, or the one of that id.
+
+    Args:
+        agent: only those this agent handed in: what one agent was told may be evidence for another's change.
+            None for people, who may delete any.
+    """
+    asked = _of(owner, session_id)
     if message_id is not None:
-        messages = messages.filter(message_id=message_id)
-    count = messages.delete()[0]
-    store.forget_messages(owner, session_id, None if message_id is None else [message_id])
-    return count
+        asked = asked.filter(message_id=message_id)
+    there = dict(asked.values_list("message_id", "agent"))
+    gone = [id_ for id_, kept_by in there.items() if agent is None or kept_by == agent]
+    for start in range(0, len(gone), _PORTION):
+        some = gone[start : start + _PORTION]
+        asked.filter(message_id__in=some).delete()
+        store.forget_messages(owner, session_id, some)
+    return Deleted(len(gone), len(there) - len(gone))
+
+
+#: Messages deleted in one statement: SQLite takes 32,766 parameters.
+_PORTION = 1_000
 
 
 def purge() -> int:

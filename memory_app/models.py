@@ -162,6 +162,8 @@ class Message(models.Model):
     role = models.CharField(_("role"), max_length=16, choices=Role)
     content = models.TextField(_("content"))
     author = models.CharField(_("author"), max_length=128, blank=True)
+    # By name, as in the ledger: the agent that handed it in, and that alone of all agents may delete it.
+    agent = models.CharField(_("agent"), max_length=64, blank=True)
     at = models.DateTimeField(_("said"))
     received_at = models.DateTimeField(_("received"), auto_now_add=True)
 

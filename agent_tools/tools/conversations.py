@@ -56,7 +56,7 @@ def message_keep(call: Call, arguments: KeepArguments) -> Answer:
         )
         for message in arguments.messages
     ]
-    kept = conversations.keep(call.owner, arguments.session_id, turns)
+    kept = conversations.keep(call.owner, arguments.session_id, turns, agent=call.caller.agent.name)
     data = {"session_id": arguments.session_id, "new": list(kept.new), "known": list(kept.known)}
     return Answer(f"{_messages(len(kept.new))} kept.", data)
 
@@ -68,20 +68,33 @@ class DeleteMessagesArguments(WriteArguments):
 
 
 @tool(
-    description="Delete the messages of a conversation, or one of them.",
+    description=(
+        "Delete the messages of a conversation, or one of them. An agent deletes what it handed in itself; "
+        "the rest stays, since it may be evidence for another's change."
+    ),
     arguments=DeleteMessagesArguments,
     scope=Scope.NOTES_WRITE,
     or_scope=Scope.MEMORY_PROPOSE,
     effect=Effect.SIDE_EFFECTING,
     failing="Error deleting messages",
-    returns={"session_id": "whose messages", "deleted": "how many there were"},
+    returns={
+        "session_id": "whose messages",
+        "deleted": "how many of yours there were",
+        "left": "how many stay, since another agent handed them in",
+    },
     listed=False,
     called="deleting messages",
 )
 def message_delete(call: Call, arguments: DeleteMessagesArguments) -> Answer:
     _require_session(arguments, "message_delete")
-    count = conversations.delete(call.owner, arguments.session_id, arguments.message_id)
-    return Answer(f"{_messages(count)} deleted.", {"session_id": arguments.session_id, "deleted": count})
+    deleted = conversations.delete(call.owner, arguments.session_id, arguments.message_id, agent=call.caller.agent.name)
+    text = f"{_messages(deleted.count)} deleted."
+    if deleted.left:
+        text += (
+            f"\n{_messages(deleted.left)} handed in by another agent stayed: only that agent or a person deletes them."
+        )
+    data = {"session_id": arguments.session_id, "deleted": deleted.count, "left": deleted.left}
+    return Answer(text, data)
 
 
 def _messages(count: int) -> str:

@@ -26,8 +26,8 @@ class Messages(ApiView):
     @describe(
         operation_id="conversation_delete",
         tags=["conversations"],
-        summary="Delete the messages of a conversation",
-        responses=answers("data.deleted: how many there were.", 400),
+        summary="Delete the messages of a conversation that this agent handed in",
+        responses=answers("data.deleted: how many there were; data.left: how many are another agent's.", 400),
     )
     def delete(self, request: Request, user_id: str, session_id: str) -> HttpResponse:
         return self.run(request, conversations.message_delete, from_path({}, user_id=user_id, session_id=session_id))
@@ -37,8 +37,8 @@ class MessageDetail(ApiView):
     @describe(
         operation_id="message_delete",
         tags=["conversations"],
-        summary="Delete one message",
-        responses=answers("data.deleted: 1, or 0 when there was none of that id.", 400),
+        summary="Delete one message that this agent handed in",
+        responses=answers("data.deleted: 1, or 0 when there is none of that id, or it is another agent's.", 400),
     )
     def delete(self, request: Request, user_id: str, session_id: str, message_id: str) -> HttpResponse:
         given = from_path({}, user_id=user_id, session_id=session_id, message_id=message_id)

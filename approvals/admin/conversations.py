@@ -5,22 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from approvals.admin.read_only import ReadOnlyAdmin
+from memory_app import conversations
 from memory_app.models import Message, NoteAccess
 
 
 @admin.register(Message)
 class MessageAdmin(ReadOnlyAdmin[Message]):
-    list_display = ["owner", "session_id", "role", "author", "at"]
+    list_display = ["owner", "session_id", "role", "author", "agent", "at"]
     list_filter = ["role"]
     search_fields = ["owner", "session_id", "content"]
     date_hierarchy = "at"
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        # People may ask for it; search forgets a deleted message at its next reindexing.
-        return bool(request.user.is_superuser)
+        return bool(request.user.is_superuser)  # people may ask for it
+
+    def delete_model(self, request: HttpRequest, obj: Message) -> None:
+        conversations.delete(obj.owner, obj.session_id, obj.message_id)  # which makes search forget it too
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Message]) -> None:
+        for message in queryset:
+            self.delete_model(request, message)
 
 
 @admin.register(NoteAccess)

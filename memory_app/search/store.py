@@ -175,6 +175,8 @@ def _run(owner: str, state: _State, whole: bool, progress: Progress | None) -> R
 
 def forget_messages(owner: str, session_id: str | None = None, message_ids: Iterable[str] | None = None) -> None:
     """Remove the chunks of deleted messages: of all, of one session, or of some of its messages."""
+    if not SearchIndex.objects.filter(owner=owner).exists():
+        return  # nobody has searched yet; a row made here would pass for an index that is up to date
     gone = ChunkRow.objects.filter(owner=owner, source=Source.CONVERSATION, removed=False)
     if session_id is not None:
         gone = gone.filter(document_id=session_id)

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.test import override_settings
+from django.urls import reverse
 from django.utils import timezone
 
+from approvals.models import Agent
 from memory_app import conversations, recall
 from memory_app.models import Message
 from memory_app.tasks import purge_conversations
@@ -82,10 +84,53 @@ def test_the_roles_are_listed(api: Any, alice: Any) -> None:
 def test_a_message_a_conversation_and_nothing_else_is_deleted(api: Any, alice: Any) -> None:
     answered(api.post(PATH, {"messages": [HELLO, HELLO | {"id": "m2"}, HELLO | {"id": "m3"}]}))
     answered(api.post(PATH.replace("monday", "tuesday"), {"messages": [HELLO]}))
-    assert answered(api.http.delete(f"{PATH}m2/"))["data"] == {"session_id": "monday", "deleted": 1}
+    assert answered(api.http.delete(f"{PATH}m2/"))["data"] == {"session_id": "monday", "deleted": 1, "left": 0}
     assert answered(api.http.delete(f"{PATH}m2/"))["data"]["deleted"] == 0
     assert answered(api.http.delete(PATH))["data"]["deleted"] == 2
     assert Message.objects.get().session_id == "tuesday"
+
+
+def test_an_agent_deletes_only_what_it_handed_in(api: Any, machine: Any, issue: Any, alice: Any) -> None:
+    answered(api.post(PATH, {"messages": [HELLO, HELLO | {"id": "m2", "content": "I moved to Kiel."}]}))
+    rival = machine(issue(alice, agent=Agent.objects.create(name="rival")))
+    # Sending what is there already makes it nobody else's.
+    assert answered(rival.post(PATH, {"messages": [HELLO, HELLO | {"id": "m3"}]}))["data"]["known"] == ["m1"]
+
+    assert answered(rival.http.delete(f"{PATH}m1/"))["data"] == {"session_id": "monday", "deleted": 0, "left": 1}
+    answer = answered(rival.http.delete(PATH))
+    assert answer["data"] == {"session_id": "monday", "deleted": 1, "left": 2}
+    assert answer["text"].splitlines() == [
+        "1 message deleted.",
+        "2 messages handed in by another agent stayed: only that agent or a person deletes them.",
+    ]
+    found = answered(rival.call("memory_search", query="Kiel", sources=["conversation"]))["data"]["results"]
+    assert [hit["message_id"] for hit in found] == ["m2"]
+    # Another token of the same agent is the same agent.
+    assert answered(machine(issue(alice)).http.delete(PATH))["data"]["deleted"] == 2
+    assert answered(rival.call("memory_search", query="Kiel", sources=["conversation"]))["data"]["results"] == []
+
+
+def test_people_delete_any_message_and_search_forgets_it(
+    api: Any, call: Any, admin: Any, alice: Any, client_of: Any
+) -> None:
+    turns = [HELLO | {"id": f"m{number}", "content": f"I moved to Kiel {number}."} for number in range(3)]
+    answered(api.post(PATH, {"messages": turns}))
+
+    def found() -> set[str]:
+        hits = answered(call("memory_search", query="Kiel", sources=["conversation"]))["data"]["results"]
+        return {hit["message_id"] for hit in hits}
+
+    assert found() == {"m0", "m1", "m2"}
+    desk = client_of(admin)
+    one, *others = Message.objects.order_by("message_id")
+    desk.post(reverse("admin:memory_app_message_delete", args=[one.pk]), {"post": "yes"})
+    assert found() == {"m1", "m2"}
+    desk.post(
+        reverse("admin:memory_app_message_changelist"),
+        {"action": "delete_selected", "_selected_action": [each.pk for each in others], "post": "yes"},
+    )
+    assert found() == set()
+    assert not Message.objects.exists()
 
 
 def test_an_agent_hands_in_for_owners_it_serves(api: Any, machine: Any, issue: Any, alice: Any, ben: Any) -> None:

@@ -278,7 +278,7 @@ def test_no_address_lets_another_owners_things_be_written(world: World) -> None:
             check(world, world.browser.post(path, fields), path, of=f"POST {path} as alice")
     assert ([note.sha256 for note in recall.notes("ben")], recall.blocks("ben")) == before
     assert list(Proposal.objects.filter(owner="ben").order_by("pk").values_list("pk", "status")) == waiting
-    assert conversations.delete("ben", world.ben.session_id) == 1
+    assert conversations.delete("ben", world.ben.session_id).count == 1
 
 
 # -- the command ----------------------------------------------------------------------------------
