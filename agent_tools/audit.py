@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 import structlog
+from django.conf import settings
 from django.db import Error as DatabaseError
+from django.utils import timezone
 
 from agent_tools.middleware import current_request_id
 from agent_tools.models import AgentToken, ToolCall
@@ -71,3 +74,11 @@ class Audit:
                 )
         except DatabaseError as error:
             log.error("tool_call_not_recorded", error=type(error).__name__)
+
+
+def purge() -> int:
+    """Delete rows older than `settings.TOOL_CALL_DAYS` (0 keeps everything); how many there were."""
+    if not settings.TOOL_CALL_DAYS:
+        return 0
+    old = timezone.now() - timedelta(days=settings.TOOL_CALL_DAYS)
+    return ToolCall.objects.filter(at__lt=old).delete()[0]

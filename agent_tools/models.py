@@ -104,6 +104,7 @@ class ToolCall(models.Model):
         indexes = [
             models.Index(fields=["owner", "-at", "-id"], name="call_of_owner"),
             models.Index(fields=["agent", "-at", "-id"], name="call_of_agent"),
+            models.Index(fields=["at"], name="call_age"),
         ]
 
     def __str__(self) -> str:

@@ -262,6 +262,7 @@ CELERY_BEAT_SCHEDULE = {
     "collect garbage": {"task": "memory_app.gc", "schedule": 86400.0},
     "purge conversations": {"task": "memory_app.purge_conversations", "schedule": 86400.0},
     "purge idempotency keys": {"task": "agent_tools.purge", "schedule": 3600.0},
+    "purge tool calls": {"task": "agent_tools.purge_tool_calls", "schedule": 86400.0},
 }
 
 # -- Assent's own ---------------------------------------------------------------------------------
@@ -298,6 +299,8 @@ LEASE = timedelta(seconds=env.int("ASSENT_LEASE_SECONDS", default=30))
 REQUEST_LIMIT = env.int("ASSENT_REQUEST_LIMIT", default=1024 * 1024)
 # The longest any tool may take, in seconds, whatever it declares; 0 leaves it at that.
 TOOL_TIMEOUT = env.float("ASSENT_TOOL_TIMEOUT", default=0)
+# The rows about tool calls are deleted after this many days; 0 keeps them.
+TOOL_CALL_DAYS = env.int("ASSENT_TOOL_CALL_DAYS", default=90)
 RATE_LIMIT = env.int("ASSENT_RATE_LIMIT", default=120)
 SIGN_IN_LIMIT = env.int("ASSENT_SIGN_IN_LIMIT", default=10)
 IDEMPOTENCY_HOURS = env.int("ASSENT_IDEMPOTENCY_HOURS", default=24)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 import structlog
+from django.conf import settings
+from django.test import override_settings
+from django.utils import timezone
 
-from agent_tools.models import ToolCall
+from agent_tools.models import IdempotencyKey, ToolCall
+from agent_tools.tasks import purge_tool_calls
+from memory_app.management.commands.serve import forget_what_is_old
+from memory_app.models import Message
 from tests.agent_tools.checks import answered, refused
 
 EDIT = {"block_label": "goals", "old_string": "likes math", "new_string": "loves math", "reasoning": "She said so."}
@@ -65,6 +72,32 @@ def test_rows_and_logs_hold_no_texts(call: Any, goals: Any) -> None:
     kept = str(list(ToolCall.objects.values())) + str(logged)
     for text in ("likes math", "loves math", "hates math", "She said so", "B2 exam"):
         assert text not in kept
+
+
+def test_rows_are_deleted_after_their_time(call: Any, alice: Any) -> None:
+    call("list_memory_blocks")
+    call("recall")
+    old = timezone.now() - timedelta(days=settings.TOOL_CALL_DAYS, minutes=1)
+    ToolCall.objects.filter(tool="recall").update(at=old)
+    with override_settings(TOOL_CALL_DAYS=0):
+        assert purge_tool_calls() == 0
+    assert purge_tool_calls() == 1
+    assert ToolCall.objects.get().tool == "list_memory_blocks"
+    assert "agent_tools.purge_tool_calls" in {each["task"] for each in settings.CELERY_BEAT_SCHEDULE.values()}
+
+
+def test_where_no_beat_runs_a_start_deletes_them(api: Any, call: Any, alice: Any) -> None:
+    call("memory_save", content="She sails.", idempotency_key="k")
+    message = {"messages": [{"role": "user", "content": "Hello."}]}
+    answered(api.post("/api/v1/users/alice/conversations/s/messages/", message))
+    forget_what_is_old()
+    assert ToolCall.objects.count() == 2
+    long_ago = timezone.now() - timedelta(days=400)
+    ToolCall.objects.update(at=long_ago)
+    IdempotencyKey.objects.update(created_at=long_ago)
+    Message.objects.update(received_at=long_ago)
+    forget_what_is_old()
+    assert not (ToolCall.objects.exists() or IdempotencyKey.objects.exists() or Message.objects.exists())
 
 
 def test_a_proposal_is_logged_by_the_plans_name(call: Any, goals: Any) -> None:

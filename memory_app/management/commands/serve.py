@@ -20,6 +20,8 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
+from memory_app.celery import app
+
 HOST = "127.0.0.1"
 
 
@@ -35,6 +37,8 @@ class Command(BaseCommand):
         check_port(port)
         call_command("prepare", stdout=self.stdout)
         call_command("recover", stdout=io.StringIO())  # it logs what it did; nobody reads a row of zeros
+        if settings.CELERY_TASK_ALWAYS_EAGER:
+            forget_what_is_old()
         if demo:
             self.stdout.write("[4/4] demo people, their memory and some proposals")
             call_command("demo", address=address_of(port), stdout=self.stdout)
@@ -48,6 +52,13 @@ class Command(BaseCommand):
 def address_of(port: int) -> str:
     """Where people find the server: where the settings say, else at the port alone."""
     return os.environ.get("ASSENT_PUBLIC_URL", f"http://{HOST}:{port}")
+
+
+def forget_what_is_old() -> None:
+    """Delete what is kept for a time only. Beat does it where there is one; elsewhere each start does."""
+    app.loader.import_default_modules()
+    for name in ("memory_app.purge_conversations", "agent_tools.purge", "agent_tools.purge_tool_calls"):
+        app.tasks[name]()
 
 
 def check_port(port: int) -> None:
