@@ -16,6 +16,7 @@ _CONTEXT_WORDS = 3
 _LONGEST_CONTEXT = 24
 
 _GAP = ["gap", "…"]
+_STOPS = " .,;:!?…"
 
 # What parts the cells of a Markdown table, and what stands for it on one line, where `| |` reads as noise.
 _PIPE = re.compile(r"(?<!\\)\|")
@@ -135,15 +136,24 @@ def _ending(segments: Sequence[Segment], index: int) -> Iterator[list[str]]:
     tail = _last_words(text, _CONTEXT_WORDS, _LONGEST_CONTEXT)
     if tail != text or index > 0:
         yield _GAP
+        # What ended the sentence before says nothing here.
+        if begun := tail.lstrip(_STOPS):
+            tail = f" {begun}" if begun != tail else tail
     yield ["same", tail]
 
 
 def _first_words(text: str, words: int, longest: int) -> str:
-    return "".join(_few(pieces(text[: longest + 1]), words))[:longest]
+    items = pieces(text[: longest + 1])
+    if len(text) > longest and not "".join(items[:-1]).isspace():
+        items = items[:-1] or items  # it may be half a word
+    return "".join(_few(items, words))[:longest]
 
 
 def _last_words(text: str, words: int, longest: int) -> str:
-    return "".join(reversed(list(_few(reversed(pieces(text[-longest - 1 :])), words))))[-longest:]
+    items = pieces(text[-longest - 1 :])
+    if len(text) > longest and not "".join(items[1:]).isspace():
+        items = items[1:] or items
+    return "".join(reversed(list(_few(reversed(items), words))))[-longest:]
 
 
 def _few(items: Sequence[str] | Iterator[str], words: int) -> Iterator[str]:

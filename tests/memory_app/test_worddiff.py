@@ -327,6 +327,21 @@ def test_an_excerpt_parts_the_cells_of_tables_with_dots() -> None:
     assert ["same", " | B) is not "] in excerpt(diff(text, text.replace("P(A", "P(C")))
 
 
+def test_an_excerpt_shows_whole_words_and_no_stop_of_the_sentence_before() -> None:
+    text = "She speaks Fremdsprachenkorrespondenz well. In June she moves to another Universitätsstadt in the south.\n"
+    assert excerpt(diff(text, text.replace("In June", "In May"))) == [
+        ["gap", "…"],
+        ["same", " well. In "],
+        ["removed", "June"],
+        ["added", "May"],
+        ["same", " she moves to "],
+        ["gap", "…"],
+    ]
+    assert ["same", "Universitätsstadt in the"] in excerpt(diff(text, text.replace("to another", "to")))
+    assert excerpt(diff("One book. Two books.", "One book. Two pens."))[:2] == [["gap", "…"], ["same", " book. Two "]]
+    assert excerpt(diff("One, two books.", "One, two pens."))[0] == ["same", "One, two "]
+
+
 def test_an_excerpt_shows_that_lines_were_joined() -> None:
     assert excerpt(diff("one\ntwo", "one two")) == [
         ["same", "one"],
