@@ -97,7 +97,8 @@ def test_where_no_beat_runs_a_start_deletes_them(api: Any, call: Any, alice: Any
     IdempotencyKey.objects.update(created_at=long_ago)
     Message.objects.update(received_at=long_ago)
     forget_what_is_old()
-    assert not (ToolCall.objects.exists() or IdempotencyKey.objects.exists() or Message.objects.exists())
+    for kept in (ToolCall, IdempotencyKey, Message):
+        assert not kept.objects.exists()
 
 
 def test_a_proposal_is_logged_by_the_plans_name(call: Any, goals: Any) -> None:
