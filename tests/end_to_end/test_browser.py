@@ -10,6 +10,8 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from approvals import services
 from approvals.models import Proposal, Status
+from approvals.services import notes
+from approvals.services.notes import By
 from memory_app import recall
 from tests.conftest import eventually
 from tests.end_to_end.conftest import PASSWORD, Server
@@ -204,3 +206,29 @@ def test_an_impatient_double_click_decides_once(window_of: Any, tim: Any, goals:
     expect(window.locator("#outcome-title")).to_have_text("Approved by Tim Okafor")
     eventually(lambda: status_of(proposal) == Status.APPROVED)
     assert proposal.events.filter(what="approved").count() == 1
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_note_is_superseded_by_one_that_words_find_and_holds_again(window_of: Any, alice: Any, scripts: bool) -> None:
+    by = By(actor=alice)
+    old = notes.save(by=by, owner="alice", content="The exam is on 12 December.").note_id
+    new = notes.save(by=by, owner="alice", content="It was moved to the fourteenth.").note_id
+    notes.save(by=by, owner="alice", content="Bakes bread on Sundays.")
+    window = window_of(alice, viewport={"width": 390, "height": 700}, java_script_enabled=scripts)
+
+    window.goto(f"/memory/alice/notes/{old}/supersede/")
+    window.fill("[name=reason]", "The date was changed.")
+    window.fill("[name=words]", "fourteenth")
+    window.press("[name=words]", "Enter")
+    window.wait_for_url("**/supersede/#replacement")
+    expect(window.locator("[name=reason]")).to_have_value("The date was changed.")
+    expect(window.locator(".option")).to_have_count(2)
+    window.check(f"[name=replacement_id][value='{new}']")
+    window.click("button:has-text('Supersede the note')")
+    expect(window.locator("main")).to_contain_text("Agents no longer find it")
+    assert recall.note("alice", old).superseded_by == new
+
+    window.click("a:has-text('No longer superseded')")
+    window.click("button:has-text('It holds again')")
+    expect(window.locator("main")).to_contain_text("marked it as no longer superseded")
+    assert not recall.note("alice", old).is_superseded
