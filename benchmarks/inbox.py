@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from django.db import connections
-from django.test import Client
-from django.test.utils import CaptureQueriesContext
-
-from approvals.models import User
+from benchmarks import pages
 from benchmarks.measure import Result, result, timed
-from benchmarks.processes import HOST, Session
+from benchmarks.pages import ROUNDS
+from benchmarks.processes import Session
 
 TARGET = 60.0
 MOST_QUERIES = 12
-ROUNDS = 40
 
 
 def measure(person: Session, tutor: str, waiting: int) -> list[Result]:
@@ -25,13 +21,4 @@ def measure(person: Session, tutor: str, waiting: int) -> list[Result]:
 
 
 def _in_process(case: str, username: str) -> Result:
-    client = Client(headers={"host": HOST})
-    client.force_login(User.objects.get(username=username))
-    times = timed(lambda _: client.get("/"), range(ROUNDS + 5), warm_up=5)
-    queries = 0
-    for alias in connections:
-        with CaptureQueriesContext(connections[alias]) as captured:
-            client.get("/")
-        queries += len(captured)
-    note = f"{queries} queries (≤ {MOST_QUERIES})"
-    return result(case, times, target=TARGET, note=note)
+    return pages.in_process(case, "/", username, target=TARGET, most_queries=MOST_QUERIES)

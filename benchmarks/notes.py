@@ -1,4 +1,4 @@
-"""Notes: saved and searched through HTTP, imported and indexed by the thousand."""
+"""Notes: saved and searched through HTTP, imported and indexed by the thousand, and listed by the page."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import json
 import time
 from datetime import date
 
+from benchmarks import pages
 from benchmarks.measure import Result, result, timed
 from benchmarks.processes import Session
 
 SAVES = 200
 IMPORTED = 10_000
 SEARCHES = 100
+MOST_QUERIES = 16
 
 _DAY = date(2026, 11, 1)
 _SUBJECTS = ("algebra", "the exam", "her sister", "chemistry", "the library", "Tuesday", "the essay", "music", "French")
@@ -69,6 +71,28 @@ def import_and_reindex(owner: str) -> list[Result]:
             target=done.documents / 2,  # 2,000 notes a second
             note=f"{done.documents / indexed:,.0f} documents a second",
         ),
+    ]
+
+
+def lists(owner: str, reader: str) -> list[Result]:
+    """The pages of an owner with 10,000 notes, as a tutor reads them."""
+    from memory_app import recall
+    from memory_app.recall.catalogue import catalogues
+
+    def read_anew(_: int) -> None:
+        catalogues.clear()
+        recall.catalogue(owner)
+
+    address = f"/memory/{owner}/notes/"
+    wanted = [
+        (f"notes, 50 of {IMPORTED:,}", address),
+        (f"notes, the last 50 of {IMPORTED:,}", f"{address}?page=200"),
+        (f"notes by type and tag, 50 of {IMPORTED:,}", f"{address}?type=fact&tag=bulk"),
+        (f"overview of a memory with {IMPORTED:,} notes", f"/memory/{owner}/"),
+    ]
+    return [
+        *(pages.in_process(case, path, reader, target=50, most_queries=MOST_QUERIES) for case, path in wanted),
+        result(f"catalogue of {IMPORTED:,} notes, read anew", timed(read_anew, range(7), warm_up=2)),
     ]
 
 

@@ -19,7 +19,7 @@ from datetime import datetime
 from functools import cached_property
 from sys import intern
 
-from django.db.models import Count, Max
+from django.db.models import Max
 
 from memory_app.dolt.connections import dolt
 from memory_app.models import Change
@@ -51,11 +51,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The notes of an owner in short, newest first, as of one state of the ledger."""
+    """The notes of an owner in short, newest first, as of row `newest` of the ledger."""
 
     entries: tuple[Entry, ...]
     newest: int
-    changes: int
     nbytes: int = field(default=0, compare=False)
 
     @cached_property
@@ -89,11 +88,10 @@ class _Catalogues:
 
     def of(self, owner: str) -> Catalogue:
         # Asked before the notes are read: what is written meanwhile is then read once more, never missed.
-        state = Change.objects.filter(owner=owner).aggregate(newest=Max("id"), changes=Count("id"))
-        newest, changes = state["newest"] or 0, state["changes"]
+        newest = Change.objects.filter(owner=owner).aggregate(newest=Max("id"))["newest"] or 0
         held = self._owners.get(owner)
-        if held is None or (held.newest, held.changes) != (newest, changes):
-            held = (held and _followed(owner, held, newest, changes)) or _read(owner, newest, changes)
+        if held is None or held.newest != newest:
+            held = (held and _followed(owner, held, newest)) or _read(owner, newest)
         with self._lock:
             self._owners[owner] = held
             self._owners.move_to_end(owner)
@@ -119,33 +117,30 @@ def catalogue(owner: str) -> Catalogue:
     return catalogues.of(owner)
 
 
-def _read(owner: str, newest: int, changes: int) -> Catalogue:
+def _read(owner: str, newest: int) -> Catalogue:
     rows = NoteRow.objects.filter(owner=owner).order_by()
     with dolt().named_errors():
-        return _made((_entry(*values) for values in rows.values_list(*_COLUMNS).iterator()), newest, changes)
+        return _made((_entry(*values) for values in rows.values_list(*_COLUMNS).iterator()), newest)
 
 
-def _followed(owner: str, held: Catalogue, newest: int, changes: int) -> Catalogue | None:
-    """`held` with what the ledger has since; None when that cannot be told from its rows.
-
-    Ids are given before a transaction ends, so a row may turn up below one already followed: the count tells.
-    """
-    if not 0 < changes - held.changes <= MANY:
+def _followed(owner: str, held: Catalogue, newest: int) -> Catalogue | None:
+    """`held` with what the ledger has since (`numbering` keeps its rows in order); None when that is too much."""
+    if newest < held.newest:
         return None
     news = Change.objects.filter(owner=owner, id__gt=held.newest, id__lte=newest)
     rows = list(news.values_list("target_kind", "target")[: MANY + 1])
-    if len(rows) != changes - held.changes:
+    if len(rows) > MANY:
         return None
     ids = {target for kind, target in rows if kind == "note"}
     if not ids:
-        return Catalogue(held.entries, newest, changes, held.nbytes)
+        return Catalogue(held.entries, newest, held.nbytes)
     now = (_entry_of(note) for note in find_notes(owner, ids).values())
-    return _made([*(entry for entry in held.entries if entry.id not in ids), *now], newest, changes)
+    return _made([*(entry for entry in held.entries if entry.id not in ids), *now], newest)
 
 
-def _made(entries: Iterable[Entry], newest: int, changes: int) -> Catalogue:
+def _made(entries: Iterable[Entry], newest: int) -> Catalogue:
     ordered = tuple(sorted(entries, key=lambda entry: (entry.created_at, entry.id), reverse=True))
-    return Catalogue(ordered, newest, changes, sum(_ENTRY + len(entry.words) for entry in ordered))
+    return Catalogue(ordered, newest, sum(_ENTRY + len(entry.words) for entry in ordered))
 
 
 _COLUMNS = (

@@ -86,14 +86,13 @@ def changes_of(
 def last_changes(owner: str, kind: str, targets: Collection[str]) -> dict[str, Change]:
     """The newest change of each of some blocks or notes, by label or id, in two queries.
 
-    However long their histories are: the times come from the index, and only the newest rows are read.
+    However long their histories are: the times come from the index, and only the newest rows are read. Not ordered
+    by the database, which would then go through all an owner has (10 ms at 20,000 rows).
     """
-    changes = Change.objects.filter(owner=owner, target_kind=kind, target__in=targets)
-    times = changes.order_by().values_list("target").annotate(newest=Max("at"))
-    newest: dict[str, Change] = {}
-    for change in changes.filter(at__in={at for _, at in times}).order_by("at", "id"):
-        newest[change.target] = change
-    return newest
+    changes = Change.objects.filter(owner=owner, target_kind=kind, target__in=targets).order_by()
+    times = changes.values_list("target").annotate(newest=Max("at"))
+    newest = changes.filter(at__in={at for _, at in times})
+    return {change.target: change for change in sorted(newest, key=lambda change: (change.at, change.pk))}
 
 
 def _page(changes: Any, limit: int, before: int | None) -> tuple[Change, ...]:

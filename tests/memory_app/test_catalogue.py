@@ -10,7 +10,7 @@ from approvals.services.imports import import_memories
 from approvals.services.notes import By
 from memory_app import memories_md, recall
 from memory_app.models import Change
-from memory_app.recall.catalogue import MANY, catalogues
+from memory_app.recall.catalogue import MANY
 
 
 def ids(owner: str = "alice") -> list[str]:
@@ -73,19 +73,6 @@ def test_a_change_of_a_block_leaves_the_notes(alice: Any, make_block: Any) -> No
 def test_each_owner_has_their_own(alice: Any, ben: Any) -> None:
     hers, his = save(alice), save(ben)
     assert (ids(), ids("ben")) == ([hers], [his])
-
-
-def test_a_row_of_the_ledger_that_comes_late_is_not_missed(alice: Any) -> None:
-    """Two transactions: the one that took its id first may be the last to end."""
-    late, early = save(alice, "Late."), save(alice, "Early.")
-    row = Change.objects.get(target=late)
-    Change.objects.filter(pk=row.pk).delete()
-    catalogues.clear()
-    recall.catalogue("alice")
-    notes.update(by=By(actor=alice), owner="alice", note_id=late, content="Changed late.")
-    Change.objects.filter(target=late).update(id=row.pk)
-    assert ids() == [early, late]
-    assert "changed late." in recall.catalogue("alice").entries[1].words
 
 
 def test_a_ledger_made_anew_is_followed(alice: Any) -> None:
