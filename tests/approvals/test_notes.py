@@ -28,6 +28,8 @@ from approvals.services.errors import (
 from approvals.services.notes import By
 from memory_app import recall
 from memory_app.dolt.connections import dolt, head_of_main
+from memory_app.search import service
+from tests.conftest import eventually
 
 
 @pytest.fixture
@@ -193,6 +195,20 @@ def test_what_a_person_did_not_see_is_neither_changed_nor_superseded_nor_deleted
     assert (note.content, note.is_superseded) == ("Lives in Berlin.", False)
     with pytest.raises(NoChange):
         notes.reinstate(actor=alice, owner="alice", note_id=id_, loaded_sha256=note.sha256)
+
+
+def test_agents_find_a_note_that_holds_again(alice: Any, worker: Any) -> None:
+    id_ = notes.save(by=By(actor=alice), owner="alice", content="Lives in Bonn.").note_id
+
+    def found() -> list[str | None]:
+        return [hit.note_id for hit in service.search("alice", "Where in Bonn?", sources=("user_memory",)).results]
+
+    assert eventually(found) == [id_]
+    notes.supersede(by=By(actor=alice), owner="alice", note_id=id_)
+    assert eventually(lambda: not found())
+    superseded = recall.note("alice", id_).sha256
+    notes.reinstate(actor=alice, owner="alice", note_id=id_, loaded_sha256=superseded)
+    assert eventually(found) == [id_]
 
 
 def test_only_who_may_write_a_memory_says_that_a_note_holds_again(alice: Any, tim: Any, admin: Any) -> None:
