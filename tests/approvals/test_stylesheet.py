@@ -29,6 +29,15 @@ PAIRS = [
     ("surface", "ink", TEXT),
     ("line-strong", "surface", CONTROL),
     ("line-strong", "paper", CONTROL),
+    ("line-strong", "sunken", CONTROL),
+    ("line-strong", "accent-soft", CONTROL),
+    ("accent", "sunken", TEXT),
+    ("ink-3", "accent-soft", TEXT),
+    ("ink-3", "added-bg", TEXT),
+    ("ink-3", "removed-bg", TEXT),
+    ("added", "paper", TEXT),
+    ("removed", "paper", TEXT),
+    ("surface", "ink-2", TEXT),
 ]
 
 
