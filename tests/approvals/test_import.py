@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
 from django.urls import reverse
+from hypothesis import HealthCheck, given, settings
 
 from approvals import note_pages, services
 from approvals.models import Kind, Mergeability, Policy, Proposal, ProposedNote, Status
@@ -19,6 +21,8 @@ from approvals.services.notes import NoteChange
 from approvals.services.recheck import recheck
 from memory_app import memories_md, recall
 from memory_app.memories_md import Memory
+from tests.conftest import make_user
+from tests.memory_app.test_memories_md import memories
 
 FILE = "## Fixes\n\n### mem-1-aaaa\n> Start docker.\n<!-- tags: docker, a | created: 2025-01-20 -->\n"
 
@@ -27,8 +31,8 @@ def bring(user: Any, text: str = FILE, *, owner: str = "alice", **more: Any) -> 
     return import_memories(by=notes.By(actor=user, **more), owner=owner, parsed=memories_md.parse(text))
 
 
-def exported() -> str:
-    found = recall.notes("alice", include_superseded=False)
+def exported(owner: str = "alice") -> str:
+    found = recall.notes(owner, include_superseded=False)
     return memories_md.write(
         Memory(note.id, note.type, note.content, note.tags, note.created_at.date()) for note in found
     )
@@ -224,3 +228,18 @@ def test_imports_that_differ_in_tags_or_days_alone_are_not_taken_for_one(alice: 
         bring(scribe, text)
         bring(scribe, text)
     assert Proposal.objects.open().count() == 2
+
+
+@given(memories)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_notes_say_export_import_export_is_the_same_to_the_byte(
+    fresh_databases: None, wanted: list[Memory]
+) -> None:
+    first, second = (make_user(f"o{uuid.uuid4().hex[:12]}") for _ in range(2))
+    tidy = [replace(memory, tags=notes.tidied(memory.tags)) for memory in wanted]
+    text = memories_md.write(tidy)
+    bring(first, text, owner=first.username)
+    assert exported(first.username) == text
+    bring(second, exported(first.username), owner=second.username)
+    assert exported(second.username) == text
+    assert bring(second, text, owner=second.username).outcome is None
