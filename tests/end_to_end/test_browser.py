@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -232,3 +233,54 @@ def test_a_note_is_superseded_by_one_that_words_find_and_holds_again(window_of: 
     window.click("button:has-text('It holds again')")
     expect(window.locator("main")).to_contain_text("marked it as no longer superseded")
     assert not recall.note("alice", old).is_superseded
+
+
+# -- importing --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def memories_file(tmp_path: Path) -> Path:
+    """Four thousand memories: a second's work and more."""
+    file = tmp_path / "memories.md"
+    file.write_text("".join(f"### mem-{number}-aaaa\n> She reads book {number}.\n" for number in range(4_000)))
+    return file
+
+
+def test_an_import_shows_how_far_it_is_and_then_what_became_of_it(
+    alice: Any, window_of: Callable[..., Page], memories_file: Path
+) -> None:
+    window = window_of(alice)
+    window.goto("/memory/alice/notes/import/")
+    window.set_input_files("#id_file", memories_file)
+    window.click("#import button[type=submit]")
+    expect(window.locator("#import-bar")).to_be_visible()
+    expect(window.locator("#import button[type=submit]")).to_be_disabled()
+    expect(window.locator("#import-title")).to_have_text("memories.md is in your memory", timeout=60_000)
+    assert focused(window) == "import-title"
+    expect(window.locator("#import")).to_contain_text("4,000 notes")
+    expect(window.locator("#import-bar")).to_have_count(0)
+
+
+def test_an_import_works_without_scripts(alice: Any, window_of: Callable[..., Page], memories_file: Path) -> None:
+    window = window_of(alice, java_script_enabled=False)
+    window.goto("/memory/alice/notes/import/")
+    window.set_input_files("#id_file", memories_file)
+    window.click("#import button[type=submit]", timeout=60_000)
+    expect(window.locator("#import-title")).to_have_text("memories.md is in your memory", timeout=60_000)
+
+
+def test_an_import_that_got_no_answer_leaves_the_form_to_be_sent_again(
+    alice: Any, window_of: Callable[..., Page], memories_file: Path
+) -> None:
+    window = window_of(alice)
+    window.goto("/memory/alice/notes/import/")
+    window.set_input_files("#id_file", memories_file)
+    window.fill("#id_comment", "From my laptop.")
+    window.route("**/notes/import/", lambda route: route.abort())
+    window.click("#import button[type=submit]")
+    expect(window.locator("[data-no-answer]")).to_be_visible()
+    expect(window.locator("#import-bar")).to_have_count(0)
+    assert window.input_value("#id_comment") == "From my laptop."
+    window.unroute("**/notes/import/")
+    window.click("#import button[type=submit]")
+    expect(window.locator("#import-title")).to_be_visible(timeout=60_000)
