@@ -364,3 +364,18 @@ def test_a_list_runs_in_the_direction_of_its_words(alice: Any, make_block: Any, 
     for tag in ("ul", "blockquote", "td"):
         assert f'<{tag} dir="auto">' in page
     assert "<li>أولا" in page  # or the list would not take its direction from it
+
+
+def test_of_many_proposals_a_block_shows_the_first_and_the_way_to_the_rest(
+    alice: Any, make_block: Any, propose: Any, client_of: Any
+) -> None:
+    block = make_block(alice, "goals", "".join(f"Goal {number}.\n" for number in range(7)))
+    proposals = [propose(block, f"Goal {number}", f"Aim {number}", reasoning=f"Why {number}") for number in range(7)]
+    client = client_of(alice)
+    for name in ("block", "block_edit", "block_delete"):
+        page = client.get(reverse(name, args=["alice", "goals"])).content.decode()
+        shown = [proposal for proposal in proposals if f'href="{proposal.get_absolute_url()}"' in page]
+        assert shown == proposals[:5]
+        assert "?owner=alice&amp;target=goals" in page
+    everything = client.get(f"{reverse('inbox')}?owner=alice&target=goals").content.decode()
+    assert all(f'href="{proposal.get_absolute_url()}"' in everything for proposal in proposals)
