@@ -41,7 +41,9 @@ class Strict(BaseModel):
         for alias, name in ALIASES.items():
             if alias in named and alias not in cls.model_fields and name in cls.model_fields:
                 if name in named:
-                    raise PydanticCustomError("twice", f"takes {name} or {alias}, not both")
+                    raise PydanticCustomError(
+                        "twice", "is another name for {name}; give one of them", {"name": name, "alias": alias}
+                    )
                 named[name] = named.pop(alias)
         return {
             name: value
@@ -66,7 +68,7 @@ class Turn(Strict):
     role: Annotated[Literal["user", "assistant", "system", "tool"], Field(description="Who said it.")]
     content: Annotated[str, Field(description="What was said, in its own words.", max_length=20_000)]
     at: Annotated[
-        str | None, AfterValidator(is_time), Field(description="When it was said (ISO 8601).", max_length=40)
+        str | None, Field(description="When it was said (ISO 8601).", max_length=40), AfterValidator(is_time)
     ] = None
 
 
@@ -144,7 +146,8 @@ def parse(model: type[A], given: dict[str, Any], *, tool: str) -> A:
     except ValidationError as error:
         fields: dict[str, str] = {}
         for detail in error.errors(include_url=False, include_input=False):
-            fields.setdefault(_path(detail["loc"]) or "arguments", _reason(model, detail))
+            loc = detail["loc"] + ((detail["ctx"]["alias"],) if detail["type"] == "twice" else ())
+            fields.setdefault(_path(loc) or "arguments", _reason(model, detail))
         for name, field in model.model_fields.items():
             if _is_required(field.json_schema_extra) and not given.keys() & _names_of(name):
                 fields.setdefault(name, "is required")
@@ -218,18 +221,26 @@ def _reason(model: type[Arguments], detail: ErrorDetails) -> str:
         case "literal_error":
             return "must be one of " + str(context["expected"]).replace("'", "").replace(" or ", ", ")
         case "string_too_long":
-            return f"must have at most {context['max_length']:,} characters"
+            return f"must have at most {_counted(context['max_length'], 'character')}"
         case "string_too_short":
             return "must not be empty"
         case "too_long":
-            return f"must have at most {context['max_length']:,} items"
+            return f"must have at most {_counted(context['max_length'], 'item')}"
         case "too_short":
-            return f"must have at least {context['min_length']:,} items"
+            return f"must have at least {_counted(context['min_length'], 'item')}"
         case "greater_than_equal":
-            return f"must be at least {context['ge']}"
+            return f"must be at least {_number(context['ge'])}"
         case "less_than_equal":
-            return f"must be at most {context['le']}"
+            return f"must be at most {_number(context['le'])}"
     return _REASONS.get(kind) or detail["msg"]
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _number(bound: float) -> str:
+    return f"{bound:,}" if isinstance(bound, int) else f"{bound:g}"
 
 
 def _unknown(model: type[Arguments], loc: tuple[int | str, ...]) -> str:

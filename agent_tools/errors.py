@@ -175,7 +175,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse
         allowed = view.allowed_methods
         answer = ApiError(
             answer.code,
-            f"This endpoint answers to {' and '.join(allowed)} only.",
+            f"This endpoint answers to {_listed(allowed)} only.",
             details={"allowed": allowed},
             headers={"Allow": ", ".join(allowed)},
         )
@@ -238,6 +238,10 @@ def internal_error(error: BaseException, *, failing: str = "Error") -> ApiError:
         text=f"{failing}: {message}",
         details={"request_id": request_id},
     )
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join([part for part in (", ".join(names[:-1]), names[-1]) if part])
 
 
 def _authentication(error: exceptions.APIException) -> ApiError:

@@ -164,7 +164,7 @@ def _not_found(error: edits.OldStringNotFound, subject: Subject, help: list[str]
     if isinstance(error, edits.AlreadyTrue):
         details["line"] = text.count("\n", 0, text.find(edit.new_string)) + 1
         where = f"new_string is in the block already (line {details['line']})"
-        if _is_telling(edit) or near is None or edit.new_string in near.passage:
+        if _is_telling(edit) or (near is not None and edit.new_string in near.passage):
             code, near = ErrorCode.ALREADY_TRUE, None
             where += ", so this change seems to be made"
         help.append(f"{where}.")

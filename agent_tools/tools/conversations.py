@@ -24,8 +24,8 @@ class Message(Strict):
     author: Annotated[str, Field(description="The speaker's name.", max_length=128)] = ""
     at: Annotated[
         str | None,
-        AfterValidator(is_time),
         Field(description="When it was said (ISO 8601, UTC where it has no offset).", max_length=40),
+        AfterValidator(is_time),
     ] = None
 
 

@@ -27,8 +27,8 @@ def _has_words(query: str) -> str:
 
 Query = Annotated[
     str,
-    AfterValidator(_has_words),
     Field(description="Natural language search query.", min_length=1, max_length=20_000),
+    AfterValidator(_has_words),
 ]
 _TopK = Annotated[int, Field(description="Max results to return.", ge=1, le=20)]
 _IncludeConversation = Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, get_args
 
 from django.http import HttpRequest, HttpResponse
@@ -96,7 +97,7 @@ def from_query(request: Request, model: type[Arguments]) -> dict[str, Any]:
         field = model.model_fields.get(name)
         wanted = {field.annotation, *get_args(field.annotation)} if field is not None else set()
         if any(getattr(kind, "__origin__", kind) is list for kind in wanted):
-            given[name] = values
+            given[name] = [_plain(value, _of_items(wanted)) for value in values]
             continue
         if len(values) > 1:
             raise invalid({name: "is given more than once"}, tool="this endpoint")
@@ -105,9 +106,18 @@ def from_query(request: Request, model: type[Arguments]) -> dict[str, Any]:
     return given
 
 
+def _of_items(wanted: set[Any]) -> set[Any]:
+    """What the items of a list are wanted as."""
+    return {item for kind in wanted if getattr(kind, "__origin__", kind) is list for item in get_args(kind)}
+
+
+#: Enough to be told that it is too large.
+_WHOLE = re.compile(r"-?[0-9]{1,30}")
+
+
 def _plain(value: str, wanted: set[Any]) -> Any:
     """A text of the query as what the model wants, or as it is, to be refused by name."""
-    if int in wanted and value.isascii() and value.isdigit() and len(value) < 10:
+    if int in wanted and _WHOLE.fullmatch(value):
         return int(value)
     if bool in wanted and value in ("true", "false"):
         return value == "true"

@@ -7,7 +7,7 @@ from rest_framework.request import Request
 
 from agent_tools.openapi import answers, body, describe
 from agent_tools.tools import conversations
-from agent_tools.views.api import ApiView, from_path
+from agent_tools.views.api import ApiView, from_path, from_query
 
 
 class Messages(ApiView):
@@ -30,7 +30,9 @@ class Messages(ApiView):
         responses=answers("data.deleted: how many there were; data.left: how many are another agent's.", 400),
     )
     def delete(self, request: Request, user_id: str, session_id: str) -> HttpResponse:
-        return self.run(request, conversations.message_delete, from_path({}, user_id=user_id, session_id=session_id))
+        given = from_query(request, conversations.DeleteMessagesArguments)
+        given = from_path(given, user_id=user_id, session_id=session_id)
+        return self.run(request, conversations.message_delete, given)
 
 
 class MessageDetail(ApiView):
@@ -41,5 +43,6 @@ class MessageDetail(ApiView):
         responses=answers("data.deleted: 1, or 0 when there is none of that id, or it is another agent's.", 400),
     )
     def delete(self, request: Request, user_id: str, session_id: str, message_id: str) -> HttpResponse:
-        given = from_path({}, user_id=user_id, session_id=session_id, message_id=message_id)
+        given = from_query(request, conversations.DeleteMessagesArguments)
+        given = from_path(given, user_id=user_id, session_id=session_id, message_id=message_id)
         return self.run(request, conversations.message_delete, given)

@@ -221,7 +221,7 @@ def test_refusals_have_the_plans_words_in_the_plans_order(
         ),
         ({"session_id": "s" * 129}, {"session_id": "must have at most 128 characters"}),
         ({"proposal_id": 3}, {"proposal_id": "is not known here"}),
-        ({"old_str": "x"}, {"arguments": "takes old_string or old_str, not both"}),
+        ({"old_str": "x"}, {"old_str": "is another name for old_string; give one of them"}),
     ],
 )
 def test_every_bad_argument_is_named_with_a_plain_reason(call: Any, changes: Any, reasons: dict[str, str]) -> None:
@@ -356,6 +356,16 @@ def test_what_is_true_already_is_said_to_be(call: Any, goals: Any) -> None:
     )
     assert "in the block already (line 3)" in error["text"]
     assert error["text"].startswith("Error: old_string not found in block 'goals'.")
+
+
+def test_a_short_new_string_that_is_there_by_chance_makes_nothing_true(call: Any, goals: Any) -> None:
+    error = refused(
+        call("propose_memory_edit", **edit(old_string="Zebras graze quietly", new_string="a")),
+        422,
+        "old_string_not_found",
+    )
+    assert "new_string is in the block already (line 1)." in error["text"]
+    assert "seems to be made" not in error["text"]
 
 
 def test_a_short_new_string_that_is_there_by_chance_does_not_hide_the_passage(call: Any, goals: Any) -> None:

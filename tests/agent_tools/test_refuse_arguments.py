@@ -1,0 +1,105 @@
+"""Arguments that are none: each is named, with a reason that is true and reads well."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.agent_tools.checks import answered, refused
+
+ALICE = "/api/v1/users/alice"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "field", "reason"),
+    [
+        ("memory_search", {"query": "x", "top_k": 0}, "top_k", "must be at least 1"),
+        ("memory_search", {"query": "x", "top_k": 1_000}, "top_k", "must be at most 20"),
+        ("memory_search", {"query": "x", "top_k": 10**40}, "top_k", "must be at most 20"),
+        ("memory_search", {"query": "x", "top_k": "7"}, "top_k", "must be a whole number"),
+        ("memory_search", {"query": "x", "top_k": True}, "top_k", "must be a whole number"),
+        ("memory_search", {"query": "x", "top_k": [7]}, "top_k", "must be a whole number"),
+        ("memory_search", {"query": ["x"]}, "query", "must be a string"),
+        ("memory_search", {"query": "x", "sources": []}, "sources", "must have at least 1 item"),
+        ("memory_search", {"query": "x", "sources": ["user_memory"] * 4}, "sources", "must have at most 3 items"),
+        ("memory_search", {"query": "x" * 20_001}, "query", "must have at most 20,000 characters"),
+        ("recall", {"min_confidence": 1.5}, "min_confidence", "must be at most 1"),
+        ("recall", {"min_confidence": -0.5}, "min_confidence", "must be at least 0"),
+        ("prime_memories", {"budget": 10**7}, "budget", "must be at most 1,000,000"),
+        ("get_proposal", {"proposal_id": 2**63}, "proposal_id", "must be at most 9,223,372,036,854,775,807"),
+        (
+            "propose_memory_edit",
+            {"block_label": "goals", "old_string": "a", "old_str": "a", "new_string": "b", "reasoning": "r"},
+            "old_str",
+            "is another name for old_string; give one of them",
+        ),
+    ],
+)
+def test_the_argument_is_named_with_the_reason(
+    call: Any, goals: Any, tool: str, arguments: dict[str, Any], field: str, reason: str
+) -> None:
+    error = refused(call(tool, **arguments), 400, "invalid_arguments")
+    assert error["details"]["fields"] == {field: reason}
+    assert error["text"].startswith(f"Error: invalid arguments for {tool}: {field} {reason}.")
+
+
+def test_other_names_in_items_are_named_by_their_place(api: Any, goals: Any) -> None:
+    edit = {"old_string": "a", "old_str": "a", "new_string": "b"}
+    error = refused(
+        api.post(f"{ALICE}/blocks/goals/propose/", {"edits": [edit], "reasoning": "r"}), 400, "invalid_arguments"
+    )
+    assert set(error["details"]["fields"]) == {"edits[0].old_str"}
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("limit=0", "must be at least 1"),
+        ("limit=-1", "must be at least 1"),
+        ("limit=201", "must be at most 200"),
+        ("limit=99999999999", "must be at most 200"),
+        ("limit=abc", "must be a whole number"),
+        ("limit=1e1", "must be a whole number"),
+        ("limit=", "must be a whole number"),
+        ("limit=" + "9" * 5_000, "must be a whole number"),
+        ("limit=1&limit=2", "is given more than once"),
+        ("limits=1", "is not known here (did you mean limit?)"),
+    ],
+)
+def test_numbers_of_the_query_are_refused_for_what_they_are(api: Any, goals: Any, query: str, reason: str) -> None:
+    error = refused(api.get(f"{ALICE}/blocks/?{query}"), 400, "invalid_arguments")
+    assert list(error["details"]["fields"].values()) == [reason]
+
+
+def test_lists_of_numbers_can_stand_in_the_query(api: Any, goals: Any) -> None:
+    data = answered(api.get(f"{ALICE}/blocks/goals/?view_range=3&view_range=-1"))["data"]
+    assert data["view_range"] == [3, 5]
+    refused(api.get(f"{ALICE}/blocks/goals/?view_range=3&view_range=x"), 400, "invalid_arguments")
+
+
+def test_deleting_takes_nothing_it_does_not_know(api: Any, goals: Any) -> None:
+    messages = f"{ALICE}/conversations/s/messages/"
+    answered(api.post(messages, {"messages": [{"id": "m", "role": "user", "content": "Hello."}]}))
+    for path in (messages, f"{messages}m/"):
+        error = refused(api.http.delete(f"{path}?all=true"), 400, "invalid_arguments")
+        assert error["details"]["fields"] == {"all": "is not known here"}
+    refused(api.http.delete(f"{messages}?session_id=other"), 400, "invalid_arguments")
+    assert answered(api.http.delete(messages))["data"]["deleted"] == 1
+
+
+def test_the_methods_there_are_make_a_sentence(api: Any, goals: Any) -> None:
+    for path, sentence in (
+        (f"{ALICE}/memories.md", "This endpoint answers to GET, HEAD and POST only."),
+        (f"{ALICE}/blocks/", "This endpoint answers to GET and HEAD only."),
+        ("/api/v1/tools/recall/", "This endpoint answers to POST only."),
+    ):
+        assert refused(api.http.put(path), 405, "method_not_allowed")["message"] == sentence
+
+
+def test_a_time_that_is_too_long_is_counted_in_characters(api: Any, goals: Any) -> None:
+    turn = {"role": "user", "content": "Hello.", "at": "2026-01-01" + " " * 40}
+    error = refused(api.post(f"{ALICE}/conversations/s/messages/", {"messages": [turn]}), 400, "invalid_arguments")
+    assert error["details"]["fields"] == {"messages[0].at": "must have at most 40 characters"}
+    error = refused(api.call("memory_save", content="x", evidence=[turn]), 400, "invalid_arguments")
+    assert error["details"]["fields"] == {"evidence[0].at": "must have at most 40 characters"}
