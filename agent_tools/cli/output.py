@@ -33,8 +33,9 @@ _STAGES = {
 }
 _SIGNS = {"pattern": "🔄", "decision": "⚖️", "fix": "🔧", "context": "📍"}
 _COLUMNS = ("ID", "TYPE", "CREATED", "TAGS", "CONTENT")
-# A column narrower than this says nothing; a terminal that narrow wraps instead.
+# A column narrower than this says nothing: on a narrow terminal the others go first, in this order, but for the id.
 _LEAST_CONTENT = 20
+_SPARED = (_COLUMNS.index("TAGS"), _COLUMNS.index("CREATED"), _COLUMNS.index("TYPE"))
 _UNPRINTABLE_IN_JSON = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
 
@@ -156,9 +157,22 @@ def _table(memories: Iterable[Memory]) -> str:
     ]
     shown = [tuple(visible(cell) for cell in row) for row in (_COLUMNS, *rows)]
     widths = [max(_width(row[column]) for row in shown) for column in range(len(_COLUMNS) - 1)]
-    # A pipe gets whole lines, for grep.
-    room = shutil.get_terminal_size().columns - sum(widths) - 2 * len(widths) if sys.stdout.isatty() else None
-    return "\n".join(_line(row, widths, room) for row in shown)
+    if not sys.stdout.isatty():
+        return "\n".join(_line(row, widths, None) for row in shown)  # a pipe gets whole lines, for grep
+    kept = list(range(len(widths)))
+    for spared in _SPARED:
+        if _room(widths, kept) >= _LEAST_CONTENT:
+            break
+        kept.remove(spared)
+    room = _room(widths, kept)
+    return "\n".join(
+        _line((*(row[column] for column in kept), row[-1]), [widths[column] for column in kept], room) for row in shown
+    )
+
+
+def _room(widths: list[int], kept: list[int]) -> int:
+    """Columns of the terminal that are left for the content beside the columns kept."""
+    return shutil.get_terminal_size().columns - sum(widths[column] + 2 for column in kept)
 
 
 def _line(row: tuple[str, ...], widths: list[int], room: int | None) -> str:

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import threading
+import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -504,11 +505,36 @@ def script(server: Contract, tmp_path: Path) -> Callable[..., Any]:
     return start
 
 
+@pytest.mark.parametrize(
+    ("columns", "first"),
+    [
+        (100, "ID          TYPE      CREATED     TAGS                CONTENT"),
+        (70, "ID          TYPE      CREATED     CONTENT"),
+        (50, "ID          TYPE      CONTENT"),
+        (36, "ID          CONTENT"),
+    ],
+)
+def test_a_narrow_terminal_gets_fewer_columns_and_no_broken_lines(
+    some: Contract, on_terminal: Any, columns: int, first: str
+) -> None:
+    some.put("mem-4-dddd", "漢字 " * 40, "context")
+    code, _, shown = on_terminal("list", columns=columns, shows="stdout")
+    lines = shown.splitlines()
+    assert (code, lines[0], len(lines)) == (0, first, 5)
+    assert all(wcwidth(line) <= columns for line in lines)
+    assert lines[1].endswith("…")
+
+
+def wcwidth(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
 @pytest.fixture
 def on_terminal(server: Contract, tmp_path: Path) -> Callable[..., tuple[int, str, str]]:
-    """The command with a terminal as its stderr: its exit code, its output and what the terminal showed."""
+    """The command with a terminal as its stderr or stdout: its exit code, what it printed beside the terminal, and
+    what the terminal showed."""
 
-    def start(*arguments: str, stdin: bytes = b"", columns: int = 80) -> tuple[int, str, str]:
+    def start(*arguments: str, stdin: bytes = b"", columns: int = 80, shows: str = "stderr") -> tuple[int, str, str]:
         here, there = pty.openpty()
         process = subprocess.Popen(
             [sys.executable, "-m", "agent_tools.cli", *arguments],
@@ -516,8 +542,8 @@ def on_terminal(server: Contract, tmp_path: Path) -> Callable[..., tuple[int, st
             env=os.environ
             | {"PYTHONPATH": str(ROOT), "MEMORY_URL": server.url, "MEMORY_TOKEN": TOKEN, "COLUMNS": str(columns)},
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=there,
+            stdout=there if shows == "stdout" else subprocess.PIPE,
+            stderr=there if shows == "stderr" else subprocess.PIPE,
         )
         os.close(there)
         shown: list[bytes] = []
@@ -529,10 +555,10 @@ def on_terminal(server: Contract, tmp_path: Path) -> Callable[..., tuple[int, st
 
         reading = threading.Thread(target=read)
         reading.start()
-        printed, _ = process.communicate(stdin, timeout=60)
+        printed, errors = process.communicate(stdin, timeout=60)
         reading.join()
         os.close(here)
-        return process.returncode, printed.decode(), b"".join(shown).decode()
+        return process.returncode, (printed or errors or b"").decode(), b"".join(shown).decode()
 
     return start
 
