@@ -22,6 +22,12 @@ def _known_or_all(type: str) -> str:
     return type if type == ALL else _known(type)
 
 
+def has_words(query: str) -> str:
+    if not query.strip():
+        raise PydanticCustomError("query", "must not be empty")
+    return query
+
+
 # A longer content is refused by the service, which says by how much.
 Content = Annotated[
     str,

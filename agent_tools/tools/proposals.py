@@ -143,6 +143,8 @@ def _not_found(proposal_id: int) -> ApiError:
 
 
 def _target(proposal: Proposal) -> str:
+    if proposal.target_kind == "import":
+        return "an import of memories"
     return f"{'block' if proposal.target_kind == 'block' else 'note'} '{proposal.target}'"
 
 

@@ -7,22 +7,22 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from agent_tools import matching, note_refusals, paging, representations, signals
 from agent_tools.arguments import Arguments, invalid
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.matching import Wanted
 from agent_tools.models import Scope
-from agent_tools.note_arguments import ALL, NoteId, Type, TypeOrAll
+from agent_tools.note_arguments import ALL, NoteId, Type, TypeOrAll, has_words
 from agent_tools.registry import Answer, Call, Effect, tool
 from memory_app import accesses
 from memory_app import recall as memory
 from memory_app.recall import Note, NoteNotFound, RevisionNotFound
 
 Query = Annotated[
-    str | None,
-    Field(description="Search query or keywords; without it the newest come first.", min_length=1, max_length=20_000),
+    Annotated[str, Field(min_length=1, max_length=20_000), AfterValidator(has_words)] | None,
+    Field(description="Search query or keywords; without it the newest come first."),
 ]
 
 

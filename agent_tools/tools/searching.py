@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
-from pydantic_core import PydanticCustomError
 
 from agent_tools import note_refusals, representations
 from agent_tools.arguments import Arguments
 from agent_tools.models import Scope
-from agent_tools.note_arguments import Type
+from agent_tools.note_arguments import Type, has_words
 from agent_tools.registry import Answer, Call, Effect, tool
 from memory_app.recall import RevisionNotFound
 from memory_app.search import service
@@ -19,16 +18,10 @@ from memory_app.search.service import Hit
 Source = Literal["user_memory", "memory_block", "conversation"]
 
 
-def _has_words(query: str) -> str:
-    if not query.strip():
-        raise PydanticCustomError("query", "must not be empty")
-    return query
-
-
 Query = Annotated[
     str,
     Field(description="Natural language search query.", min_length=1, max_length=20_000),
-    AfterValidator(_has_words),
+    AfterValidator(has_words),
 ]
 _TopK = Annotated[int, Field(description="Max results to return.", ge=1, le=20)]
 _IncludeConversation = Annotated[

@@ -141,6 +141,15 @@ def test_an_import_waits_where_the_owner_wants_to_be_asked(api: Any, alice: Any)
     assert (seen["note_count"], len(seen["notes"])) == (2, 2)
 
 
+def test_a_waiting_import_is_called_one(api: Any, call: Any, alice: Any) -> None:
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    number = answered(put(api, MEMORIES))["data"]["proposal_id"]
+    told = answered(call("get_proposal", proposal_id=number))
+    assert told["text"] == f"Proposal {number} for an import of memories is open (clean)."
+    assert answered(call("list_proposals"))["text"].endswith(f"- {number}: an import of memories, open")
+    assert (told["data"]["note_id"], told["data"]["block_label"]) == (None, None)
+
+
 def test_an_import_keeps_what_the_format_cannot_carry(api: Any, call: Any, alice: Any) -> None:
     note_id = "mem-1737372000-a1b2"
     call("remember", content="Old.", memory_id=note_id, confidence=0.3, rationale="why", type="pattern", session_id="s")
