@@ -319,7 +319,7 @@ class Revision(models.Model):
 
 class ProposedNote(models.Model):
     """That a waiting import is about a note: what each of its notes becomes is in its revision, as one JSON of up to
-    ten thousand, which the page of a single note must not have to read."""
+    ten thousand, which the page of a single note must not have to read. Gone once it is decided."""
 
     proposal = models.ForeignKey(Proposal, models.CASCADE, related_name="proposed_notes", verbose_name=_("proposal"))
     note_id = models.CharField(_("note"), max_length=64)

@@ -180,6 +180,7 @@ def finish_merging(proposal: Proposal, *, is_new: bool = False) -> Proposal:
             updated_at=timezone.now(),
         )
         if closed:
+            proposal.proposed_notes.all().delete()
             events.record(
                 proposal,
                 Event.What.APPROVED,
@@ -364,6 +365,7 @@ def _close(
             status=status, decided_at=timezone.now(), updated_at=timezone.now(), **fields
         )
         if closed:
+            proposal.proposed_notes.all().delete()
             events.record(proposal, what, actor=actor, text=text, reason=str(fields.get("decision_reason", "")))
     shown = proposal.revision
     proposal.refresh_from_db()

@@ -196,6 +196,21 @@ def test_a_waiting_import_is_listed_on_the_notes_it_touches_and_on_no_others(ali
     assert note_pages.waiting_notes("ben", "mem-1-aaaa") == ()
 
 
+@pytest.mark.parametrize("approves", [True, False])
+def test_what_is_decided_waits_on_no_note(alice: Any, scribe: Any, approves: bool) -> None:
+    bring(alice)
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    bring(scribe, FILE.replace("docker.", "podman."))
+    proposal = Proposal.objects.get(status=Status.OPEN)
+    if approves:
+        seen = review_of(proposal, alice).seen_sha256
+        services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
+    else:
+        services.reject(actor=alice, proposal_id=proposal.pk, revision=1, reason="wrong")
+    assert note_pages.waiting_notes("alice", "mem-1-aaaa") == ()
+    assert not ProposedNote.objects.exists()
+
+
 def test_the_page_of_a_note_shows_the_import_that_would_change_it(alice: Any, scribe: Any, client_of: Any) -> None:
     bring(alice)
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
