@@ -14,6 +14,7 @@ from approvals.services import notes
 from memory_app import accesses, recall
 from memory_app.notes import TYPES
 from tests.agent_tools.checks import answered, refused
+from tests.conftest import eventually
 
 
 def remember(call: Any, content: str, **more: Any) -> str:
@@ -222,15 +223,19 @@ def test_a_superseded_note_can_be_deleted(call: Any, alice: Any) -> None:
     assert [note.id for note in recall.notes("alice")] == [new]
 
 
-def test_what_held_when_it_was_proposed_is_refused_to_nobody_before(
-    machine: Any, issue: Any, call: Any, alice: Any
+def test_a_change_proposed_while_the_note_held_waits_on_as_a_conflict(
+    machine: Any, issue: Any, call: Any, alice: Any, worker: None
 ) -> None:
     proposer = machine(issue(alice, scopes=["memory:read", "memory:propose"]))
     old = remember(call, "Bonn")
     waiting = answered(proposer.call("memory_update", note_id=old, content="Bremen"))["data"]["proposal_id"]
     answered(call("forget", memory_id=old))
-    told = answered(proposer.call("get_proposal", proposal_id=waiting))["data"]
-    assert (told["status"], told["mergeability"]) == ("open", "conflict")
+
+    def told() -> tuple[str, str]:
+        data = answered(proposer.call("get_proposal", proposal_id=waiting))["data"]
+        return data["status"], data["mergeability"]
+
+    assert eventually(lambda: told() == ("open", "conflict"))  # a worker looks
     refused(proposer.call("memory_update", note_id=old, content="Kiel"), 409, "note_superseded")
 
 
