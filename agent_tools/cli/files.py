@@ -46,6 +46,9 @@ def import_(session: Session, file: Path, form: str) -> None:
     data = _read(file)
     try:
         memories_md.read(data)
+    except memories_md.FileTooLarge as error:  # not read to its end, so nobody knows its size
+        reason = f"the file has more than the {memories_md.LARGEST_FILE:,} bytes a memories.md may have: split it"
+        raise Failed(f"{_named(file)} cannot be imported: {reason}.") from error
     except memories_md.Unreadable as error:
         raise Failed(f"{_named(file)} cannot be imported: {error}.") from error
     with output.progress() as show:

@@ -288,7 +288,10 @@ def test_import_says_when_it_waits_for_a_person(run: Run, server: Contract) -> N
     ("data", "says"),
     [
         (b"\x00\x01", "line 1 holds the character U+0000: this is no text file"),
-        (b"x" * (memories_md.LARGEST_FILE + 1), "the file has"),
+        (
+            b"x" * (memories_md.LARGEST_FILE + 100),
+            "the file has more than the 33,554,432 bytes a memories.md may have: split it.",
+        ),
         (b"### mem-1-aaaa\n> x\n### mem-1-aaaa\n> y\n", "lines 1 and 3 have the same id mem-1-aaaa"),
     ],
 )
