@@ -149,5 +149,5 @@ def in_context(text: str, words: Sequence[str]) -> tuple[Part, ...]:
 def _cut(flat: str, begin: int) -> str:
     shown = flat[begin : begin + SHOWN]
     if begin + SHOWN < len(flat):
-        shown = shown.rsplit(" ", 1)[0] + " …"
+        shown = shown.rsplit(" ", 1)[0] + "\u00a0…"
     return f"… {shown}" if begin else shown

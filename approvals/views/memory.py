@@ -277,7 +277,7 @@ def opening(body: str) -> str:
     lines = [line.strip() for line in body[: OPENING_LENGTH * 8].splitlines()]
     prose = [line for line in lines if line and not line.startswith(("#", "|", "---", "```"))]
     words = markdown.on_one_line("\n".join(prose or lines))
-    return words if len(words) <= OPENING_LENGTH else words[:OPENING_LENGTH].rsplit(" ", 1)[0] + " …"
+    return words if len(words) <= OPENING_LENGTH else words[:OPENING_LENGTH].rsplit(" ", 1)[0] + "\u00a0…"
 
 
 def _about(user: User, person: User) -> dict[str, object]:
