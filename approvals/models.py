@@ -129,9 +129,9 @@ class Kind(models.TextChoices):
     EDIT = "edit", _("edit")
     REWRITE = "rewrite", _("whole text")
     SAVE = "save", _("new note")
-    UPDATE = "update", _("changed note")
-    DELETE = "delete", _("deleted note")
-    FORGET = "forget", _("superseded note")
+    UPDATE = "update", _("changes the note")
+    DELETE = "delete", _("deletes the note")
+    FORGET = "forget", _("supersedes the note")
     IMPORT = "import", _("import of notes")
 
 
