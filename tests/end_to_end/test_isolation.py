@@ -226,6 +226,7 @@ def values_of(owner: Things, of: Things) -> dict[str, list[Any]]:
         "token": ["x-y"],
         "url": ["x/"],
         "id": ["1"],
+        "key": [f"the-import-of-{of.owner}"],  # of an import, made up by who asks for it
     }
 
 
