@@ -47,6 +47,9 @@ STATUSES: Mapping[Tab, tuple[Status, ...]] = {
 }
 
 
+_EPOCH = datetime.fromtimestamp(0, UTC)
+
+
 @dataclass(frozen=True)
 class Key:
     """Where a row stands in the list: its time, then its id. Pages continue from it, not from a row number."""
@@ -55,18 +58,18 @@ class Key:
     pk: int
 
     def __str__(self) -> str:
-        microseconds = round(self.at.timestamp() * 1_000_000)
-        return f"{microseconds}-{self.pk}"
+        return f"{(self.at - _EPOCH) // timedelta(microseconds=1)}-{self.pk}"
 
     @classmethod
     def parse(cls, text: str) -> Key | None:
         """None for what is not a key, which the address bar may well hold."""
-        microseconds, _dash, pk = text.partition("-")
-        if not (microseconds.isascii() and microseconds.isdigit() and pk.isascii() and pk.isdigit()):
+        microseconds, _dash, pk = text.rpartition("-")
+        digits = microseconds.removeprefix("-")  # what agents hand in may be older than 1970
+        if not (digits.isascii() and digits.isdigit() and pk.isascii() and pk.isdigit()):
             return None
-        if len(microseconds) > 17 or len(pk) > 18:
+        if len(digits) > 16 or len(pk) > 18:
             return None
-        return cls(at=datetime.fromtimestamp(0, UTC) + timedelta(microseconds=int(microseconds)), pk=int(pk))
+        return cls(at=_EPOCH + timedelta(microseconds=int(microseconds)), pk=int(pk))
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,15 @@ def may_edit(user: User, owner: str) -> bool:
     return user.is_active and (user.username == owner or user.is_staff)
 
 
+def may_delete_messages(user: User, owner: str) -> bool:
+    """Whether a person may delete what was said with an owner: whoever may write that memory.
+
+    Tutors read it, as evidence; they decide about proposals (design.md §3 rule 11), and deleting what an owner
+    said, which nothing brings back, is no such decision.
+    """
+    return may_edit(user, owner)
+
+
 def available_actions(actor: User, proposal: Proposal) -> frozenset[Action]:
     """What `actor` may do about `proposal` now.
 

@@ -8,6 +8,7 @@ from django.urls import path
 from approvals.views import (
     account,
     auth,
+    conversations,
     editing,
     exchange,
     finding,
@@ -22,6 +23,9 @@ from approvals.views import (
 _BLOCK = "memory/<str:owner>/blocks/<str:label>/"
 _NOTES = "memory/<str:owner>/notes/"
 _NOTE = f"{_NOTES}<str:note_id>/"
+_CONVERSATIONS = "memory/<str:owner>/conversations/"
+# An agent may call a session "..", which alone between two slashes no browser would ask for.
+_CONVERSATION = f"{_CONVERSATIONS}session-<str:session_id>/"
 
 urlpatterns = [
     path("", inbox.inbox, name="inbox"),
@@ -46,6 +50,10 @@ urlpatterns = [
     path(f"{_NOTE}delete/", note_editing.note_delete, name="note_delete"),
     path(f"{_NOTE}supersede/", note_editing.note_supersede, name="note_supersede"),
     path(f"{_NOTE}reinstate/", note_editing.note_reinstate, name="note_reinstate"),
+    path(_CONVERSATIONS, conversations.conversations, name="conversations"),
+    path(_CONVERSATION, conversations.conversation, name="conversation"),
+    path(f"{_CONVERSATION}delete/", conversations.conversation_delete, name="conversation_delete"),
+    path(f"{_CONVERSATION}messages/<int:number>/delete/", conversations.message_delete, name="message_delete"),
     path("memory/<str:owner>/search/", finding.search, name="memory_search"),
     path("memory/<str:owner>/export/memories.md", exchange.export_markdown, name="export_markdown"),
     path("memory/<str:owner>/export/memory.json", exchange.export_json, name="export_json"),

@@ -10,9 +10,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import models, transaction
+from django.db.models.functions import Left
 from django.utils import timezone
 
 from memory_app import reindexing
@@ -89,6 +91,104 @@ def keep(owner: str, session_id: str, turns: Sequence[Turn], *, agent: str = "")
 
 
 @dataclass(frozen=True)
+class Session:
+    """A conversation as a list of them shows it.
+
+    Args:
+        newest: the number of the message that was kept last; it tells sessions of one time apart.
+        agents: names of those that handed messages in, as far as they are known.
+        opening: the first `OPENING` characters of its first message.
+    """
+
+    id: str
+    count: int
+    first_at: datetime
+    last_at: datetime
+    newest: int
+    agents: tuple[str, ...]
+    opening: str
+
+
+#: Characters of a conversation's first message that come with it.
+OPENING = 300
+
+
+def sessions(owner: str, *, limit: int, before: tuple[datetime, int] | None = None) -> tuple[Session, ...]:
+    """The conversations kept about an owner, the one in which something was said last first, in three queries.
+
+    Args:
+        before: `last_at` and `newest` of the one these come after, for the next page.
+    """
+    found = _grouped(Message.objects.filter(owner=owner)).order_by("-last_at", "-newest")
+    if before is not None:
+        at, newest = before
+        found = found.filter(models.Q(last_at__lt=at) | models.Q(last_at=at, newest__lt=newest))
+    return _described(owner, list(found[:limit]))
+
+
+def find_session(owner: str, session_id: str) -> Session | None:
+    """One conversation, or None where no message of it is kept."""
+    found = _described(owner, list(_grouped(_of(owner, session_id))))
+    return found[0] if found else None
+
+
+def messages(owner: str, session_id: str, *, start: int, limit: int) -> tuple[Message, ...]:
+    """Some of a conversation's messages in the order they were said, leaving out the first `start`."""
+    return tuple(_of(owner, session_id).order_by("at", "id")[start : start + limit])
+
+
+def find_message(owner: str, session_id: str, number: int) -> Message | None:
+    """The message of that number (its primary key), or None where that conversation has none such."""
+    return _of(owner, session_id).filter(pk=number).first()
+
+
+def how_many_before(message: Message) -> int:
+    """How many messages of its conversation were said before this one."""
+    earlier = models.Q(at__lt=message.at) | models.Q(at=message.at, id__lt=message.pk)
+    return _of(message.owner, message.session_id).filter(earlier).count()
+
+
+def _grouped(messages: models.QuerySet[Message]) -> models.QuerySet[Any, Any]:
+    """A row for each conversation, read from the index of that name alone."""
+    return (
+        messages.order_by()
+        .values("session_id")
+        .annotate(
+            count=models.Count("pk"),
+            first_at=models.Min("at"),
+            last_at=models.Max("at"),
+            newest=models.Max("pk"),
+        )
+    )
+
+
+def _described(owner: str, found: Sequence[dict[str, Any]]) -> tuple[Session, ...]:
+    first = _of(owner, models.OuterRef("session_id")).order_by("at", "id").values(start=Left("content", OPENING))[:1]
+    # From one message of each, so that the first is looked up once for each conversation.
+    openings = dict(
+        Message.objects.filter(pk__in=[row["newest"] for row in found])
+        .annotate(opening=models.Subquery(first))
+        .values_list("session_id", "opening")
+    )
+    agents: defaultdict[str, set[str]] = defaultdict(set)
+    handed_in = Message.objects.filter(owner=owner, session_id__in=[row["session_id"] for row in found])
+    for session_id, agent in handed_in.exclude(agent="").order_by().values_list("session_id", "agent").distinct():
+        agents[session_id].add(agent)
+    return tuple(
+        Session(
+            id=row["session_id"],
+            count=row["count"],
+            first_at=row["first_at"],
+            last_at=row["last_at"],
+            newest=row["newest"],
+            agents=tuple(sorted(agents[row["session_id"]])),
+            opening=openings.get(row["session_id"], ""),
+        )
+        for row in found
+    )
+
+
+@dataclass(frozen=True)
 class Deleted:
     """What came of deleting: how many are gone, and how many stay since another agent handed them in."""
 
@@ -134,5 +234,5 @@ def purge() -> int:
     return count
 
 
-def _of(owner: str, session_id: str) -> models.QuerySet[Message]:
+def _of(owner: str, session_id: str | models.OuterRef) -> models.QuerySet[Message]:
     return Message.objects.filter(owner=owner, session_id=session_id)

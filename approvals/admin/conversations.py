@@ -9,7 +9,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from approvals.admin.read_only import ReadOnlyAdmin
-from memory_app import conversations
+from approvals.services import conversations
+from approvals.views.viewer import viewer_of
 from memory_app.models import Message, NoteAccess
 
 
@@ -24,7 +25,9 @@ class MessageAdmin(ReadOnlyAdmin[Message]):
         return bool(request.user.is_superuser)  # people may ask for it
 
     def delete_model(self, request: HttpRequest, obj: Message) -> None:
-        conversations.delete(obj.owner, obj.session_id, obj.message_id)  # which makes search forget it too
+        conversations.delete(
+            actor=viewer_of(request), owner=obj.owner, session_id=obj.session_id, message_id=obj.message_id
+        )  # which makes search forget it too
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Message]) -> None:
         for message in queryset:

@@ -4,7 +4,7 @@ They return the thing or raise an exception of `errors`; they decide, write the 
 `memory_app.commits`, which nobody else does.
 """
 
-from approvals.services import notes
+from approvals.services import conversations, notes
 from approvals.services.decide import approve, reject, withdraw
 from approvals.services.edit import create_block, delete_block, edit_block
 from approvals.services.expire import expire
@@ -18,6 +18,7 @@ __all__ = [
     "Proposed",
     "RecoveryReport",
     "approve",
+    "conversations",
     "create_block",
     "delete_block",
     "edit_block",

@@ -220,3 +220,12 @@ class NoteSuperseded(Refused):
     def __init__(self, note: Note) -> None:
         self.note = note
         super().__init__(_("Note %(id)s is superseded already.") % {"id": note.id})
+
+
+# -- conversations --------------------------------------------------------------------------------
+
+
+class DeletionNotAllowed(Refused):
+    """This person may not delete what was said with this owner."""
+
+    code = "not_allowed"

@@ -24,9 +24,10 @@ from agent_tools import registry, tools  # noqa: F401 - `tools` fills the regist
 from agent_tools.cli.commands import memory
 from agent_tools.views import api
 from approvals import services
-from approvals.models import Kind, Proposal
+from approvals.models import Kind, Proposal, User
 from approvals.services import notes
 from memory_app import conversations, recall
+from memory_app.models import Message
 from memory_app.search import store
 from tests.conftest import make_user
 
@@ -49,6 +50,7 @@ class Things:
     note_proposal_id: int
     session_id: str
     message_id: str
+    message_pk: int
     commit: str
 
 
@@ -110,6 +112,7 @@ def things(user: Any, agent: Any, mark: str, tag: str) -> Things:
         note_proposal_id=waiting.proposal.pk if waiting.proposal else 0,
         session_id=f"{tag}-session",
         message_id=f"{tag}-message",
+        message_pk=Message.objects.get(owner=owner).pk,
         commit=recall.head(),
     )
 
@@ -218,6 +221,7 @@ def values_of(owner: Things, of: Things) -> dict[str, list[Any]]:
         "pk": [of.proposal_id, of.note_proposal_id],
         "session_id": [of.session_id],
         "message_id": [of.message_id],
+        "number": [of.message_pk],
         "name": ["list_memory_blocks"],  # the tools are asked above
         "object_id": [of.note_id],
         "content_type_id": ["1"],
@@ -329,6 +333,11 @@ def test_ben_himself_sees_what_is_looked_for(world: World, ben_agent: Client) ->
     for path in ("notes/", "notes/?include_superseded=true", f"search/?q={WORD}", "context/", "memories.md", "blocks/"):
         assert MARK in ben_agent.get(f"/api/v1/users/ben/{path}").content.decode(), path
     assert MARK in ben_agent.get("/api/v1/proposals/").content.decode()
+    browser = Client()
+    browser.force_login(User.objects.get(username="ben"))
+    pages = ("", f"session-{world.ben.session_id}/", f"session-{world.ben.session_id}/delete/")
+    for page in pages:
+        assert f"{MARK} {WORD} speaks" in browser.get(f"/memory/ben/conversations/{page}").content.decode(), page
 
 
 @pytest.fixture

@@ -1,0 +1,151 @@
+"""What was said with an owner: the conversations kept, one of them, and deleting them.
+
+Whoever may not read an owner's memory is told that there is none; so is who may only read and asks to delete.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_safe
+
+from approvals import permissions
+from approvals.inbox import Key
+from approvals.models import User
+from approvals.services import conversations as services
+from approvals.views.auth import signed_in
+from approvals.views.memory import readable_owner
+from approvals.views.request import whole_number
+from approvals.views.viewer import viewer_of
+from memory_app import conversations as kept
+from memory_app.conversations import Session
+from memory_app.models import Message
+
+CONVERSATIONS_ON_A_PAGE = 25
+MESSAGES_ON_A_PAGE = 50
+
+
+@dataclass(frozen=True)
+class MessagePage:
+    """Some of a conversation's messages."""
+
+    messages: tuple[Message, ...]
+    number: int
+    pages: int
+
+
+@signed_in()
+@require_safe
+def conversations(request: HttpRequest, owner: str) -> HttpResponse:
+    """The conversations kept about an owner, newest first; `?before=` turns the page."""
+    person = readable_owner(request, owner)
+    before = Key.parse(request.GET.get("before", ""))
+    found = kept.sessions(owner, limit=CONVERSATIONS_ON_A_PAGE + 1, before=(before.at, before.pk) if before else None)
+    page = found[:CONVERSATIONS_ON_A_PAGE]
+    context = {
+        **_about(request, person),
+        "sessions": page,
+        "is_first_page": before is None,
+        "older": Key(page[-1].last_at, page[-1].newest) if len(found) > len(page) else None,
+    }
+    return render(request, "conversations/conversations.html", context)
+
+
+@signed_in()
+@require_safe
+def conversation(request: HttpRequest, owner: str, session_id: str) -> HttpResponse:
+    """What was said in one conversation, from the beginning, fifty messages a page."""
+    person = readable_owner(request, owner)
+    session = _session(owner, session_id)
+    pages = -(-session.count // MESSAGES_ON_A_PAGE)
+    number = min(max(1, whole_number(request.GET.get("page", "")) or 1), pages)
+    said = kept.messages(owner, session_id, start=(number - 1) * MESSAGES_ON_A_PAGE, limit=MESSAGES_ON_A_PAGE)
+    context = {**_about(request, person), "session": session, "page": MessagePage(said, number, pages)}
+    return render(request, "conversations/conversation.html", context)
+
+
+@signed_in()
+@require_http_methods(["GET", "HEAD", "POST"])
+def conversation_delete(request: HttpRequest, owner: str, session_id: str) -> HttpResponse:
+    """Delete a conversation, after saying what that means."""
+    person = _deletable_owner(request, owner)
+    if request.method != "POST":
+        context = {**_about(request, person), "session": _session(owner, session_id)}
+        return render(request, "conversations/delete.html", context)
+    count = services.delete(actor=viewer_of(request), owner=owner, session_id=session_id)
+    text = ngettext(
+        "The conversation is deleted: %(number)d message. Agents no longer find it.",
+        "The conversation is deleted: %(number)d messages. Agents no longer find them.",
+        count,
+    ) % {"number": count}
+    messages.success(request, text if count else _("The conversation was deleted already."))
+    return redirect("conversations", owner=owner)
+
+
+@signed_in()
+@require_http_methods(["GET", "HEAD", "POST"])
+def message_delete(request: HttpRequest, owner: str, session_id: str, number: int) -> HttpResponse:
+    """Delete one message, after saying what that means."""
+    person = _deletable_owner(request, owner)
+    message = kept.find_message(owner, session_id, number)
+    if request.method != "POST":
+        if message is None:
+            raise Http404
+        page = _page_of(message)
+        context = {**_about(request, person), "session": _session(owner, session_id), "message": message, "page": page}
+        return render(request, "conversations/delete.html", context)
+    if message is None:  # sent twice: it is gone, as asked
+        messages.success(request, _("The message was deleted already."))
+        return _back(owner, session_id)
+    page = _page_of(message)
+    services.delete(actor=viewer_of(request), owner=owner, session_id=session_id, message_id=message.message_id)
+    messages.success(request, _("The message is deleted. Agents no longer find it."))
+    return _back(owner, session_id, page)
+
+
+# -- pages ----------------------------------------------------------------------------------------
+
+
+def _about(request: HttpRequest, person: User) -> dict[str, object]:
+    viewer = viewer_of(request)
+    return {
+        "section": "memory",
+        "owner": person,
+        "is_own": viewer.pk == person.pk,
+        "may_delete": permissions.may_delete_messages(viewer, person.username),
+        "days": settings.CONVERSATION_DAYS,
+        "tab": "conversations",
+    }
+
+
+def _session(owner: str, session_id: str) -> Session:
+    session = kept.find_session(owner, session_id)
+    if session is None:
+        raise Http404
+    return session
+
+
+def _deletable_owner(request: HttpRequest, owner: str) -> User:
+    person = readable_owner(request, owner)
+    if not permissions.may_delete_messages(viewer_of(request), owner):
+        raise Http404
+    return person
+
+
+def _page_of(message: Message) -> int:
+    return kept.how_many_before(message) // MESSAGES_ON_A_PAGE + 1
+
+
+def _back(owner: str, session_id: str, page: int = 1) -> HttpResponse:
+    """To the conversation; to the list, when no message of it is left."""
+    if kept.find_session(owner, session_id) is None:
+        return redirect("conversations", owner=owner)
+    address = reverse("conversation", args=[owner, session_id])
+    return redirect(f"{address}?page={page}" if page > 1 else address)
