@@ -159,6 +159,10 @@ class RejectReason(models.TextChoices):
     OTHER = "other", _("Other")
 
 
+#: Ids in one statement that names them twice: SQLite takes 32,766 parameters, an import up to 100,000 notes.
+MOST_IDS = 10_000
+
+
 class ProposalQuerySet(models.QuerySet["Proposal"]):
     def open(self) -> ProposalQuerySet:
         return self.filter(status=Status.OPEN)
@@ -177,9 +181,16 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
         return self.filter(owner=owner, target_kind=kind, target=target)
 
     def about_notes(self, ids: Collection[str]) -> ProposalQuerySet:
-        """Those that make, change or delete one of these notes, alone or in an import."""
-        named = ProposedNote.objects.filter(proposal=OuterRef("pk"), note_id__in=ids)
-        return self.filter(Q(target_kind="note", target__in=ids) | Q(target_kind="import") & Exists(named))
+        """Those that make, change or delete one of these notes, alone or in an import. Of more notes than
+        `MOST_IDS`, which only an import changes, they are looked for here and now."""
+        if len(ids) <= MOST_IDS:
+            named = ProposedNote.objects.filter(proposal=OuterRef("pk"), note_id__in=ids)
+            return self.filter(Q(target_kind="note", target__in=ids) | Q(target_kind="import") & Exists(named))
+        every, found = list(ids), set[int]()
+        for start in range(0, len(every), MOST_IDS):
+            some = self.about_notes(every[start : start + MOST_IDS])
+            found.update(some.order_by().values_list("pk", flat=True))
+        return self.filter(pk__in=found)
 
     def by_agent(self, agent: Agent) -> ProposalQuerySet:
         return self.filter(agent=agent)

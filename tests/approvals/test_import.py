@@ -15,7 +15,7 @@ from approvals import note_pages, services
 from approvals.models import Kind, Mergeability, Policy, Proposal, ProposedNote, Status
 from approvals.review import review_of
 from approvals.services import notes
-from approvals.services.errors import EditNotAllowed, NoChange
+from approvals.services.errors import EditNotAllowed, NoChange, NoLongerFits, TargetChanged
 from approvals.services.imports import Imported, import_memories
 from approvals.services.notes import NoteChange
 from approvals.services.recheck import recheck
@@ -229,6 +229,52 @@ def test_an_import_is_checked_again_when_one_of_its_notes_changes_and_not_before
     notes.update(by=notes.By(actor=alice), owner="alice", note_id="mem-1-aaaa", content="Start it.")
     assert recheck("alice", [["note", "mem-1-aaaa"]]) == 1
     assert Proposal.objects.get(status=Status.OPEN).mergeability == Mergeability.CONFLICT
+
+
+def test_one_changed_note_of_more_than_a_query_asks_for_is_seen_by_the_decision(alice: Any, scribe: Any) -> None:
+    many = [f"mem-{number}-aaaa" for number in range(520)]
+    bring(alice, "".join(f"### {id_}\n> old\n" for id_ in many))
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    bring(scribe, "".join(f"### {id_}\n> new\n" for id_ in many))
+    proposal = Proposal.objects.get(status=Status.OPEN)
+    seen = review_of(proposal, alice).seen_sha256
+    notes.update(by=notes.By(actor=alice), owner="alice", note_id=many[-1], content="Corrected.")
+    with pytest.raises(TargetChanged):
+        services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
+    with pytest.raises(NoLongerFits):
+        now = review_of(proposal, alice).seen_sha256
+        services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=now)
+    notes.update(by=notes.By(actor=alice), owner="alice", note_id=many[-1], content="old")
+    services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
+    assert {note.content for note in recall.notes("alice")} == {"new"}
+
+
+@pytest.mark.parametrize("asked", [1, 600])
+def test_hashes_are_those_of_the_notes_now_and_at_a_revision(alice: Any, ben: Any, asked: int) -> None:
+    ids = [f"mem-{number}-aaaa" for number in range(asked)]
+    text = "".join(f"### {id_}\n> memory\n" for id_ in [*ids, "mem-9999-zzzz"])
+    bring(alice, text)
+    bring(ben, text, owner="ben")
+    then = recall.head()
+    notes.update(by=notes.By(actor=alice), owner="alice", note_id=ids[0], content="Changed.")
+    for revision in (None, then):
+        found = recall.find_notes("alice", ids, revision)
+        assert recall.note_sha256s("alice", [*ids, "mem-1-none"], revision) == {
+            id_: note.sha256 for id_, note in found.items()
+        }
+    assert recall.note_sha256s("alice", ids) != recall.note_sha256s("alice", ids, then)
+
+
+def test_those_that_wait_for_more_notes_than_a_statement_takes_ids_are_found(alice: Any, scribe: Any) -> None:
+    bring(alice, FILE + "### mem-2-bbbb\n> y\n")
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    bring(scribe, FILE.replace("docker.", "podman."))
+    notes.update(by=notes.By(actor=scribe), owner="alice", note_id="mem-2-bbbb", content="z")
+    others = [f"mem-{number}-none" for number in range(16_400)]  # named twice, SQLite takes 16,383
+    waiting = Proposal.objects.open().of_owner("alice")
+    assert waiting.about_notes(others).count() == 0
+    assert waiting.about_notes([*others, "mem-1-aaaa"]).count() == 1
+    assert waiting.about_notes(["mem-2-bbbb", *others, "mem-1-aaaa"]).count() == 2
 
 
 def test_what_policy_applied_waits_nowhere(alice: Any, scribe: Any) -> None:
