@@ -11,7 +11,7 @@ from typing import Any
 
 from approvals.models import Mergeability, Revision
 from memory_app import edits
-from memory_app.recall import Block, Note
+from memory_app.recall import Block
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,10 @@ def assess(revision: Revision, block: Block | None) -> Assessment:
     return Assessment(Mergeability.REBASABLE, result, is_stale=True)
 
 
-def assess_notes(revision: Revision, notes: dict[str, Note]) -> Assessment:
-    """Compare a revision of notes with them as they are now, by id. Notes are short and change as wholes:
+def assess_notes(revision: Revision, notes: dict[str, str]) -> Assessment:
+    """Compare a revision of notes with the sha256 each has now, by id. Notes are short and change as wholes:
     one that is not as it was when the change was proposed is a conflict."""
-    now = {
-        change["id"]: notes[change["id"]].sha256 if change["id"] in notes else None for change in revision.note_changes
-    }
+    now = {change["id"]: notes.get(change["id"]) for change in revision.note_changes}
     before = {change["id"]: _sha256(change["before"]) for change in revision.note_changes}
     after = {change["id"]: _sha256(change["after"]) for change in revision.note_changes}
     if now == before:

@@ -278,15 +278,18 @@ class Proposal(models.Model):
 
     @property
     def current(self) -> Revision:
-        """The revision a decision is about; read once, and again when `revision` has moved on."""
+        """The revision a decision is about; read once, and again when `revision` or the row itself has moved on."""
         known: Revision | None = self.__dict__.get("_current")
         if known is None or known.number != self.revision:
             known = self.__dict__["_current"] = self.revisions.get(number=self.revision)
         return known
 
     def refresh_from_db(self, *args: Any, **kwargs: Any) -> None:
-        self.__dict__.pop("_current", None)
         super().refresh_from_db(*args, **kwargs)
+        known: Revision | None = self.__dict__.get("_current")
+        # Its texts never change, and those of an import take long to read: only whether it is this row still.
+        if known and not self.revisions.filter(pk=known.pk, head_commit=known.head_commit).exists():
+            del self.__dict__["_current"]
 
     @property
     def age(self) -> timedelta:

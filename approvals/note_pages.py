@@ -231,7 +231,7 @@ def _automatic(owner: str, viewer: User, applied: list[Proposal]) -> tuple[Autom
     single = [proposal.pk for proposal in applied if proposal.target_kind == "note"]
     revisions = {each.proposal_id: each for each in Revision.objects.filter(proposal__in=single, number=1)}
     ids = {change["id"] for revision in revisions.values() for change in revision.note_changes}
-    now = NotesStanding(recall.find_notes(owner, ids))
+    now = NotesStanding(recall.note_sha256s(owner, ids))
     rows = []
     for proposal in applied:
         revision = revisions.get(proposal.pk)

@@ -164,8 +164,9 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None) 
     Raises:
         Revision.DoesNotExist: the proposal has no such revision.
     """
-    shown = proposal.revisions.get(number=proposal.revision if revision is None else revision)
-    is_current = shown.number == proposal.revision
+    number = proposal.revision if revision is None else revision
+    is_current = number == proposal.revision
+    shown = proposal.current if is_current else proposal.revisions.get(number=number)
     standing, assessment = _today(proposal, shown)
     block = standing.block if isinstance(standing, BlockStanding) else None
     changed_since = (

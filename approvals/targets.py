@@ -40,13 +40,13 @@ class BlockStanding:
 
 @dataclass(frozen=True)
 class NotesStanding:
-    """The notes a proposal names, by id; one that is not there is absent."""
+    """The notes a proposal names, each by its id and its sha256; one that is not there is absent."""
 
-    notes: dict[str, recall.Note]
+    notes: dict[str, str]
 
     @property
     def sha256(self) -> str:
-        return _sha256_of({id_: note.sha256 for id_, note in self.notes.items()})
+        return _sha256_of(self.notes)
 
     def assess(self, revision: Revision) -> Assessment:
         return assess_notes(revision, self.notes)
@@ -54,8 +54,7 @@ class NotesStanding:
     def is_after(self, revision: Revision) -> bool:
         """Whether every note is as the revision makes it."""
         return all(
-            (self.notes[change["id"]].sha256 if change["id"] in self.notes else "")
-            == (change["after"]["sha256"] if change["after"] else "")
+            self.notes.get(change["id"]) == (change["after"]["sha256"] if change["after"] else None)
             for change in revision.note_changes
         )
 
@@ -79,7 +78,7 @@ def standing_of(proposal: Proposal, revision: Revision) -> BlockStanding | Notes
     """The target of a proposal as it is now."""
     if proposal.target_kind == "block":
         return BlockStanding(recall.find_block(proposal.owner, proposal.target))
-    return NotesStanding(recall.find_notes(proposal.owner, [change["id"] for change in revision.note_changes]))
+    return _notes_at(proposal, revision)
 
 
 def targets_of(proposal: Proposal, revision: Revision) -> tuple[tuple[str, str], ...]:
@@ -133,9 +132,9 @@ def holds(proposal: Proposal, revision: Revision, commit: str) -> bool:
             return recall.block_at(proposal.owner, proposal.target, commit).body == revision.result_text
         except recall.BlockNotFound:
             return False
-    found = recall.find_notes(proposal.owner, [change["id"] for change in revision.note_changes], commit)
-    return all(
-        (note.sha256 if (note := found.get(change["id"])) else None)
-        == (change["after"]["sha256"] if change["after"] else None)
-        for change in revision.note_changes
-    )
+    return _notes_at(proposal, revision, commit).is_after(revision)
+
+
+def _notes_at(proposal: Proposal, revision: Revision, commit: str | None = None) -> NotesStanding:
+    ids = [change["id"] for change in revision.note_changes]
+    return NotesStanding(recall.note_sha256s(proposal.owner, ids, commit))

@@ -115,14 +115,14 @@ class TargetMoved(Exception):
 
 def write_main(
     work: Merge | tuple[Write, ...], *, entry: Entry, author: Author, subject: str, body: str = ""
-) -> tuple[Change, ...]:
+) -> Change:
     """Write main: merge a reviewed commit or change rows, in one commit, and record it in the ledger.
 
     Retried from BEGIN while other writers are first; after a lost connection the operation id is looked
     for before anything is tried again (design.md §3 rule 4).
 
     Returns:
-        The ledger's rows of the new commit, one per target.
+        The ledger's row of the new commit; of several, that of the first target.
 
     Raises:
         TargetMoved: a row is not at its `expected_sha256`.
@@ -183,8 +183,12 @@ def drop_branch(name: str) -> None:
     retrying(lambda: dolt().drop_branch(name))
 
 
-def record(hash_: str, entry: Entry, at: datetime) -> tuple[Change, ...]:
-    """Write the ledger's rows of a commit; rows that are there already stay (recovery comes twice)."""
+def record(hash_: str, entry: Entry, at: datetime) -> Change:
+    """Write the ledger's rows of a commit; rows that are there already stay (recovery comes twice).
+
+    Returns:
+        The row of the first target: an import has thousands, and nobody reads them all again.
+    """
     rows = [
         Change(
             commit=hash_,
@@ -205,7 +209,8 @@ def record(hash_: str, entry: Entry, at: datetime) -> tuple[Change, ...]:
         for number, some in enumerate(_portions(rows)):
             progress.report(Stage.RECORDING, number * ROWS, len(rows))
             Change.objects.bulk_create(some, ignore_conflicts=True)
-    return tuple(Change.objects.filter(commit=hash_).order_by("id"))
+    kind, target = entry.targets[0]
+    return Change.objects.get(commit=hash_, target_kind=kind, target=target)
 
 
 def time_of(commit: Commit) -> datetime:

@@ -281,7 +281,7 @@ def _write(proposal: Proposal, revision: Revision) -> str:
     reviewer = proposal.decided_by
     assert reviewer is not None, "MERGING is entered with a reviewer"
 
-    changes = despite_dirt(
+    change = despite_dirt(
         lambda: commits.write_main(
             commits.Merge(revision.head_commit),
             entry=_entry(proposal),
@@ -290,7 +290,7 @@ def _write(proposal: Proposal, revision: Revision) -> str:
             body=proposal.decision_comment,
         )
     )
-    return changes[0].commit
+    return change.commit
 
 
 def _made_again(proposal: Proposal, standing: Standing, assessment: Assessment) -> Revision:

@@ -66,7 +66,8 @@ def top_up_ledger(*, whole: bool = False) -> int:
             continue
         before = Change.objects.filter(commit=commit.hash).count()
         if before < len(entry.targets):
-            added += len(commits.record(commit.hash, entry, at=commits.time_of(commit))) - before
+            commits.record(commit.hash, entry, at=commits.time_of(commit))
+            added += Change.objects.filter(commit=commit.hash).count() - before
     return added
 
 

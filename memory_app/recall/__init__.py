@@ -32,6 +32,7 @@ from memory_app.recall.notes import (
     note,
     note_at,
     note_sha256,
+    note_sha256s,
     notes,
     notes_at,
 )
@@ -65,6 +66,7 @@ __all__ = [
     "note",
     "note_at",
     "note_sha256",
+    "note_sha256s",
     "notes",
     "notes_at",
     "resolve_revision",

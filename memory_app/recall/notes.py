@@ -20,6 +20,8 @@ NOTES = NoteRow._meta.db_table
 #: notes of the owner are read once: DoltLite scans the table for each batch (10,000 notes: 2.4 s against 0.15 s).
 BATCH = 500
 
+_HASHED = ("note_id", "sha256")
+
 
 class NoteNotFound(Exception):
     """The owner has no note of that id. A note of somebody else is not found either.
@@ -150,6 +152,21 @@ def find_notes(owner: str, ids: Iterable[str], revision: str | None = None) -> d
         for row in dolt().rows(NOTES, revision, {"id": wanted[start : start + BATCH]}):
             found[row["note_id"]] = _note(row)
     return found
+
+
+def note_sha256s(owner: str, ids: Iterable[str], revision: str | None = None) -> dict[str, str]:
+    """The stored sha256 of those of the notes that there are, by id: now, or at a revision. For whoever compares
+    and shows none of them: ten thousand notes with their texts take 0.3 to 0.9 s, their hashes a tenth of it.
+
+    Raises:
+        RevisionNotFound: `revision` cannot be read.
+    """
+    asked = dict.fromkeys(ids)
+    if len(asked) > BATCH:
+        rows = dolt().rows(NOTES, revision, {"owner": owner}, columns=_HASHED)
+    else:
+        rows = dolt().rows(NOTES, revision, {"id": [note_pk(owner, id_).hex for id_ in asked]}, columns=_HASHED)
+    return {row["note_id"]: row["sha256"] for row in rows if row["note_id"] in asked}
 
 
 def _time(value: str | None) -> datetime | None:

@@ -77,7 +77,7 @@ def finish_applying(proposal: Proposal, *, is_new: bool = False) -> Proposal:
     )
     done = None if is_new else commits.find(proposal.operation, since=revision.base_commit)
     if done:
-        commit = commits.record(done.hash, entry, at=commits.time_of(done))[0].commit
+        commit = commits.record(done.hash, entry, at=commits.time_of(done)).commit
     else:
         try:
             commit = despite_dirt(
@@ -88,7 +88,7 @@ def finish_applying(proposal: Proposal, *, is_new: bool = False) -> Proposal:
                     subject=f"Apply {proposal.kind} of {proposal.target} by policy",
                     body=proposal.reasoning,
                 )
-            )[0].commit
+            ).commit
         except commits.TargetMoved as error:
             # Somebody else changed the note in between. Nothing has happened yet that anybody could have
             # seen, so nothing stays; the agent reads the note again.

@@ -61,4 +61,4 @@ def write(
         raise NoChange(_("Nothing was changed.")) from error
     log.info("notes_written", action=str(action), user_id=owner, notes=len(changes), actor=actor.username)
     after_change(owner, entry.targets)
-    return Outcome(changes, made[0].commit, None)
+    return Outcome(changes, made.commit, None)

@@ -55,8 +55,8 @@ def revert(*, actor: User, proposal_id: int) -> Change:
     except commits.TargetMoved as error:
         raise NotesChanged([change["id"] for change in back]) from error
     with transaction.atomic(durable=True):
-        Proposal.objects.filter(pk=proposal.pk).update(reverted_by_commit=made[0].commit, updated_at=timezone.now())
-        events.record(proposal, Event.What.REVERTED, actor=actor, commit=made[0].commit)
+        Proposal.objects.filter(pk=proposal.pk).update(reverted_by_commit=made.commit, updated_at=timezone.now())
+        events.record(proposal, Event.What.REVERTED, actor=actor, commit=made.commit)
     log.info("proposal_reverted", proposal=proposal.pk, user_id=proposal.owner, actor=actor.username)
     after_change(proposal.owner, targets_of(proposal, revision))
-    return made[0]
+    return made
