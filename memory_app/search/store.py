@@ -267,11 +267,12 @@ def _deleted_since(owner: str, said: Sequence[Chunk]) -> set[tuple[str, str]]:
 
     Asked while the version is held, which deleting takes too: whoever deletes later removes the chunks himself.
     """
-    read = {(chunk.document_id, chunk.item_id) for chunk in said}
-    if not read:
-        return set()
-    there = Message.objects.filter(owner=owner, session_id__in={session for session, _ in read})
-    return read - set(there.values_list("session_id", "message_id"))
+    gone = {(chunk.document_id, chunk.item_id) for chunk in said}
+    sessions = sorted({session for session, _ in gone})
+    for start in range(0, len(sessions), PORTION):
+        there = Message.objects.filter(owner=owner, session_id__in=sessions[start : start + PORTION])
+        gone.difference_update(there.values_list("session_id", "message_id"))
+    return gone
 
 
 def _next_version(owner: str) -> int:

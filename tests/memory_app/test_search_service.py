@@ -257,6 +257,18 @@ def test_a_rebuild_that_was_killed_half_way_is_not_taken_for_finished(alice: Any
     assert Chunk.objects.filter(removed=False).count() == 6
 
 
+def test_messages_deleted_meanwhile_are_told_among_more_conversations_than_a_statement_takes(alice: Any) -> None:
+    now = timezone.now()
+    said = [
+        Message(owner="alice", session_id=f"s{number}", message_id="m", role="user", content="Hello.", at=now)
+        for number in range(32_800)  # SQLite takes 32,766 parameters
+    ]
+    Message.objects.bulk_create(said, batch_size=500)
+    read = store._messages("alice", after=0)
+    conversations.delete("alice", "s7")
+    assert store._deleted_since("alice", read) == {("s7", "m")}
+
+
 def test_a_message_deleted_while_it_is_being_indexed_is_not_found_after_all(alice: Any) -> None:
     conversations.keep("alice", "s1", [conversations.Turn("user", "My sister is called Ada.", id="m1")])
     read = store._messages("alice", after=0)
