@@ -125,7 +125,11 @@ def _claim(token: AgentToken, key: str, arguments_sha256: str) -> IdempotencyKey
 def _keep(row: IdempotencyKey, status: int, payload: dict[str, Any]) -> None:
     response = json.dumps(payload, ensure_ascii=False)
     deadlines.extend()
-    IdempotencyKey.objects.filter(pk=row.pk).update(status=status, response=response)
+    try:
+        IdempotencyKey.objects.filter(pk=row.pk).update(status=status, response=response)
+    except DatabaseError:
+        _let_go(row)
+        raise
 
 
 def _let_go(row: IdempotencyKey) -> None:

@@ -5,10 +5,12 @@ Never fails what it comes after: until it is done, answers say `index_behind`, a
 
 from __future__ import annotations
 
+import threading
 from functools import partial
 
 import structlog
 from django.conf import settings
+from django.db import connections
 
 from memory_app import progress
 from memory_app.models import SearchIndex
@@ -28,6 +30,25 @@ def soon(owner: str) -> None:
         hand_over("memory_app.reindex", owner)
     except BrokerAway:
         _now(owner)
+
+
+def in_background(owner: str) -> threading.Thread:
+    """Do it in a thread of its own, which goes on when the call that began it has run out of time.
+
+    Within such a call a rebuild that takes longer would be cut each time and begin from nothing each time.
+    """
+    thread = threading.Thread(target=_with_own_connections, args=[owner], name=f"reindex {owner}", daemon=True)
+    thread.start()
+    return thread
+
+
+def _with_own_connections(owner: str) -> None:
+    try:
+        store.reindex(owner)
+    except Exception:
+        log.exception("reindex_failed", user_id=owner)
+    finally:
+        connections.close_all()
 
 
 def _now(owner: str) -> None:

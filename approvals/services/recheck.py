@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import structlog
 from django.conf import settings
+from django.db import DatabaseError
 
 from approvals.models import Mergeability, Proposal, ProposalQuerySet
 from approvals.targets import standing_of
-from memory_app import reindexing
+from memory_app import deadlines, reindexing
 from memory_app.dolt.errors import DoltError
 from memory_app.workers import BrokerAway, hand_over
 
@@ -29,14 +30,19 @@ def after_change(owner: str, targets: Targets) -> None:
     Never fails the change it comes after: a broker that is away means checking here and now.
     """
     named = [list(target) for target in targets] if len(targets) <= MANY else [["note", ""]]
-    if settings.CELERY_TASK_ALWAYS_EAGER:  # without Celery's own 2 ms a task
-        recheck(owner, named)
-    else:
-        try:
-            hand_over("approvals.recheck", owner, named)
-        except BrokerAway:
+    try:
+        if settings.CELERY_TASK_ALWAYS_EAGER:  # without Celery's own 2 ms a task
             recheck(owner, named)
+        else:
+            try:
+                hand_over("approvals.recheck", owner, named)
+            except BrokerAway:
+                recheck(owner, named)
+    except DatabaseError:
+        log.exception("recheck_failed", user_id=owner)
     reindexing.soon(owner)
+    # Whatever time this took, what it comes after is done, and the answer says so.
+    deadlines.extend()
 
 
 def recheck(owner: str, targets: Targets) -> int:

@@ -113,6 +113,14 @@ def configured_name() -> str:
     return embedder.name if embedder else WORDS_ONLY
 
 
+def is_to_replace(name: str) -> bool:
+    """Whether an index made with the embedder of this name has to be made anew: not while the chosen one is away,
+    which would throw away vectors that it has to make again later."""
+    chosen = configured_name()
+    is_away = chosen == WORDS_ONLY and settings.EMBEDDER != "none"
+    return not is_away and name != chosen
+
+
 @cache
 def _load(kind: str, model: str, url: str, key: str, dimensions: int) -> Embedder | None:
     match kind:

@@ -14,7 +14,7 @@ import structlog
 from django.conf import settings
 from django.utils import timezone
 
-from memory_app import recall
+from memory_app import deadlines, recall, reindexing
 from memory_app.models import Chunk as ChunkRow
 from memory_app.models import SearchIndex
 from memory_app.search import embedders, store
@@ -30,8 +30,8 @@ log = structlog.get_logger(__name__)
 #: What is searched unless the caller says otherwise.
 MEMORY = ("user_memory", "memory_block")
 
-#: Seconds a first search waits for a worker that is making the owner's index.
-FIRST_WAIT = 3.0
+#: Seconds a search waits for an index that is being made; what it then answers is `index_behind`.
+LONGEST_WAIT = 3.0
 
 #: An index of the past is made for one answer; above this many chunks, of words alone.
 MOST_EMBEDDED_AT_ONCE = 2_000
@@ -173,28 +173,32 @@ def rank_notes(
 
 def _search_now(owner: str, query: str, filters: Filters, top_k: int, floor: float) -> tuple[Found, bool]:
     """What the owner's arrays say, and whether they are behind the memory."""
-    _build_on_first_use(owner)
     # Asked before the arrays are read: asked after, a worker that finished in between would vouch for an
     # answer from before it.
     is_behind = store.is_behind(owner)
+    if is_behind:
+        _catch_up(owner)
+        is_behind = store.is_behind(owner)
     index = indices.index_of(owner)
     found = index.search(query, filters=filters, top_k=top_k, today=timezone.localdate(), cosine_floor=floor)
     return found, is_behind
 
 
-def _build_on_first_use(owner: str) -> None:
-    """An owner nobody has searched yet has no chunks; making them is the first search's work."""
+def _catch_up(owner: str) -> None:
+    """Wait a little for an index that is behind, and make it where nobody else does: an owner's first one (also
+    when the first attempt was cut short), and any where there are no workers."""
     state = SearchIndex.objects.filter(owner=owner).first()
-    if state is not None and (state.version or not store.is_behind(owner)):
+    is_first = state is None or not (state.change_id or state.message_id)
+    if not is_first and not settings.CELERY_TASK_ALWAYS_EAGER:
         return
-    try:
-        store.reindex(owner)
-    except recall.EngineUnavailable:
-        log.exception("reindex_failed", user_id=owner)
-    # A worker may be making it this moment; a short wait beats an empty answer.
-    end = time.monotonic() + FIRST_WAIT
-    while store.is_busy(owner) and time.monotonic() < end:
-        time.sleep(0.05)
+    making = reindexing.in_background(owner)
+    end = time.monotonic() + LONGEST_WAIT
+    while time.monotonic() < end:
+        making.join(0.05)
+        deadlines.require()
+        # A worker, or an earlier search, may be making it this moment.
+        if not making.is_alive() and not (store.is_behind(owner) and store.is_busy(owner)):
+            break
 
 
 def _search_the_past(owner: str, query: str, commit: str, filters: Filters, top_k: int, floor: float) -> SearchAnswer:

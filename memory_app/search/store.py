@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import structlog
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 from django.db.models import F, Max, Q, Subquery, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
@@ -70,7 +70,7 @@ class _State:
     @property
     def is_behind(self) -> bool:
         return (
-            self.embedder != embedders.configured_name()
+            embedders.is_to_replace(self.embedder)
             or self.change_id < self.newest_change
             or self.message_id < self.newest_message
         )
@@ -105,11 +105,10 @@ def owners_behind() -> list[str]:
     newest: dict[str, dict[str, int]] = {"change_id": {}, "message_id": {}}
     for name, model in (("change_id", Change), ("message_id", Message)):
         newest[name] = dict(model.objects.order_by().values_list("owner").annotate(Max("id")))
-    embedder = embedders.configured_name()
     return sorted(
         state.owner
         for state in SearchIndex.objects.all()
-        if state.embedder != embedder
+        if embedders.is_to_replace(state.embedder)
         or state.change_id < newest["change_id"].get(state.owner, 0)
         or state.message_id < newest["message_id"].get(state.owner, 0)
     )
@@ -138,7 +137,11 @@ def reindex(owner: str, *, whole: bool = False, progress: Progress | None = None
             whole, progress = False, None
         return done
     finally:
-        SearchIndex.objects.filter(owner=owner).update(busy_until=None)
+        deadlines.extend()
+        try:
+            SearchIndex.objects.filter(owner=owner).update(busy_until=None)
+        except DatabaseError:  # the lease runs out by itself
+            log.exception("index_lease_kept", user_id=owner)
 
 
 def is_busy(owner: str) -> bool:
@@ -159,7 +162,7 @@ def _take(owner: str) -> bool:
 
 
 def _run(owner: str, state: _State, whole: bool, progress: Progress | None) -> Reindexed:
-    if whole or state.embedder != embedders.configured_name():
+    if whole or embedders.is_to_replace(state.embedder):
         return _rebuild(owner, state, progress)
     news = Change.objects.filter(owner=owner, id__gt=state.change_id, id__lte=state.newest_change)
     targets = set(news.values_list("target_kind", "target")) if state.newest_change > state.change_id else set()
