@@ -208,10 +208,7 @@ def delete(owner: str, session_id: str, message_id: str | None = None, *, agent:
         asked = asked.filter(message_id=message_id)
     there = dict(asked.values_list("message_id", "agent"))
     gone = [id_ for id_, kept_by in there.items() if agent is None or kept_by == agent]
-    for start in range(0, len(gone), _PORTION):
-        some = gone[start : start + _PORTION]
-        asked.filter(message_id__in=some).delete()
-        store.forget_messages(owner, session_id, some)
+    _remove(owner, session_id, gone)
     return Deleted(len(gone), len(there) - len(gone))
 
 
@@ -228,10 +225,18 @@ def purge() -> int:
     sessions: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for owner, session_id, message_id in old_ones.values_list("owner", "session_id", "message_id"):
         sessions[owner, session_id].append(message_id)
-    count = old_ones.delete()[0]
     for (owner, session_id), ids in sessions.items():
-        store.forget_messages(owner, session_id, ids)
-    return count
+        _remove(owner, session_id, ids)
+    return sum(map(len, sessions.values()))
+
+
+def _remove(owner: str, session_id: str, ids: Sequence[str]) -> None:
+    """Delete messages and what search kept of them: both or, cut short, neither."""
+    for start in range(0, len(ids), _PORTION):
+        some = ids[start : start + _PORTION]
+        with transaction.atomic():
+            store.forget_messages(owner, session_id, some)
+            _of(owner, session_id).filter(message_id__in=some).delete()
 
 
 def _of(owner: str, session_id: str | models.OuterRef) -> models.QuerySet[Message]:

@@ -18,7 +18,8 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import connections
+from django.db import DatabaseError, connections
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from approvals import services
@@ -351,3 +352,24 @@ def test_a_worker_killed_in_the_middle_of_a_rebuild_loses_nothing(alice: Any) ->
         eventually(lambda: not store.is_behind("alice"), seconds=60)
     assert indexed() == many
     assert not search("alice", "beekeeping").index_behind
+
+
+def test_a_deletion_cut_short_deletes_nothing_and_can_be_made_again(
+    alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversations.keep("alice", "s1", [conversations.Turn("user", "My secret is xylophone.", id="m1")])
+    assert texts("xylophone", sources=["conversation"])
+    delete = QuerySet.delete
+
+    def cut(messages: QuerySet[Any]) -> Any:
+        delete(messages)
+        raise DatabaseError("the time is up")
+
+    monkeypatch.setattr(QuerySet, "delete", cut)
+    with pytest.raises(DatabaseError):
+        conversations.delete("alice", "s1")
+    monkeypatch.undo()
+    assert Message.objects.filter(message_id="m1").exists()
+    assert conversations.delete("alice", "s1").count == 1
+    assert texts("xylophone", sources=["conversation"]) == []
+    assert not Chunk.objects.filter(text__contains="xylophone").exists()
