@@ -319,6 +319,9 @@ class Revision(models.Model):
     # For notes, what becomes of each: [{"id": …, "before": note | null, "after": note | null}…], notes
     # as `recall.Note.as_json` gives them. An import has many. `edits` is empty then.
     note_changes = models.JSONField(_("notes changed"), default=list, blank=True)
+    # Of an import, what `risks.weigh` found, as `Weighed.as_json` gives it: ten thousand notes take 1 to 4 s. Null on
+    # everything else, which is weighed when it is looked at, and on imports that are older than the column.
+    weighed = models.JSONField(_("weighed"), null=True, blank=True)
     created_at = models.DateTimeField(_("made"), default=timezone.now)
 
     class Meta:

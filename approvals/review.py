@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 import structlog
@@ -26,8 +25,8 @@ from memory_app.models import Note as NoteRow
 
 log = structlog.get_logger(__name__)
 
-#: Notes of an import that the page shows; the rest are counted.
-MOST_NOTES = 200
+#: Notes of an import on one page.
+NOTES_ON_A_PAGE = 100
 
 #: Fields of a note that a reviewer sees in a table, beside its text.
 NOTE_FIELDS = (
@@ -104,8 +103,9 @@ class Review:
         assessment: None for a decided proposal, or when the target could not be read.
         actions: what this viewer may press; empty while an older revision is looked at.
         siblings: other open proposals on the same target, oldest first.
-        notes: for a proposal about notes, each of them; an import shows the first `MOST_NOTES`.
+        notes: for a proposal about notes, those of one page.
         note_count: how many notes the proposal is about; 0 for a block.
+        note_page, note_pages: which page of them this is, from 1, and how many there are.
         changed_since: what policy applied was changed again; taking it back would lose that.
     """
 
@@ -125,12 +125,23 @@ class Review:
     siblings: tuple[Proposal, ...]
     notes: tuple[NoteReview, ...] = ()
     note_count: int = 0
+    note_page: int = 1
+    note_pages: int = 1
     changed_since: bool = False
 
     @property
     def is_current(self) -> bool:
         """Whether the newest revision is shown, the only one a decision can be about."""
         return self.revision.number == self.proposal.revision
+
+    @property
+    def first_note(self) -> int:
+        """The number of the first note on this page, among all of the proposal's."""
+        return (self.note_page - 1) * NOTES_ON_A_PAGE + 1
+
+    @property
+    def last_note(self) -> int:
+        return self.first_note + len(self.notes) - 1
 
     @property
     def state(self) -> str:
@@ -155,11 +166,12 @@ def find_proposal(proposal_id: int, viewer: User) -> Proposal:
     return proposal
 
 
-def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None) -> Review:
+def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, note_page: int = 1) -> Review:
     """Put together what `viewer` is shown of `proposal`.
 
     Args:
         revision: an older revision to look at; the current one by default.
+        note_page: which notes of an import, from 1; beyond the last page, that one.
 
     Raises:
         Revision.DoesNotExist: the proposal has no such revision.
@@ -181,11 +193,13 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None) 
     if proposal.target_kind == "import":
         # Nobody reads an import as one text: its notes are shown one by one.
         segments: tuple[worddiff.Segment, ...] = ()
-        flagged, deleted_share = _weighed_import(before, after)
+        weighed = _weighed_import(shown)
     else:
         segments = worddiff.diff(before, after)
-        flagged = risks.flags(before, after, segments=segments, is_deletion=proposal.kind == Kind.DELETE)
-        deleted_share = risks.deleted_share(before, segments)
+        weighed = risks.weigh(before, after, segments=segments, is_deletion=proposal.kind == Kind.DELETE)
+    pages = max(1, -(-len(shown.note_changes) // NOTES_ON_A_PAGE))
+    page = min(max(1, note_page), pages)
+    on_page = shown.note_changes[(page - 1) * NOTES_ON_A_PAGE : page * NOTES_ON_A_PAGE]
     return Review(
         proposal=proposal,
         revision=shown,
@@ -197,8 +211,8 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None) 
         segments=segments,
         assessment=assessment,
         actions=_actions(proposal, viewer, assessment, changed_since) if is_current else frozenset(),
-        risks=flagged,
-        checks=_checks(proposal, before, after, deleted_share, block),
+        risks=weighed.risks,
+        checks=_checks(proposal, before, after, weighed.deleted_share, block),
         events=tuple(proposal.events.all()),
         siblings=tuple(
             Proposal.objects.open()
@@ -207,20 +221,19 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None) 
             .select_related("agent")
             .order_by("created_at", "id")
         ),
-        notes=_note_reviews(proposal.owner, shown.note_changes[:MOST_NOTES]),
+        notes=_note_reviews(proposal.owner, on_page),
         note_count=len(shown.note_changes),
+        note_page=page,
+        note_pages=pages,
         changed_since=changed_since,
     )
 
 
-@lru_cache(maxsize=8)
-def _weighed_import(before: str, after: str) -> tuple[tuple[risks.Risk, ...], float]:
-    """The flags of an import and how much of the text it deletes.
-
-    Kept, since each look at the page and the decision itself ask for them, and ten thousand notes take 1 to 4 s.
-    """
-    segments = worddiff.diff(before, after)
-    return risks.flags(before, after, segments=segments), risks.deleted_share(before, segments)
+def _weighed_import(revision: Revision) -> risks.Weighed:
+    if revision.weighed is not None:
+        return risks.Weighed.from_json(revision.weighed)
+    before, after = revision.base_text, revision.result_text
+    return risks.weigh(before, after, segments=worddiff.diff(before, after))
 
 
 def _today(proposal: Proposal, revision: Revision) -> tuple[Standing | None, Assessment | None]:

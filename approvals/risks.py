@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -73,6 +73,28 @@ class Risk:
     key: str
     level: Level
     params: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """What a reviewer is told of a change without reading it."""
+
+    risks: tuple[Risk, ...]
+    deleted_share: float
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON, for keeping. `from_json` reads it back."""
+        return {"risks": [asdict(risk) for risk in self.risks], "deleted_share": self.deleted_share}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Weighed:
+        return cls(tuple(Risk(**risk) for risk in values["risks"]), values["deleted_share"])
+
+
+def weigh(before: str, after: str, *, segments: Sequence[Segment], is_deletion: bool = False) -> Weighed:
+    """The flags of a change, and how much of the text it takes away; arguments are those of `flags`."""
+    flagged = flags(before, after, segments=segments, is_deletion=is_deletion)
+    return Weighed(flagged, deleted_share(before, segments))
 
 
 def flags(

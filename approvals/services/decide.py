@@ -311,6 +311,7 @@ def _made_again(proposal: Proposal, standing: Standing, assessment: Assessment) 
             edits=shown.edits,
             result_text=assessment.result_text,
             note_changes=shown.note_changes,
+            weighed=shown.weighed,
         )
         Proposal.objects.filter(pk=proposal.pk).update(revision=number)
         proposal.revision = number

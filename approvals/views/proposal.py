@@ -173,7 +173,12 @@ def _page(
     just_decided: bool = False,
 ) -> HttpResponse:
     try:
-        review = review_of(found, user, revision=whole_number(request.GET.get("revision", "")))
+        review = review_of(
+            found,
+            user,
+            revision=whole_number(request.GET.get("revision", "")),
+            note_page=whole_number(request.GET.get("page", "")) or 1,
+        )
     except (Revision.DoesNotExist, OverflowError):
         raise Http404 from None
     wanted = request.GET.get("view", "")
@@ -187,7 +192,8 @@ def _page(
     # A decision answers with the page, wherever its form was sent from; the page's own address is meant.
     context["page_url"] = reverse("proposal", args=[found.pk])
     if request.htmx and request.htmx.target == "change":
-        return render(request, "proposal/change.html", context, status=status)
+        template = "proposal/notes.html" if review.note_count else "proposal/change.html"
+        return render(request, template, context | {"is_part": True}, status=status)
     names = queue.names_of({found.owner, *(event.actor for event in review.events if event.actor_kind == "person")})
     context |= {
         "names": names,

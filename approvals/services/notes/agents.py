@@ -133,6 +133,7 @@ def _prepare(
     before, after = _text([change.before for change in changes]), _text([change.after for change in changes])
     segments = worddiff.diff(before, after)
     added, removed = worddiff.count_words(segments)
+    weighed = risks.weigh(before, after, segments=segments, is_deletion=kind == Kind.DELETE)
     stored = [change.as_json() for change in changes]
     result_sha256 = edits.sha256_of("\n".join(map(_meaning, changes)))
     now = timezone.now()
@@ -167,7 +168,7 @@ def _prepare(
             excerpt=worddiff.excerpt(segments[:_EXCERPTED]),
             words_added=added,
             words_removed=removed,
-            risks=[risk.key for risk in risks.flags(before, after, segments=segments, is_deletion=kind == Kind.DELETE)],
+            risks=[risk.key for risk in weighed.risks],
             result_sha256=result_sha256,
             operation=operation,
             created_at=now,
@@ -184,6 +185,7 @@ def _prepare(
             edits=[],
             result_text=after,
             note_changes=stored,
+            weighed=weighed.as_json() if is_import else None,
             created_at=now,
         )
         if is_import and not applies:
