@@ -26,6 +26,8 @@ log = structlog.get_logger(__name__)
 
 #: Seconds to put down what came of a call whose time is up.
 GRACE = 2.0
+#: Seconds after which what was cut and still runs is cut again.
+_AGAIN = 0.25
 #: Seconds a lock may be waited for beyond the deadline: setting SQLite's limit anew before each statement would
 #: cost 2 µs every time.
 _SLACK = 0.1
@@ -86,14 +88,16 @@ class Deadline:
         for watched in list(self._watched.values()):
             self.let_go(watched.connection)
 
-    def cut(self) -> None:
-        """End what waits, if the time is up by now; called by the watchdog."""
+    def cut(self) -> bool:
+        """End what waits, if the time is up by now; called by the watchdog. Whether to come again: a statement may
+        be about to start this moment, which an interruption does not reach."""
         with self._lock:
             if self._is_over or self.remaining > 0:
-                return
+                return False
             self._has_cut = True
             for watched in self._watched.values():
                 watched.interrupt()
+            return True
 
     def _renew_what_was_cut(self) -> None:
         # What interrupts one statement might reach the next one on the same connection.
@@ -253,7 +257,10 @@ class _Watchdog:
         self._thread: threading.Thread | None = None
 
     def watch(self, deadline: Deadline) -> None:
-        entry = (deadline.at, next(self._numbers), deadline)
+        self._push(deadline.at, deadline)
+
+    def _push(self, at: float, deadline: Deadline) -> None:
+        entry = (at, next(self._numbers), deadline)
         with self._changed:
             heapq.heappush(self._waiting, entry)
             if self._thread is None or not self._thread.is_alive():  # the second: after a fork
@@ -272,7 +279,8 @@ class _Watchdog:
                     self._changed.wait(left)
                     continue
                 heapq.heappop(self._waiting)
-            deadline.cut()
+            if deadline.cut():
+                self._push(time.monotonic() + _AGAIN, deadline)
 
 
 _watchdog = _Watchdog()
