@@ -1,6 +1,6 @@
 """Which notes a query means: by meaning and keywords (the search), or those that contain it.
 
-The index may be a change behind: what it finds is read anew, and looked at as it is now.
+Index and catalogue may be a change behind: what they name is read, and must be what was asked for as it is then.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def listed(owner: str, wanted: Wanted) -> tuple[Entry, ...]:
 
 def newest(owner: str, wanted: Wanted, *, most: int) -> Matched:
     """The newest notes that are wanted, so many of them."""
-    return Matched(notes_of(owner, listed(owner, wanted)[:most]))
+    return Matched(notes_of(owner, listed(owner, wanted)[:most], wanted))
 
 
 def containing(owner: str, query: str, wanted: Wanted, *, most: int) -> Matched:
@@ -69,17 +69,17 @@ def containing(owner: str, query: str, wanted: Wanted, *, most: int) -> Matched:
     found: list[Note] = []
     # The words are those of tags and rationale too, so more may have to be read than are wanted.
     for start in range(0, len(likely), _AT_ONCE):
-        some = notes_of(owner, likely[start : start + _AT_ONCE])
+        some = notes_of(owner, likely[start : start + _AT_ONCE], wanted)
         found += [note for note in some if folded in note.content.casefold()]
         if len(found) >= most:
             break
     return Matched(tuple(found[:most]))
 
 
-def notes_of(owner: str, entries: Sequence[Entry]) -> tuple[Note, ...]:
-    """The notes behind entries, in their order; one that went meanwhile is left out."""
+def notes_of(owner: str, entries: Sequence[Entry], wanted: Wanted) -> tuple[Note, ...]:
+    """The notes behind entries, in their order; one that went or is no longer wanted is left out."""
     now = recall.find_notes(owner, [entry.id for entry in entries])
-    return tuple(now[entry.id] for entry in entries if entry.id in now)
+    return tuple(now[entry.id] for entry in entries if entry.id in now and wanted.takes(now[entry.id]))
 
 
 def ranked(owner: str, query: str, wanted: Wanted, *, most: int) -> tuple[tuple[Entry, ...], bool]:
@@ -109,4 +109,4 @@ def ranked(owner: str, query: str, wanted: Wanted, *, most: int) -> tuple[tuple[
 def meant(owner: str, query: str, wanted: Wanted, *, most: int) -> Matched:
     """The same as notes."""
     entries, index_behind = ranked(owner, query, wanted, most=most)
-    return Matched(notes_of(owner, entries), index_behind)
+    return Matched(notes_of(owner, entries, wanted), index_behind)

@@ -6,9 +6,8 @@ trailers, from which the ledger can be rebuilt; they hold no text of an agent or
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 from uuid import UUID
@@ -24,6 +23,7 @@ from memory_app.dolt.types import Author, Commit
 from memory_app.models import Change, MemoryBlock, Note, block_id, note_pk
 from memory_app.numbering import in_order
 from memory_app.progress import Stage
+from memory_app.trailers import Trailers
 from memory_app.writes import BlockWrite, NoteWrite, Write
 
 log = structlog.get_logger(__name__)
@@ -279,35 +279,6 @@ def commit_dirt(operation: str) -> Commit | None:
     finally:
         current.set_autocommit(True)
     return verbs.log(hash_, limit=1)[0]
-
-
-_TRAILER = re.compile(r"([A-Z][A-Za-z-]*): (.*)")
-
-
-@dataclass(frozen=True)
-class Trailers:
-    """What the last paragraph of a commit message says, and the free text between it and the subject."""
-
-    values: dict[str, str] = field(default_factory=dict)
-    targets: tuple[tuple[str, str], ...] = ()
-    comment: str = ""
-
-    @classmethod
-    def of(cls, message: str) -> Trailers:
-        values: dict[str, str] = {}
-        targets: list[tuple[str, str]] = []
-        rest, _, last = message.rstrip("\n").rpartition("\n\n")
-        for line in last.splitlines():
-            match = _TRAILER.fullmatch(line)
-            if not match:
-                return cls()  # not a trailer paragraph
-            name, value = match.groups()
-            if name == "Target":
-                kind, _, target = value.partition("/")
-                targets.append((kind, target))
-            else:
-                values[name] = value
-        return cls(values, tuple(targets), rest.partition("\n\n")[2].strip())
 
 
 def entry_of(commit: Commit) -> Entry | None:

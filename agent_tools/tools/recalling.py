@@ -148,13 +148,13 @@ def note_list(call: Call, arguments: NoteListArguments) -> Answer:
             lambda entry: f"{entry.created_at.isoformat()} {entry.id}",
             tool="note_list",
         )
-        shown = list(matching.notes_of(call.owner, page))
+        shown = list(matching.notes_of(call.owner, page, wanted))
     else:
         start = paging.after(arguments, int, tool="note_list") or 0
         found, _behind = matching.ranked(call.owner, arguments.q, wanted, most=start + arguments.limit + 1)
         ranked = list(enumerate(found, 1))[start:]
         places, cursor = paging.page(ranked, arguments, lambda item: item[0], tool="note_list")
-        shown = list(matching.notes_of(call.owner, [entry for _place, entry in places]))
+        shown = list(matching.notes_of(call.owner, [entry for _place, entry in places], wanted))
     items = [representations.note(note) for note in shown]
     return Answer(_listed(shown, "There are no such notes."), {"items": items, "next": cursor})
 

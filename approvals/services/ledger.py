@@ -14,6 +14,7 @@ from memory_app import commits
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.errors import DirtyMemory, RevisionNotFound
 from memory_app.models import Change
+from memory_app.trailers import Trailers
 
 log = structlog.get_logger(__name__)
 
@@ -55,7 +56,7 @@ def top_up_ledger(*, whole: bool = False) -> int:
     log_range = f"{since}..{head_of_main()}" if since else head_of_main()
     added = 0
     for commit in reversed(dolt().log(log_range)):
-        said = commits.Trailers.of(commit.message).values
+        said = Trailers.of(commit.message).values
         if said.get("Action") == Change.Action.RECOVERED:
             added += _record_dirt(commit.hash, at=commits.time_of(commit))
             continue

@@ -5,12 +5,17 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from approvals.services import notes
 from approvals.services.imports import import_memories
 from approvals.services.notes import By
 from memory_app import memories_md, recall
+from memory_app.commits import MOST_TARGETS
+from memory_app.dolt.connections import dolt
 from memory_app.models import Change
 from memory_app.recall.catalogue import MANY
+from tests.approvals.test_recover import killed
 
 
 def ids(owner: str = "alice") -> list[str]:
@@ -52,15 +57,62 @@ def test_it_follows_what_is_saved_changed_superseded_and_deleted(alice: Any) -> 
 def test_nothing_is_read_while_nothing_changes(alice: Any, django_assert_num_queries: Any) -> None:
     save(alice)
     held = recall.catalogue("alice")
-    with django_assert_num_queries(0, using="memory"):
+    with django_assert_num_queries(0), django_assert_num_queries(1, using="memory"):  # where main is
         assert recall.catalogue("alice") is held
 
 
-def test_it_takes_more_changes_than_it_follows_one_by_one(alice: Any) -> None:
+def test_it_takes_an_import_which_does_not_name_its_notes(alice: Any) -> None:
     bring(alice, 3)
     ids()
-    bring(alice, MANY + 1, first=10)
-    assert len(ids()) == MANY + 4
+    bring(alice, MOST_TARGETS + 1, first=10)
+    assert len(ids()) == MOST_TARGETS + 4
+
+
+def test_it_takes_more_commits_than_it_follows_one_by_one(alice: Any, ben: Any) -> None:
+    save(alice)
+    ids()
+    save(alice)
+    for _ in range(MANY):
+        save(ben)
+    assert len(ids()) == 2
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_change_whose_writer_died_before_the_ledger_knew_is_followed(alice: Any, ben: Any, others: int) -> None:
+    old = save(alice)
+    ids()
+    killed(
+        f"""
+        from approvals.models import User
+        from approvals.services import notes
+        from approvals.services.notes import By
+        from memory_app import commits
+        by = By(actor=User.objects.get(username="alice"))
+        new = notes.save(by=by, owner="alice", content="Sails.").note_id
+        commits.record = die
+        notes.supersede(by=by, owner="alice", note_id="{old}", replacement_id=new)
+        """
+    )
+    for _ in range(others):
+        save(ben)  # whose commit the ledger knows
+    assert len(ids()) == 2
+    assert recall.catalogue("alice").by_id[old].is_superseded
+
+
+def test_a_memory_that_was_put_back_is_read_anew(alice: Any) -> None:
+    first = save(alice)
+    before = recall.head()
+    save(alice, "Another.")
+    assert len(ids()) == 2
+    dolt().reset_hard(before)
+    assert ids() == [first]
+
+
+def test_what_it_takes_is_counted_in_bytes(alice: Any) -> None:
+    save(alice, "a" * 2_000)
+    ascii = recall.catalogue("alice").nbytes
+    save(alice, "\U0001f40b" * 2_000)
+    assert recall.catalogue("alice").nbytes - ascii > 8_000
 
 
 def test_a_change_of_a_block_leaves_the_notes(alice: Any, make_block: Any) -> None:
