@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from approvals import services
 from approvals.demo import people, texts
+from approvals.demo.conversations import keep_conversation
 from approvals.demo.dates import put_back
 from approvals.demo.found import Found, operation_of
 from approvals.demo.history import HISTORY
@@ -64,6 +65,7 @@ def load(report: Report) -> int:
         at = begin - step.age
         if step in missing:
             report(missing.index(step), len(missing))
+            keep_conversation(step, at)
             _play(step, at)
         put_back(step, at)
     for owner, label in {(step.owner, step.label) for step in WAITING if isinstance(step, Proposed)}:

@@ -20,7 +20,7 @@ from approvals.demo.load import STORY, load
 from approvals.demo.steps import AboutNote, Created, Edited, Proposed
 from approvals.models import Event, Mergeability, Proposal, Status, User
 from approvals.permissions import readable_owners
-from memory_app import recall
+from memory_app import conversations, recall
 from memory_app.models import Change
 
 
@@ -269,3 +269,14 @@ def test_the_token_is_kept_for_its_user_only_and_made_again_when_it_no_longer_wo
     kept.unlink()
     third = printed_call(demo())
     assert third[3] not in (first[3], second[3])
+
+
+@pytest.mark.usefixtures("debug")
+def test_the_conversations_behind_the_proposals_are_kept_and_stay_deleted() -> None:
+    demo()
+    sessions = conversations.sessions("alice", limit=50)
+    assert len(sessions) >= 3
+    assert {agent for session in sessions for agent in session.agents} == {"scribe"}
+    assert conversations.delete("alice", sessions[0].id).count == sessions[0].count
+    demo()
+    assert [each.id for each in conversations.sessions("alice", limit=50)] == [each.id for each in sessions[1:]]
