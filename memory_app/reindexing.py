@@ -1,20 +1,19 @@
 """Asking for an owner's search index to be brought up: by a worker, inline where there is none.
 
 Never fails what it comes after: until it is done, answers say `index_behind`, and the beat makes up for a lost task.
+Nor holds it up: a change so large that all is indexed anew is left, inline, to the next search (or the beat), which
+waits for it 3 s at most.
 """
 
 from __future__ import annotations
 
 import threading
-from functools import partial
 
 import structlog
 from django.conf import settings
 from django.db import connections
 
-from memory_app import progress
 from memory_app.models import SearchIndex
-from memory_app.progress import Stage
 from memory_app.search import store
 from memory_app.workers import BrokerAway, hand_over
 
@@ -55,7 +54,7 @@ def _now(owner: str) -> None:
     try:
         # An owner nobody has searched yet gets an index with the first search.
         if SearchIndex.objects.filter(owner=owner).exists():
-            store.reindex(owner, progress=partial(progress.report, Stage.INDEXING))
+            store.reindex(owner, unless_many=True)
     except Exception:
         # The index is derived, and whatever broke it must not break what it follows.
         log.exception("reindex_failed", user_id=owner)

@@ -23,13 +23,15 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from approvals import services
+from approvals.models import Policy, Proposal, Status
+from approvals.review import review_of
 from approvals.services import notes
 from approvals.services.imports import import_memories
 from approvals.services.notes import By
 from memory_app import conversations, recall
 from memory_app.memories_md import parse
 from memory_app.models import Change, Chunk, Message, SearchIndex
-from memory_app.search import embedders, store
+from memory_app.search import embedders, service, store
 from memory_app.search.cache import indices
 from memory_app.search.dense import EmbedderUnavailable
 from memory_app.search.service import search
@@ -181,6 +183,47 @@ def test_an_index_left_behind_is_brought_up_by_the_next_search(alice: Any) -> No
     indices.clear()
     assert texts("coffee") == ["Likes coffee."]
     assert not search("alice", "coffee").index_behind
+
+
+def imported(by: Any, count: int, content: str) -> None:
+    text = "".join(f"### mem-{number}-aaaa\n> {content} {number}\n" for number in range(count))
+    import_memories(by=By(actor=by, may_apply=True), owner="alice", parsed=parse(text))
+
+
+@pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes after the change")
+@pytest.mark.parametrize("way", ["a person", "policy", "a decision"])
+def test_many_changes_are_indexed_by_the_next_search_and_hold_nothing_up(alice: Any, scribe: Any, way: str) -> None:
+    save(alice, "Likes tea.")
+    if way == "a decision":
+        Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    imported(alice if way == "a person" else scribe, store.MANY + 1, "Sails the sea, day")
+    if way == "a decision":
+        waiting = Proposal.objects.get(status=Status.OPEN)
+        seen = review_of(waiting, alice).seen_sha256
+        services.approve(actor=alice, proposal_id=waiting.pk, revision=1, seen_sha256=seen)
+    assert store.is_behind("alice")
+    notes.save(by=By(actor=alice), owner="alice", content="Keeps bees.")
+    assert store.is_behind("alice"), "a small change after it would take as long"
+    found = search("alice", "sails", top_k=20)
+    assert (len(found.results), found.index_behind) == (20, False)
+    assert texts("bees") == ["Keeps bees."]
+
+
+@pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes after the change")
+def test_some_changes_are_indexed_before_the_answer(alice: Any) -> None:
+    save(alice, "Likes tea.")
+    imported(alice, store.MANY, "Sails the sea, day")
+    assert not store.is_behind("alice")
+
+
+@pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes after the change")
+def test_a_search_says_so_while_many_changes_are_being_indexed(alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(alice, "Likes tea.")
+    imported(alice, store.MANY + 1, "Sails the sea, day")
+    monkeypatch.setattr(service, "LONGEST_WAIT", 0.0)
+    assert search("alice", "tea").index_behind
+    up_to_date()
+    assert not search("alice", "tea").index_behind
 
 
 def test_reindexing_again_changes_nothing(alice: Any, capsys: Any) -> None:
