@@ -72,6 +72,15 @@ class PersonAdmin(NeverDeleted, PlainList[User], UserAdmin[User]):
         # Or whoever may edit people could make themselves anything.
         return fixed if request.user.is_superuser else [*fixed, *_RIGHTS]
 
+    def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        """Staff who edit people edit others' rows only where those have no rights to take over.
+
+        A new password, or an address to which a link for one is mailed, is as good as the rights themselves.
+        """
+        if obj and (obj.is_superuser or obj.is_staff) and obj != request.user and not request.user.is_superuser:
+            return False
+        return super().has_change_permission(request, obj)
+
 
 @admin.register(Tutorship)
 class TutorshipAdmin(admin.ModelAdmin[Tutorship]):

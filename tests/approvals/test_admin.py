@@ -130,6 +130,31 @@ def test_staff_who_edit_people_cannot_give_themselves_rights(ben: Any, client_of
     assert not ben.is_superuser
 
 
+@pytest.mark.parametrize(
+    "rights", [{"is_staff": True, "is_superuser": True}, {"is_superuser": True}, {"is_staff": True}]
+)
+def test_staff_who_edit_people_cannot_take_over_somebody_with_rights(
+    rights: dict[str, bool], ben: Any, alice: Any, client_of: Any
+) -> None:
+    from django.contrib.auth.models import Permission
+
+    User.objects.filter(pk=ben.pk).update(is_staff=True)
+    User.objects.filter(pk=alice.pk).update(**rights)
+    ben.user_permissions.set(Permission.objects.filter(codename__in=["change_user", "view_user"]))
+    desk = client_of(ben)
+    new = {"usable_password": "true", "password1": "correct horse battery", "password2": "correct horse battery"}
+    assert desk.post(reverse("admin:auth_user_password_change", args=[alice.pk]), new).status_code == 403
+    change = reverse("admin:approvals_user_change", args=[alice.pk])
+    assert desk.post(change, {"time_zone": "UTC", "email": "ben@example.org"}).status_code == 403
+    assert desk.get(change).status_code == 200  # to read
+    alice.refresh_from_db()
+    assert not alice.has_usable_password()
+    assert alice.email == ""
+
+    User.objects.filter(pk=alice.pk).update(is_staff=False, is_superuser=False)
+    assert desk.post(reverse("admin:auth_user_password_change", args=[alice.pk]), new).status_code == 302
+
+
 @pytest.mark.parametrize("username", ["Carla", "carla diaz", "carla/../x", "a" * 65])
 def test_a_username_that_could_not_be_written_into_the_history_is_refused(username: str, desk: Any) -> None:
     password = "correct horse battery"
