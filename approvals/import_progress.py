@@ -9,22 +9,31 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeVar
 
 import structlog
 from django.core.cache import cache
 from redis.exceptions import RedisError
 
-from memory_app import progress, recall
+from approvals.services.errors import Refused
+from memory_app import progress
+from memory_app.edits import ForbiddenCharacter
+from memory_app.memories_md import Unreadable
 from memory_app.progress import Stage
+
+T = TypeVar("T")
 
 log = structlog.get_logger(__name__)
 
 #: What a form or a client may call an import.
 KEY = re.compile(r"[A-Za-z0-9_-]{16,64}")
+
+#: After which nothing of the file is in the memory. Of anything else nobody knows how far it got.
+_REFUSALS = (Unreadable, Refused, ForbiddenCharacter)
 
 #: Seconds an entry is kept.
 KEPT = 3600
@@ -35,7 +44,8 @@ SILENCE = 180
 
 
 class State(StrEnum):
-    """Where an import stands. `lost`: its process or the memory went away; whether it was done, the notes tell."""
+    """Where an import stands. `failed`: it was refused, and nothing taken. `lost`: its process or a database went
+    away, or its time was up; whether it was done, the notes tell."""
 
     RUNNING = "running"
     DONE = "done"
@@ -71,9 +81,35 @@ def of_token(pk: int) -> str:
     return f"token-{pk}"
 
 
+class UnderWay(Exception):
+    """An import of that key is not over yet: the same one was sent twice."""
+
+
+@contextmanager
+def claimed(viewer: str, key: str) -> Iterator[None]:
+    """Let `viewer` begin no other import of that key before the one inside is over.
+
+    Raises:
+        UnderWay: there is one; nothing inside was done.
+    """
+    if not KEY.fullmatch(key):
+        yield
+        return
+    name = _claim(viewer, key)
+    # One step, since two senders may both find nobody at it. Whoever is gone touches it no more, and loses it.
+    if not _from_cache(lambda: cache.add(name, 1, timeout=SILENCE), without=True):
+        raise UnderWay
+    try:
+        yield
+    finally:
+        _from_cache(lambda: cache.delete(name), without=False)
+
+
 @contextmanager
 def watched(viewer: str, key: str) -> Iterator[None]:
     """Have the progress of the import done inside told under `key`, to `viewer` alone.
+
+    Around the import itself, where a refusal and a database that went away can be told apart.
 
     Args:
         key: one that `KEY` matches; anything else tells nobody.
@@ -81,17 +117,17 @@ def watched(viewer: str, key: str) -> Iterator[None]:
     if not KEY.fullmatch(key):
         yield
         return
-    teller = _Teller(_name(viewer, key))
+    teller = _Teller(viewer, key)
     teller.tell(State.RUNNING, Stage.READING, 0, 1)
-    _remember(viewer, key)
+    _from_cache(lambda: cache.set(_name(viewer, "latest"), key, timeout=KEPT), without=None)
     try:
         with progress.reported_to(teller.report):
             yield
-    except recall.OutcomeUnknown:
-        teller.tell(State.LOST, *teller.last)
+    except _REFUSALS:
+        teller.tell(State.FAILED, *teller.last)
         raise
     except BaseException:
-        teller.tell(State.FAILED, *teller.last)
+        teller.tell(State.LOST, *teller.last)
         raise
     teller.tell(State.DONE, *teller.last)
 
@@ -100,11 +136,7 @@ def look(viewer: str, key: str) -> Progress | None:
     """How far the import `viewer` calls `key` has come; None when there is none (yet)."""
     if not KEY.fullmatch(key):
         return None
-    try:
-        told = cache.get(_name(viewer, key))
-    except RedisError as error:
-        log.warning("import_progress_not_read", error=type(error).__name__)
-        return None
+    told = _from_cache(lambda: cache.get(_name(viewer, key)), without=None)
     if told is None:
         return None
     state, stage, done, of, at = told
@@ -112,33 +144,17 @@ def look(viewer: str, key: str) -> Progress | None:
     return Progress(State.LOST if is_lost else State(state), Stage(stage), done, of)
 
 
-def is_running(viewer: str, key: str) -> bool:
-    """Whether an import of that key is under way: the same form was sent twice."""
-    found = look(viewer, key)
-    return found is not None and found.state is State.RUNNING
-
-
 def latest(viewer: str) -> str:
     """The key of the import that `viewer` has under way; empty when there is none."""
-    try:
-        key = str(cache.get(_name(viewer, "latest"), ""))
-    except RedisError as error:
-        log.warning("import_progress_not_read", error=type(error).__name__)
-        return ""
-    return key if is_running(viewer, key) else ""
-
-
-def _remember(viewer: str, key: str) -> None:
-    try:
-        cache.set(_name(viewer, "latest"), key, timeout=KEPT)
-    except RedisError as error:
-        log.warning("import_progress_not_told", error=type(error).__name__)
+    key = str(_from_cache(lambda: cache.get(_name(viewer, "latest"), ""), without=""))
+    found = look(viewer, key)
+    return key if found is not None and found.state is State.RUNNING else ""
 
 
 class _Teller:
-    def __init__(self, name: str) -> None:
+    def __init__(self, viewer: str, key: str) -> None:
         self.last = (Stage.READING, 0, 1)
-        self._name = name
+        self._name, self._claim = _name(viewer, key), _claim(viewer, key)
         self._told_at = 0.0
         self._is_away = False
 
@@ -154,6 +170,7 @@ class _Teller:
             return
         try:
             cache.set(self._name, (str(state), str(stage), done, of, time.time()), timeout=KEPT)
+            cache.touch(self._claim, SILENCE)
         except RedisError as error:
             self._is_away = True  # once: each try waits for the connection
             log.warning("import_progress_not_told", error=type(error).__name__)
@@ -161,3 +178,16 @@ class _Teller:
 
 def _name(viewer: str, key: str) -> str:
     return f"import:{viewer}:{key}"
+
+
+def _claim(viewer: str, key: str) -> str:
+    return f"{_name(viewer, key)}:claim"
+
+
+def _from_cache(ask: Callable[[], T], *, without: T) -> T:
+    """What the cache answers, or `without` where it is away."""
+    try:
+        return ask()
+    except RedisError as error:
+        log.warning("import_progress_without_cache", error=type(error).__name__)
+        return without

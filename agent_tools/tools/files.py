@@ -13,6 +13,7 @@ from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
 from agent_tools.registry import Answer, Call, Effect, tool
 from agent_tools.tools.notes import by
+from approvals import import_progress
 from approvals.services import imports
 from approvals.services.imports import Imported
 from memory_app import memories_md, recall
@@ -21,6 +22,11 @@ from memory_app.memories_md import FileTooLarge, Memory, Unreadable
 
 class ImportArguments(NoteWriteArguments):
     file: Annotated[bytes, Field(description="The body: a memories.md in UTF-8, of at most 32 MiB.")]
+
+    # Not part of what is asked: the same import sent again may have another.
+    progress_key: Annotated[
+        str, Field(exclude=True, description="The header Progress-Key: what GET …/imports/{key}/ calls this import.")
+    ] = ""
 
     @field_serializer("file")
     def _named_by_hash(self, file: bytes) -> str:
@@ -53,8 +59,10 @@ class ImportArguments(NoteWriteArguments):
     called="the import",
 )
 def import_file(call: Call, arguments: ImportArguments) -> Answer:
+    viewer = import_progress.of_token(call.caller.token.pk)
     try:
-        done = imports.import_file(by=by(call, arguments), owner=call.owner, data=arguments.file)
+        with import_progress.watched(viewer, arguments.progress_key):
+            done = imports.import_file(by=by(call, arguments), owner=call.owner, data=arguments.file)
     except FileTooLarge as error:
         raise ApiError(
             ErrorCode.BODY_TOO_LARGE, f"{_sentence(error)}.", details={"limit": memories_md.LARGEST_FILE}

@@ -9,12 +9,16 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework.request import Request
 
 from agent_tools import arguments, body, calls, grants, responses
+from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.openapi import answers, describe, query
 from agent_tools.responses import ApiResponse
 from agent_tools.tools import context, files, recalling, searching
 from agent_tools.views.api import ApiView, from_path, from_query
 from approvals import import_progress
 from memory_app import memories_md
+
+#: Seconds after which to ask for an import again that is under way.
+_RETRY_AFTER = 2
 
 
 class NoteList(ApiView):
@@ -92,7 +96,7 @@ class MemoriesFile(ApiView):
         tags=["notes"],
         summary="Import a memories.md (text/markdown, at most 32 MiB) as one change",
         parameters=[
-            *query(files.ImportArguments, leave_out={"file", "evidence"}),
+            *query(files.ImportArguments, leave_out={"file", "evidence", "progress_key"}),
             OpenApiParameter(
                 "Progress-Key",
                 str,
@@ -110,8 +114,18 @@ class MemoriesFile(ApiView):
         file = body.read_markdown(request._request, memories_md.LARGEST_FILE)
         self.audit.request_bytes = len(file)
         key = request.headers.get("Progress-Key", "")
-        with import_progress.watched(import_progress.of_token(self.caller.token.pk), key):
-            return self.run(request, files.import_file, from_path(given, user_id=user_id) | {"file": file})
+        given = from_path(given, user_id=user_id) | {"file": file, "progress_key": key}
+        try:
+            with import_progress.claimed(import_progress.of_token(self.caller.token.pk), key):
+                return self.run(request, files.import_file, given)
+        except import_progress.UnderWay as error:
+            raise ApiError(
+                ErrorCode.IDEMPOTENCY_IN_PROGRESS,
+                "The import sent with this Progress-Key is not done yet.",
+                help=[f"GET /api/v1/users/{user_id}/imports/{key}/ tells how far it has come."],
+                details={"progress_key": key, "retry_after": _RETRY_AFTER},
+                retry_after=_RETRY_AFTER,
+            ) from error
 
 
 class ImportProgress(ApiView):
@@ -123,7 +137,8 @@ class ImportProgress(ApiView):
         tags=["notes"],
         summary="How far this token's import sent with the header `Progress-Key` has come",
         responses=answers(
-            "data.state: running, done, failed, lost (its process is gone) or unknown (not begun, or long over); "
+            "data.state: running, done, failed (refused; nothing was taken), lost (its time was up, or its process or "
+            "a database is gone; it is all in the memory or not at all) or unknown (not begun, or long over); "
             "data.stage: reading, comparing, weighing, writing, recording or indexing; "
             "data.done of data.of; data.percent of the whole.",
             400,

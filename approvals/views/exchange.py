@@ -78,16 +78,16 @@ def import_markdown(request: Request, owner: str) -> HttpResponse:
         running = import_progress.latest(waiting_as)
         return _import_page(request, person, context | {"running": running})
     key = request.POST.get("key", "")
-    if import_progress.is_running(waiting_as, key):
-        # The same form, sent twice: the first one's answer is the answer.
-        return _import_page(request, person, {"running": key}, status=409)
     form = ImportForm(request.POST, request.FILES)
     if not form.is_valid():
         return _import_again(request, person, form)
     by = By(actor=person, reasoning=form.cleaned_data["comment"])
     try:
-        with import_progress.watched(waiting_as, key):
+        with import_progress.claimed(waiting_as, key), import_progress.watched(waiting_as, key):
             done = imports.import_file(by=by, owner=owner, data=form.cleaned_data["file"].read())
+    except import_progress.UnderWay:
+        # The same form, sent twice: the first one's answer is the answer.
+        return _import_page(request, person, {"running": key}, status=409)
     except memories_md.Unreadable as error:
         form.add_error("file", _sentence(error))
         return _import_again(request, person, form)

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from django.db import connections
+from django.test import override_settings
 
 from agent_tools.models import AgentToken
 from approvals import import_progress
+from approvals.models import Agent
 from memory_app import progress
 from memory_app.progress import Stage
+from tests import environment
 from tests.agent_tools.checks import answered, refused
+from tests.conftest import eventually
+from tests.holding import frozen, held, held_row
 
 KEY = "k" * 22
 FILE = "/api/v1/users/alice/memories.md"
@@ -21,8 +30,40 @@ def address(key: str = KEY, owner: str = "alice") -> str:
     return f"/api/v1/users/{owner}/imports/{key}/"
 
 
-def put(api: Any, text: str = "### mem-1-aaaa\n> x\n", key: str = KEY) -> Any:
-    return api.http.post(FILE, text, content_type="text/markdown", headers={"Progress-Key": key})
+def put(api: Any, text: str = "### mem-1-aaaa\n> x\n", key: str = KEY, **headers: str) -> Any:
+    headers = {"Progress-Key": key} | {name.replace("_", "-"): value for name, value in headers.items()}
+    return api.http.post(FILE, text, content_type="text/markdown", headers=headers)
+
+
+@contextmanager
+def memory_is_stuck() -> Iterator[None]:
+    """Nobody can write the memory: another process does, or the server hangs."""
+    with held("memory") if environment.is_embedded() else frozen("memory"):
+        yield
+
+
+@contextmanager
+def one_under_way(machine: Any, token: str, **headers: str) -> Iterator[list[int]]:
+    """An import in another thread that does not get on until this ends; the status of its answer afterwards."""
+    statuses: list[int] = []
+
+    def send() -> None:
+        try:
+            statuses.append(put(machine(token), **headers).status_code)
+        finally:
+            connections.close_all()
+
+    sender = threading.Thread(target=send)
+    # A server that hangs would be given up; the agent's row is waited for.
+    with held("memory") if environment.is_embedded() else held_row(Agent, name="scribe"):
+        sender.start()
+        eventually(lambda: state_of(machine(token)) == "running")
+        yield statuses
+    sender.join()
+
+
+def state_of(api: Any, key: str = KEY) -> str:
+    return str(answered(api.get(address(key)))["data"]["state"])
 
 
 def test_it_is_unknown_before_it_began_and_done_afterwards(api: Any, alice: Any) -> None:
@@ -44,6 +85,34 @@ def test_while_it_runs_it_says_how_many_of_how_many(api: Any, alice: Any) -> Non
 def test_a_refused_file_has_failed(api: Any, alice: Any) -> None:
     assert put(api, "\x00").status_code == 400
     assert answered(api.get(address()))["data"]["state"] == "failed"
+
+
+@override_settings(TOOL_TIMEOUT=1)
+def test_of_one_whose_time_was_up_nobody_says_that_it_failed(api: Any, alice: Any) -> None:
+    with memory_is_stuck():
+        refused(put(api), 504, "timeout")
+        assert state_of(api) == "lost"
+    assert put(api).status_code == 200
+    assert state_of(api) == "done"
+
+
+def test_the_same_again_while_it_runs_is_refused_and_it_runs_on(alice: Any, token: str, machine: Any) -> None:
+    with one_under_way(machine, token, Idempotency_Key="one") as statuses:
+        for headers in ({"Idempotency_Key": "one"}, {}):
+            error = refused(put(machine(token), **headers), 409, "idempotency_in_progress")
+            assert f"GET {address()} tells how far it has come." in error["text"]
+            assert state_of(machine(token)) == "running"
+    assert statuses == [200]
+    assert state_of(machine(token)) == "done"
+    assert put(machine(token), Idempotency_Key="one")["Idempotency-Replayed"] == "true"
+
+
+def test_the_same_again_under_another_name_has_not_begun(alice: Any, token: str, machine: Any) -> None:
+    other = "l" * 22
+    with one_under_way(machine, token, Idempotency_Key="one"):
+        refused(put(machine(token), key=other, Idempotency_Key="one"), 409, "idempotency_in_progress")
+        assert state_of(machine(token), other) == "unknown"
+        assert state_of(machine(token)) == "running"
 
 
 def test_another_token_is_told_nothing(api: Any, alice: Any, ben: Any, machine: Any, issue: Any) -> None:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import InterfaceError
 from django.urls import reverse
 
 from approvals import import_progress
 from approvals.import_progress import State
 from approvals.models import Policy
 from approvals.services import imports
+from approvals.services.errors import Refused
 from approvals.services.notes import By
 from memory_app import memories_md, progress, recall
+from memory_app.deadlines import DeadlineExceeded
 from memory_app.progress import Stage
 
 PAGE = reverse("note_import", args=["alice"])
@@ -213,11 +217,48 @@ def test_a_key_that_could_be_guessed_tells_nobody(alice: Any, client_of: Any) ->
 
 
 def test_the_same_form_sent_twice_runs_once(alice: Any, client_of: Any, send: Any) -> None:
-    with import_progress.watched(import_progress.of_person(alice.pk), KEY):
+    with import_progress.claimed(import_progress.of_person(alice.pk), KEY):
         second = send(MEMORIES)
     assert second.status_code == 409
     assert "import-progress" in second.content.decode()
     assert recall.notes("alice") == ()
+
+
+def test_a_claim_is_over_with_its_import_and_lost_by_one_that_is_gone(alice: Any, monkeypatch: Any) -> None:
+    def begin() -> Any:
+        return import_progress.claimed(import_progress.of_person(alice.pk), KEY)
+
+    with begin():
+        pass
+    monkeypatch.setattr(import_progress, "SILENCE", 1)
+    with begin():
+        with pytest.raises(import_progress.UnderWay), begin():
+            pass
+        time.sleep(1.3)
+        with begin():
+            pass
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (Refused("Too many wait."), State.FAILED),
+        (memories_md.Unreadable("binary"), State.FAILED),
+        (recall.EngineUnavailable(), State.LOST),
+        (recall.OutcomeUnknown(), State.LOST),
+        (DeadlineExceeded(), State.LOST),
+        (InterfaceError(), State.LOST),
+        (KeyError(), State.LOST),
+    ],
+    ids=lambda given: type(given).__name__ if isinstance(given, Exception) else str(given),
+)
+def test_only_a_refusal_says_that_nothing_was_taken(alice: Any, error: Exception, told: State) -> None:
+    viewer = import_progress.of_person(alice.pk)
+    with pytest.raises(type(error)), import_progress.watched(viewer, KEY):
+        raise error
+    found = import_progress.look(viewer, KEY)
+    assert found is not None
+    assert found.state is told
 
 
 def test_a_page_loaded_meanwhile_shows_the_import_that_runs(alice: Any, client_of: Any) -> None:
