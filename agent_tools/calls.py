@@ -17,6 +17,7 @@ from agent_tools.audit import Audit
 from agent_tools.authentication import Caller
 from agent_tools.idempotency import Kept
 from agent_tools.registry import Answer, Call, Effect, Tool
+from approvals import services
 from memory_app import deadlines
 from memory_app.recall import EngineUnavailable, OutcomeUnknown
 
@@ -52,6 +53,9 @@ def _execute(tool: Tool[Any], caller: Caller, given: dict[str, Any], *, key: str
     arguments = tool_arguments.parse(tool.arguments, given, tool=tool.name)
     audit.session_id = arguments.session_id
     audit.target = str(getattr(arguments, tool.target)) if tool.target else ""
+
+    if tool.effect is Effect.READ_ONLY:
+        services.recover_on_read()
 
     def run(operation: str | None) -> dict[str, Any]:
         answer: Answer = tool.run(Call(caller=caller, owner=owner, operation=operation), arguments)

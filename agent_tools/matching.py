@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from approvals import services
 from memory_app import recall
 from memory_app.recall import Entry, Note
 from memory_app.search import service
@@ -109,4 +110,4 @@ def ranked(owner: str, query: str, wanted: Wanted, *, most: int) -> tuple[tuple[
 def meant(owner: str, query: str, wanted: Wanted, *, most: int) -> Matched:
     """The same as notes."""
     entries, index_behind = ranked(owner, query, wanted, most=most)
-    return Matched(notes_of(owner, entries, wanted), index_behind)
+    return Matched(notes_of(owner, entries, wanted), index_behind or services.is_interrupted(owner))

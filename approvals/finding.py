@@ -14,7 +14,7 @@ from datetime import datetime
 from django.db.models import Q
 from django.urls import reverse
 
-from approvals import markdown
+from approvals import markdown, services
 from approvals.models import Proposal
 from memory_app import recall, worddiff
 from memory_app.models import Change
@@ -76,7 +76,7 @@ def find(owner: str, query: str) -> Findings:
     return Findings(
         items=tuple(_item(owner, hit, query, last) for hit in answer.results),
         waiting=tuple(_waiting(owner, query)),
-        is_behind=answer.index_behind,
+        is_behind=answer.index_behind or services.is_interrupted(owner),
         words_only=answer.words_only,
     )
 

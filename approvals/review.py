@@ -156,13 +156,17 @@ def find_proposal(proposal_id: int, viewer: User) -> Proposal:
         ProposalNotFound: there is none, or it is of a memory this person may not read.
     """
     proposal = Proposal.objects.filter(pk=proposal_id).select_related("agent", "decided_by").first()
-    if proposal is None or proposal.status == Status.PREPARING or not may_read(viewer, proposal.owner):
+    if proposal is None or not may_read(viewer, proposal.owner):
         raise ProposalNotFound
     if Proposal.objects.lease_ran_out().filter(pk=proposal.pk).exists():
         try:
             proposal = finish(proposal)
         except DoltError:
             log.exception("recovery_failed", proposal=proposal.pk)
+        if proposal.status == Status.WITHDRAWN:  # what policy was to apply no longer fitted, and is gone
+            raise ProposalNotFound
+    if proposal.status == Status.PREPARING:
+        raise ProposalNotFound
     return proposal
 
 

@@ -11,6 +11,7 @@ from agent_tools.arguments import Arguments
 from agent_tools.models import Scope
 from agent_tools.note_arguments import Type, has_words
 from agent_tools.registry import Answer, Call, Effect, tool
+from approvals import services
 from memory_app.recall import RevisionNotFound
 from memory_app.search import service
 from memory_app.search.service import Hit
@@ -111,9 +112,10 @@ def memory_search(call: Call, arguments: SearchArguments) -> Answer:
         raise note_refusals.revision_not_found(error, arguments.as_of) from error
     hits = sorted((hit for answer in answers for hit in answer.results), key=lambda hit: hit.score, reverse=True)
     results = [_result(hit) for hit in hits[: arguments.top_k]]
+    interrupted = arguments.as_of is None and services.is_interrupted(call.owner)
     data = {
         "results": results,
-        "index_behind": any(answer.index_behind for answer in answers),
+        "index_behind": interrupted or any(answer.index_behind for answer in answers),
         "words_only": any(answer.words_only for answer in answers),
     }
     return Answer("\n".join(map(_line, results)) or "Nothing found.", data)

@@ -10,7 +10,7 @@ from approvals.services.edit import create_block, delete_block, edit_block
 from approvals.services.expire import expire
 from approvals.services.propose import Proposed, propose
 from approvals.services.recheck import recheck
-from approvals.services.recover import RecoveryReport, recover
+from approvals.services.recover import RecoveryReport, is_interrupted, recover, recover_on_read
 from memory_app.writes import BlockFields
 
 __all__ = [
@@ -23,10 +23,12 @@ __all__ = [
     "delete_block",
     "edit_block",
     "expire",
+    "is_interrupted",
     "notes",
     "propose",
     "recheck",
     "recover",
+    "recover_on_read",
     "reject",
     "withdraw",
 ]

@@ -1,8 +1,8 @@
 """Finishing what a crash left half done, and telling what does not add up.
 
 Touches only rows whose lease ran out, and rolls forward: a branch that was being made is made, a merge
-that was under way is finished (design.md §3 rule 7). Runs at start, by beat, as a command, and when a
-page meets such a row.
+that was under way is finished (design.md §3 rule 7). Runs at start, by beat, as a command, and, where there
+is no beat, when somebody reads.
 """
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import structlog
+from django.conf import settings
+from django.core.cache import cache
+from django.db import DatabaseError
 from django.db.models import Q
 
 from approvals.models import DECIDED, Proposal, Revision, Status
@@ -18,9 +21,14 @@ from approvals.services.errors import DecisionRefused, NotesChanged
 from approvals.services.ledger import settle_dirt, top_up_ledger
 from approvals.services.notes.agents import finish_applying
 from approvals.services.propose import finish_preparing
-from memory_app.dolt.connections import dolt
+from memory_app.dolt.connections import dolt, head_of_main
+from memory_app.dolt.errors import DoltError
+from memory_app.models import Change
 
 log = structlog.get_logger(__name__)
+
+#: Seconds between two looks of readers: as often as beat's.
+EVERY = 30
 
 
 @dataclass(frozen=True)
@@ -85,6 +93,24 @@ def recover() -> RecoveryReport:
     if report != RecoveryReport():
         log.info("recovered", report=str(report))
     return report
+
+
+def recover_on_read() -> None:
+    """Without a worker nobody else would until the next start: twice a minute a reader looks, and recovers if
+    a lease ran out or the ledger does not know where main is. Never fails the reading."""
+    if not settings.CELERY_TASK_ALWAYS_EAGER or not cache.add("approvals.recover", 1, timeout=EVERY):
+        return
+    try:
+        if Proposal.objects.lease_ran_out().exists() or not Change.objects.filter(commit=head_of_main()).exists():
+            recover()
+    except (DatabaseError, DoltError):
+        log.exception("recovery_on_read_failed")
+
+
+def is_interrupted(owner: str) -> bool:
+    """Whether a change of this memory is under way: on main perhaps, and not in the ledger, which search follows."""
+    under_way = Q(status=Status.MERGING) | Q(status=Status.PREPARING, by_policy=True)
+    return Proposal.objects.of_owner(owner).filter(under_way).exists()
 
 
 def finish(proposal: Proposal) -> Proposal:

@@ -50,6 +50,7 @@ def inbox(request: Request) -> HttpResponse:
             return HttpResponse(status=204)
         return render(request, "inbox/arrived.html", {"arrived": arrived, "list_url": _url(_narrowed(tab, filters))})
 
+    services.recover_on_read()
     _expire_overdue()
     counts = queue.counts(visible)
     request.waiting = counts[Tab.YOURS]  # for the navigation

@@ -17,7 +17,7 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
-from approvals import markdown, permissions
+from approvals import markdown, permissions, services
 from approvals.memory_pages import (
     NOW,
     HistoryEntry,
@@ -251,7 +251,7 @@ def compare(before: Version, after: Version) -> Comparison:
 
 
 def readable_owner(request: HttpRequest, owner: str) -> User:
-    """The owner, if this viewer may read their memory.
+    """The owner, if this viewer may read their memory; without a worker, what was cut off is finished first.
 
     Raises:
         Http404: they may not, or there is no such person; which of the two is not said.
@@ -261,6 +261,7 @@ def readable_owner(request: HttpRequest, owner: str) -> User:
     person = User.objects.filter(username=owner).first()
     if person is None:
         raise Http404
+    services.recover_on_read()
     return person
 
 
