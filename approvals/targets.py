@@ -7,7 +7,7 @@ says what is to be written; `services` do the writing.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from approvals.mergeability import Assessment, assess, assess_notes
@@ -40,16 +40,25 @@ class BlockStanding:
 
 @dataclass(frozen=True)
 class NotesStanding:
-    """The notes a proposal names, each by its id and its sha256; one that is not there is absent."""
+    """The notes a proposal names, each by its id and its sha256; one that is not there is absent.
+
+    Args:
+        notes: those it changes.
+        replacements: those it puts in the place of others. They do not change, but a reviewer reads them:
+            what a decision names as seen covers their texts too.
+        closes_circle: one of those would by now be superseded by the note it replaces.
+    """
 
     notes: dict[str, str]
+    replacements: dict[str, str] = field(default_factory=dict)
+    closes_circle: bool = False
 
     @property
     def sha256(self) -> str:
-        return _sha256_of(self.notes)
+        return _sha256_of(self.notes | {f"instead {id_}": sha256 for id_, sha256 in self.replacements.items()})
 
     def assess(self, revision: Revision) -> Assessment:
-        return assess_notes(revision, self.notes)
+        return assess_notes(revision, self.notes, closes_circle=self.closes_circle)
 
     def is_after(self, revision: Revision) -> bool:
         """Whether every note is as the revision makes it."""
@@ -60,7 +69,10 @@ class NotesStanding:
 
 
 def base_sha256(revision: Revision) -> str:
-    """What `Standing.sha256` was when the revision was made: what a list, which does not look, may name as seen."""
+    """What `Standing.sha256` was when the revision was made: what a list, which does not look, may name as seen.
+
+    A note put in another's place is not in the revision, so this never fits a revision that puts one there.
+    """
     if not revision.note_changes:
         return revision.base_sha256
     return _sha256_of(
@@ -78,7 +90,17 @@ def standing_of(proposal: Proposal, revision: Revision) -> BlockStanding | Notes
     """The target of a proposal as it is now."""
     if proposal.target_kind == "block":
         return BlockStanding(recall.find_block(proposal.owner, proposal.target))
-    return _notes_at(proposal, revision)
+    return replace(_notes_at(proposal, revision), closes_circle=_closes_circle(proposal, revision))
+
+
+def instead_of(revision: Revision) -> list[str]:
+    """The ids of the notes a revision puts in the place of those it changes."""
+    ids = []
+    for change in revision.note_changes:
+        before, after = change["before"] or {}, change["after"] or {}
+        if after.get("superseded_by") and after["superseded_by"] != before.get("superseded_by"):
+            ids.append(after["superseded_by"])
+    return ids
 
 
 def targets_of(proposal: Proposal, revision: Revision) -> tuple[tuple[str, str], ...]:
@@ -137,4 +159,20 @@ def holds(proposal: Proposal, revision: Revision, commit: str) -> bool:
 
 def _notes_at(proposal: Proposal, revision: Revision, commit: str | None = None) -> NotesStanding:
     ids = [change["id"] for change in revision.note_changes]
-    return NotesStanding(recall.note_sha256s(proposal.owner, ids, commit))
+    instead = instead_of(revision)
+    found = recall.note_sha256s(proposal.owner, [*ids, *instead], commit)
+    return NotesStanding(_those_of(ids, found), _those_of(instead, found))
+
+
+def _closes_circle(proposal: Proposal, revision: Revision) -> bool:
+    """Whether a note would be superseded by itself in the end; not so when it was proposed, but others were since."""
+    return any(
+        recall.closes_circle(proposal.owner, change["id"], change["after"]["superseded_by"])
+        for change in revision.note_changes
+        if change["before"] and change["after"] and change["after"]["superseded_by"] != change["before"]["superseded_by"]
+        if change["after"]["superseded_by"]
+    )
+
+
+def _those_of(ids: list[str], found: dict[str, str]) -> dict[str, str]:
+    return {id_: found[id_] for id_ in ids if id_ in found}

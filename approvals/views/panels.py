@@ -21,6 +21,7 @@ from approvals.services.errors import (
     NotAllowed,
     TargetChanged,
 )
+from approvals.targets import instead_of
 from memory_app import recall, worddiff
 from memory_app.models import Change
 
@@ -70,10 +71,14 @@ def _target_changed(error: TargetChanged, seen_sha256: str) -> Panel:
     last = recall.history(proposal.owner, proposal.target_kind, proposal.target, limit=1)
     changed_by = last[0] if last else None
     if proposal.target_kind != "block":
+        instead = instead_of(proposal.current)
+        # Which of them it was is not known here; the last change would be named for the wrong one.
         return Panel(
-            _("The note changed since you opened this page."),
+            _("The note, or the one in its place, changed since you opened this page.")
+            if instead
+            else _("The note changed since you opened this page."),
             _("Nothing was changed by you. Below, the proposal is shown as it stands now."),
-            changed_by=changed_by,
+            changed_by=None if instead else changed_by,
         )
     if block is None:
         return Panel(
