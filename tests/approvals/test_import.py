@@ -12,12 +12,14 @@ from django.urls import reverse
 from hypothesis import HealthCheck, given, settings
 
 from approvals import note_pages, services
+from approvals.integrity import problems
 from approvals.models import Kind, Mergeability, Policy, Proposal, ProposedNote, Status
 from approvals.review import review_of
 from approvals.services import notes
 from approvals.services.errors import EditNotAllowed, NoChange, NoLongerFits, TargetChanged
 from approvals.services.imports import Imported, import_memories
 from approvals.services.notes import NoteChange
+from approvals.services.notes.agents import finish_applying
 from approvals.services.recheck import recheck
 from memory_app import memories_md, recall
 from memory_app.memories_md import Memory
@@ -263,6 +265,16 @@ def test_hashes_are_those_of_the_notes_now_and_at_a_revision(alice: Any, ben: An
             id_: note.sha256 for id_, note in found.items()
         }
     assert recall.note_sha256s("alice", ids) != recall.note_sha256s("alice", ids, then)
+
+
+def test_of_two_that_finish_one_import_the_second_takes_what_the_first_wrote(alice: Any, scribe: Any) -> None:
+    done = bring(scribe, may_apply=True)
+    assert done.outcome is not None
+    # As the second one found it, before the first had written anything.
+    Proposal.objects.update(status=Status.PREPARING, merge_commit="")
+    finished = finish_applying(Proposal.objects.get(), is_new=True)
+    assert (finished.status, finished.merge_commit) == (Status.APPLIED, done.outcome.commit)
+    assert list(problems()) == []
 
 
 def test_those_that_wait_for_more_notes_than_a_statement_takes_ids_are_found(alice: Any, scribe: Any) -> None:

@@ -76,9 +76,7 @@ def finish_applying(proposal: Proposal, *, is_new: bool = False) -> Proposal:
         comment="",
     )
     done = None if is_new else commits.find(proposal.operation, since=revision.base_commit)
-    if done:
-        commit = commits.record(done.hash, entry, at=commits.time_of(done)).commit
-    else:
+    if done is None:
         try:
             commit = despite_dirt(
                 lambda: commits.write_main(
@@ -90,10 +88,15 @@ def finish_applying(proposal: Proposal, *, is_new: bool = False) -> Proposal:
                 )
             ).commit
         except commits.TargetMoved as error:
-            # Somebody else changed the note in between. Nothing has happened yet that anybody could have
-            # seen, so nothing stays; the agent reads the note again.
-            Proposal.objects.filter(pk=proposal.pk, status=Status.PREPARING).delete()
-            raise NotesChanged([change["id"] for change in revision.note_changes]) from error
+            # Another process that finishes the same, since a large import outlived its lease, may have been first.
+            done = commits.find(proposal.operation, since=revision.base_commit)
+            if done is None:
+                # Somebody else changed the note in between. Nothing has happened yet that anybody could have
+                # seen, so nothing stays; the agent reads the note again.
+                Proposal.objects.filter(pk=proposal.pk, status=Status.PREPARING).delete()
+                raise NotesChanged([change["id"] for change in revision.note_changes]) from error
+    if done:
+        commit = commits.record(done.hash, entry, at=commits.time_of(done)).commit
     with transaction.atomic(durable=True):
         closed = Proposal.objects.filter(pk=proposal.pk, status=Status.PREPARING).update(
             status=Status.APPLIED,
