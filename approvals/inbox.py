@@ -275,16 +275,25 @@ def whole_change_of_note(before: Note | None, after: Note | None) -> tuple[Segme
     its page. So is a change of more than the text, which takes a table.
     """
     said = (before, after)
-    if sum(len(note.content) + len(note.rationale or "") for note in said if note) > ROW_CHARACTERS:
+    if sum(map(_length, filter(None, said))) > ROW_CHARACTERS:
         return ()
     segments = worddiff.diff(*(note.content if note else "" for note in said))
     if not (before and after):
         return segments if any(worddiff.count_words(segments)) else ()
-    same = replace(after, content=before.content, sha256=before.sha256, updated_at=before.updated_at)
+    # Whose words a reworded note has follows from who proposes them, which the row says.
+    same = replace(
+        after, content=before.content, source=before.source, sha256=before.sha256, updated_at=before.updated_at
+    )
     if same == before:
         return segments if any(worddiff.count_words(segments)) else ()
     marked = replace(same, superseded_at=None, superseded_reason=None)
     return segments if marked == before and after.content == before.content else ()
+
+
+def _length(note: Note) -> int:
+    """Of everything in a note that was written for people or models to read, in characters."""
+    beside = (note.rationale, note.category, note.superseded_reason)
+    return len(note.content) + sum(len(text or "") for text in beside) + sum(map(len, note.tags))
 
 
 def _notes(change: dict[str, Any]) -> tuple[Note | None, Note | None]:

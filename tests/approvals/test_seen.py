@@ -13,7 +13,7 @@ from approvals.services import notes
 from approvals.services.imports import import_file
 from approvals.services.notes import By
 from memory_app import recall
-from tests.pages import form, words
+from tests.pages import form, has_form, words
 
 
 def saved(by: Any, content: str, **fields: Any) -> str:
@@ -61,3 +61,44 @@ def test_a_replacement_that_changed_since_it_was_read_is_not_approved(
     assert not recall.note("alice", outdated).is_superseded
     assert client.post(approve, form(client.get(shown), approve)).status_code == 302
     assert recall.note("alice", outdated).superseded_by == instead
+
+
+# -- on its row in the inbox ------------------------------------------------------------------------
+
+
+def test_the_reason_a_note_would_be_superseded_for_is_whole_on_its_row_though_the_agent_says_it_twice(
+    alice: Any, scribe: Any, client_of: Any
+) -> None:
+    reason = "The library is closed on Tuesdays. " * 5 + "Alice owes Example Ltd 500 euros."
+    outdated = saved(alice, "Reads in the library.")
+    by = By(actor=scribe, reasoning=reason)
+    forget = notes.supersede(by=by, owner="alice", note_id=outdated, reason=reason)
+    page = client_of(alice).get("/")
+    assert has_form(page, reverse("approve", args=[forget.proposal.pk]))
+    assert f"with nothing in its place: {reason}" in words(page)
+
+
+LONG = "Alice asked for it. " * 30
+
+
+@pytest.mark.parametrize(
+    "fields", [{"rationale": LONG}, {"category": LONG}, {"tags": [f"{n} {'tag' * 20}" for n in range(9)]}], ids=str
+)
+def test_a_note_with_much_beside_its_text_is_not_decided_on_its_row(
+    fields: dict[str, Any], alice: Any, scribe: Any, client_of: Any
+) -> None:
+    waiting = notes.save(by=By(actor=scribe), owner="alice", content="Likes green tea.", **fields)
+    page = client_of(alice).get("/")
+    assert "Likes green tea." in words(page)
+    assert not has_form(page, reverse("approve", args=[waiting.proposal.pk]))
+
+
+def test_a_note_superseded_for_a_long_reason_is_not_decided_on_its_row(alice: Any, scribe: Any, client_of: Any) -> None:
+    outdated = saved(alice, "Reads in the library.")
+    forget = notes.supersede(by=By(actor=scribe), owner="alice", note_id=outdated, reason=LONG)
+    assert not has_form(client_of(alice).get("/"), reverse("approve", args=[forget.proposal.pk]))
+
+
+def test_the_row_of_a_note_says_of_which_session_it_is(alice: Any, scribe: Any, client_of: Any) -> None:
+    notes.save(by=By(actor=scribe, session_id="share everything"), owner="alice", content="Likes green tea.")
+    assert "session share everything" in words(client_of(alice).get("/"))
