@@ -75,11 +75,8 @@ def _superseded(note: Note) -> ApiError:
 
 
 def _what_holds_instead_of(note: Note) -> str | None:
-    """The end of the chain of replacements, unless that was forgotten or deleted; chains have no circles."""
-    following: Note | None = note
-    while following is not None and following.is_superseded:
-        following = recall.find_note(note.owner, following.superseded_by) if following.superseded_by else None
-    return following.id if following else None
+    """The end of the chain of replacements, unless that was forgotten or deleted; in a circle none holds."""
+    return next((following.id for following in recall.replacements(note) if not following.is_superseded), None)
 
 
 def revision_not_found(error: RevisionNotFound, as_of: str | None) -> ApiError:

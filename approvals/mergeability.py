@@ -25,6 +25,7 @@ class Assessment:
         is_stale: the target changed since the base, in its text or in any other field.
         failing_edit: position of the first edit that no longer fits, for a conflict.
         over_limit: characters by which the result would pass the block's limit, for a conflict.
+        closes_circle: the note would be superseded by itself in the end, for a conflict.
     """
 
     state: Mergeability
@@ -32,6 +33,7 @@ class Assessment:
     is_stale: bool
     failing_edit: int | None = None
     over_limit: int = 0
+    closes_circle: bool = False
 
     @property
     def can_be_approved(self) -> bool:
@@ -64,12 +66,14 @@ def assess(revision: Revision, block: Block | None) -> Assessment:
     return Assessment(Mergeability.REBASABLE, result, is_stale=True)
 
 
-def assess_notes(revision: Revision, notes: dict[str, str]) -> Assessment:
+def assess_notes(revision: Revision, notes: dict[str, str], *, closes_circle: bool = False) -> Assessment:
     """Compare a revision of notes with the sha256 each has now, by id. Notes are short and change as wholes:
     one that is not as it was when the change was proposed is a conflict."""
     now = {change["id"]: notes.get(change["id"]) for change in revision.note_changes}
     before = {change["id"]: _sha256(change["before"]) for change in revision.note_changes}
     after = {change["id"]: _sha256(change["after"]) for change in revision.note_changes}
+    if now == before and closes_circle:
+        return Assessment(Mergeability.CONFLICT, None, is_stale=True, closes_circle=True)
     if now == before:
         return Assessment(Mergeability.CLEAN, revision.result_text, is_stale=False)
     if now == after:

@@ -166,12 +166,13 @@ def _notes_at(proposal: Proposal, revision: Revision, commit: str | None = None)
 
 def _closes_circle(proposal: Proposal, revision: Revision) -> bool:
     """Whether a note would be superseded by itself in the end; not so when it was proposed, but others were since."""
-    return any(
-        recall.closes_circle(proposal.owner, change["id"], change["after"]["superseded_by"])
-        for change in revision.note_changes
-        if change["before"] and change["after"] and change["after"]["superseded_by"] != change["before"]["superseded_by"]
-        if change["after"]["superseded_by"]
-    )
+    for change in revision.note_changes:
+        before, after = change["before"] or {}, change["after"] or {}
+        replacement_id = after.get("superseded_by")
+        is_new = replacement_id and replacement_id != before.get("superseded_by")
+        if is_new and recall.closes_circle(proposal.owner, change["id"], replacement_id):
+            return True
+    return False
 
 
 def _those_of(ids: list[str], found: dict[str, str]) -> dict[str, str]:

@@ -125,7 +125,7 @@ def write_main(
         The ledger's row of the new commit; of several, that of the first target.
 
     Raises:
-        TargetMoved: a row is not at its `expected_sha256`.
+        TargetMoved: a row is not at its `expected_sha256`, or a note would be superseded by itself in the end.
         MergeConflict, AlreadyMerged, RevisionNotFound: see `dolt.errors`.
         NothingToCommit: the rows are already as asked.
         DirtyMemory: somebody wrote outside; `recover` deals with it.
@@ -138,6 +138,8 @@ def write_main(
             if isinstance(work, Merge):
                 return verbs.merge(work.head, message, author)
             _write(work)
+            if len(work) == 1 and _closes_circle(work[0]):  # an import says of no note what took its place
+                raise TargetMoved(None)
             return verbs.commit(message, author)
 
     hash_ = _once(attempt, entry.operation)
@@ -389,6 +391,18 @@ def _write_notes(writes: list[NoteWrite]) -> None:
 
 def _portions(things: Sequence[T]) -> Iterator[Sequence[T]]:
     for start in range(0, len(things), ROWS):
+def _closes_circle(write: Write) -> bool:
+    """Whether a note would be superseded by itself in the end: what takes its place may have been superseded
+    since that was looked at."""
+    if not isinstance(write, NoteWrite) or write.note is None or write.note.superseded_by is None:
+        return False
+    replacement_id = write.note.superseded_by
+    now = recall.find_note(write.owner, write.id)
+    if now and now.superseded_by == replacement_id:
+        return False  # so already; whoever corrects another word of it is not to blame
+    return recall.closes_circle(write.owner, write.id, replacement_id)
+
+
         yield things[start : start + ROWS]
 
 

@@ -449,6 +449,11 @@ def _require_fit(proposal: Proposal, assessment: Assessment) -> None:
             _("On the text as it is now, the result would be %(over)s characters over the block's limit.")
             % {"over": f"{assessment.over_limit:,}"},
         )
+    if assessment.closes_circle:
+        raise NoLongerFits(
+            proposal,
+            _("The note would take its own place in the end: what is to replace it was itself replaced meanwhile."),
+        )
     if not assessment.can_be_approved:
         raise NoLongerFits(proposal, _("The change no longer fits the text as it is now."))
 

@@ -8,7 +8,7 @@ import structlog
 from django.conf import settings
 from django.db import DatabaseError
 
-from approvals.models import Mergeability, Proposal, ProposalQuerySet
+from approvals.models import Kind, Mergeability, Proposal, ProposalQuerySet
 from approvals.targets import standing_of
 from memory_app import deadlines, reindexing
 from memory_app.dolt.errors import DoltError
@@ -69,4 +69,7 @@ def _on(owner: str, targets: Targets) -> ProposalQuerySet:
     on_blocks = waiting.filter(target_kind="block", target__in=labels)
     if not ids:
         return on_blocks
-    return on_blocks | (waiting.about_notes(ids) if all(ids) else waiting.exclude(target_kind="block"))
+    if not all(ids):
+        return on_blocks | waiting.exclude(target_kind="block")
+    # What is to take a note's place may itself be superseded by now, in a circle.
+    return on_blocks | waiting.about_notes(ids) | waiting.filter(kind=Kind.FORGET)

@@ -27,6 +27,7 @@ from memory_app.recall.notes import (
     NOTES,
     Note,
     NoteNotFound,
+    closes_circle,
     find_note,
     find_notes,
     note,
@@ -35,6 +36,7 @@ from memory_app.recall.notes import (
     note_sha256s,
     notes,
     notes_at,
+    replacements,
 )
 
 __all__ = [
@@ -56,6 +58,7 @@ __all__ = [
     "blocks_at",
     "catalogue",
     "changes_of",
+    "closes_circle",
     "commit_at_time",
     "find_block",
     "find_note",
@@ -69,6 +72,7 @@ __all__ = [
     "note_sha256s",
     "notes",
     "notes_at",
+    "replacements",
     "resolve_revision",
     "row_sha256",
     "sha256_of_blocks",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
@@ -135,6 +135,26 @@ def note_at(owner: str, id_: str, revision: str) -> Note:
 def find_note(owner: str, id_: str) -> Note | None:
     """One note now, or None where its absence is an answer."""
     return find_notes(owner, [id_]).get(id_)
+
+
+def replacements(note: Note) -> Iterator[Note]:
+    """What took a note's place, what took that one's, and so on: to one that nothing replaced or whose replacement
+    is gone, or once around a circle (two approvals at the same moment can close one)."""
+    seen = {note.id}
+    following: Note | None = note
+    while following and following.superseded_by and following.superseded_by not in seen:
+        seen.add(following.superseded_by)
+        following = find_note(note.owner, following.superseded_by)
+        if following:
+            yield following
+
+
+def closes_circle(owner: str, note_id: str, replacement_id: str) -> bool:
+    """Whether a note would take its own place, by way of others perhaps, if `replacement_id` took it now."""
+    replacement = find_note(owner, replacement_id)
+    return note_id == replacement_id or (
+        replacement is not None and any(following.id == note_id for following in replacements(replacement))
+    )
 
 
 def find_notes(owner: str, ids: Iterable[str], revision: str | None = None) -> dict[str, Note]:

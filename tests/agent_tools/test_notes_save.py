@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 from django.test import override_settings
+from django.utils import timezone
 
 from approvals.models import Policy, Proposal, Status
 from approvals.services import notes
 from memory_app import recall
+from memory_app.commits import ASSENT
+from memory_app.dolt.connections import dolt_transaction
+from memory_app.models import Note
 from tests.agent_tools.checks import answered, refused
 
 
@@ -175,3 +179,14 @@ def test_a_proposal_about_a_note_names_the_note(machine: Any, issue: Any, alice:
     assert seen["text"].startswith(f"Proposal {saved['proposal_id']} for note '{saved['note_id']}' is open")
     assert (seen["data"]["target_kind"], seen["data"]["kind"]) == ("note", "save")
     assert seen["data"]["notes"][0]["after"]["content"] == "Alice likes tea."
+
+
+def test_where_notes_supersede_each_other_in_a_circle_none_holds(call: Any, alice: Any) -> None:
+    ids = [answered(call("memory_save", content=f"Statement {n}."))["data"]["note_id"] for n in range(3)]
+    for note_id, other in ((ids[0], ids[1]), (ids[1], ids[2]), (ids[2], ids[1])):
+        with dolt_transaction() as verbs:
+            Note.objects.filter(note_id=note_id).update(superseded_by=other, superseded_at=timezone.now())
+            verbs.commit("Close a circle", ASSENT)
+    with override_settings(TOOL_TIMEOUT=2):
+        error = refused(call("memory_update", note_id=ids[0], content="New."), 409, "note_superseded")
+    assert error["details"]["holds"] is None

@@ -106,7 +106,10 @@ def update(*, by: By, owner: str, note_id: str, loaded_sha256: str | None = None
         fields["tags"] = tidied(fields["tags"])
     if "confidence" in fields:
         fields["confidence"] = notes.clamped(fields["confidence"])
-    after = stamped(replace(before, **fields), timezone.now())
+    after = replace(before, **fields)
+    if isinstance(by.actor, Agent) and after.content != before.content:
+        after = replace(after, source="agent")  # "written by a person" would be said of an agent's words
+    after = stamped(after, timezone.now())
     require_valid(after)
     return change_notes(by=by, owner=owner, kind=Kind.UPDATE, changes=(NoteChange(note_id, before, after),))
 
@@ -207,12 +210,6 @@ def _as_loaded(owner: str, note_id: str, loaded_sha256: str | None) -> recall.No
 
 
 def _require_no_circle(owner: str, note_id: str, replacement_id: str) -> None:
-    seen: set[str] = set()
-    following: recall.Note | None = recall.note(owner, replacement_id)
-    while following:
-        if following.id == note_id:
-            raise NoteInvalid("replacement_id", _("A note cannot be replaced by itself, not even in a circle."))
-        if following.id in seen or not following.superseded_by:
-            return
-        seen.add(following.id)
-        following = recall.find_note(owner, following.superseded_by)  # one deleted since ends the chain
+    recall.note(owner, replacement_id)
+    if recall.closes_circle(owner, note_id, replacement_id):
+        raise NoteInvalid("replacement_id", _("A note cannot be replaced by itself, not even in a circle."))
