@@ -8,7 +8,7 @@ from collections.abc import Callable
 import structlog
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.utils import timezone
 from django.utils.cache import patch_cache_control, patch_vary_headers
 
@@ -62,6 +62,8 @@ class PageMiddleware:
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, Http404):
             return errors.not_found(request)  # also while debugging, where Django would show its own
+        if isinstance(exception, UnreadablePostError):
+            return errors.bad_request(request)  # the client went away or stopped: not an error of ours
         if not isinstance(exception, EngineUnavailable | OutcomeUnknown | OperationalError | InterfaceError):
             return None
         log.error("database_away", error=type(exception).__name__, path=request.path, exc_info=exception)

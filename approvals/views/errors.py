@@ -7,7 +7,7 @@ configuration) asks here only for people's pages.
 from __future__ import annotations
 
 from django.core.exceptions import RequestDataTooBig
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.shortcuts import render
 
 
@@ -42,7 +42,10 @@ def unavailable(request: HttpRequest) -> HttpResponse:
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """The form's secret did not match, mostly after signing out in another tab. What was typed is shown
     again, to be copied."""
-    typed = [value for name in ("comment", "body") if (value := request.POST.get(name, "").strip())]
+    try:
+        typed = [value for name in ("comment", "body") if (value := request.POST.get(name, "").strip())]
+    except UnreadablePostError:  # the form never arrived in full
+        typed = []
     return _answer(request, "403_csrf", 403, {"typed": typed})
 
 
