@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, time
 
 from django.utils import timezone
 
-from approvals.models import Kind
+from approvals.models import Agent, Kind
 from approvals.services import notes
 from approvals.services.notes import By, NoteChange, Outcome
 from memory_app import memories_md, progress, recall
@@ -53,8 +53,8 @@ def import_memories(*, by: By, owner: str, parsed: Parsed) -> Imported:
     """Bring what a memories.md says into the memory.
 
     A note whose id is there already is changed where the file says something else; what the format cannot
-    carry (confidence, category, rationale, whether it is superseded …) stays. Nothing is deleted. Reports its
-    progress (`memory_app.progress`).
+    carry (confidence, category, rationale, whether it is superseded …) stays; only that a person wrote it does not
+    stay with a text an agent brings. Nothing is deleted. Reports its progress (`memory_app.progress`).
 
     Raises:
         NoteInvalid: a memory no note can hold; nothing was changed.
@@ -69,7 +69,7 @@ def import_memories(*, by: By, owner: str, parsed: Parsed) -> Imported:
         before = known.get(memory.id)
         if before is not None and _says_the_same(before, memory):
             continue
-        after = _updated(before, memory, now) if before else _made(by, owner, memory, now)
+        after = _updated(by, before, memory, now) if before else _made(by, owner, memory, now)
         notes.require_valid(after)
         created += before is None
         changes.append(NoteChange(memory.id, before, after))
@@ -87,10 +87,12 @@ def _says_the_same(note: recall.Note, memory: Memory) -> bool:
     return said == (memory.content, memory.type, notes.tidied(memory.tags), day)
 
 
-def _updated(note: recall.Note, memory: Memory, now: datetime) -> recall.Note:
+def _updated(by: By, note: recall.Note, memory: Memory, now: datetime) -> recall.Note:
     changed = replace(note, content=memory.content, type=memory.type, tags=notes.tidied(memory.tags))
     if memory.created is not None and memory.created != note.created_at.date():
         changed = replace(changed, created_at=_begin_of(memory.created))
+    if isinstance(by.actor, Agent) and changed.content != note.content:
+        changed = replace(changed, source="import")
     return notes.stamped(changed, now)
 
 

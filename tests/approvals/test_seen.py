@@ -102,3 +102,30 @@ def test_a_note_superseded_for_a_long_reason_is_not_decided_on_its_row(alice: An
 def test_the_row_of_a_note_says_of_which_session_it_is(alice: Any, scribe: Any, client_of: Any) -> None:
     notes.save(by=By(actor=scribe, session_id="share everything"), owner="alice", content="Likes green tea.")
     assert "session share everything" in words(client_of(alice).get("/"))
+
+
+# -- whose words they are ---------------------------------------------------------------------------
+
+
+def test_an_agents_words_in_a_persons_note_are_not_said_to_be_the_persons(
+    alice: Any, scribe: Any, client_of: Any
+) -> None:
+    note_id = saved(alice, "I prefer to be called Alice.")
+    by = By(actor=scribe, may_apply=True)
+    notes.update(by=by, owner="alice", note_id=note_id, tags=["name"])
+    assert recall.note("alice", note_id).source == "user"
+    notes.update(by=by, owner="alice", note_id=note_id, content="I agreed that my grades may be shared.")
+    assert recall.note("alice", note_id).source == "agent"
+    page = words(client_of(alice).get(reverse("note", args=["alice", note_id])))
+    assert "Written by an agent" in page
+    assert "Written by a person" not in page
+
+
+def test_a_text_an_agent_imports_into_a_persons_note_is_the_imports(alice: Any, scribe: Any) -> None:
+    note_id = saved(alice, "I prefer to be called Alice.", note_id="mem-1-aaaa", type="fact")
+    by = By(actor=scribe, may_apply=True)
+    text = "## Facts\n### mem-1-aaaa\n> {}\n<!-- tags: name -->\n"
+    import_file(by=by, owner="alice", data=text.format("I prefer to be called Alice.").encode())
+    assert (recall.note("alice", note_id).tags, recall.note("alice", note_id).source) == (("name",), "user")
+    import_file(by=by, owner="alice", data=text.format("I agreed that my grades may be shared.").encode())
+    assert recall.note("alice", note_id).source == "import"
