@@ -137,9 +137,9 @@ def write_main(
         with dolt_transaction() as verbs:
             if isinstance(work, Merge):
                 return verbs.merge(work.head, message, author)
-            _write(work)
             if len(work) == 1 and _closes_circle(work[0]):  # an import says of no note what took its place
                 raise TargetMoved(None)
+            _write(work)
             return verbs.commit(message, author)
 
     hash_ = _once(attempt, entry.operation)
@@ -389,8 +389,6 @@ def _write_notes(writes: list[NoteWrite]) -> None:
     progress.report(Stage.WRITING, done, len(rows))
 
 
-def _portions(things: Sequence[T]) -> Iterator[Sequence[T]]:
-    for start in range(0, len(things), ROWS):
 def _closes_circle(write: Write) -> bool:
     """Whether a note would be superseded by itself in the end: what takes its place may have been superseded
     since that was looked at."""
@@ -403,6 +401,8 @@ def _closes_circle(write: Write) -> bool:
     return recall.closes_circle(write.owner, write.id, replacement_id)
 
 
+def _portions(things: Sequence[T]) -> Iterator[Sequence[T]]:
+    for start in range(0, len(things), ROWS):
         yield things[start : start + ROWS]
 
 
