@@ -13,6 +13,7 @@ from typing import TypeVar
 from uuid import UUID
 
 import structlog
+from django.db import connection as default_connection
 from django.db import transaction
 from django.utils import timezone
 
@@ -191,26 +192,27 @@ def record(hash_: str, entry: Entry, at: datetime) -> Change:
     Returns:
         The row of the first target: an import has thousands, and nobody reads them all again.
     """
-    rows = [
-        Change(
-            commit=hash_,
-            target_kind=kind,
-            target=target,
-            owner=entry.owner,
-            action=entry.action,
-            actor=entry.actor,
-            agent=entry.agent,
-            proposal_id=entry.proposal_id,
-            comment=entry.comment,
-            at=at,
-        )
-        for kind, target in entry.targets
-    ]
-    with transaction.atomic():
+    same = {
+        "commit": hash_,
+        "owner": entry.owner,
+        "action": entry.action,
+        "actor": entry.actor,
+        "agent": entry.agent,
+        "proposal_id": entry.proposal_id,
+        "comment": entry.comment,
+        "at": default_connection.ops.adapt_datetimefield_value(at),
+    }
+    names = ", ".join(map(default_connection.ops.quote_name, [*same, "target_kind", "target"]))
+    # Not bulk_create: with SQLite that takes 1.4 s for ten thousand rows, 1.1 of them to put the statement together.
+    sql = (
+        f"INSERT INTO {Change._meta.db_table} ({names}) "  # noqa: S608 (names of our own)
+        f"VALUES ({', '.join(['%s'] * (len(same) + 2))}) ON CONFLICT DO NOTHING"
+    )
+    with transaction.atomic(), default_connection.cursor() as cursor:
         in_order(entry.owner)
-        for number, some in enumerate(_portions(rows)):
-            progress.report(Stage.RECORDING, number * ROWS, len(rows))
-            Change.objects.bulk_create(some, ignore_conflicts=True)
+        for number, some in enumerate(_portions(entry.targets)):
+            progress.report(Stage.RECORDING, number * ROWS, len(entry.targets))
+            cursor.executemany(sql, [(*same.values(), kind, target) for kind, target in some])
     kind, target = entry.targets[0]
     return Change.objects.get(commit=hash_, target_kind=kind, target=target)
 
