@@ -58,6 +58,7 @@ def main(output: Path) -> None:
         results += machine.beside(lambda: notes.through_http(agent, owner, target_ms=15 if embedded else None))
         results += machine.beside(lambda: notes.import_and_reindex(targets[-1].owner))
         results += machine.beside(lambda: notes.lists(targets[-1].owner, population.TUTOR))
+        results += machine.beside(lambda: notes.decide_import(targets[-2].owner, population.TUTOR))
         _say("inbox")
         population.make_open_rows(students, WAITING)
         results += machine.beside(lambda: inbox.measure(person, population.TUTOR, WAITING))
