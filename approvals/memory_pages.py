@@ -50,7 +50,7 @@ class Version:
     Args:
         commit: its hash; `NOW` for the memory as it is, empty for before there was any.
         block: None where the block did not exist (yet, or any more).
-        at: when the commit was made; None for now and for commits the ledger does not know.
+        at: the time asked for, else when the commit was made; None for now and for commits the ledger does not know.
         last: the last change of the block up to there.
         first: its very first change.
     """
@@ -156,6 +156,20 @@ def moment(text: str) -> str:
     return at.isoformat()
 
 
+def point_in_history(revision: str) -> tuple[str, datetime | None]:
+    """The commit that a hash or a time means, and when that is: the time asked for, else when the commit was made.
+
+    Raises:
+        RevisionNotFound: it is neither.
+    """
+    text = moment(revision)
+    commit = recall.resolve_revision(text)
+    if asked := parse_datetime(text):
+        return commit, min(asked, timezone.now())
+    # Of whichever owner: a commit hash names the whole memory, and only its time is used.
+    return commit, Change.objects.filter(commit=commit).values_list("at", flat=True).first()
+
+
 def version(owner: str, label: str, revision: str) -> Version:
     """A block at `revision`: `NOW`, the hash of a commit on main, a time, or empty for before it all.
 
@@ -167,13 +181,11 @@ def version(owner: str, label: str, revision: str) -> Version:
     changes = Change.objects.filter(owner=owner, target_kind="block", target=label).order_by("-at", "-id")
     if revision == NOW:
         return Version(commit=NOW, block=recall.find_block(owner, label), last=changes.first(), first=changes.last())
-    commit = recall.resolve_revision(moment(revision))
+    commit, at = point_in_history(revision)
     try:
         block = recall.block_at(owner, label, commit)
     except BlockNotFound:
         block = None
-    # Of whichever owner: a commit hash names the whole memory, and only its time is used.
-    at = Change.objects.filter(commit=commit).values_list("at", flat=True).first()
     last = changes.filter(at__lte=at).first() if at else None
     return Version(commit=commit, block=block, at=at, last=last, first=changes.last())
 

@@ -9,11 +9,10 @@ import re
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from approvals.memory_pages import NOW, HistoryEntry, history_entries, moment
+from approvals.memory_pages import NOW, HistoryEntry, history_entries, point_in_history
 from approvals.review import FieldChange, field_changes_of_note
 from memory_app import recall, worddiff
 from memory_app.dolt.errors import RevisionNotFound
-from memory_app.models import Change
 from memory_app.recall import Note, NoteNotFound
 
 CHANGES_ON_A_PAGE = 10
@@ -48,9 +47,7 @@ def note_version(owner: str, id_: str, revision: str) -> NoteVersion:
     """
     if revision == NOW:
         return NoteVersion(NOW, recall.find_note(owner, id_))
-    commit = recall.resolve_revision(moment(revision))
-    # Of whichever owner: a commit hash names the whole memory, and only its time is used.
-    at = Change.objects.filter(commit=commit).values_list("at", flat=True).first()
+    commit, at = point_in_history(revision)
     return NoteVersion(commit, _note_at(owner, id_, commit), at)
 
 

@@ -155,7 +155,7 @@ def memory(request: HttpRequest, owner: str) -> HttpResponse:
                 )
                 for block in blocks
             ],
-            "waiting_total": sum(map(len, waiting.values())),
+            "waiting_total": Proposal.objects.open().of_owner(owner).count(),
             "recent": [RecentChange.of(entries[change.pk], titles, said) for change in recent],
             "automatic": automatic_changes(owner, user),
             "tab": "blocks",

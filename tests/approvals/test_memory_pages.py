@@ -143,6 +143,15 @@ def test_a_block_with_a_waiting_proposal_carries_a_badge_that_leads_there(
     assert proposal.get_absolute_url() in page
 
 
+def test_the_count_of_what_waits_is_that_of_the_list_it_leads_to(
+    alice: Any, scribe: Any, goals: Any, propose: Any, client_of: Any
+) -> None:
+    propose(goals, "math", "mathematics")
+    services.notes.save(by=By(actor=scribe, may_apply=False), owner="alice", content="Likes tea.")
+    page = client_of(alice).get(reverse("memory", args=["alice"])).content.decode()
+    assert '<a href="/?owner=alice">2 proposals wait</a>' in page
+
+
 def test_the_list_takes_as_many_queries_for_many_blocks_as_for_one(
     alice: Any, goals: Any, make_block: Any, client_of: Any, django_assert_max_num_queries: Any
 ) -> None:
@@ -222,6 +231,18 @@ def test_a_time_without_a_zone_is_meant_in_the_viewers_own(alice: Any, goals: An
     with_zone = client_of(alice).get(f"{block_url()}?as_of={local.isoformat()}")  # the plus sign arrives as a space
     assert with_zone.status_code == 200
     assert "Alice likes math." in with_zone.content.decode()
+
+
+def test_the_page_names_the_time_that_was_asked_for_and_none_in_the_future(
+    alice: Any, goals: Any, client_of: Any
+) -> None:
+    at = Change.objects.get().at
+    Change.objects.update(at=at - timedelta(days=30))
+    asked = at - timedelta(days=10)
+    then = client_of(alice).get(block_url(), {"as_of": asked.isoformat()}).context["shown"]
+    assert (then.at, then.body) == (asked, goals.body)
+    later = client_of(alice).get(block_url(), {"as_of": (at + timedelta(days=400)).isoformat()}).context["shown"]
+    assert at <= later.at < at + timedelta(days=1)
 
 
 @pytest.mark.parametrize("moment", ["0" * 40, "0" * 32, "yesterday", "1999-01-01", "2026-13-45", "\u202eabc"])
