@@ -61,9 +61,14 @@ class FoundProposal:
 
 @dataclass(frozen=True)
 class Findings:
-    """What a search found; `is_behind` when the index does not have the last changes yet."""
+    """What a search found; `is_behind` when the index does not have the last changes yet.
+
+    Args:
+        there_are_more: `items` are the best, not all.
+    """
 
     items: tuple[FoundItem, ...]
+    there_are_more: bool
     waiting: tuple[FoundProposal, ...]
     is_behind: bool
     words_only: bool
@@ -71,10 +76,12 @@ class Findings:
 
 def find(owner: str, query: str) -> Findings:
     """Blocks and notes, best first, and open proposals, newest first, that speak of `query`."""
-    answer = service.search(owner, query, top_k=MOST_HITS)
-    last = recall.last_changes(owner, "block", {hit.block_label for hit in answer.results if hit.block_label})
+    answer = service.search(owner, query, top_k=MOST_HITS + 1)
+    hits = answer.results[:MOST_HITS]
+    last = recall.last_changes(owner, "block", {hit.block_label for hit in hits if hit.block_label})
     return Findings(
-        items=tuple(_item(owner, hit, query, last) for hit in answer.results),
+        items=tuple(_item(owner, hit, query, last) for hit in hits),
+        there_are_more=len(answer.results) > MOST_HITS,
         waiting=tuple(_waiting(owner, query)),
         is_behind=answer.index_behind or services.is_interrupted(owner),
         words_only=answer.words_only,

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
+from approvals import finding
 from approvals.finding import in_context
 from approvals.models import Kind, Policy, Proposal, Status
 from approvals.review import review_of
@@ -503,6 +504,19 @@ def test_search_finds_blocks_notes_and_what_waits(alice: Any, scribe: Any, goals
     assert waiting.proposal.get_absolute_url() in text
     assert "Nothing found" in page(url_of("memory_search") + "?q=xylophone")
     assert "What are you looking for?" in page(url_of("memory_search") + "?q=")
+
+
+def test_where_more_is_found_than_is_shown_the_page_says_so(
+    alice: Any, page: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finding, "MOST_HITS", 2)
+    saved(alice, "The exam is in May.")
+    saved(alice, "The exam is in room A 101.")
+    assert "there are more" not in page(url_of("memory_search") + "?q=exam")
+    saved(alice, "The exam is oral.")
+    text = page(url_of("memory_search") + "?q=exam")
+    assert "The 2 that match best; there are more." in text
+    assert text.count("<mark>exam</mark>") == 2
 
 
 def test_text_found_is_escaped(alice: Any, page: Any) -> None:
