@@ -19,6 +19,12 @@ class SignInForm(AuthenticationForm):
         "inactive": _("This username and password do not belong together."),
     }
 
+    def __init__(self, request: Any = None, *args: Any, **kwargs: Any) -> None:
+        super().__init__(request, *args, **kwargs)
+        if self.data.get("username"):  # it is filled in again: what is left to type is the password
+            del self.fields["username"].widget.attrs["autofocus"]
+            self.fields["password"].widget.attrs["autofocus"] = True
+
 
 class ApproveForm(forms.Form):
     """What a decision names: the revision that was shown, and the target it was shown against."""

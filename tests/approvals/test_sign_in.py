@@ -43,6 +43,14 @@ def test_it_is_not_said_whether_the_name_or_the_password_was_wrong(client: Clien
     assert said in words(unknown_name)
 
 
+def test_after_a_wrong_password_the_cursor_stands_in_the_password(client: Client, alice_with_password: Any) -> None:
+    def focused(response: Any) -> list[str]:
+        return re.findall(r'<input type="\w+" name="(\w+)"[^>]* autofocus', response.content.decode())
+
+    assert focused(client.get("/sign-in/")) == ["username"]
+    assert focused(sign_in(client, "alice", "not it")) == ["password"]
+
+
 def test_signing_in_never_leads_to_somebody_elses_site(client: Client, alice_with_password: Any) -> None:
     answer = sign_in(client, "alice", PASSWORD, next="https://evil.example/")
     assert answer["Location"] == "/"
