@@ -171,7 +171,7 @@
   const keys = {
     j: () => step("[data-row]", 1, (row) => row.querySelector("[data-open]")?.focus()),
     k: () => step("[data-row]", -1, (row) => row.querySelector("[data-open]")?.focus()),
-    o: () => here().querySelector("[data-open]")?.click(),
+    o: () => (here().querySelector("[data-open]") ?? document.querySelector("[data-next]"))?.click(),
     a: () => focusOn("[data-approve]"),
     r: () => focusOn("[data-reject]"),
     n: () => step("[data-change]", 1, (change) => change.focus({ preventScroll: true })),

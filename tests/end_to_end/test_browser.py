@@ -96,7 +96,7 @@ def test_the_focus_goes_to_the_outcome_of_a_decision(window_of: Any, tim: Any, g
     expect(window.locator("#outcome-title")).to_be_focused()
     expect(window.locator("#outcome-title")).to_have_text("Rejected by Tim Okafor")
     assert status_of(proposal) == Status.REJECTED
-    window.click("a[data-next]")
+    window.keyboard.press("o")
     window.wait_for_url(f"**{following.get_absolute_url()}")
 
 
