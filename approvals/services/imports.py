@@ -91,7 +91,7 @@ def _updated(by: By, note: recall.Note, memory: Memory, now: datetime) -> recall
     changed = replace(note, content=memory.content, type=memory.type, tags=notes.tidied(memory.tags))
     if memory.created is not None and memory.created != note.created_at.date():
         changed = replace(changed, created_at=_begin_of(memory.created))
-    if isinstance(by.actor, Agent) and changed.content != note.content:
+    if note.source == "user" and isinstance(by.actor, Agent) and changed.content != note.content:
         changed = replace(changed, source="import")
     return notes.stamped(changed, now)
 
