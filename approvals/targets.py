@@ -169,8 +169,9 @@ def _closes_circle(proposal: Proposal, revision: Revision) -> bool:
     for change in revision.note_changes:
         before, after = change["before"] or {}, change["after"] or {}
         replacement_id = after.get("superseded_by")
-        is_new = replacement_id and replacement_id != before.get("superseded_by")
-        if is_new and recall.closes_circle(proposal.owner, change["id"], replacement_id):
+        if not replacement_id or replacement_id == before.get("superseded_by"):
+            continue
+        if recall.closes_circle(proposal.owner, change["id"], replacement_id):
             return True
     return False
 

@@ -20,6 +20,7 @@ from approvals.services.decide import drop_branches, finish_merging
 from approvals.services.errors import DecisionRefused, NotesChanged
 from approvals.services.ledger import settle_dirt, top_up_ledger
 from approvals.services.notes.agents import finish_applying
+from approvals.services.notes.revert import finish_reverting
 from approvals.services.propose import finish_preparing
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.errors import DoltError
@@ -43,6 +44,7 @@ class RecoveryReport:
     opened: int = 0
     approved: int = 0
     reopened: int = 0
+    reverted: int = 0
     ledger_rows: int = 0
     branches_dropped: int = 0
     failed: tuple[int, ...] = ()
@@ -53,6 +55,8 @@ class RecoveryReport:
             f"{self.opened} opened, {self.approved} approved, {self.reopened} back to open",
             f"{self.ledger_rows} ledger rows added, {self.branches_dropped} branches dropped",
         ]
+        if self.reverted:
+            parts.append(f"{self.reverted} reverts finished")
         if self.failed:
             parts.append(f"not finished: {', '.join(f'#{pk}' for pk in self.failed)}")
         if self.dirt:
@@ -81,11 +85,13 @@ def recover() -> RecoveryReport:
             opened += 1
         else:
             reopened += 1
+    ledger_rows = top_up_ledger()
     report = RecoveryReport(
         opened=opened,
         approved=approved,
         reopened=reopened,
-        ledger_rows=top_up_ledger(),
+        reverted=_finish_reverts(),  # which the ledger tells of
+        ledger_rows=ledger_rows,
         branches_dropped=_drop_left_over(),
         failed=tuple(failed),
         dirt=dirt,
@@ -132,6 +138,16 @@ def finish(proposal: Proposal) -> Proposal:
     except DecisionRefused as refusal:
         log.warning("decision_undone", proposal=proposal.pk, why=refusal.message)
         return refusal.proposal
+
+
+def _finish_reverts() -> int:
+    """Proposals that were taken back and do not say so yet."""
+    reverts = Change.objects.filter(action=Change.Action.REVERTED, proposal_id__isnull=False)
+    applied = Proposal.objects.filter(status=Status.APPLIED, reverted_by_commit="")
+    left = list(applied.filter(pk__in=reverts.values("proposal_id")).select_related("agent"))
+    for proposal in left:
+        finish_reverting(proposal, reverts.filter(proposal_id=proposal.pk)[0])
+    return len(left)
 
 
 def _drop_left_over() -> int:

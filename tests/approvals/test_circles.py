@@ -68,6 +68,7 @@ def test_the_approval_that_would_close_it_is_refused(
 ) -> None:
     first, second = proposals
     approve(first)
+    services.recheck("alice", [["note", two[0]]])
     second.refresh_from_db()
     assert second.mergeability == Mergeability.CONFLICT
     with pytest.raises(NoLongerFits, match="its own place"):

@@ -1,8 +1,13 @@
-"""A person takes back what policy applied."""
+"""A person takes back what policy applied.
+
+Commit → ledger → the proposal's row. Whoever dies in between is finished by `recover`, or by whoever presses again:
+the operation is the proposal's own, so the commit is found by it.
+"""
 
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 
 import structlog
 from django.db import transaction
@@ -17,6 +22,7 @@ from approvals.services.recheck import after_change
 from approvals.targets import note_writes, targets_of
 from memory_app import commits
 from memory_app.models import Change
+from memory_app.trailers import Trailers
 
 log = structlog.get_logger(__name__)
 
@@ -38,7 +44,7 @@ def revert(*, actor: User, proposal_id: int) -> Change:
         action=Change.Action.REVERTED,
         owner=proposal.owner,
         targets=targets_of(proposal, revision),
-        operation=uuid.uuid4().hex,
+        operation=uuid.uuid5(uuid.UUID(proposal.operation), "revert").hex,
         actor=actor.username,
         agent=proposal.agent.name,
         proposal_id=proposal.pk,
@@ -53,10 +59,23 @@ def revert(*, actor: User, proposal_id: int) -> Change:
             )
         )
     except commits.TargetMoved as error:
-        raise NotesChanged([change["id"] for change in back]) from error
-    with transaction.atomic(durable=True):
-        Proposal.objects.filter(pk=proposal.pk).update(reverted_by_commit=made.commit, updated_at=timezone.now())
-        events.record(proposal, Event.What.REVERTED, actor=actor, commit=made.commit)
-    log.info("proposal_reverted", proposal=proposal.pk, user_id=proposal.owner, actor=actor.username)
-    after_change(proposal.owner, targets_of(proposal, revision))
+        done = commits.find(entry.operation, since=proposal.merge_commit)
+        if done is None:
+            raise NotesChanged([change["id"] for change in back]) from error
+        entry = replace(entry, actor=Trailers.of(done.message).values["Reviewed-by"])  # it may be another's
+        made = commits.record(done.hash, entry, at=commits.time_of(done))
+    finish_reverting(proposal, made)
     return made
+
+
+def finish_reverting(proposal: Proposal, made: Change) -> None:
+    """Put down with the proposal what `made`, in the ledger, says; used by `revert` and `recover`."""
+    person = User.objects.get(username=made.actor)
+    with transaction.atomic(durable=True):
+        closed = Proposal.objects.filter(pk=proposal.pk, reverted_by_commit="").update(
+            reverted_by_commit=made.commit, updated_at=timezone.now()
+        )
+        if closed:
+            events.record(proposal, Event.What.REVERTED, actor=person, commit=made.commit)
+    log.info("proposal_reverted", proposal=proposal.pk, user_id=proposal.owner, actor=made.actor)
+    after_change(proposal.owner, targets_of(proposal, proposal.current))
