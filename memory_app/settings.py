@@ -241,7 +241,12 @@ CACHES = {
         "OPTIONS": {"socket_connect_timeout": 0.5, "socket_timeout": 0.5},
     }
     if REDIS_URL
-    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+    else {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        # It drops what was not asked for lately when it is full. At Django's 300, strangers who sign in under
+        # made-up names would make it forget the tries and calls that are counted in it.
+        "OPTIONS": {"MAX_ENTRIES": 100_000},
+    }
 }
 
 # Inline tasks open a connection that is never used; nameless, it would be warned about in the log.
@@ -303,6 +308,8 @@ TOOL_TIMEOUT = env.float("ASSENT_TOOL_TIMEOUT", default=0)
 TOOL_CALL_DAYS = env.int("ASSENT_TOOL_CALL_DAYS", default=90)
 RATE_LIMIT = env.int("ASSENT_RATE_LIMIT", default=120)
 SIGN_IN_LIMIT = env.int("ASSENT_SIGN_IN_LIMIT", default=10)
+# How many proxies in front of us write `X-Forwarded-For`; what others wrote there is anybody's invention.
+TRUSTED_PROXIES = env.int("ASSENT_TRUSTED_PROXIES", default=0)
 IDEMPOTENCY_HOURS = env.int("ASSENT_IDEMPOTENCY_HOURS", default=24)
 # A form with a whole block in it may be larger than Django's 2.5 MB default only by mistake.
 DATA_UPLOAD_MAX_MEMORY_SIZE = max(REQUEST_LIMIT, 2_621_440)

@@ -5,18 +5,15 @@ Who may do what once signed in is `permissions`.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from datetime import timedelta
 from functools import wraps
 from typing import Any
 from urllib.parse import urlsplit
 
-from django.conf import settings
 from django.contrib.auth import views as django_views
 from django.contrib.auth.views import redirect_to_login
 from django.core import signing
-from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -28,10 +25,9 @@ from approvals.forms import SignInForm
 from approvals.forms_memory import is_time_zone
 from approvals.models import User
 from approvals.views.request import Request
+from approvals.views.tries import WINDOW, Tries
 
 View = Callable[..., HttpResponse]
-
-THROTTLE_WINDOW = timedelta(minutes=15)
 
 #: Where a signed-out person's form waits in the session for the page it belongs to.
 _KEPT = "kept_form"
@@ -94,25 +90,27 @@ def _ask_to_sign_in(request: Request, page: str) -> HttpResponse:
 
 @method_decorator(never_cache, name="dispatch")
 class SignIn(django_views.LoginView):
-    """Ten tries a quarter of an hour for one name from one address (`SIGN_IN_LIMIT`)."""
+    """Ten tries a quarter of an hour for one name from one address (`tries`)."""
 
     template_name = "registration/sign_in.html"
     authentication_form = SignInForm
     redirect_authenticated_user = True
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        self._tries = _throttle_key("sign-in", request, request.POST.get("username", ""))
-        if _is_one_too_many(self._tries):
+        name = request.POST.get("username", "")
+        self._tries = Tries("sign-in", request, name)
+        # Without one of the two nothing is tried.
+        if name and request.POST.get("password") and self._tries.one_too_many():
             response = self.render_to_response(
-                self.get_context_data(form=SignInForm(request), too_many_minutes=THROTTLE_WINDOW.seconds // 60),
+                self.get_context_data(form=SignInForm(request), too_many_minutes=WINDOW.seconds // 60),
                 status=429,
             )
-            response["Retry-After"] = str(THROTTLE_WINDOW.seconds)
+            response["Retry-After"] = str(WINDOW.seconds)
             return response
         return super().post(request, *args, **kwargs)
 
     def form_valid(self, form: Any) -> HttpResponse:
-        cache.delete(self._tries)
+        self._tries.forget()
         _take_time_zone(form.get_user(), self.request.POST.get("time_zone", ""))
         response = super().form_valid(form)
         kept = self._kept()
@@ -145,11 +143,12 @@ class PasswordReset(django_views.PasswordResetView):
     subject_template_name = "registration/password_reset_subject.txt"
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if _is_one_too_many(_throttle_key("reset", request, request.POST.get("email", ""))):
+        email = request.POST.get("email", "")
+        if email and Tries("reset", request, email).one_too_many():
             form = self.get_form_class()()
-            context = self.get_context_data(form=form, too_many_minutes=THROTTLE_WINDOW.seconds // 60)
+            context = self.get_context_data(form=form, too_many_minutes=WINDOW.seconds // 60)
             response = self.render_to_response(context, status=429)
-            response["Retry-After"] = str(THROTTLE_WINDOW.seconds)
+            response["Retry-After"] = str(WINDOW.seconds)
             return response
         return super().post(request, *args, **kwargs)
 
@@ -172,22 +171,6 @@ def _take_time_zone(user: User, zone: str) -> None:
     if user.last_login is None and user.time_zone == "UTC" and is_time_zone(zone):
         user.time_zone = zone
         user.save(update_fields=["time_zone"])
-
-
-def _throttle_key(what: str, request: HttpRequest, name: str) -> str:
-    # Hashed: a cache key may be neither long nor hold spaces, and a name may be both.
-    who = f"{name.strip().lower()}\n{request.META.get('REMOTE_ADDR', '')}"
-    return f"{what}:{hashlib.sha256(who.encode(errors='replace')).hexdigest()}"
-
-
-def _is_one_too_many(key: str) -> bool:
-    cache.add(key, 0, timeout=THROTTLE_WINDOW.seconds)
-    try:
-        tries = cache.incr(key)
-    except ValueError:  # it ran out between the two calls
-        return False
-    limit: int = settings.SIGN_IN_LIMIT
-    return tries > limit
 
 
 __all__ = ["PasswordReset", "SignIn", "kept_fields", "local_path", "signed_in"]
