@@ -19,15 +19,14 @@ EVERY = 250
 
 
 class Stage(StrEnum):
-    """What is being done, in this order. Working out the difference is for proposals; the index is a worker's where
-    there is one."""
+    """What is being done, in this order. Working out the difference is for proposals; the index of a large import is
+    made after it."""
 
     READING = "reading"
     COMPARING = "comparing"
     WEIGHING = "weighing"
     WRITING = "writing"
     RECORDING = "recording"
-    INDEXING = "indexing"
 
 
 #: What share of the time each takes, in percent (10,000 notes on DoltLite).
@@ -35,9 +34,8 @@ _SHARES = {
     Stage.READING: 5,
     Stage.COMPARING: 10,
     Stage.WEIGHING: 15,
-    Stage.WRITING: 30,
-    Stage.RECORDING: 15,
-    Stage.INDEXING: 25,
+    Stage.WRITING: 60,
+    Stage.RECORDING: 10,
 }
 
 Reporter = Callable[[Stage, int, int], None]

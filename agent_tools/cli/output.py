@@ -29,7 +29,6 @@ _STAGES = {
     Stage.WEIGHING: "Working out changes",
     Stage.WRITING: "Writing",
     Stage.RECORDING: "Recording",
-    Stage.INDEXING: "Making searchable",
 }
 _SIGNS = {"pattern": "🔄", "decision": "⚖️", "fix": "🔧", "context": "📍"}
 _COLUMNS = ("ID", "TYPE", "CREATED", "TAGS", "CONTENT")

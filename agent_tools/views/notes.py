@@ -139,7 +139,7 @@ class ImportProgress(ApiView):
         responses=answers(
             "data.state: running, done, failed (refused; nothing was taken), lost (its time was up, or its process or "
             "a database is gone; it is all in the memory or not at all) or unknown (not begun, or long over); "
-            "data.stage: reading, comparing, weighing, writing, recording or indexing; "
+            "data.stage: reading, comparing, weighing, writing or recording; "
             "data.done of data.of; data.percent of the whole.",
             400,
         ),
