@@ -55,6 +55,8 @@ def import_(session: Session, file: Path, form: str) -> None:
         came = session.memories.import_file(data, show)
     for line, reason in came.skipped:
         output.warn(f"{_named(file)}, line {line}: {reason}.")
+    if not (came.created or came.updated or came.unchanged or came.skipped):
+        output.warn(f"{_named(file)} has no memories: no heading in it is such as “### mem-1737372000-a1b2”.")
     if form == "json":
         output.print_json(came.as_json())
         return

@@ -267,6 +267,15 @@ def test_import_warns_of_what_it_skips(run: Run, server: Contract) -> None:
     assert done.exit_code == 0
 
 
+def test_import_warns_of_a_file_without_memories(run: Run, server: Contract) -> None:
+    done = run("import", "-", stdin=b"# Hello\n\nNot what you were looking for.\n")
+    assert done.stdout == "Imported: 0 new, 0 updated, 0 unchanged, 0 skipped.\n"
+    assert done.stderr == (
+        "Warning: standard input has no memories: no heading in it is such as “### mem-1737372000-a1b2”.\n"
+    )
+    assert done.exit_code == 0
+
+
 def test_import_says_when_it_waits_for_a_person(run: Run, server: Contract) -> None:
     server.policy = "review"
     done = run("import", "-", stdin=b"### mem-1-aaaa\n> x\n")
