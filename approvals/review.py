@@ -17,6 +17,7 @@ from approvals.mergeability import Assessment
 from approvals.models import Event, Kind, Mergeability, Proposal, Revision, Status, User
 from approvals.permissions import Action, available_actions, may_read
 from approvals.services.errors import ProposalNotFound
+from approvals.services.notes.values import said_beside
 from approvals.services.recover import finish
 from approvals.targets import BlockStanding, NotesStanding, Standing, standing_of
 from memory_app import recall, worddiff
@@ -200,7 +201,13 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
         weighed = _weighed_import(shown)
     else:
         segments = worddiff.diff(before, after)
-        weighed = risks.weigh(before, after, segments=segments, is_deletion=proposal.kind == Kind.DELETE)
+        weighed = risks.weigh(
+            before,
+            after,
+            segments=segments,
+            is_deletion=proposal.kind == Kind.DELETE,
+            beside=said_beside(shown.note_changes),
+        )
     pages = max(1, -(-len(shown.note_changes) // NOTES_ON_A_PAGE))
     page = min(max(1, note_page), pages)
     on_page = shown.note_changes[(page - 1) * NOTES_ON_A_PAGE : page * NOTES_ON_A_PAGE]
@@ -237,7 +244,8 @@ def _weighed_import(revision: Revision) -> risks.Weighed:
     if revision.weighed is not None:
         return risks.Weighed.from_json(revision.weighed)
     before, after = revision.base_text, revision.result_text
-    return risks.weigh(before, after, segments=worddiff.diff(before, after))
+    beside = said_beside(revision.note_changes)
+    return risks.weigh(before, after, segments=worddiff.diff(before, after), beside=beside)
 
 
 def _today(proposal: Proposal, revision: Revision) -> tuple[Standing | None, Assessment | None]:

@@ -91,24 +91,38 @@ class Weighed:
         return cls(tuple(Risk(**risk) for risk in values["risks"]), values["deleted_share"])
 
 
-def weigh(before: str, after: str, *, segments: Sequence[Segment], is_deletion: bool = False) -> Weighed:
+def weigh(
+    before: str,
+    after: str,
+    *,
+    segments: Sequence[Segment],
+    is_deletion: bool = False,
+    beside: tuple[str, str] = ("", ""),
+) -> Weighed:
     """The flags of a change, and how much of the text it takes away; arguments are those of `flags`."""
-    flagged = flags(before, after, segments=segments, is_deletion=is_deletion)
+    flagged = flags(before, after, segments=segments, is_deletion=is_deletion, beside=beside)
     return Weighed(flagged, deleted_share(before, segments))
 
 
 def flags(
-    before: str, after: str, *, segments: Sequence[Segment] | None = None, is_deletion: bool = False
+    before: str,
+    after: str,
+    *,
+    segments: Sequence[Segment] | None = None,
+    is_deletion: bool = False,
+    beside: tuple[str, str] = ("", ""),
 ) -> tuple[Risk, ...]:
     """The flags of the change from `before` to `after`, in the order of `KEYS`, each at most once.
 
     Args:
         segments: the diff of the two texts, when the caller has it already.
         is_deletion: the change says that it deletes all of it, so that it does needs no flag.
+        beside: what stands beside the two texts and is read like them; how much of it goes counts for nothing.
     """
-    if before == after:
+    if before == after and beside[0] == beside[1]:
         return ()
     deletes_much = None if is_deletion else _deletes_much(before, diff(before, after) if segments is None else segments)
+    before, after = ("\n\n".join(filter(None, said)) for said in zip((before, after), beside, strict=True))
     # What both texts begin and end with, line by line, adds nothing to either.
     head, tail = common_ends(before, after)
     before, after = before[head : len(before) - tail], after[head : len(after) - tail]

@@ -20,7 +20,7 @@ from approvals.models import Agent, Event, Kind, Proposal, ProposedNote, Revisio
 from approvals.services import events
 from approvals.services.errors import MemoryFull, NotesChanged, TooManyPending
 from approvals.services.ledger import despite_dirt
-from approvals.services.notes.values import By, NoteChange, Outcome
+from approvals.services.notes.values import By, NoteChange, Outcome, said_beside
 from approvals.services.propose import branch_name, finish_preparing
 from approvals.services.recheck import after_change
 from approvals.targets import note_writes, targets_of
@@ -136,8 +136,8 @@ def _prepare(
     before, after = _text([change.before for change in changes]), _text([change.after for change in changes])
     segments = worddiff.diff(before, after)
     added, removed = worddiff.count_words(segments)
-    weighed = risks.weigh(before, after, segments=segments, is_deletion=kind == Kind.DELETE)
     stored = [change.as_json() for change in changes]
+    weighed = risks.weigh(before, after, segments=segments, is_deletion=kind == Kind.DELETE, beside=said_beside(stored))
     result_sha256 = edits.sha256_of("\n".join(map(_meaning, changes)))
     now = timezone.now()
     operation = by.operation or uuid.uuid4().hex
@@ -222,7 +222,9 @@ def _meaning(change: NoteChange) -> str:
         return change.id
     id_ = change.id if before else ""
     day = after.created_at.isoformat() if before and before.created_at != after.created_at else ""
-    return f"{id_} {after.type} {day} {json.dumps(after.tags)} {after.content}"
+    beside = (after.tags, after.category, after.confidence, after.rationale)
+    superseded = (after.superseded_by, after.superseded_reason)
+    return f"{id_} {after.type} {day} {json.dumps([*beside, *superseded])} {after.content}"
 
 
 def _text(of: Sequence[recall.Note | None]) -> str:

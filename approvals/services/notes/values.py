@@ -16,6 +16,9 @@ from approvals.models import Agent, Proposal, User
 from approvals.services.errors import NoteInvalid
 from memory_app import edits, notes, recall
 
+#: Fields of a note beside its content that hold free text.
+_SAID_BESIDE = ("rationale", "category", "tags", "superseded_reason")
+
 
 @dataclass(frozen=True)
 class NoteChange:
@@ -75,6 +78,24 @@ class By:
     session_id: str = ""
     evidence: Sequence[dict[str, Any]] = ()
     operation: str | None = None
+
+
+def said_beside(changes: Sequence[dict[str, Any]]) -> tuple[str, str]:
+    """What stored changes say beside the texts of their notes, before and after, for weighing: models read it as
+    they read the texts. Fields a change leaves as they are bring nothing new and are left out."""
+    sides: tuple[list[str], list[str]] = ([], [])
+    for change in changes:
+        for name in _SAID_BESIDE:
+            said = [_as_text(note[name]) if note else "" for note in (change["before"], change["after"])]
+            if said[0] != said[1]:
+                for side, text in zip(sides, said, strict=True):
+                    side.append(text)
+    before, after = ("\n\n".join(filter(None, side)) for side in sides)
+    return before, after
+
+
+def _as_text(value: str | list[str] | None) -> str:
+    return ", ".join(value) if isinstance(value, list) else value or ""
 
 
 def stamped(note: recall.Note, now: datetime) -> recall.Note:
