@@ -66,7 +66,8 @@ def _execute(tool: Tool[Any], caller: Caller, given: dict[str, Any], *, key: str
     if key is None:
         return Kept(200, run(None))
     asked = arguments.model_dump(exclude={"idempotency_key"})
-    return idempotency.once(caller.token, key, idempotency.fingerprint(tool.name, owner, asked), run)
+    fingerprint = idempotency.fingerprint(tool.name, owner, asked)
+    return idempotency.once(caller.token, key, fingerprint, run, seconds=tool.time_limit + deadlines.GRACE)
 
 
 def _named_key(tool: Tool[Any], given: dict[str, Any], header: str | None) -> str | None:

@@ -46,16 +46,19 @@ def fingerprint(tool: str, owner: str, arguments: dict[str, Any]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def once(token: AgentToken, key: str, arguments_sha256: str, work: Callable[[str], dict[str, Any]]) -> Kept:
+def once(
+    token: AgentToken, key: str, arguments_sha256: str, work: Callable[[str], dict[str, Any]], *, seconds: float = 0
+) -> Kept:
     """Do `work` unless it was done under this key; its answer either way.
 
     Args:
         work: takes the operation id, returns the payload of a success or raises ApiError.
+        seconds: how long that may take, where it is more than a lease: so long nobody resumes it.
 
     Raises:
         ApiError: what `work` raises; `idempotency_key_reused`, `idempotency_in_progress`.
     """
-    row = _claim(token, key, arguments_sha256)
+    row = _claim(token, key, arguments_sha256, max(settings.LEASE, timedelta(seconds=seconds)))
     if row.status is not None:
         return Kept(row.status, json.loads(row.response), replayed=True)
     try:
@@ -79,7 +82,7 @@ def purge() -> int:
     return IdempotencyKey.objects.filter(created_at__lt=old).delete()[0]
 
 
-def _claim(token: AgentToken, key: str, arguments_sha256: str) -> IdempotencyKey:
+def _claim(token: AgentToken, key: str, arguments_sha256: str, lease: timedelta) -> IdempotencyKey:
     """The row to work under (status None), or the one with the answer."""
     now = timezone.now()
     # Here too, and not only in `purge`: where no beat runs, the time must still be kept.
@@ -92,13 +95,13 @@ def _claim(token: AgentToken, key: str, arguments_sha256: str) -> IdempotencyKey
                 key=key,
                 arguments_sha256=arguments_sha256,
                 operation=uuid.uuid4().hex,
-                lease_expires_at=now + settings.LEASE,
+                lease_expires_at=now + lease,
                 created_at=now,
             )
     except IntegrityError:
         row = IdempotencyKey.objects.filter(token=token, key=key).first()
     if row is None:  # purged in between
-        return _claim(token, key, arguments_sha256)
+        return _claim(token, key, arguments_sha256, lease)
     if row.arguments_sha256 != arguments_sha256:
         raise ApiError(
             ErrorCode.IDEMPOTENCY_KEY_REUSED,
@@ -109,7 +112,7 @@ def _claim(token: AgentToken, key: str, arguments_sha256: str) -> IdempotencyKey
         return row
     resumed = IdempotencyKey.objects.filter(
         pk=row.pk, status=None, lease_expires_at=row.lease_expires_at, lease_expires_at__lte=now
-    ).update(lease_expires_at=now + settings.LEASE)
+    ).update(lease_expires_at=now + lease)
     if not resumed:
         wait = max(1, round((row.lease_expires_at - now).total_seconds()))
         raise ApiError(

@@ -62,6 +62,7 @@ class Tool(Generic[A]):
         or_scope: a scope that does instead of `scope`, with what comes of it waiting for a person.
         owner_optional: works without `user_id` also for a token that serves several owners.
         target: name of the argument that names what the call is about, for the audit row.
+        if_timed_out: what to do when the time was up, where that is more than with other tools.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Tool(Generic[A]):
     or_scope: Scope | None = None
     owner_optional: bool = False
     target: str = ""
+    if_timed_out: str = ""
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
@@ -108,6 +110,7 @@ def tool(
     or_scope: Scope | None = None,
     owner_optional: bool = False,
     target: str = "",
+    if_timed_out: str = "",
     listed: bool = True,
     called: str = "this endpoint",
 ) -> Callable[[Callable[[Call, A], Answer]], Tool[A]]:
@@ -132,6 +135,7 @@ def tool(
             or_scope=or_scope,
             owner_optional=owner_optional,
             target=target,
+            if_timed_out=if_timed_out,
         )
         (TOOLS if listed else ENDPOINTS)[made.name] = made
         if not listed:

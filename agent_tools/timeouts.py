@@ -28,12 +28,16 @@ def timed_out(tool: Tool[Any], key: str | None) -> ApiError:
                 f"Call again with the same arguments and the same idempotency key ({key}): what was begun is "
                 "finished and answered, and nothing happens twice."
             ]
-        else:
+        elif not tool.if_timed_out:
             help = [
                 "Look first (list_proposals; for notes also recall) and call again only if it is not there; what "
                 "was begun may still be finished within a minute. With an idempotency_key you could simply repeat "
                 "the call."
             ]
+        else:
+            help = []
+        if tool.if_timed_out:
+            help.append(tool.if_timed_out)
         more = {"may_have_happened": True, "idempotency_key": key}
     return ApiError(
         ErrorCode.TIMEOUT,

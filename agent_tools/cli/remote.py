@@ -24,8 +24,9 @@ _TRIES = 5
 #: Seconds between two looks at how far an import has come, and how long one may take.
 _PACE, _LOOK = 0.4, 5.0
 _TIMEOUT = httpx.Timeout(60, connect=10)
-# Ten thousand notes are one commit; a person would rather wait than not know what became of it.
-_WHOLE_MEMORY = httpx.Timeout(600, connect=10)
+# A file is one commit; a person would rather wait than not know what became of it. Longer than the server takes before
+# it says that its time is up.
+_WHOLE_MEMORY = httpx.Timeout(660, connect=10)
 
 
 class Refused(Failed):
@@ -122,14 +123,20 @@ class RemoteMemories:
     def import_file(self, data: bytes, show: Reporter | None) -> Imported:
         key = secrets.token_urlsafe(16)
         address = self._address("memories.md")
-        with self._watching(self._address(f"imports/{key}/"), show):
-            answer = self._http_request(
-                "POST",
-                address,
-                content=data,
-                headers={"Content-Type": "text/markdown; charset=utf-8", "Progress-Key": key},
-                timeout=_WHOLE_MEMORY,
-            )
+        try:
+            with self._watching(self._address(f"imports/{key}/"), show):
+                answer = self._http_request(
+                    "POST",
+                    address,
+                    content=data,
+                    headers={"Content-Type": "text/markdown; charset=utf-8", "Progress-Key": key},
+                    timeout=_WHOLE_MEMORY,
+                )
+        except Refused as refusal:
+            if refusal.code != "timeout":
+                raise
+            advice = "Import the file again: nothing is doubled. If that takes too long as well, split it."
+            raise Failed(f"{refusal} {advice}") from refusal
         came = _data(answer)
         with self._understanding():
             return Imported(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -90,8 +91,13 @@ def test_a_refused_file_has_failed(api: Any, alice: Any) -> None:
 @override_settings(TOOL_TIMEOUT=1)
 def test_of_one_whose_time_was_up_nobody_says_that_it_failed(api: Any, alice: Any) -> None:
     with memory_is_stuck():
-        refused(put(api), 504, "timeout")
+        error = refused(put(api), 504, "timeout")
         assert state_of(api) == "lost"
+    assert error["text"].splitlines() == [
+        "Error importing memories: it took longer than 1 second and was stopped; it may have happened all the same.",
+        "Sending the file again doubles nothing: what is in the memory by then is left as it is. If that takes too "
+        "long as well, split the file and send its parts one after the other.",
+    ]
     assert put(api).status_code == 200
     assert state_of(api) == "done"
 
@@ -107,6 +113,7 @@ def test_the_same_again_while_it_runs_is_refused_and_it_runs_on(alice: Any, toke
     assert put(machine(token), Idempotency_Key="one")["Idempotency-Replayed"] == "true"
 
 
+@override_settings(LEASE=timedelta(0))
 def test_the_same_again_under_another_name_has_not_begun(alice: Any, token: str, machine: Any) -> None:
     other = "l" * 22
     with one_under_way(machine, token, Idempotency_Key="one"):

@@ -251,6 +251,17 @@ def test_export_then_import_then_export_is_the_same_to_the_byte(run: Run, some: 
     assert run("export", "-").stdout_bytes == exported
 
 
+def test_an_import_whose_time_was_up_may_be_sent_again(run: Run, server: Contract) -> None:
+    error = {"code": "timeout", "message": "It took longer than 600 seconds and was stopped.", "details": {}}
+    server.fixed = (504, "application/json", json.dumps({"ok": False, "text": "", "error": error}).encode())
+    done = run("import", "-", "--owner", "alice", stdin=b"### mem-1-aaaa\n> x\n")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == (
+        "Error: It took longer than 600 seconds and was stopped. Import the file again: nothing is doubled. If that "
+        "takes too long as well, split it.\n"
+    )
+
+
 def test_import_reads_the_usual_file_or_standard_input(run: Run, server: Contract) -> None:
     text = memories_md.write([memories_md.parse("### mem-1-aaaa\n> x\n<!-- created: 2026-01-05 -->").memories[0]])
     run("init")

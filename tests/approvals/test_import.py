@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.test import override_settings
 from django.urls import reverse
 from hypothesis import HealthCheck, given, settings
 
@@ -21,8 +22,9 @@ from approvals.services.imports import Imported, import_memories
 from approvals.services.notes import NoteChange
 from approvals.services.notes.agents import finish_applying
 from approvals.services.recheck import recheck
-from memory_app import memories_md, recall
+from memory_app import memories_md, progress, recall
 from memory_app.memories_md import Memory
+from memory_app.progress import Stage
 from tests.conftest import make_user
 from tests.memory_app.test_memories_md import memories
 
@@ -265,6 +267,19 @@ def test_hashes_are_those_of_the_notes_now_and_at_a_revision(alice: Any, ben: An
             id_: note.sha256 for id_, note in found.items()
         }
     assert recall.note_sha256s("alice", ids) != recall.note_sha256s("alice", ids, then)
+
+
+@override_settings(LEASE=timedelta(0))
+def test_nobody_else_is_to_finish_an_import_while_it_is_written(alice: Any, scribe: Any) -> None:
+    ran_out: list[bool] = []
+
+    def look(stage: Stage, done: int, of: int) -> None:
+        if stage is Stage.WRITING:
+            ran_out.append(Proposal.objects.lease_ran_out().exists())
+
+    with progress.reported_to(look):
+        bring(scribe, "".join(f"### mem-{number}-aaaa\n> x\n" for number in range(1_200)), may_apply=True)
+    assert ran_out == [False] * 4
 
 
 def test_of_two_that_finish_one_import_the_second_takes_what_the_first_wrote(alice: Any, scribe: Any) -> None:
