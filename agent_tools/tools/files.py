@@ -54,8 +54,8 @@ class ImportArguments(NoteWriteArguments):
         "skipped[].line": "where something was left out",
         "skipped[].reason": "why",
     },
-    # 100,000 memories, the most of one file, took 80 s when new and 160 s when each was changed; with a Dolt server, on a
-    # machine at four times its load, over 300 s. gunicorn's threads have no limit of their own.
+    # 100,000 memories, the most of one file, took 80 s when new and 160 s when each was changed; with a Dolt server, on
+    # a machine at four times its load, over 300 s. gunicorn's threads have no limit of their own.
     timeout=600,
     if_timed_out=(
         "Sending the file again doubles nothing: what is in the memory by then is left as it is. If that takes too "
