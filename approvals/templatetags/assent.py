@@ -16,7 +16,7 @@ from django.utils.dateparse import parse_datetime
 from django.utils.formats import date_format, number_format
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.text import Truncator
+from django.utils.text import Truncator, capfirst
 from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -244,7 +244,7 @@ def target_url(proposal: Proposal) -> str:
 @register.filter
 def headline(proposal: Proposal) -> SafeString:
     """A proposal on one line: its reason, or where none was given what it does."""
-    return opening(proposal.reasoning or f"{Kind(proposal.kind).label}: {proposal.target_title}")
+    return opening(proposal.reasoning or capfirst(f"{Kind(proposal.kind).label}: {proposal.target_title}"))
 
 
 @register.simple_tag

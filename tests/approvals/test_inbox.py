@@ -16,8 +16,9 @@ from django.utils import timezone
 from approvals import services
 from approvals.models import Agent, Kind, Mergeability, Proposal, Revision, Status, Tutorship
 from approvals.services import notes
+from approvals.services.imports import import_memories
 from approvals.services.notes import By
-from memory_app import recall
+from memory_app import memories_md, recall
 from memory_app.edits import Replace, Rewrite
 from tests.conftest import make_user
 from tests.pages import form, has_form, words
@@ -536,3 +537,9 @@ def test_pages_with_memory_text_are_kept_by_no_cache(client_of: Any, alice: Any)
     answer = client_of(alice).get("/")
     assert answer["Cache-Control"] == "private, no-store"
     assert "HX-Request" in answer["Vary"]
+
+
+def test_an_import_without_a_reason_is_headed_by_what_it_would_do(scribe: Any, tim: Any, client_of: Any) -> None:
+    parsed = memories_md.parse("### mem-1-aaaa\n> Likes tea.\n\n### mem-2-bbbb\n> Likes cake.\n")
+    import_memories(by=By(actor=scribe, may_apply=False), owner="alice", parsed=parsed)
+    assert "Import of notes: 2 notes" in words(client_of(tim).get("/"))
