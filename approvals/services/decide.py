@@ -40,6 +40,7 @@ from approvals.targets import BlockStanding, Standing, holds, standing_of, targe
 from memory_app import commits, recall
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.errors import AlreadyMerged, MergeConflict, RevisionNotFound
+from memory_app.dolt.types import Commit
 from memory_app.models import Change
 
 log = structlog.get_logger(__name__)
@@ -157,16 +158,16 @@ def finish_merging(proposal: Proposal, *, is_new: bool = False) -> Proposal:
             again and the memory untouched by it.
     """
     done = None if is_new else commits.find(proposal.merge_operation, since=proposal.main_before)
+    try:
+        merged = done.hash if done else _merge(proposal)
+    except _MergedMeanwhile as error:
+        done, merged = error.commit, error.commit.hash
+    except _FinishedByAnother:
+        if proposal.status == Status.APPROVED:
+            return proposal
+        _refuse_late(proposal, proposal.revision)
     if done:
         commits.record(done.hash, _entry(proposal), at=commits.time_of(done))
-        merged = done.hash
-    else:
-        try:
-            merged = _merge(proposal)
-        except _FinishedByAnother:
-            if proposal.status == Status.APPROVED:
-                return proposal
-            _refuse_late(proposal, proposal.revision)
     if not holds(proposal, proposal.current, merged):
         # Cannot happen while rows conflict as wholes; if it does, somebody has to know.
         log.error("merge_result_differs", proposal=proposal.pk, commit=merged)
@@ -267,29 +268,25 @@ def _merge(proposal: Proposal) -> str:
     except MergeConflict:
         _reopen(proposal)
         raise TargetChanged(proposal, _block(standing_of(proposal, revision))) from None
-    except AlreadyMerged:
-        # Another process finishing the same decision was first, under the same operation.
-        done = commits.find(proposal.merge_operation, since=proposal.main_before)
-        if done is None:
-            _reopen(proposal)
-            raise AlreadyInMemory(proposal, _("This change is in the memory already.")) from None
-        commits.record(done.hash, _entry(proposal), at=commits.time_of(done))
-        return done.hash
 
 
 def _write(proposal: Proposal, revision: Revision) -> str:
     reviewer = proposal.decided_by
     assert reviewer is not None, "MERGING is entered with a reviewer"
 
-    change = despite_dirt(
-        lambda: commits.write_main(
-            commits.Merge(revision.head_commit),
-            entry=_entry(proposal),
-            author=commits.person(reviewer.username, reviewer.display_name),
-            subject=f"Approve proposal {proposal.pk}: {proposal.target} of {proposal.owner}",
-            body=proposal.decision_comment,
+    try:
+        change = despite_dirt(
+            lambda: commits.write_main(
+                commits.Merge(revision.head_commit),
+                entry=_entry(proposal),
+                author=commits.person(reviewer.username, reviewer.display_name),
+                subject=f"Approve proposal {proposal.pk}: {proposal.target} of {proposal.owner}",
+                body=proposal.decision_comment,
+            )
         )
-    )
+    except AlreadyMerged:
+        _reopen(proposal)
+        raise AlreadyInMemory(proposal, _("This change is in the memory already.")) from None
     return change.commit
 
 
@@ -323,8 +320,11 @@ def _reopen(proposal: Proposal) -> None:
     """Back to OPEN after a real conflict; what was made for this decision only is taken away again.
 
     Raises:
+        _MergedMeanwhile: there is no conflict but with the merge itself.
         _FinishedByAnother: the row is not MERGING any more; it is whoever finished it that decides.
     """
+    if done := commits.find(proposal.merge_operation, since=proposal.main_before):
+        raise _MergedMeanwhile(done)
     made_here = proposal.revisions.filter(origin=Revision.Origin.REAPPLIED)
     branches = list(made_here.values_list("branch", flat=True))
     first = proposal.revisions.exclude(origin=Revision.Origin.REAPPLIED).order_by("-number")
@@ -352,6 +352,14 @@ def _reopen(proposal: Proposal) -> None:
     for branch in branches:
         commits.drop_branch(branch)
     after_change(proposal.owner, targets_of(proposal, proposal.current))
+
+
+class _MergedMeanwhile(Exception):
+    """Another process that finishes the same decision, or a server that answered too late, merged it."""
+
+    def __init__(self, commit: Commit) -> None:
+        self.commit = commit
+        super().__init__(commit.hash)
 
 
 class _FinishedByAnother(Exception):

@@ -18,6 +18,7 @@ from django.utils import timezone
 from approvals import services
 from approvals.integrity import problems
 from approvals.models import Proposal, Status
+from approvals.services.decide import finish_merging
 from memory_app import recall
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.edits import Replace
@@ -223,3 +224,50 @@ def test_uncommitted_rows_are_recorded_as_nobodys_and_reported(goals: Any) -> No
     assert recall.history("alice", "block", "goals")[0].action == "recovered"
     assert list(problems()) == []
     assert services.recover().dirt == ""
+
+
+def test_a_merge_that_is_on_main_already_is_not_undone_for_it(goals: Any, tim: Any, propose: Any) -> None:
+    proposal = propose(goals, "math", "maths")
+    killed(APPROVE.format(crash="commits.record = die"))
+    # As for a process that looked before another one, or a server that was given up, had merged.
+    proposal.refresh_from_db()
+    assert finish_merging(proposal, is_new=True).status == Status.APPROVED
+    assert recall.history("alice", "block", "goals")[0].commit == proposal.merge_commit
+    assert list(problems()) == []
+
+
+def test_a_merge_that_was_taken_back_since_is_found_all_the_same(
+    goals: Any, alice: Any, tim: Any, propose: Any
+) -> None:
+    proposal = propose(goals, "math", "maths")
+    killed(APPROVE.format(crash="commits.record = die"))
+    block = recall.block("alice", "goals")
+    fields = services.BlockFields(title=goals.title, description="", body=goals.body, limit=goals.limit)
+    services.edit_block(actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=block.sha256)
+    proposal.refresh_from_db()
+    assert finish_merging(proposal, is_new=True).status == Status.APPROVED
+    assert recall.block("alice", "goals").body == goals.body
+    assert list(problems()) == []
+
+
+def test_rows_of_several_owners_found_uncommitted_are_recorded_together(goals: Any, ben: Any, make_block: Any) -> None:
+    make_block(ben, "plan", "Run.\n")
+    with connections["memory"].cursor() as cursor:
+        cursor.execute("UPDATE memory_app_memoryblock SET title = 'sneaked in'")
+    killed(
+        """
+        from approvals import services
+        from memory_app import commits
+        record, recorded = commits.record, []
+        def recording(*args, **more):
+            if recorded:
+                die()
+            recorded.append(record(*args, **more))
+        commits.record = recording
+        services.recover()
+        """
+    )
+    assert services.recover().ledger_rows == 2
+    newest = [recall.history(owner, "block", label)[0] for owner, label in (("alice", "goals"), ("ben", "plan"))]
+    assert {change.action for change in newest} == {"recovered"}
+    assert list(problems()) == []
