@@ -82,6 +82,7 @@ class NoteReview:
 
     Args:
         replacement: the note that would take its place, as it is now.
+        dated: when a new note says it began, where that is not the day of the proposal.
     """
 
     id: str
@@ -90,6 +91,7 @@ class NoteReview:
     segments: tuple[worddiff.Segment, ...]
     fields: tuple[FieldChange, ...]
     replacement: recall.Note | None = None
+    dated: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -232,7 +234,7 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
             .select_related("agent")
             .order_by("created_at", "id")
         ),
-        notes=_note_reviews(proposal.owner, on_page),
+        notes=_note_reviews(proposal, on_page),
         note_count=len(shown.note_changes),
         note_page=page,
         note_pages=pages,
@@ -257,19 +259,20 @@ def _today(proposal: Proposal, revision: Revision) -> tuple[Standing | None, Ass
     return standing, None if proposal.is_decided else standing.assess(revision)
 
 
-def _note_reviews(owner: str, changes: list[dict[str, Any]]) -> tuple[NoteReview, ...]:
+def _note_reviews(proposal: Proposal, changes: list[dict[str, Any]]) -> tuple[NoteReview, ...]:
     named = {change["after"]["superseded_by"] for change in changes if change["after"]}
     try:
-        replacements = recall.find_notes(owner, filter(None, named))
+        replacements = recall.find_notes(proposal.owner, filter(None, named))
     except DoltError:
-        log.exception("replacements_unreadable", user_id=owner)
+        log.exception("replacements_unreadable", user_id=proposal.owner)
         replacements = {}
-    return tuple(_note_review(change, replacements) for change in changes)
+    return tuple(_note_review(change, replacements, proposal.created_at) for change in changes)
 
 
-def _note_review(change: dict[str, Any], replacements: dict[str, recall.Note]) -> NoteReview:
+def _note_review(change: dict[str, Any], replacements: dict[str, recall.Note], proposed: datetime) -> NoteReview:
     before = recall.Note.from_json(change["before"]) if change["before"] else None
     after = recall.Note.from_json(change["after"]) if change["after"] else None
+    is_dated = after and not before and after.created_at.date() != proposed.date()
     return NoteReview(
         change["id"],
         before,
@@ -277,13 +280,14 @@ def _note_review(change: dict[str, Any], replacements: dict[str, recall.Note]) -
         segments=worddiff.diff(before.content if before else "", after.content if after else ""),
         fields=field_changes_of_note(before, after),
         replacement=replacements.get(after.superseded_by) if after and after.superseded_by else None,
+        dated=after.created_at if after and is_dated else None,
     )
 
 
 def field_changes_of_note(before: recall.Note | None, after: recall.Note | None) -> tuple[FieldChange, ...]:
     """The fields other than the text in which two versions of a note differ."""
     changes = []
-    # When a note began is news only where an import says another day.
+    # When a note began is news only where an import says another day; of a new one `NoteReview.dated` says it.
     names = (*NOTE_FIELDS, "created_at") if before and after else NOTE_FIELDS
     for name in names:
         old, new = (_shown(getattr(note, name)) if note else "" for note in (before, after))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 
 from django.utils import timezone
 
@@ -39,14 +39,16 @@ class Imported:
 
 
 def import_file(*, by: By, owner: str, data: bytes) -> Imported:
-    """Read the bytes of a memories.md and import it.
+    """Read the bytes of a memories.md and import it, without its memories of days to come.
 
     Raises:
         Unreadable: nothing of the file is taken.
         Others: as for `import_memories`.
     """
     progress.report(Stage.READING, 0, 1)
-    return import_memories(by=by, owner=owner, parsed=memories_md.read(data))
+    # East of Greenwich it may be tomorrow already.
+    latest = timezone.now().date() + timedelta(days=1)
+    return import_memories(by=by, owner=owner, parsed=memories_md.read(data, latest=latest))
 
 
 def import_memories(*, by: By, owner: str, parsed: Parsed) -> Imported:

@@ -71,24 +71,25 @@ class DuplicateId(Unreadable):
         super().__init__(f"lines {first} and {second} have the same id {id}: give one of them another")
 
 
-def read(data: bytes) -> Parsed:
-    """The memories in the bytes of a file. Raises FileTooLarge and what `parse` raises."""
+def read(data: bytes, *, latest: date | None = None) -> Parsed:
+    """The memories in the bytes of a file. Takes `latest` as `parse` does; raises FileTooLarge and what it raises."""
     if len(data) > LARGEST_FILE:
         raise FileTooLarge(len(data))
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise NotText("the file is in UTF-16: save it as UTF-8")
     try:
-        return parse(data.decode())
+        return parse(data.decode(), latest=latest)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise NotText(f"the file is not text in UTF-8 (line {line}): save it as UTF-8") from error
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str, *, latest: date | None = None) -> Parsed:
     """The memories in the text of a file.
 
     A memory before any section is a pattern. Content over `notes.MAX_CONTENT`, a tag over `notes.MAX_TAG`, a day that
-    is none, an id that is none, an unknown section and a heading without content are skipped, each with its line.
+    is none, an id that is none, an unknown section and a heading without content are skipped, each with its line. So is
+    a day after `latest`, where that is given: a memory of a day to come would be the newest of all until then.
 
     Raises Unreadable: NotText when the text holds NUL or half of a surrogate pair, DuplicateId for two headings of
     one id, TooManyMemories.
@@ -96,7 +97,7 @@ def parse(text: str) -> Parsed:
     if found := _NO_TEXT.search(text):
         at = text.count("\n", 0, found.start()) + 1
         raise NotText(f"line {at} holds the character U+{ord(found[0]):04X}: this is no text file")
-    reader = _Reader()
+    reader = _Reader(latest)
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         reader.take(number, line.removesuffix("\r"))
     reader.end_block()
@@ -118,7 +119,8 @@ class _Block:
 
 
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, latest: date | None) -> None:
+        self._latest = latest
         self.memories: list[Memory] = []
         self.skipped: list[Skipped] = []
         self._type = "pattern"
@@ -140,7 +142,7 @@ class _Reader:
         elif not self._block or not line.strip():
             pass
         elif comment := _COMMENT.fullmatch(line):
-            _take_metadata(self._block, comment[1])
+            _take_metadata(self._block, comment[1], self._latest)
         else:
             self._block.stray = self._block.stray or number
 
@@ -190,7 +192,7 @@ def _problem_of(content: str) -> str:
     return ""
 
 
-def _take_metadata(block: _Block, comment: str) -> None:
+def _take_metadata(block: _Block, comment: str, latest: date | None) -> None:
     """Tags and day from a comment; any other comment says nothing to us."""
     if tags := _TAGS.search(comment):
         named = (unescape_tag(tag.strip()) for tag in tags[1].split(","))
@@ -207,6 +209,8 @@ def _take_metadata(block: _Block, comment: str) -> None:
             block.created = None
         if block.created is None:
             block.problem = block.problem or f"created is no day such as 2025-01-20: {_quoted(day)}"
+        elif latest and block.created > latest:
+            block.problem = block.problem or f"created is a day to come: {_quoted(day)}"
 
 
 def _quoted(text: str) -> str:

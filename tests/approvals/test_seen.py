@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -199,3 +200,37 @@ def test_what_differs_from_what_waits_in_any_field_is_another_proposal(alice: An
     for instead, reason in (*ways, *ways):
         notes.supersede(by=by, owner="alice", note_id=outdated, replacement_id=instead, reason=reason)
     assert Proposal.objects.open().count() == 8
+
+
+# -- the day a note is said to be of ----------------------------------------------------------------
+
+DATED = "### mem-{number}-aaaa\n> Likes tea.\n<!-- tags: tea | created: {day} -->\n"
+
+
+@pytest.mark.parametrize("others", ["", DATED.format(number=2, day="2019-05-06")], ids=["one note", "many"])
+def test_the_day_an_import_gives_a_new_note_is_shown(others: str, alice: Any, scribe: Any, client_of: Any) -> None:
+    waiting = imported(scribe, DATED.format(number=1, day="2001-02-03") + others)
+    assert "ated 3 Feb 2001" in words(client_of(alice).get(waiting.get_absolute_url()))
+
+
+def test_a_new_note_of_the_day_it_was_proposed_on_needs_no_date(alice: Any, scribe: Any) -> None:
+    waiting = imported(scribe, "### mem-1-aaaa\n> Likes tea.\n")
+    assert review_of(waiting, alice).notes[0].dated is None
+
+
+def test_a_memory_of_a_day_to_come_is_left_out_and_named(alice: Any) -> None:
+    today = datetime.now(UTC).date()
+    days = [today + timedelta(days=days) for days in (0, 1, 3)]  # tomorrow has begun in Auckland
+    text = "".join(DATED.format(number=number, day=day) for number, day in enumerate(days))
+    done = import_file(by=By(actor=alice), owner="alice", data=text.encode())
+    assert [(skipped.line, skipped.reason) for skipped in done.skipped] == [
+        (7, f"created is a day to come: “{days[2]}”")
+    ]
+    assert {note.created_at.date() for note in recall.notes("alice")} == set(days[:2])
+
+
+def test_no_import_puts_a_note_into_the_future(alice: Any, scribe: Any) -> None:
+    import_file(by=By(actor=alice), owner="alice", data=DATED.format(number=1, day="2001-02-03").encode())
+    done = import_file(by=By(actor=scribe), owner="alice", data=DATED.format(number=1, day="2199-12-31").encode())
+    assert (done.outcome, len(done.skipped)) == (None, 1)
+    assert recall.note("alice", "mem-1-aaaa").created_at.date() == date(2001, 2, 3)
