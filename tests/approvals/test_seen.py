@@ -234,3 +234,17 @@ def test_no_import_puts_a_note_into_the_future(alice: Any, scribe: Any) -> None:
     done = import_file(by=By(actor=scribe), owner="alice", data=DATED.format(number=1, day="2199-12-31").encode())
     assert (done.outcome, len(done.skipped)) == (None, 1)
     assert recall.note("alice", "mem-1-aaaa").created_at.date() == date(2001, 2, 3)
+
+
+# -- evidence ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("turns", "said"), [(1, "1 turn, as scribe quotes it"), (2, "2 turns, as scribe quotes them")], ids=["one", "two"]
+)
+def test_evidence_is_said_to_be_what_the_agent_quotes(
+    turns: int, said: str, alice: Any, scribe: Any, client_of: Any
+) -> None:
+    by = By(actor=scribe, evidence=[{"role": "user", "content": "Yes please, sign me up!"}] * turns)
+    waiting = notes.save(by=by, owner="alice", content="Alice wants weekly mails.").proposal
+    assert f"From the conversation: {said}" in words(client_of(alice).get(waiting.get_absolute_url()))
