@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 
 from approvals.forms_memory import AccountForm
 from approvals.models import Tutorship
-from approvals.views.auth import kept_fields, signed_in
+from approvals.views.auth import signed_in, typed_before
 from approvals.views.viewer import viewer_of
 
 
@@ -19,7 +19,7 @@ from approvals.views.viewer import viewer_of
 def settings(request: HttpRequest) -> HttpResponse:
     """Name, time zone and shortcuts; tutors and students are shown, and assigned by admins."""
     user = viewer_of(request)
-    kept = kept_fields(request)
+    kept = typed_before(request)
     initial = {**kept, "shortcuts": "shortcuts" in kept} if kept else None
     form = AccountForm(request.POST or None, instance=user, initial=initial)
     if request.method == "POST" and form.is_valid():

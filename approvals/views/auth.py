@@ -11,6 +11,7 @@ from functools import wraps
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.contrib import messages
 from django.contrib.auth import views as django_views
 from django.contrib.auth.views import redirect_to_login
 from django.core import signing
@@ -19,6 +20,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 
 from approvals.forms import SignInForm
@@ -64,6 +66,15 @@ def kept_fields(request: HttpRequest) -> dict[str, str]:
         return {}
     del request.session[_KEPT]
     fields: dict[str, str] = kept["fields"]
+    return fields
+
+
+def typed_before(request: HttpRequest) -> dict[str, str]:
+    """`kept_fields` for a form that is saved; the page says that it was not."""
+    fields = kept_fields(request)
+    if fields:
+        text = _("Welcome back. Nothing was saved while you were signed out. What you typed is still here.")
+        messages.warning(request, text)
     return fields
 
 
@@ -173,4 +184,4 @@ def _take_time_zone(user: User, zone: str) -> None:
         user.save(update_fields=["time_zone"])
 
 
-__all__ = ["PasswordReset", "SignIn", "kept_fields", "local_path", "signed_in"]
+__all__ = ["PasswordReset", "SignIn", "kept_fields", "local_path", "signed_in", "typed_before"]

@@ -27,7 +27,7 @@ from approvals.mergeability import assess
 from approvals.models import Mergeability, Proposal, User
 from approvals.services import BlockFields
 from approvals.services.errors import BlockChanged, LabelTaken
-from approvals.views.auth import kept_fields, signed_in
+from approvals.views.auth import signed_in, typed_before
 from approvals.views.memory import readable_owner, unknown_revision
 from approvals.views.viewer import viewer_of
 from memory_app import recall, worddiff
@@ -310,5 +310,5 @@ def _says(block: Block, typed: BlockFields) -> bool:
 
 def _kept(request: HttpRequest) -> dict[str, object]:
     """What was typed into this form when the session ran out; an unticked box is sent as nothing."""
-    kept = kept_fields(request)
+    kept = typed_before(request)
     return {**kept, "read_only": "read_only" in kept} if kept else {}

@@ -24,7 +24,7 @@ from approvals.replacing import could_replace
 from approvals.services import notes as services
 from approvals.services.errors import NoChange, NotesChanged
 from approvals.services.notes import By
-from approvals.views.auth import kept_fields, signed_in
+from approvals.views.auth import signed_in, typed_before
 from approvals.views.editing import own_memory
 from approvals.views.notes import about_notes
 from memory_app import recall
@@ -41,7 +41,7 @@ def note_new(request: HttpRequest, owner: str) -> HttpResponse:
     """Write a note. `?from=` an id and `?as_of=` a commit bring back the text of a deleted one."""
     person = own_memory(request, owner)
     if request.method != "POST":
-        form = NoteForm(initial=kept_fields(request) or _brought_back(request, owner))
+        form = NoteForm(initial=typed_before(request) or _brought_back(request, owner))
         return _form_page(request, person, form)
     form = NoteForm(request.POST)
     if not form.is_valid():
@@ -65,7 +65,7 @@ def note_edit(request: HttpRequest, owner: str, note_id: str) -> HttpResponse:
     if current is None:
         return redirect("note", owner=owner, note_id=note_id)
     if request.method != "POST":
-        form = NoteForm(initial=kept_fields(request) or NoteForm.initial_of(current))
+        form = NoteForm(initial=typed_before(request) or NoteForm.initial_of(current))
         return _form_page(request, person, form, current)
     form = NoteForm(request.POST)
     if not form.is_valid():
@@ -230,7 +230,7 @@ def _confirmation(request: HttpRequest, form_class: type[Form], current: Note) -
     """The form as it was sent, or one for the note as it is, with what was typed before a session ran out."""
     if request.method == "POST":
         return form_class(request.POST)
-    return form_class(initial={"loaded_sha256": current.sha256, **kept_fields(request)})
+    return form_class(initial={"loaded_sha256": current.sha256, **typed_before(request)})
 
 
 def _asked(

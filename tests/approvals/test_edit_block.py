@@ -199,7 +199,9 @@ def test_what_was_typed_survives_a_session_that_ran_out(alice: Any, goals: Any, 
         },
         follow=True,
     )
-    assert "Typed for an hour." in signed_in.content.decode()
+    page = signed_in.content.decode()
+    assert "Typed for an hour." in page
+    assert "Nothing was saved while you were signed out." in page
     assert goals_now().sha256 == goals.sha256
 
 
