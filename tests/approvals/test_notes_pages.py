@@ -22,6 +22,8 @@ from approvals.services.notes import By
 from memory_app import memories_md, recall
 from memory_app.models import note_pk
 from memory_app.recall import Note
+from memory_app.search import store
+from tests.conftest import eventually
 from tests.pages import form, has_form, words
 
 EXAM = "The statistics exam is on 12 December."
@@ -507,13 +509,14 @@ def test_search_finds_blocks_notes_and_what_waits(alice: Any, scribe: Any, goals
 
 
 def test_where_more_is_found_than_is_shown_the_page_says_so(
-    alice: Any, page: Any, monkeypatch: pytest.MonkeyPatch
+    alice: Any, page: Any, worker: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(finding, "MOST_HITS", 2)
     saved(alice, "The exam is in May.")
     saved(alice, "The exam is in room A 101.")
     assert "there are more" not in page(url_of("memory_search") + "?q=exam")
     saved(alice, "The exam is oral.")
+    eventually(lambda: not store.is_behind("alice"), seconds=20)
     text = page(url_of("memory_search") + "?q=exam")
     assert "The 2 that match best; there are more." in text
     assert text.count("<mark>exam</mark>") == 2

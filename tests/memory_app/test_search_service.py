@@ -376,23 +376,27 @@ def test_a_worker_killed_in_the_middle_of_a_rebuild_loses_nothing(alice: Any) ->
         by=By(actor=alice), owner="alice", parsed=parse(f"# Memories\n\n## Patterns\n\n{memories}\n")
     )
     assert Change.objects.count() == many, imported
-    SearchIndex.objects.update(busy_until=None)
 
     def indexed() -> int:
         return Chunk.objects.filter(removed=False).count()
 
-    reindex.apply_async(["alice"], queue="killed")
-    with a_worker_of("killed") as process:
-        eventually(indexed, seconds=60)
-        process.kill()
-        process.wait(20)
+    for _ in range(5):  # on a busy machine the worker may be done before it is seen to have begun
+        Chunk.objects.all().delete()
+        SearchIndex.objects.update(busy_until=None, change_id=0)
+        reindex.apply_async(["alice"], queue="killed")
+        with a_worker_of("killed") as process:
+            eventually(indexed, seconds=90)
+            process.kill()
+            process.wait(20)
+        if indexed() < many:
+            break
     assert 0 < indexed() < many
     assert search("alice", "beekeeping").index_behind
     SearchIndex.objects.update(busy_until=None)  # its lease ran out
     # What the killed worker had taken is given out again after an hour; the beat does not wait for that.
     reindex_all.apply_async(queue="killed")
     with a_worker_of("killed"):
-        eventually(lambda: not store.is_behind("alice"), seconds=60)
+        eventually(lambda: not store.is_behind("alice"), seconds=90)
     assert indexed() == many
     assert not search("alice", "beekeeping").index_behind
 
