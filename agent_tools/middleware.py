@@ -54,5 +54,6 @@ def _in_our_shape(response: HttpResponse) -> Any:
         return ApiError(ErrorCode.NOT_FOUND, "There is no such endpoint.").response()
     return ApiError(
         ErrorCode.BAD_REQUEST,
-        "The request could not be read. Does its Host header name an address this installation answers to?",
+        "The request could not be read. Does its Host header name an address this installation answers to, "
+        "and its Content-Type no charset but UTF-8?",
     ).response()

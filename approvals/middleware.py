@@ -1,4 +1,5 @@
-"""What every page needs around it: the viewer's time zone, and an answer while a database is away."""
+"""What every page needs around it: requests that can be read, the viewer's time zone, and an answer while a
+database is away."""
 
 from __future__ import annotations
 
@@ -7,16 +8,52 @@ from collections.abc import Callable
 
 import structlog
 from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
+from django.urls import Resolver404, resolve
 from django.utils import timezone
 from django.utils.cache import patch_cache_control, patch_vary_headers
 
 from approvals.models import User
 from approvals.views import errors
+from memory_app import charsets, memories_md
 from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown
 
 log = structlog.get_logger(__name__)
+
+
+class ReadableMiddleware:
+    """Refuses requests nobody can or wants to read, before anything reads them; stands before what does.
+
+    Everything here is UTF-8 (`charsets`). And Django takes in files whole, whatever their size and the page.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not charsets.is_utf8((request.content_params or {}).get("charset", "")):
+            return errors.bad_request(request)
+        # The agent API has a limit of its own for each endpoint, and an answer of its own.
+        if not request.path.startswith("/api/"):
+            over = _length(request) - settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+            if over > 0 and over > _largest_file(request):
+                return errors.bad_request(request, RequestDataTooBig())
+        return self.get_response(request)
+
+
+def _length(request: HttpRequest) -> int:
+    length: str = request.META.get("CONTENT_LENGTH") or "0"
+    return int(length) if length.isascii() and length.isdigit() and len(length) < 20 else 0
+
+
+def _largest_file(request: HttpRequest) -> int:
+    """Bytes of a file that may be sent to this address."""
+    try:
+        return memories_md.LARGEST_FILE if resolve(request.path_info).url_name == "note_import" else 0
+    except Resolver404:
+        return 0
 
 
 class TimezoneMiddleware:

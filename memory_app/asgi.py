@@ -4,6 +4,9 @@ import os
 
 from django.core.asgi import get_asgi_application
 
+from memory_app.charsets import AsgiRequest
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memory_app.settings")
 
 application = get_asgi_application()
+application.request_class = AsgiRequest
