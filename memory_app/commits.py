@@ -214,7 +214,7 @@ def record(hash_: str, entry: Entry, at: datetime) -> Change:
             progress.report(Stage.RECORDING, number * ROWS, len(entry.targets))
             cursor.executemany(sql, [(*same.values(), kind, target) for kind, target in some])
     kind, target = entry.targets[0]
-    return Change.objects.get(commit=hash_, target_kind=kind, target=target)
+    return Change.objects.get(commit=hash_, owner=entry.owner, target_kind=kind, target=target)
 
 
 def time_of(commit: Commit) -> datetime:

@@ -130,8 +130,9 @@ class Change(models.Model):
         verbose_name_plural = _("changes")
         ordering = ["-at", "-id"]
         constraints = [
-            # Not on `commit` alone: an import is one commit and a row for each of its notes.
-            models.UniqueConstraint(fields=["commit", "target_kind", "target"], name="change_once_per_target"),
+            # Not on `commit` alone: an import is one commit and a row for each of its notes, and rows found
+            # uncommitted may be blocks of several owners with one label.
+            models.UniqueConstraint(fields=["commit", "owner", "target_kind", "target"], name="change_once_per_target"),
         ]
         indexes = [
             models.Index(fields=["owner", "target_kind", "target", "-at", "-id"], name="change_of_target"),

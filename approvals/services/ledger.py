@@ -91,7 +91,7 @@ def _record_dirt(hash_: str, at: datetime) -> int:
     if Change.objects.filter(commit=hash_).exists():
         return 0
     owners = commits.targets_changed(hash_)
-    with transaction.atomic(durable=True):  # or the rest would never be added: telling it means comparing whole tables
+    with transaction.atomic():  # or the rest would never be added: telling it means comparing whole tables
         for owner, targets in sorted(owners.items()):  # in one order, since each waits for its owner's lock
             entry = commits.Entry(action=Change.Action.RECOVERED, owner=owner, targets=targets, operation="")
             commits.record(hash_, entry, at=at)
