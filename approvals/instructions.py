@@ -20,13 +20,14 @@ from memory_app import hidden
 # A snippet is a reminder of where to look; the change itself is on the same page.
 _LONGEST_SNIPPET = 80
 
-# All patterns meet text without accents and in lower case, with single spaces, one line at a time.
+# All patterns meet text without accents and in lower case, with single spaces, one line at a time. No repetition is
+# without bounds where the words after it may be its own: 100,000 characters of "ignore your your your" took 25 s.
 _OVERRIDES = (
     # English: "ignore all previous instructions", "disregard the rules above"
     r"\b(?:ignore|disregard|forget|override|bypass|(?:do not|don't|never|stop) (?:follow|following|obey|obeying))"
-    r"(?: (?:all|any|every|everything|of|in|the|those|these|and|or|your|my))*"
+    r"(?: (?:all|any|every|everything|of|in|the|those|these|and|or|your|my)){0,6}"
     r" (?:previous|prior|above|earlier|preceding|existing|former|system|safety|initial|original|other|your|all|any)"
-    r"(?: (?:previous|prior|above|earlier|system|safety|of|the|your|and|or|content))*"
+    r"(?: (?:previous|prior|above|earlier|system|safety|of|the|your|and|or|content)){0,6}"
     r" (?:instructions?|prompts?|messages?|rules?|guidelines?|directives?|commands?|policies|constraints"
     r"|training|context)\b",
     r"\b(?:ignore|disregard|forget|override|bypass) (?:all |any )?(?:the |these |those )?(?:instructions?"
@@ -44,7 +45,7 @@ _OVERRIDES = (
     r"|\b(?:approve|accept|merge) (?:this|all|every|any) (?:\w+ )?(?:proposals?|edits?)\b",
     # German
     r"\b(?:ignoriere?n?|missachten?|vergiss|vergessen|uberschreiben?|umgehen?)(?: sie)?(?: bitte)?"
-    r"(?: (?:alle[rsn]?|samtliche[rsn]?|jede|die|den|deine[rsn]?|ihre[rsn]?|diese|bitte))*"
+    r"(?: (?:alle[rsn]?|samtliche[rsn]?|jede|die|den|deine[rsn]?|ihre[rsn]?|diese|bitte)){0,6}"
     r" (?:vorherigen?|bisherigen?|obigen?|vorigen?|fruheren?|vorangegangenen?|vorhergehenden?|ursprunglichen?"
     r"|deine|alle|samtliche)"
     r" ?(?:system)?-?(?:anweisung(?:en)?|instruktion(?:en)?|befehle?|regeln|vorgaben|prompts?|richtlinien"
@@ -56,7 +57,7 @@ _OVERRIDES = (
     # French
     r"\b(?:ignor(?:e|ez)|oubli(?:e|ez)|neglig(?:e|ez)|(?:ne )?(?:tiens|tenez|tenir) pas compte(?: de)?"
     r"|contourn(?:e|ez))"
-    r"(?: (?:toutes?|tous|de|les|ces|des))* ?(?:tes|vos|les|ces|des)? (?:instructions?|consignes?|regles?"
+    r"(?: (?:toutes?|tous|de|les|ces|des)){0,6} ?(?:tes|vos|les|ces|des)? (?:instructions?|consignes?|regles?"
     r"|directives?|messages?|prompts?)"
     r" (?:precedente?s?|anterieure?s?|initiale?s?|ci-dessus|d'avant|que tu as|que vous avez|du systeme)",
     r"\b(?:ignor(?:e|ez)|oubli(?:e|ez)) (?:toutes (?:les|tes|vos)|tes|vos) (?:instructions|consignes|regles"
@@ -66,7 +67,7 @@ _OVERRIDES = (
     r"|jamais) (?:cela |ceci |ca )?"
     r"(?:a l'|a la |au |aux )(?:utilisat|eleve|etudiant|lecteur|tuteur)",
     # Spanish
-    r"\b(?:ignora|ignore|ignorad|olvida|olvide|descarta|descarte|omite|omita)(?: (?:todas?|todos|por completo))*"
+    r"\b(?:ignora|ignore|ignorad|olvida|olvide|descarta|descarte|omite|omita)(?: (?:todas?|todos|por completo)){0,6}"
     r"(?: (?:las|los|tus|sus|estas|esas))? (?:instrucciones|reglas|ordenes|indicaciones|directrices|mensajes"
     r"|prompts?)"
     r" (?:anteriores|previas|previos|de arriba|iniciales|del sistema|que (?:te|le) )",
@@ -122,6 +123,9 @@ _COMMANDS = (
 
 _STRONG = re.compile("|".join(f"(?:{pattern})" for pattern in _OVERRIDES + _MARKUP))
 _WEAK = re.compile("|".join(f"(?:{pattern})" for pattern in _COMMANDS))
+_LINE_ENDS = re.compile(r"[\r\n\u2028\u2029]+")
+# What takes the place of one character: ⒪ is three. The few with more (ﷺ has 18) spell nothing above.
+_LONGEST_SPREAD = 3
 _QUOTES = str.maketrans("‘’‚‛“”„‟«»", "''''" + '"' * 6)
 
 
@@ -158,12 +162,19 @@ def _snippet(match: re.Match[str]) -> str:
 
 def _folded_lines(text: str) -> Iterator[str]:
     """The lines as the patterns want them, and one more with what tag characters spell."""
-    for line in (*re.split(r"[\r\n\u2028\u2029]+", text), hidden.tagged(text)):
-        if line.isascii():
-            folded = line.lower()
-        else:
-            seen = "".join(part.text for part in hidden.visible(line) if isinstance(part, hidden.Text))
-            spread = unicodedata.normalize("NFKD", seen.translate(_QUOTES))
-            folded = "".join(char for char in spread if not unicodedata.combining(char)).casefold()
-        if folded:
-            yield re.sub(r"\s+", " ", folded)
+    for line in (*_folded(_LINE_ENDS.sub("\n", text)).split("\n"), hidden.tagged(text).lower()):
+        if line:
+            yield re.sub(r"\s+", " ", line)
+
+
+def _folded(text: str) -> str:
+    seen = hidden.without(text)
+    # Each character by itself: combining marks go anyway, and bringing 200,000 of them in order took 30 s.
+    return seen.translate({ord(char): _folded_character(char) for char in set(seen)})
+
+
+def _folded_character(char: str) -> str:
+    spread = unicodedata.normalize("NFKD", char.translate(_QUOTES))
+    if len(spread) > _LONGEST_SPREAD:
+        return char
+    return "".join(one for one in spread if not unicodedata.combining(one)).casefold()

@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 from typing import Literal
 
@@ -132,14 +133,13 @@ def find(text: str) -> tuple[Hidden, ...]:
     Left out as ordinary: line feed, tab, CR LF, what holds an emoji together, variation selectors after a character
     that has variants, and the wide space between wide characters.
     """
-    in_flags = {at for match in _TAG_FLAG.finditer(text) for at in range(*match.span())}
-    found = []
-    for match in _CANDIDATE.finditer(text):
-        at = match.start()
-        kind = None if at in in_flags else _kind(text, at)
-        if kind:
-            found.append(Hidden(at, match[0], _code(match[0]), _name(match[0]), kind))
-    return tuple(found)
+    return tuple(Hidden(at, text[at], _code(text[at]), _name(text[at]), kind) for at, kind in _kinds(text))
+
+
+def without(text: str) -> str:
+    """`text` without its unseen characters, but for `HARMLESS` ones."""
+    gone = {at for at, kind in _kinds(text) if kind not in HARMLESS}
+    return "".join(char for at, char in enumerate(text) if at not in gone) if gone else text
 
 
 def visible(text: str, *, harmless: bool = False) -> tuple[Text | Mark, ...]:
@@ -222,6 +222,16 @@ def _with_trailing(parts: list[Text | Mark | Whitespace], continues: bool) -> It
     return reversed(flagged)
 
 
+def _kinds(text: str) -> Iterator[tuple[int, Kind]]:
+    """Where in `text` unseen characters are, and of what kind."""
+    in_flags = {at for match in _TAG_FLAG.finditer(text) for at in range(*match.span())}
+    for match in _CANDIDATE.finditer(text):
+        at = match.start()
+        kind = None if at in in_flags else _kind(text, at)
+        if kind:
+            yield at, kind
+
+
 def _kind(text: str, at: int) -> Kind | None:
     """Of what kind the candidate `text[at]` is; None where its neighbours make it ordinary."""
     char = text[at]
@@ -280,9 +290,11 @@ def _varies(text: str, at: int) -> bool:
     return not base.isascii() and (base.isalnum() or unicodedata.category(base) == "Sm")
 
 
+@cache
 def _code(char: str) -> str:
     return f"U+{ord(char):04X}"
 
 
+@cache
 def _name(char: str) -> str:
     return unicodedata.name(char, "") or _CONTROL_NAMES.get(char, "CONTROL" if ord(char) < 0xA0 else "UNNAMED")

@@ -301,14 +301,29 @@ def test_flags_come_in_one_order_and_name_few_examples() -> None:
 
 @pytest.mark.parametrize(
     "repeated",
-    ["ignore ", "ignore all of the ", "you are now ", "<system ", "[", "](", "0", "1-", "a@", "a.", "\u200b", "<|a"],
+    [
+        *("ignore ", "ignore all of the ", "ignore your ", "vergiss die ", "oubliez les ", "olvida todas "),
+        *("you are now ", "approve this ", "<system ", "<|a", '"role" : "', "- always ", "du musst ", "a\n", "é "),
+        *("[", "](", "[a](b ", "[a]: ", "https://", "data:a/", "0", "1-", "+1 (0", "(030) ", "a@", "a.", "a@a."),
+        *("\u200b", "\U000e0041", "\xad\n", "\u0315\u0300", "ﷺ", "㎯", "👨\u200d"),
+    ],
 )
 def test_hostile_texts_end_soon(repeated: str) -> None:
     # A block has at most 200,000 characters; a pattern that backtracks without bounds would take hours here.
     after = (repeated * 200_000)[:200_000]
+    assert seconds(after) < 5  # at most 1 measured
+
+
+@pytest.mark.parametrize("first", ["ignore", "ignore previous", "vergiss", "oubliez", "olvida", "you are now in "])
+@pytest.mark.parametrize("repeated", [" your", " the", " of your", " die", " les", " todas", "a"])
+def test_words_that_never_come_to_their_object_end_soon(first: str, repeated: str) -> None:
+    assert seconds((first + repeated * 50_000)[:50_000]) < 2  # at most 0.1 measured, 6 with unbounded repetitions
+
+
+def seconds(after: str) -> float:
     start = time.thread_time()
     flags("", after)
-    assert time.thread_time() - start < 10
+    return time.thread_time() - start
 
 
 texts = st.lists(
