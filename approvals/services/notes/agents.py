@@ -25,7 +25,7 @@ from approvals.services.notes.values import By, NoteChange, Outcome, said_beside
 from approvals.services.propose import branch_name, finish_preparing
 from approvals.services.recheck import after_change
 from approvals.targets import note_writes, targets_of
-from memory_app import commits, edits, recall, worddiff
+from memory_app import commits, deadlines, edits, recall, worddiff
 from memory_app.dolt.connections import head_of_main, retrying
 from memory_app.models import Change
 
@@ -138,8 +138,10 @@ def _prepare(
     """Insert the PREPARING row; what policy applies does not count against the caps on waiting."""
     applies = why_asked is None
     before, after = _text([change.before for change in changes]), _text([change.after for change in changes])
+    deadlines.require()  # thousands of notes are compared and weighed for seconds, and no database is asked
     segments = worddiff.diff(before, after)
     added, removed = worddiff.count_words(segments)
+    deadlines.require()
     stored = [change.as_json() for change in changes]
     weighed = risks.weigh(before, after, segments=segments, is_deletion=kind == Kind.DELETE, beside=said_beside(stored))
     result_sha256 = edits.sha256_of("\n".join(map(_meaning, changes)))
