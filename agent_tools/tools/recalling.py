@@ -199,9 +199,12 @@ def _position(cursor: str | None) -> tuple[datetime, str] | None:
         return None
     at, _, id_ = cursor.partition(" ")
     try:
-        return datetime.fromisoformat(at), id_
-    except ValueError as error:
-        raise invalid({"cursor": "is not a cursor of this list"}, tool="note_list") from error
+        time_ = datetime.fromisoformat(at)
+    except ValueError:
+        time_ = None
+    if time_ is None or time_.tzinfo is None:
+        raise invalid({"cursor": "is not a cursor of this list"}, tool="note_list")
+    return time_, id_
 
 
 def _listed(notes: Sequence[Note], none: str) -> str:

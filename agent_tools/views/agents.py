@@ -6,6 +6,7 @@ import secrets
 from typing import Any
 
 from django.contrib import messages
+from django.db import IntegrityError, transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -39,9 +40,14 @@ def agents(request: HttpRequest) -> HttpResponse:
             messages.info(request, _("That token was made already; its secret was shown once and is kept nowhere."))
             return redirect("agents")
         if form.is_valid() and form.agent is not None:
+            try:
+                with transaction.atomic():
+                    form.agent.save()
+            except IntegrityError:  # made by another request since the form was checked
+                form.add_error("name", _("An agent of this name was made a moment ago. Make the token again."))
+                return _page(request, viewer, form, status=422)
             if nonce:
                 request.session[_USED] = [*used, nonce][-20:]
-            form.agent.save()
             issued = tokens.issue(
                 agent=form.agent,
                 scopes=form.cleaned_data["scopes"],

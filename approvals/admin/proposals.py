@@ -29,6 +29,7 @@ from approvals.permissions import Action
 from approvals.review import Review, review_of
 from approvals.services.errors import Refused
 from approvals.templatetags.assent import excerpt, marked
+from approvals.views.request import whole_number
 from approvals.views.viewer import viewer_of
 from memory_app import worddiff
 from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown
@@ -215,9 +216,9 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
         """(id, revision, sha256 of the target) as the page showed them; others are not touched."""
         seen = []
         for pk in queryset.order_by("created_at", "id").values_list("pk", flat=True):
-            revision = request.POST.get(f"revision_{pk}", "")
-            if revision.isdecimal():
-                seen.append((pk, int(revision), request.POST.get(f"seen_{pk}", "")))
+            revision = whole_number(request.POST.get(f"revision_{pk}", ""))
+            if revision is not None:
+                seen.append((pk, revision, request.POST.get(f"seen_{pk}", "")))
         return seen
 
     def _decide(self, request: HttpRequest, pk: int, done: str, decide: Callable[[], Proposal]) -> None:

@@ -94,7 +94,10 @@ def _ask_to_sign_in(request: Request, page: str) -> HttpResponse:
         return response
     if request.htmx:
         # A part was asked for, not a page: say it there, and do not take the page away unasked.
-        here = request.htmx.current_url_abs_path or reverse("inbox")
+        try:
+            here = request.htmx.current_url_abs_path or reverse("inbox")
+        except ValueError:  # no address at all: `http://[`
+            here = reverse("inbox")
         return render(request, "registration/signed_out_part.html", {"next": here}, status=401)
     return redirect_to_login(request.get_full_path(), reverse("sign_in"))
 
@@ -171,8 +174,9 @@ def local_path(request: HttpRequest, url: str, default: str) -> str:
     ):
         parts = urlsplit(url)
         path = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
-        # `http://here//evil.example` is here; its path alone would be there.
-        if url_has_allowed_host_and_scheme(path, allowed_hosts=None):
+        # `http://here//evil.example` is here; its path alone would be there. And a word without a slash is
+        # taken for the name of a page by `redirect`.
+        if path.startswith("/") and url_has_allowed_host_and_scheme(path, allowed_hosts=None):
             return path
     return default
 

@@ -30,6 +30,7 @@ from approvals.memory_pages import (
 from approvals.models import Proposal, User
 from approvals.note_pages import automatic_changes
 from approvals.views.auth import signed_in
+from approvals.views.request import whole_number
 from approvals.views.viewer import viewer_of
 from memory_app import recall, worddiff
 from memory_app.dolt.errors import RevisionNotFound
@@ -199,10 +200,8 @@ def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     """Every change of a block, newest first; with `?a=` and `?b=`, what changed between two of them."""
     person = readable_owner(request, owner)
     user = viewer_of(request)
-    before = request.GET.get("before", "")
-    changes = recall.history(
-        owner, "block", label, limit=CHANGES_ON_A_PAGE + 1, before=int(before) if before.isdecimal() else None
-    )
+    before = whole_number(request.GET.get("before", ""), digits=17)
+    changes = recall.history(owner, "block", label, limit=CHANGES_ON_A_PAGE + 1, before=before)
     current = recall.find_block(owner, label)
     if current is None and not changes:
         raise Http404

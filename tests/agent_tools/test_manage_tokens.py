@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db.models.signals import pre_save
 
 from agent_tools.models import AgentToken, Scope
 from approvals.models import Agent
@@ -68,6 +69,23 @@ def test_ones_own_agent_can_have_a_second_token(client_of: Any, alice: Any) -> N
     assert Agent.objects.filter(name="diary").count() == 1
     assert AgentToken.objects.count() == 2
     assert AgentToken.objects.first().expires_at is not None
+
+
+def test_an_agent_made_by_another_request_meanwhile_is_said_on_the_form(client_of: Any, alice: Any) -> None:
+    client = client_of(alice)
+
+    def first(sender: Any, instance: Agent, **_: Any) -> None:
+        Agent.objects.bulk_create([Agent(name=instance.name, created_by=alice)], ignore_conflicts=True)
+
+    pre_save.connect(first, sender=Agent)
+    try:
+        response = new_token(client)
+    finally:
+        pre_save.disconnect(first, sender=Agent)
+    assert response.status_code == 422
+    assert "a moment ago" in response.content.decode()
+    assert not AgentToken.objects.exists()
+    assert SECRET.search(new_token(client).content.decode())
 
 
 @pytest.mark.parametrize(

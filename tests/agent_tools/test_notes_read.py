@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from typing import Any
 
 import pytest
@@ -77,6 +79,17 @@ def test_filters_of_the_list(api: Any, call: Any, alice: Any) -> None:
     assert listed(api, "?include_superseded=true") == ["d", "c", "b", "a"]
     for bad in ("?type=rumour", "?include_superseded=1", "?limit=0", "?limit=201", "?cursor=x", "?source=me", "?x=1"):
         refused(api.get(f"{NOTES}{bad}"), 400, "invalid_arguments")
+
+
+@pytest.mark.parametrize("at", ["2026-01-01T00:00:00", "2026-01-01", "0001-01-01T00:00:00+23:59", "soon", ""])
+def test_a_cursor_somebody_made_up_is_refused_or_a_place_in_the_list(at: str, api: Any, alice: Any) -> None:
+    save(alice, "a")
+    cursor = base64.urlsafe_b64encode(json.dumps(["note_list", f"{at} x"]).encode()).decode()
+    answer = api.get(f"{NOTES}?cursor={cursor}")
+    if "+" in at:
+        assert answered(answer)["data"]["items"] == []
+    else:
+        assert "cursor" in refused(answer, 400, "invalid_arguments")["details"]["fields"]
 
 
 def test_the_list_with_a_query_is_ranked(api: Any, alice: Any) -> None:

@@ -350,6 +350,7 @@ def test_a_proposal_whose_block_changed_is_left_out_of_approving(
         f"seen_{stale.pk}": goals.sha256,
     }
     desk.post(PROPOSALS, forged)
+    desk.post(PROPOSALS, forged | {f"revision_{stale.pk}": "9" * 5_000})
     stale.refresh_from_db()
     assert stale.status == Status.OPEN
 

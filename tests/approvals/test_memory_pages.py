@@ -16,6 +16,7 @@ from approvals.services.imports import import_memories
 from approvals.services.notes import By
 from memory_app import memories_md, recall
 from memory_app.models import Change
+from tests.pages import words
 
 
 def block_url(label: str = "goals", owner: str = "alice") -> str:
@@ -281,6 +282,14 @@ def test_a_deleted_block_says_who_deleted_it_and_keeps_its_history(alice: Any, g
 
 
 # -- history ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("before", ["9" * 5_000, "9" * 30, "\N{ARABIC-INDIC DIGIT ONE}", "-1", "x"])
+def test_a_place_in_the_history_that_no_change_has_is_its_beginning(
+    before: str, alice: Any, goals: Any, client_of: Any
+) -> None:
+    client = client_of(alice)
+    assert words(client.get(history_url(), {"before": before})) == words(client.get(history_url()))
 
 
 def test_history_says_who_proposed_who_approved_and_why(

@@ -366,6 +366,16 @@ def test_one_press_takes_back_what_policy_applied(alice: Any, scribe: Any, clien
     assert revert not in page(url_of("memory"))
 
 
+@pytest.mark.parametrize("elsewhere", ["nan", "inbox", "https://evil.example/", "//evil.example", "?q=1", "http://["])
+def test_after_taking_back_a_way_that_is_no_path_here_leads_to_the_proposal(
+    elsewhere: str, alice: Any, scribe: Any, client_of: Any
+) -> None:
+    pk = saved(scribe).proposal.pk
+    answer = client_of(alice).post(reverse("revert", args=[pk]), {"next": elsewhere})
+    assert answer.status_code == 302
+    assert answer["Location"] in (reverse("proposal", args=[pk]), "/?q=1")
+
+
 def test_all_automatic_changes_have_a_page_with_what_they_changed(
     alice: Any, tim: Any, mallory: Any, scribe: Any, client_of: Any
 ) -> None:

@@ -97,6 +97,14 @@ def test_a_part_asked_for_after_the_session_ran_out_says_so_in_place(client: Cli
     assert "/sign-in/?next=%2F%3Fq%3Db2" in answer.content.decode()
 
 
+@pytest.mark.parametrize("url", ["http://[bad", "//", "javascript:alert(1)", "http://testserver.evil.example/"])
+def test_nor_does_a_made_up_address_of_the_page_lead_anywhere(url: str, client: Client) -> None:
+    answer = client.get("/", headers={"HX-Request": "true", "HX-Current-URL": url})
+    assert answer.status_code == 401
+    assert "/sign-in/?next=%2F" in answer.content.decode()
+    assert "evil" not in answer.content.decode()
+
+
 @pytest.mark.parametrize("htmx", [False, True])
 def test_what_was_typed_survives_signing_in_again(
     htmx: bool, client: Client, alice_with_password: Any, goals: Any, propose: Any
