@@ -84,7 +84,13 @@ LONG = "Alice asked for it. " * 30
 
 
 @pytest.mark.parametrize(
-    "fields", [{"rationale": LONG}, {"category": LONG}, {"tags": [f"{n} {'tag' * 20}" for n in range(9)]}], ids=str
+    "fields",
+    [
+        {"rationale": LONG},
+        {"category": "c" * 64, "rationale": LONG[:330]},
+        {"tags": [f"{n} {'tag' * 20}" for n in range(9)]},
+    ],
+    ids=["rationale", "category", "tags"],
 )
 def test_a_note_with_much_beside_its_text_is_not_decided_on_its_row(
     fields: dict[str, Any], alice: Any, scribe: Any, client_of: Any
