@@ -460,7 +460,10 @@ def _require_fit(proposal: Proposal, assessment: Assessment) -> None:
     if assessment.closes_circle:
         raise NoLongerFits(
             proposal,
-            _("The note would take its own place in the end: what is to replace it was itself replaced meanwhile."),
+            _(
+                "The note that is to take its place was itself superseded meanwhile, and this one took its place: "
+                "in such a circle none of them would hold."
+            ),
         )
     if not assessment.can_be_approved:
         raise NoLongerFits(proposal, _("The change no longer fits the text as it is now."))

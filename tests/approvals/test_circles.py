@@ -71,7 +71,7 @@ def test_the_approval_that_would_close_it_is_refused(
     services.recheck("alice", [["note", two[0]]])
     second.refresh_from_db()
     assert second.mergeability == Mergeability.CONFLICT
-    with pytest.raises(NoLongerFits, match="its own place"):
+    with pytest.raises(NoLongerFits, match="in such a circle none of them would hold"):
         approve(second)
     second.refresh_from_db()
     assert second.status == Status.OPEN
