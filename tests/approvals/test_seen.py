@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.urls import reverse
 
 from approvals.models import Policy, Proposal, Status
@@ -254,3 +255,16 @@ def test_evidence_is_said_to_be_what_the_agent_quotes(
     by = By(actor=scribe, evidence=[{"role": "user", "content": "Yes please, sign me up!"}] * turns)
     waiting = notes.save(by=by, owner="alice", content="Alice wants weekly mails.").proposal
     assert f"From the conversation: {said}" in words(client_of(alice).get(waiting.get_absolute_url()))
+
+
+# -- several at once, in the admin ------------------------------------------------------------------
+
+
+def test_staff_approve_no_note_from_a_list_of_texts(alice: Any, admin: Any, scribe: Any, client_of: Any) -> None:
+    outdated, instead = saved(alice, "Lives in Bonn."), saved(alice, "Lives in Berlin.")
+    forget = notes.supersede(by=By(actor=scribe), owner="alice", note_id=outdated, replacement_id=instead).proposal
+    changelist = reverse("admin:approvals_proposal_changelist")
+    chosen = {"action": "approve_selected", ACTION_CHECKBOX_NAME: [str(forget.pk)]}
+    page = client_of(admin).post(changelist, chosen)
+    assert "Left out. It is about more than the text shown here. Decide on its own page." in words(page)
+    assert f'name="seen_{forget.pk}"' not in page.content.decode()
