@@ -252,9 +252,8 @@ def _candidate(request: HttpRequest, proposal: Proposal, action: Action) -> Cand
     elif action is Action.APPROVE and review.risks:
         why_not = _("It carries a warning. Decide on its own page.")
     elif action is Action.APPROVE and review.notes:
-        why_not = _(
-            "It is about more than the text shown here. Decide on its own page."
-        )  # tags, a replacement, a day …
+        # Tags, a replacement, a day: none of them is on this page.
+        why_not = _("It is about more than the text shown here. Decide on its own page.")
     return Candidate(review=review, segments=worddiff.diff(review.before_text, review.after_text), why_not=str(why_not))
 
 
