@@ -26,7 +26,8 @@ log = structlog.get_logger(__name__)
 class ReadableMiddleware:
     """Refuses requests nobody can or wants to read, before anything reads them; stands before what does.
 
-    Everything here is UTF-8 (`charsets`). And Django takes in files whole, whatever their size and the page.
+    Everything here is UTF-8 (`charsets`), without NUL. And Django takes in files whole, whatever their size
+    and the page.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -35,12 +36,21 @@ class ReadableMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not charsets.is_utf8((request.content_params or {}).get("charset", "")):
             return errors.bad_request(request)
-        # The agent API has a limit of its own for each endpoint, and an answer of its own.
+        # The agent API has limits and answers of its own for each endpoint.
         if not request.path.startswith("/api/"):
+            if _has_nul(request):
+                return errors.bad_request(request)
             over = _length(request) - settings.DATA_UPLOAD_MAX_MEMORY_SIZE
             if over > 0 and over > _largest_file(request):
                 return errors.bad_request(request, RequestDataTooBig())
         return self.get_response(request)
+
+
+def _has_nul(request: HttpRequest) -> bool:
+    """Names and sessions are looked up in PostgreSQL, where NUL is an error; Django's admin looks up anything."""
+    if request.path.startswith("/admin/") and "%00" in request.META["QUERY_STRING"]:
+        return True
+    return "\0" in request.path or any("\0" in cookie for cookie in request.COOKIES.values())
 
 
 def _length(request: HttpRequest) -> int:

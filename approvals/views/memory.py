@@ -97,12 +97,12 @@ def memories(request: HttpRequest) -> HttpResponse:
     people: QuerySet[User] = User.objects.exclude(pk=user.pk).order_by("username")
     if owners is not None:
         people = people.filter(username__in=owners)
-    text = request.GET.get("q", "").strip()
+    text = request.GET.get("q", "").replace("\0", "").strip()
     for word in text.split():
         people = people.filter(
             Q(username__icontains=word) | Q(first_name__icontains=word) | Q(last_name__icontains=word)
         )
-    if after := request.GET.get("after", ""):
+    if after := request.GET.get("after", "").replace("\0", ""):
         people = people.filter(username__gt=after)
     found = list(people[: OWNERS_ON_A_PAGE + 1])
     page = found[:OWNERS_ON_A_PAGE]
