@@ -1,4 +1,4 @@
-"""Memory text as HTML that is safe to show: Markdown rendered by markdown-it-py, then cleaned by nh3.
+"""Memory text as HTML that is safe to show: Markdown rendered by markdown-it-py (`commonmark`), then cleaned by nh3.
 
 Raw HTML is shown as text. Images are never loaded (that would tell their host who reads, and when): a
 link in their place says where they point. Headings move below those of the page around them.
@@ -13,11 +13,11 @@ from typing import Any
 import nh3
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
-from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
+from approvals.commonmark import Parser
 from memory_app import hidden
 
 _TAGS = {
@@ -38,8 +38,6 @@ _MARKS = re.compile(r"`+|~~+|(?<!\w)[*_]+(?=\S)|(?<=\S)[*_]+(?!\w)")
 
 #: The page has an h1 and the text's section an h2.
 _LEVELS_ABOVE = 2
-#: Nesting deeper than this is shown flat; rendering recurses.
-_DEEPEST = 20
 
 
 def render(text: str) -> SafeString:
@@ -87,8 +85,8 @@ def _directed(state: StateCore) -> None:
             token.attrSet("dir", "auto")
 
 
-def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST}).enable(["table", "strikethrough"])
+def _parser() -> Parser:
+    parser = Parser()
     parser.add_render_rule("image", _image)
     parser.add_render_rule("heading_open", _heading)
     parser.add_render_rule("heading_close", _heading)

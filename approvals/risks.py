@@ -9,6 +9,7 @@ text can persuade a model in ways no pattern lists, and a person may quote an in
 
 from __future__ import annotations
 
+import html
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from itertools import pairwise
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from approvals import commonmark
 from approvals.instructions import Instruction, instructions
 from memory_app import hidden
 from memory_app.worddiff import Segment, common_ends, diff
@@ -46,6 +48,7 @@ _LINK = re.compile(
     r"|(?P<scripted>\b(?:javascript|vbscript|data):[^\s<>\"'`\])]{1,2000})",
     re.IGNORECASE | re.MULTILINE,
 )
+_PUNCTUATION = ".,;:!?*_"
 _SCRIPT_SCHEMES = ("javascript:", "vbscript:", "data:")
 
 _MAIL = re.compile(r"(?<![\w.+/-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}\b")
@@ -124,13 +127,14 @@ def flags(
     deletes_much = None if is_deletion else _deletes_much(before, diff(before, after) if segments is None else segments)
     before, after = ("\n\n".join(filter(None, said)) for said in zip((before, after), beside, strict=True))
     # What both texts begin and end with, line by line, adds nothing to either.
+    whole = before, after
     head, tail = common_ends(before, after)
     before, after = before[head : len(before) - tail], after[head : len(after) - tail]
     found = (
         _hidden_characters(before, after),
         _reads_like_instructions(before, after),
         deletes_much,
-        _links_added(before, after),
+        _links_added(before, after, whole),
         _contacts_added(before, after),
     )
     return tuple(risk for risk in found if risk)
@@ -212,9 +216,11 @@ class _Link:
     is_misleading: bool
 
 
-def _links_added(before: str, after: str) -> Risk | None:
+def _links_added(before: str, after: str, whole: tuple[str, str]) -> Risk | None:
     had = {link.target for link in _links(before)}
-    new = [link for link in _links(after) if link.target not in had]
+    written = [*_links(after)]
+    new = [link for link in written if link.target not in had]
+    new += _links_made(written, *whole)
     if not new:
         return None
     is_dangerous = any(link.is_misleading for link in new)
@@ -222,17 +228,42 @@ def _links_added(before: str, after: str) -> Risk | None:
 
 
 def _links(text: str) -> Iterator[_Link]:
-    """Every link, with whether it runs a script or shows one site and leads to another."""
+    """Everything that looks like a link to some program or other, rendered here or not."""
     for match in _LINK.finditer(text):
         target = next(filter(None, match.group("target", "defined", "attribute", "bare", "scripted")))
-        target = target.rstrip(".,;:!?*_")
+        target = target.rstrip(_PUNCTUATION)
         if match["scripted"] and not re.match(r"data:\w+/|(?:java|vb)script:\S*[(;=]", target, re.IGNORECASE):
             continue  # "Data: 12 points" is no link
         if match["defined"] and not re.search(r"[/.#:]", target):
             continue
-        shown = re.match(r"\s*(?:https?://|www\.)\S+", match["label"] or "", re.IGNORECASE)
-        is_misleading = target.lower().startswith(_SCRIPT_SCHEMES) or bool(shown and _host(shown[0]) != _host(target))
-        yield _Link(target, is_misleading or _hides_host(target))
+        yield _link(match["label"] or "", target)
+
+
+def _links_made(written: Sequence[_Link], before: str, after: str) -> Iterator[_Link]:
+    """The links a page makes of `after` that are neither among those `written` nor made of `before`.
+
+    Both texts are whole: what made a link of some words may be lines away.
+    """
+    known = {html.unescape(link.target) for link in written}
+    misleading = {html.unescape(link.target) for link in written if link.is_misleading}
+    made = {link: None for link in _parsed(after) if link.target not in (misleading if link.is_misleading else known)}
+    if made:
+        had = set(_parsed(before))
+        yield from (link for link in made if link not in had)
+
+
+def _parsed(text: str) -> Iterator[_Link]:
+    for link in commonmark.links(text):
+        target = link.target.rstrip(_PUNCTUATION)
+        if link.label or re.search(r"[/.#:]", target):
+            yield _link(link.label, target)
+
+
+def _link(label: str, target: str) -> _Link:
+    """Whether it runs a script or shows one site and leads to another."""
+    shown = re.match(r"\s*(?:https?://|www\.)\S+", label, re.IGNORECASE)
+    is_misleading = target.lower().startswith(_SCRIPT_SCHEMES) or bool(shown and _host(shown[0]) != _host(target))
+    return _Link(target, is_misleading or _hides_host(target))
 
 
 def _host(link: str) -> str:

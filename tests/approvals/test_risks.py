@@ -224,8 +224,38 @@ def test_links_are_flagged(added: str, target: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("added", "target"),
+    [
+        ("[click [here]](//evil.example/x)", "//evil.example/x"),
+        ("[click\nhere](//evil.example/x)", "//evil.example/x"),
+        ("[click \\] here](//evil.example/x)", "//evil.example/x"),
+        ("[click [here]](&#104;ttps://evil.example/x)", "https://evil.example/x"),
+        ("[click [here]](mailto:x&#64;evil.example)", "mailto:x@evil.example"),
+        ("[click [here]][r]\n\n[r\\]]:\n//evil.example/x\n\n[click][r\\]]", "//evil.example/x"),
+        ("![picture [big]](//evil.example/x.png)", "//evil.example/x.png"),
+        ("<http:evil.example>", "http:evil.example"),
+        ("- one\n\n    [click [here]](//evil.example/x)", "//evil.example/x"),
+    ],
+)
+def test_whatever_a_page_makes_a_link_of_is_flagged(added: str, target: str) -> None:
+    assert only("", added) == Risk("links_added", "warning", {"count": 1, "examples": [target]})
+    assert keys(added, added + "\n\n- play chess") == []
+
+
+def test_a_link_made_of_words_that_were_there_is_flagged() -> None:
+    before = GOALS + "\n```\n[click [here]](//evil.example/x)\n"
+    assert keys(before, before.replace("```", "")) == ["links_added"]
+
+
+def test_an_address_of_mail_is_a_contact_only() -> None:
+    assert keys(GOALS, GOALS + "write to <ann@example.org>") == ["contacts_added"]
+
+
+@pytest.mark.parametrize(
     "added",
     [
+        "[**https://bank.example**](https://evil.example)",
+        "[https://bank.example [x]](https://evil.example)",
         "[x](javascript:alert(1))",
         "javascript:alert(1)",
         "[https://bank.example](https://evil.example)",
