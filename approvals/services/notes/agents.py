@@ -29,7 +29,7 @@ from memory_app import commits, deadlines, edits, recall, worddiff
 from memory_app.dolt.connections import head_of_main, retrying
 from memory_app.models import Change
 
-#: Writing 100,000 notes took 25 to 90 s: nobody else is to finish an import meanwhile.
+#: Writing 100,000 notes took from 25 s to well over 100 on a busy server: nobody else is to finish an import meanwhile.
 _LEASE_OF_A_NOTE = timedelta(milliseconds=3)
 
 #: Segments of a difference that its excerpt is looked for in.
