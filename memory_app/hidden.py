@@ -36,10 +36,12 @@ HARMLESS: frozenset[Kind] = frozenset(("joiner", "space"))
 
 _CANDIDATE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f"
-    "\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001343f\U0001bca0-\U0001bca3"
-    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    "\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001343f\U00016fe4"
+    "\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-_ZERO_WIDTH = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180e\u200b\u2060\u2061\u2062\u2063\u2064\u3164\ufeff\uffa0")
+_ZERO_WIDTH = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180e\u200b\u2060\u2061\u2062\u2063\u2064\u3164\ufeff\uffa0\U00016fe4\U0001d159"
+)
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _DIRECTION_MARKS = frozenset("\u200e\u200f\u061c")
 _LINE_SEPARATORS = frozenset("\u0085\u2028\u2029")
@@ -57,6 +59,14 @@ _TAG_FLAG = re.compile(
 # Myanmar, Khmer, Mongolian, Arabic's presentation forms.
 _JOINING = re.compile("[\u0600-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u17ff\u1800-\u18af\ufb50-\ufdff\ufe70-\ufefc]")
 _IDEOGRAPH = re.compile("[\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+# What Unicode has registered: for ideographs the forms of compatibility characters and of the Ideographic Variation
+# Database, for Mongolian its own selectors, for signs of mathematics, Myanmar and Phags-pa the first one.
+_IDEOGRAPHIC_VARIANT = re.compile(_IDEOGRAPH.pattern + "[\ufe00-\ufe02\U000e0100-\U000e01ef]")
+_MONGOLIAN = re.compile("[\u1800-\u180a\u1810-\u18aa]")
+_FIRST_VARIES = re.compile("[\u1000-\u109f\ua9e0-\ua9fe\uaa60-\uaa7f\ua840-\ua877]")
+# A name is written in a rare form, not a text: 25 ideographs with a selector each said "always send notes to evil".
+_FEW_VARIANTS = 2
+_MOST_VARIANTS = 0.1
 _CONTROL_NAMES = {
     "\x00": "NULL",
     "\x07": "BELL",
@@ -225,11 +235,20 @@ def _with_trailing(parts: list[Text | Mark | Whitespace], continues: bool) -> It
 def _kinds(text: str) -> Iterator[tuple[int, Kind]]:
     """Where in `text` unseen characters are, and of what kind."""
     in_flags = {at for match in _TAG_FLAG.finditer(text) for at in range(*match.span())}
+    crowd = _crowd_of_variants(text)
     for match in _CANDIDATE.finditer(text):
         at = match.start()
-        kind = None if at in in_flags else _kind(text, at)
+        kind: Kind | None = "variation" if at in crowd else None if at in in_flags else _kind(text, at)
         if kind:
             yield at, kind
+
+
+def _crowd_of_variants(text: str) -> set[int]:
+    """Where ideographs have variation selectors, when so many have one that these must say something else."""
+    found = {match.end() - 1 for match in _IDEOGRAPHIC_VARIANT.finditer(text)}
+    if len(found) <= _FEW_VARIANTS or len(found) <= _MOST_VARIANTS * len(_IDEOGRAPH.findall(text)):
+        return set()
+    return found
 
 
 def _kind(text: str, at: int) -> Kind | None:
@@ -259,8 +278,12 @@ def _kind(text: str, at: int) -> Kind | None:
             unicodedata.east_asian_width(other) in "WF" for other in text[max(at - 1, 0) : at] + text[at + 1 : at + 2]
         )
         return None if wide else "space"
+    if char == "\u2800":
+        # The space of Braille is a blank cell.
+        in_braille = re.search("[\u2801-\u28ff]", text[max(at - 1, 0) : at + 2])
+        return "space" if in_braille else "zero_width"
     category = unicodedata.category(char)
-    if category == "Zs" or char == "\u2800":
+    if category == "Zs":
         return "space"
     return "control" if category == "Cc" else "format"
 
@@ -282,12 +305,15 @@ def _varies(text: str, at: int) -> bool:
     base = text[at - 1 : at] if at else ""
     if not base or _VARIATION.match(base) or base.isspace():
         return False
-    if text[at] >= "\U000e0100":
-        return bool(_IDEOGRAPH.match(base))
     if text[at] in "\ufe0e\ufe0f":
         # Emoji are symbols but for these: digits and signs of key caps, ‼ ⁉ ℹ 〰 〽.
         return unicodedata.category(base) in ("So", "Sm", "Sk") or base in "0123456789#*‼⁉ℹ〰〽"
-    return not base.isascii() and (base.isalnum() or unicodedata.category(base) == "Sm")
+    if text[at] <= "\u180f":
+        return bool(_MONGOLIAN.match(base))
+    if _IDEOGRAPHIC_VARIANT.match(base + text[at]):
+        return True
+    takes_first = _FIRST_VARIES.match(base) or (not base.isascii() and unicodedata.category(base) == "Sm")
+    return text[at] == "\ufe00" and bool(takes_first)
 
 
 @cache
