@@ -57,7 +57,11 @@ class ErrorCode(Enum):
     MALFORMED_FILE = ("malformed_file", 400, "The memories.md cannot be read: binary, or two headings with one id.")
     NOT_FOUND = ("not_found", 404, "There is no endpoint at this address.")
     UNKNOWN_TOOL = ("unknown_tool", 404, "There is no tool of that name; `nearest` and `tools` help.")
-    BLOCK_NOT_FOUND = ("block_not_found", 404, "The owner has no block of that label; `available` lists the labels.")
+    BLOCK_NOT_FOUND = (
+        "block_not_found",
+        404,
+        "The owner has no block of that label; `available` lists the labels to who may read.",
+    )
     NOTE_NOT_FOUND = (
         "note_not_found",
         404,
@@ -88,7 +92,7 @@ class ErrorCode(Enum):
     OLD_STRING_NOT_FOUND = (
         "old_string_not_found",
         422,
-        "`old_string` does not occur; `nearest`, `corrected_call` and `in_proposal` help where they can.",
+        "`old_string` does not occur; `in_proposal` helps where it can, `nearest` and `corrected_call` who may read.",
     )
     ALREADY_TRUE = ("already_true", 422, "`old_string` does not occur and `new_string` does: it was done already.")
     OLD_STRING_REPEATED = ("old_string_repeated", 422, "`old_string` occurs `count` times, on these `lines`.")

@@ -3,6 +3,9 @@
 An agent that gets the help right is done in one more call: the passage it meant, why its text differs
 from it, the call that would work, the lines of several matches, its own proposal that has the text.
 Matching itself stays exact, always; nothing here changes what an edit does.
+
+The help is for agents that may read. One that may only propose is told no more of the memory than its edit needs: no
+passages and no labels, or a wrong old_string would read a block bit by bit.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from typing import Any, Literal
 
 from agent_tools import grants, representations
 from agent_tools.errors import ApiError, ErrorCode
+from agent_tools.models import Scope
 from agent_tools.registry import Call
 from agent_tools.tools.reading import block_not_found
 from approvals.models import Proposal, Revision
@@ -61,6 +65,10 @@ class Subject:
     label: str
     edits: Sequence[edits.Edit]
     corrected: Callable[[int, str, str], dict[str, Any]] | None = None
+
+    @property
+    def may_be_read(self) -> bool:
+        return grants.has_scope(self.call.caller.token, Scope.MEMORY_READ)
 
 
 def explain(error: Exception, subject: Subject) -> ApiError:
@@ -160,7 +168,7 @@ def _not_found(error: edits.OldStringNotFound, subject: Subject, help: list[str]
     text = _before(block.body, subject.edits[: error.index])
     details["content_sha256"] = block.body_sha256
     code = ErrorCode.OLD_STRING_NOT_FOUND
-    near = nearest(text, edit.old_string)
+    near = nearest(text, edit.old_string) if subject.may_be_read else None
     if isinstance(error, edits.AlreadyTrue):
         details["line"] = text.count("\n", 0, text.find(edit.new_string)) + 1
         where = f"new_string is in the block already (line {details['line']})"
@@ -259,7 +267,11 @@ def _own_proposal_with(old_string: str, subject: Subject) -> Proposal | None:
 
 
 def _block_missing(subject: Subject) -> ApiError:
-    error = block_not_found(subject.call.owner, subject.label, text=f"Error: Memory block '{subject.label}' not found.")
+    text = f"Error: Memory block '{subject.label}' not found."
+    error = block_not_found(subject.call.owner, subject.label, text=text)
+    if not subject.may_be_read:
+        error.details = {"block_label": subject.label}
+        return error
     available = error.details["available"]
     error.text += "\n" + (f"There are: {', '.join(available)}." if available else "There are no memory blocks yet.")
     return error

@@ -254,6 +254,21 @@ def test_a_missing_block_names_those_there_are(call: Any, goals: Any) -> None:
     assert error["details"]["nearest"] == "goals"
 
 
+def test_who_may_not_read_is_shown_nothing_of_the_memory(machine: Any, issue: Any, alice: Any, goals: Any) -> None:
+    unread = machine(issue(alice, scopes=["memory:propose"]))
+    missing = refused(unread.call("propose_memory_edit", **edit(block_label="gaols")), 404, "block_not_found")
+    assert missing["text"] == "Error: Memory block 'gaols' not found."
+    assert missing["details"] == {"block_label": "gaols"}
+    missed = edit(old_string="She wants to  pass the b2 exam")
+    wrong = refused(unread.call("propose_memory_edit", **missed), 422, "old_string_not_found")
+    assert wrong["text"].splitlines() == [
+        "Error: old_string not found in block 'goals'. Make sure you've read the block first and the text matches "
+        "exactly (including whitespace and newlines).",
+        f"The block's sha256 is {goals.body_sha256}.",
+    ]
+    assert wrong["details"] == {"block_label": "goals", "content_sha256": goals.body_sha256}
+
+
 def test_a_near_miss_is_answered_with_the_passage_and_a_call_that_works(call: Any, goals: Any) -> None:
     error = refused(
         call("propose_memory_edit", **edit(old_string="She wants to  pass the b2 exam in June")),
