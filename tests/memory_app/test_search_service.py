@@ -371,7 +371,7 @@ def test_a_worker_killed_in_the_middle_of_a_rebuild_loses_nothing(alice: Any) ->
         for number in range(many)
     )
     # As if a process were at it, so that the worker of the other tests leaves the owner alone.
-    SearchIndex.objects.create(owner="alice", busy_until=timezone.now() + timedelta(hours=1))
+    SearchIndex.objects.update_or_create(owner="alice", defaults={"busy_until": timezone.now() + timedelta(hours=1)})
     imported = import_memories(
         by=By(actor=alice), owner="alice", parsed=parse(f"# Memories\n\n## Patterns\n\n{memories}\n")
     )
