@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from urllib.parse import urlparse
 
+import redis
 from django.apps import apps
 from django.core.cache import cache
 from django.core.management import call_command
@@ -23,6 +24,8 @@ from memory_app.dolt.operations import MAIN
 
 #: How often emptying the tables is tried, a tenth of a second apart.
 ATTEMPTS = 50
+#: Seconds a test waits for what the one before left to the worker.
+WORKER_SECONDS = 10
 
 
 class EmbeddedDatabases:
@@ -71,6 +74,7 @@ class ServerDatabases:
     def reset(self) -> None:
         connections.close_all()
         app.control.purge()  # what the test before asked of the worker is of no use to this one
+        _wait_for_the_worker()
         verbs = dolt()
         for branch in verbs.branches():
             if branch.name != MAIN:
@@ -113,6 +117,18 @@ class ServerDatabases:
                 # A worker that is still ending holds a session open; it has nothing left to do there.
                 forced = " WITH (FORCE)" if verb.startswith("DROP") else ""
                 postgres.execute(f'{verb} "{urlparse(settings.DATABASE_URL).path[1:]}"{forced}')
+
+
+def _wait_for_the_worker() -> None:
+    """A task it has taken would go on through the reset, and write down what it read of the test before: an index
+    that says it reflects the ledger's row 50 hides the first fifty of this test."""
+    from django.conf import settings
+
+    with redis.Redis.from_url(settings.REDIS_URL) as broker:
+        end = time.monotonic() + WORKER_SECONDS
+        while broker.hlen("unacked") and time.monotonic() < end:  # Celery's own name for what is under way
+            time.sleep(0.01)
+        broker.delete("unacked", "unacked_index")  # of a worker that was killed
 
 
 def _migrate() -> None:
