@@ -10,24 +10,20 @@ from __future__ import annotations
 import threading
 
 import structlog
-from django.conf import settings
 from django.db import connections
 
 from memory_app.models import SearchIndex
 from memory_app.search import store
-from memory_app.workers import BrokerAway, hand_over
+from memory_app.workers import NoWorker, hand_over
 
 log = structlog.get_logger(__name__)
 
 
 def soon(owner: str) -> None:
     """Bring the owner's chunks up to the memory and the conversations."""
-    if settings.CELERY_TASK_ALWAYS_EAGER:  # without Celery's own 2 ms a task
-        _now(owner)
-        return
     try:
         hand_over("memory_app.reindex", owner)
-    except BrokerAway:
+    except NoWorker:
         _now(owner)
 
 

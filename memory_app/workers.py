@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import structlog
+from django.conf import settings
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
@@ -18,22 +19,23 @@ ASIDE = 10.0
 _aside_until = 0.0
 
 
-class BrokerAway(Exception):
-    """The broker does not answer. What was to be handed over is done here, or made up for by the beat."""
+class NoWorker(Exception):
+    """There are none, or the broker does not answer. Who wanted to hand something over does it here."""
 
 
 def hand_over(task: str, *arguments: object) -> None:
     """Have a worker run the task of this name.
 
     Raises:
-        BrokerAway: nobody was told.
+        NoWorker: nobody was told.
     """
     global _aside_until
-    if time.monotonic() < _aside_until:
-        raise BrokerAway(task)
+    # Where tasks run inline, they do without Celery's own 2 ms a task, too.
+    if settings.CELERY_TASK_ALWAYS_EAGER or time.monotonic() < _aside_until:
+        raise NoWorker(task)
     try:
         app.send_task(task, arguments, retry=False)
     except (OperationalError, RedisError, OSError) as error:
         _aside_until = time.monotonic() + ASIDE
         log.warning("broker_away", task=task, error=type(error).__name__)
-        raise BrokerAway(task) from error
+        raise NoWorker(task) from error

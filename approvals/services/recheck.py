@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import structlog
-from django.conf import settings
 from django.db import DatabaseError
 
 from approvals.models import Kind, Mergeability, Proposal, ProposalQuerySet
 from approvals.targets import standing_of
 from memory_app import deadlines, reindexing
 from memory_app.dolt.errors import DoltError
-from memory_app.workers import BrokerAway, hand_over
+from memory_app.workers import NoWorker, hand_over
 
 log = structlog.get_logger(__name__)
 
@@ -31,18 +30,19 @@ def after_change(owner: str, targets: Targets) -> None:
     """
     named = [list(target) for target in targets] if len(targets) <= MANY else [["note", ""]]
     try:
-        if settings.CELERY_TASK_ALWAYS_EAGER:  # without Celery's own 2 ms a task
-            recheck(owner, named)
-        else:
-            try:
-                hand_over("approvals.recheck", owner, named)
-            except BrokerAway:
-                recheck(owner, named)
-    except DatabaseError:
-        log.exception("recheck_failed", user_id=owner)
+        hand_over("approvals.recheck", owner, named)
+    except NoWorker:
+        _recheck_here(owner, named)
     reindexing.soon(owner)
     # Whatever time this took, what it comes after is done, and the answer says so.
     deadlines.extend()
+
+
+def _recheck_here(owner: str, targets: Targets) -> None:
+    try:
+        recheck(owner, targets)
+    except DatabaseError:
+        log.exception("recheck_failed", user_id=owner)
 
 
 def recheck(owner: str, targets: Targets) -> int:
