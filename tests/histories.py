@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any, TypeVar
 
@@ -19,7 +20,7 @@ from approvals.services.decide import close_by_itself
 from approvals.services.errors import Refused
 from approvals.services.notes import By
 from approvals.targets import standing_of
-from memory_app import memories_md, recall
+from memory_app import edits, memories_md, recall
 from memory_app.edits import EditError, Replace, Rewrite
 from memory_app.memories_md import Memory
 from memory_app.models import Change
@@ -115,13 +116,18 @@ class _History:
         )
 
     def edit_block(self) -> None:
+        """Its whole text, or one line of it, which leaves room for what was proposed before."""
         owner = self._owner()
         block = self._block(owner)
+        fields = self._fields()
+        if self.rng.random() < 0.7:
+            body = edits.apply(block.body, self._replacements(block.body)[:1]).text
+            fields = replace(fields, body=body)
         services.edit_block(
             actor=self._writer(owner),
             owner=owner.username,
             label=block.label,
-            fields=self._fields(),
+            fields=fields,
             loaded_sha256=block.sha256,
             comment=self._text(),
         )

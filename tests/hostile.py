@@ -11,7 +11,9 @@ from random import Random
 #: A person's or an agent's name, and a block's label, at the longest.
 LONGEST = 64
 
-_WORDS = "she reads writes sings Übung naïve 你好 exam June maths ω≈3 <b>bold</b> “quoted” it’s *starred* `code`".split()
+_WORDS = (
+    "she reads writes sings Übung naïve 你好 exam June maths ω≈3 <b>bold</b> “quoted” it’s *starred* `code`".split()
+)
 
 #: What separates lines for `str.splitlines`, or might for some parser of commit messages.
 _BREAKS = ("\n", "\n\n", "\r\n", "\r\n\r\n", "\n \n", "\u2028", "\x0b", "\x85", "\n\n\n\n")
