@@ -254,10 +254,8 @@ class _History:
     # -- choosing ---------------------------------------------------------------------------------
 
     def _person(self, username: str, **fields: Any) -> User:
-        user, _ = User.objects.get_or_create(
-            username=username, defaults={"first_name": hostile.display_name(self.rng), **fields}
-        )
-        return user
+        found = User.objects.filter(username=username).first()
+        return found or User.objects.create(username=username, first_name=hostile.display_name(self.rng), **fields)
 
     def _owner(self) -> User:
         return self.rng.choice(self.owners)
