@@ -64,8 +64,12 @@ class RecoveryReport:
         return "; ".join(parts)
 
 
-def recover() -> RecoveryReport:
-    """Roll everything forward whose lease ran out, top up the ledger, drop left-over branches."""
+def recover(*, trust_log: bool = False) -> RecoveryReport:
+    """Roll everything forward whose lease ran out, top up the ledger, drop left-over branches.
+
+    Args:
+        trust_log: after `default` was restored from a backup older than the memory; see `top_up_ledger`.
+    """
     opened = approved = reopened = 0
     failed: list[int] = []
     dirt = settle_dirt()
@@ -85,7 +89,7 @@ def recover() -> RecoveryReport:
             opened += 1
         else:
             reopened += 1
-    ledger_rows = top_up_ledger()
+    ledger_rows = top_up_ledger(trust_log=trust_log)
     report = RecoveryReport(
         opened=opened,
         approved=approved,
