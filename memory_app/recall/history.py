@@ -55,7 +55,7 @@ def commit_at_time(at: datetime) -> str:
     recorded = Change.objects.filter(at__lte=at).order_by("-at", "-id").values_list("commit", flat=True).first()
     if recorded:
         return recorded
-    for commit in dolt().log(MAIN):
+    for commit in dolt().own_log():
         if commit.at <= at:
             return commit.hash
     raise RevisionNotFound(at.isoformat())
