@@ -53,18 +53,24 @@ def fresh_databases(request: pytest.FixtureRequest) -> Iterator[None]:
     if request.node.get_closest_marker("pure"):
         yield
         return
-    from django.core.cache import cache
     from django.db import connections
+
+    begin_anew(request.getfixturevalue("databases"))
+    yield
+    connections.close_all()
+
+
+def begin_anew(databases: Any) -> None:
+    """Empty the databases, and forget what this process remembers of them."""
+    from django.core.cache import cache
 
     from memory_app.recall.catalogue import catalogues
     from memory_app.search.cache import indices
 
-    request.getfixturevalue("databases").reset()
+    databases.reset()
     cache.clear()
     indices.clear()  # versions begin anew with the databases, and so do the ids of the ledger
     catalogues.clear()
-    yield
-    connections.close_all()
 
 
 def make_user(username: str, **fields: Any) -> Any:

@@ -254,8 +254,11 @@ class _History:
     # -- choosing ---------------------------------------------------------------------------------
 
     def _person(self, username: str, **fields: Any) -> User:
-        found = User.objects.filter(username=username).first()
-        return found or User.objects.create(username=username, first_name=hostile.display_name(self.rng), **fields)
+        user = User.objects.filter(username=username).first()
+        if user is None:
+            user = User(username=username, first_name=hostile.display_name(self.rng), **fields)
+            user.save()
+        return user
 
     def _owner(self) -> User:
         return self.rng.choice(self.owners)

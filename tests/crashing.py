@@ -1,0 +1,87 @@
+"""Ends a process before its n-th write, as kill -9 would: for `crash_at(1, …)`, `crash_at(2, …)` and on.
+
+Nothing of ours is replaced. A profile function counts what the process is about to send to a database: each
+statement that writes, each `dolt_*` verb that does, each COMMIT. Between two of these nothing that lasts changes, so
+the sweep leaves behind every state a crash can leave, but for those inside an engine (`make torture` is for them).
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import re
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import django
+
+# For the server that the processes are forked from; a test process is set up already.
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memory_app.settings")
+django.setup()
+os.environ.pop("DJANGO_SETTINGS_MODULE", None)
+
+from django.db import connections  # noqa: E402
+from django.db.backends.base.base import BaseDatabaseWrapper  # noqa: E402
+from django.db.backends.utils import CursorWrapper  # noqa: E402
+
+from approvals import services  # noqa: E402, F401 (imported once, before the forks)
+
+#: An upper bound for one piece of work, so that a sweep ends when the counting goes wrong.
+MOST_STEPS = 300
+
+_WRITES = re.compile(
+    r"\s*(?:INSERT|UPDATE|DELETE|REPLACE|MERGE|TRUNCATE|COMMIT|CALL|(?:SELECT\s+dolt_(?!hashof|log|version)\w+\())",
+    re.IGNORECASE,
+)
+_STATEMENTS = {vars(CursorWrapper)[name].__code__ for name in ("_execute", "_executemany")}
+_COMMIT = vars(BaseDatabaseWrapper)["_commit"].__code__
+
+# A server to fork from: one that has no threads and no connections, and has imported everything.
+_context = multiprocessing.get_context("forkserver")
+
+
+def crash_at(step: int, work: Callable[..., object], *arguments: Any) -> bool:
+    """Run `work` in another process that dies before its `step`-th write; whether it came that far.
+
+    Args:
+        work: a function of a module; its arguments are pickled.
+
+    Raises:
+        AssertionError: it ended in another way, or takes more than MOST_STEPS.
+    """
+    assert step <= MOST_STEPS, f"more than {MOST_STEPS} writes"
+    connections.close_all()
+    _context.set_forkserver_preload([__name__, work.__module__])  # of no effect once it runs
+    process = _context.Process(target=_run, args=(step, work, arguments))
+    process.start()
+    process.join(60)
+    if process.exitcode is None:
+        process.kill()
+        process.join()
+        raise AssertionError(f"hung after {step - 1} writes")
+    assert process.exitcode in (0, -signal.SIGKILL), f"ended with {process.exitcode}; its output is above"
+    return process.exitcode != 0
+
+
+def _run(step: int, work: Callable[..., object], arguments: tuple[Any, ...]) -> None:
+    left = step
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        nonlocal left
+        if event != "call":
+            return
+        code = frame.f_code
+        if code is _COMMIT or (code in _STATEMENTS and _WRITES.match(str(frame.f_locals["sql"]))):
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.setprofile(count)
+    try:
+        work(*arguments)
+    finally:
+        sys.setprofile(None)
+        connections.close_all()
