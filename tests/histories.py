@@ -254,7 +254,7 @@ class _History:
     # -- choosing ---------------------------------------------------------------------------------
 
     def _person(self, username: str, **fields: Any) -> User:
-        user = User.objects.filter(username=username).first()
+        user: User | None = User.objects.filter(username=username).first()
         if user is None:
             user = User(username=username, first_name=hostile.display_name(self.rng), **fields)
             user.save()
