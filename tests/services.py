@@ -69,32 +69,57 @@ class Programs:
     redis: str
 
 
+@dataclass(frozen=True)
+class Command:
+    """How a service is started, for the first time or again."""
+
+    arguments: list[str]
+    ready: Callable[[], bool]
+    options: dict[str, object]
+
+
 @dataclass
 class Services:
     """The three services, running below `folder`."""
 
     folder: Path
     environment: dict[str, str] = field(default_factory=dict)
-    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    commands: dict[str, Command] = field(default_factory=dict)
+
+    @property
+    def processes(self) -> list[subprocess.Popen[bytes]]:
+        return list(self.running.values())
 
     def start(self, name: str, arguments: list[str], *, ready: Callable[[], bool], **options: object) -> None:
         """Start one, out of reach of the terminal's Ctrl-C (the command is to end first), and wait for it."""
-        log = self.folder / f"{name}.log"
-        with log.open("wb") as output:
+        self.commands[name] = Command(arguments, ready, options)
+        self.begin(name)
+        self.wait_for(name)
+
+    def begin(self, name: str) -> subprocess.Popen[bytes]:
+        """Start one whose command is known, without waiting; after what an earlier process of it logged."""
+        command = self.commands[name]
+        with (self.folder / f"{name}.log").open("ab") as output:
             process = subprocess.Popen(  # type: ignore[call-overload]
-                arguments,
+                command.arguments,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                **options,
+                **command.options,
             )
-        self.processes.append(process)
+        self.running[name] = process
+        return process  # type: ignore[no-any-return]
+
+    def wait_for(self, name: str) -> None:
+        """Wait until one answers. Raises ServiceFailed when it ends first, or does not in START_SECONDS."""
+        process, ready = self.running[name], self.commands[name].ready
         deadline = time.monotonic() + START_SECONDS
         while not ready():
             if process.poll() is not None or time.monotonic() > deadline:
                 what = f"ended with {process.returncode}" if process.poll() is not None else "does not answer"
-                raise ServiceFailed(f"{name} {what}:\n{_tail(log)}")
+                raise ServiceFailed(f"{name} {what}:\n{_tail(self.folder / f'{name}.log')}")
             time.sleep(0.05)
 
     def stop(self) -> None:
@@ -166,23 +191,33 @@ def running() -> Iterator[dict[str, str]]:
         ServicesMissing: a program is not on this machine.
         ServiceFailed: one did not start.
     """
-    programs = find_programs()
+    find_programs()
     with tempfile.TemporaryDirectory(prefix="assent-services-") as name:
-        folder = Path(name)
-        folder.chmod(0o711)  # PostgreSQL runs as another user when we are root
-        services = Services(folder)
+        services = Services(Path(name))
         try:
-            dolt_port, postgres_port, redis_port = free_ports(3)
-            _start_redis(services, programs, redis_port)
-            _start_dolt(services, programs, dolt_port)
-            _start_postgres(services, programs, postgres_port)
-            yield {
-                "MEMORY_DATABASE_URL": f"mysql://root@{HOST}:{dolt_port}/assent",
-                "DATABASE_URL": f"postgres://postgres@{HOST}:{postgres_port}/assent",
-                "REDIS_URL": f"redis://{HOST}:{redis_port}/0",
-            }
+            start_all(services)
+            yield services.environment
         finally:
             services.stop()
+
+
+def start_all(services: Services) -> None:
+    """Start Dolt, PostgreSQL and Redis below the folder of `services`, and write down where they are.
+
+    Raises:
+        ServicesMissing, ServiceFailed: as `running`.
+    """
+    programs = find_programs()
+    services.folder.chmod(0o711)  # PostgreSQL runs as another user when we are root
+    dolt_port, postgres_port, redis_port = free_ports(3)
+    _start_redis(services, programs, redis_port)
+    _start_dolt(services, programs, dolt_port)
+    _start_postgres(services, programs, postgres_port)
+    services.environment |= {
+        "MEMORY_DATABASE_URL": f"mysql://root@{HOST}:{dolt_port}/assent",
+        "DATABASE_URL": f"postgres://postgres@{HOST}:{postgres_port}/assent",
+        "REDIS_URL": f"redis://{HOST}:{redis_port}/0",
+    }
 
 
 def _start_dolt(services: Services, programs: Programs, port: int) -> None:

@@ -1,0 +1,122 @@
+"""What is done to a site while its clients work. Each fault ends healed: everything runs, nothing is held."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from urllib.parse import urlparse
+
+from tests.torture.site import Site
+
+#: Seconds that a service hangs, a disk is full and slow clients hold on.
+HANGS = 15.0
+FULL = 12.0
+SLOW = 15.0
+
+_HALF_A_BODY = (
+    b"POST /sign-in/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+    b"Content-Length: 1000\r\n\r\na="
+)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A name for the table, and what to do; the site is healed when it returns."""
+
+    kind: str
+    name: str
+    do: Callable[[Site, random.Random], None]
+
+
+def faults_of(site: Site, kinds: list[str]) -> list[Fault]:
+    """Every fault of these kinds that this edition can have, each once."""
+    found = []
+    if "kill" in kinds:
+        found += [Fault("kill", f"kill -9 {name}", _kill(name)) for name in site.names]
+        found += [
+            Fault("kill", "kill -9 web's worker", lambda site, rng: site.kill_one_child("web")),
+            Fault("kill", "kill -9 web at start", _kill_at_start),
+        ]
+    if "hang" in kinds:
+        found += [
+            Fault("hang", f"{name} hangs {HANGS:.0f} s", _hang(name))
+            for name in site.names
+            if name not in ("worker", "beat") or "kill" not in kinds
+        ]
+    if "disk" in kinds and site.is_full_disk_possible:
+        found.append(Fault("disk", f"disk full {FULL:.0f} s", _fill_disk))
+    if "slow" in kinds:
+        found += [Fault("slow", f"{count} slow clients", _slow_clients(count)) for count in (8, 200)]
+    return found
+
+
+def _kill(name: str) -> Callable[[Site, random.Random], None]:
+    def do(site: Site, rng: random.Random) -> None:
+        site.kill(name)
+        time.sleep(rng.uniform(0, 1))
+        site.restart(name)
+
+    return do
+
+
+def _kill_at_start(site: Site, rng: random.Random) -> None:
+    """Twice in a row, at any moment of starting: recovery itself is interrupted, and begins again."""
+    for _ in range(2):
+        site.kill("web")
+        site.services.begin("web")
+        time.sleep(rng.uniform(0.3, 4))
+    site.kill("web")
+    site.restart("web")
+
+
+def _hang(name: str) -> Callable[[Site, random.Random], None]:
+    def do(site: Site, rng: random.Random) -> None:
+        with site.stopped(name):
+            time.sleep(HANGS)
+
+    return do
+
+
+def _fill_disk(site: Site, rng: random.Random) -> None:
+    with site.full_disk():
+        time.sleep(FULL)
+
+
+def _slow_clients(count: int) -> Callable[[Site, random.Random], None]:
+    def do(site: Site, rng: random.Random) -> None:
+        at = urlparse(site.address)
+        with contextlib.ExitStack() as stack:
+            for _ in range(count):
+                with contextlib.suppress(OSError):
+                    client = socket.create_connection((str(at.hostname), int(at.port or 80)), timeout=2)
+                    stack.enter_context(client)
+                    client.sendall(_HALF_A_BODY)
+            time.sleep(SLOW)
+
+    return do
+
+
+@contextlib.contextmanager
+def watched(site: Site) -> Iterator[Callable[[], float]]:
+    """Ask `/healthz` twice a second meanwhile; afterwards, the longest time in seconds without an answer."""
+    longest, since = 0.0, time.monotonic()
+    ended = threading.Event()
+
+    def watch() -> None:
+        nonlocal longest, since
+        while not ended.wait(0.5):
+            if site.answers("/healthz", timeout=2):
+                longest, since = max(longest, time.monotonic() - since), time.monotonic()
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield lambda: max(longest, time.monotonic() - since)
+    finally:
+        ended.set()
+        thread.join()

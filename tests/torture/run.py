@@ -1,0 +1,216 @@
+"""Hurts a running Assent for some minutes and counts what was lost: `make torture ARGS='--leg server --minutes 5'`.
+
+Real clients propose, decide, save, import and withdraw while services are killed and hang, the disk is full and
+other clients stop in the middle of a request. After each fault everything heals, `recover` runs, and all that was
+ever acknowledged is compared with the memory, the ledger, the pages and the API. Exit 1 when something is lost,
+was never approved, is there twice or stays half done.
+
+Every fault comes once, in an order drawn from the seed, and again until the minutes are over; what had no turn is
+named. The same seed gives the same faults and the same clients, not the same interleaving.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+import httpx  # noqa: E402
+
+from tests import services  # noqa: E402
+from tests.torture import faults, model  # noqa: E402
+from tests.torture.journal import Journal  # noqa: E402
+from tests.torture.load import OWNER, Load  # noqa: E402
+from tests.torture.site import DISK, LEASE, Site, disk  # noqa: E402
+
+KINDS = ("kill", "hang", "disk", "slow")
+
+#: Seconds of work before each fault, from and to.
+WORK = (2.0, 5.0)
+#: Seconds for a healed site to be ready again; longer is stuck.
+READY = 60.0
+#: Proposals whose page and API answer are compared with the databases after each fault.
+SAMPLED = 5
+
+
+@dataclass
+class Row:
+    """What became of one fault, over all its times."""
+
+    times: int = 0
+    acknowledged: int = 0
+    wrong: Counter[str] = field(default_factory=Counter)
+    strange: int = 0
+    silent: float = 0.0
+    ready: float = 0.0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--leg", choices=["embedded", "server", "both"], default="both")
+    parser.add_argument("--minutes", type=float, default=3, help="of each leg, about (default: 3)")
+    parser.add_argument("--faults", default=",".join(KINDS), help=f"of {', '.join(KINDS)} (default: all)")
+    parser.add_argument("--most", type=int, default=10_000, help="end after so many faults")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    kinds = options.faults.split(",")
+    if unknown := set(kinds) - set(KINDS):
+        parser.error(f"there are no faults called {', '.join(sorted(unknown))}")
+    os.chdir(ROOT)
+    failed = False
+    for leg in ("embedded", "server") if options.leg == "both" else (options.leg,):
+        try:
+            failed |= torture(leg, kinds, minutes=options.minutes, most=options.most, seed=options.seed)
+        except services.ServicesMissing as missing:
+            say(f"{leg}: not run, {missing}")
+    return int(failed)
+
+
+def torture(leg: str, kinds: list[str], *, minutes: float, most: int, seed: int) -> bool:
+    """Run one edition; whether anything was lost, unapproved, doubled or stuck."""
+    say(f"{leg}: {', '.join(kinds)}, about {minutes:g} minutes, seed {seed}")
+    rng = random.Random(f"{seed}/{leg}")
+    with contextlib.ExitStack() as stack:
+        kept = stack.enter_context(tempfile.TemporaryDirectory(prefix="assent-torture-", ignore_cleanup_errors=True))
+        folder = Path(kept) / "site"
+        folder.mkdir()
+        may_fill = "disk" in kinds and stack.enter_context(disk(folder, DISK[leg]))
+        if "disk" in kinds and not may_fill:
+            print("A full disk is left out: mounting a small one is not permitted here.", flush=True)
+        Path(kept).chmod(0o711)  # PostgreSQL runs as another user when we are root
+        site = Site(leg, folder, is_full_disk_possible=may_fill)
+        journal = Journal(Path(kept) / "acknowledged.jsonl")
+        stack.callback(journal.close)
+        stack.callback(site.stop)
+        site.start()
+        load = Load(site.address, site.inside("prepare"), journal, seed)
+        stack.callback(load.stop)
+        load.start()
+        return _rounds(site, load, journal, kinds, rng, until=time.monotonic() + minutes * 60, most=most)
+
+
+def _rounds(
+    site: Site, load: Load, journal: Journal, kinds: list[str], rng: random.Random, *, until: float, most: int
+) -> bool:
+    rows: dict[str, Row] = {}
+    known: set[str] = set()
+    left: list[faults.Fault] = []
+    done = 0
+    while done < most and (time.monotonic() < until or not done):
+        if not left:
+            left = faults.faults_of(site, kinds)
+            rng.shuffle(left)
+        fault = left.pop()
+        row = rows.setdefault(fault.name, Row())
+        before, strange = journal.count(*_ACKNOWLEDGED), journal.strange.total()
+        load.resume()
+        time.sleep(rng.uniform(*WORK))
+        with faults.watched(site) as longest:
+            fault.do(site, rng)
+            healed = time.monotonic()
+            revived = site.revive()
+            _until_ready(site)
+            ready = time.monotonic() - healed
+        time.sleep(1)  # of work with everything there again
+        load.pause()
+        time.sleep(LEASE + 0.5)
+        said = site.inside("report")
+        verdict = model.compare(journal.entries(), said)
+        verdict.lost += _pages_that_say_otherwise(load, said, rng)
+        new = [sentence for sentence in verdict if sentence not in known]
+        known.update(new)
+        row.times += 1
+        row.acknowledged += journal.count(*_ACKNOWLEDGED) - before
+        row.wrong.update(sentence.partition(":")[0] for sentence in new)
+        row.strange += journal.strange.total() - strange
+        row.silent, row.ready = max(row.silent, longest()), max(row.ready, ready)
+        done += 1
+        also = f"; started again: {', '.join(revived)}" if revived else ""
+        print(f"{done:>3}. {fault.name}: {said['recovered']}{also}", flush=True)
+        for sentence in new:
+            print(f"     {sentence}", flush=True)
+    missed = [fault.name for fault in left if fault.name not in rows]
+    _print_table(rows, journal, missed)
+    return any(row.wrong.total() for row in rows.values())
+
+
+_ACKNOWLEDGED = ("propose", "approve", "reject", "withdraw", "note", "import")
+
+
+def _until_ready(site: Site) -> None:
+    end = time.monotonic() + READY
+    while not site.answers("/readyz"):
+        if time.monotonic() > end:
+            raise RuntimeError(f"{site.leg}: not ready {READY:.0f} s after everything was healed")
+        time.sleep(0.2)
+
+
+def _pages_that_say_otherwise(load: Load, said: dict[str, Any], rng: random.Random) -> list[str]:
+    """Proposals of which the API says another status than the databases, and blocks without the sentences they hold."""
+    token = next(iter(load.tokens.values()))
+    wrong = []
+    edits = [proposal for proposal in said["proposals"] if proposal["kind"] == "edit"]
+    with httpx.Client(base_url=load.address, headers={"Authorization": f"Bearer {token}"}, timeout=30) as http:
+        for proposal in rng.sample(edits, min(SAMPLED, len(edits))):
+            answer = http.get(f"/api/v1/proposals/{proposal['id']}/")
+            shown = answer.json()["data"]["status"] if answer.status_code == 200 else f"{answer.status_code}"
+            if shown not in (proposal["status"], "404"):  # 404: of the other agent
+                wrong.append(f"the API says {shown} of proposal {proposal['id']}, which is {proposal['status']}")
+        exported = http.get(f"/api/v1/users/{OWNER}/memories.md").text
+        wrong += [
+            f"the export lacks note {note['id']}"
+            for note in rng.sample(said["notes"], min(SAMPLED, len(said["notes"])))
+            if note["id"] not in exported
+        ]
+    return wrong
+
+
+def _print_table(rows: dict[str, Row], journal: Journal, missed: list[str]) -> None:
+    heads = ("fault", "times", "ack.", "lost", "unapproved", "doubled", "stuck", "other 5xx", "silent s", "ready s")
+    print(f"\n{heads[0]:<24}" + "".join(f"{head:>11}" for head in heads[1:]))
+    for name, row in sorted(rows.items()):
+        counts = [row.wrong[kind] for kind in heads[3:7]]
+        cells = [row.times, row.acknowledged, *counts, row.strange, f"{row.silent:.1f}", f"{row.ready:.1f}"]
+        print(f"{name:<24}" + "".join(f"{cell!s:>11}" for cell in cells))
+    kinds = {
+        "proposals": ("propose",),
+        "decisions": ("approve", "reject"),
+        "withdrawals": ("withdraw",),
+        "notes": ("note",),
+        "imports": ("import",),
+    }
+    print("\nacknowledged: " + ", ".join(f"{journal.count(*of)} {name}" for name, of in kinds.items()))
+    for what in sorted({what for what, _ in journal.answers}):
+        answers = {answer: count for (of, answer), count in sorted(journal.answers.items()) if of == what}
+        print(f"  {what:<9}" + ", ".join(f"{answer} ×{count}" for answer, count in answers.items()))
+    if journal.strange:
+        print("5xx of no documented shape: " + ", ".join(f"{name} ×{count}" for name, count in journal.strange.items()))
+    if missed:
+        print(f"no time for: {', '.join(missed)}")
+    total: Counter[str] = Counter()
+    for row in rows.values():
+        total += row.wrong
+    print(", ".join(f"{total[kind]} {kind}" for kind in heads[3:7]), flush=True)
+
+
+def say(text: str) -> None:
+    print(f"\n== {text}", flush=True)
+
+
+if __name__ == "__main__":
+    services.unwind_on_signals()
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
