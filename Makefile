@@ -19,7 +19,7 @@ LOCK := $(VENV)/bin/uv pip compile pyproject.toml --universal --python-version 3
 	--no-emit-index-url --no-annotate --custom-compile-command "make lock" --quiet $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint bench format lock environment server-environment remake
+.PHONY: help setup run test torture lint bench format lock environment server-environment remake
 
 help: ## show this list
 	@echo "Assent: agents propose changes to what they remember about a person, people approve them."
@@ -42,6 +42,10 @@ run: environment ## start Assent with demo data on http://127.0.0.1:8000 (PORT=â
 test: $(VENV)/dev.stamp ## run all tests, on DoltLite and, where `dolt` is found, on servers (ARGS='--leg server -k â€¦')
 	@$(SERVERS_IF_FOUND)
 	@exec $(PY) tests/run.py $(ARGS)
+
+torture: $(VENV)/dev.stamp ## kill, hang and fill up a running site for minutes, and count what is lost (ARGS='--leg server')
+	@$(SERVERS_IF_FOUND)
+	@exec $(PY) tests/torture/run.py $(ARGS)
 
 lint: $(VENV)/dev.stamp ## check formatting, likely mistakes, types and layers
 	$(PY) -m ruff format --check .

@@ -271,7 +271,10 @@ class _History:
 
     def _reviewer(self, owner: str) -> User:
         mine = next(person for person in self.owners if person.username == owner)
-        return self.rng.choice([mine, self.admin, *(self.tutors if mine in self.owners[:3] else ())])
+        reviewers = [mine, self.admin]
+        if mine in self.owners[:3]:
+            reviewers += self.tutors
+        return self.rng.choice(reviewers)
 
     def _by(self, owner: User) -> By:
         """A person or an agent; an agent's is applied or waits, as its token and the owner's policy say."""

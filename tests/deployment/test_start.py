@@ -182,7 +182,7 @@ def test_make_without_a_python_says_what_to_do(tmp_path: Path) -> None:
 def test_make_alone_lists_what_it_can_do() -> None:
     done = make()
     assert done.returncode == 0
-    for target in ("setup", "run", "test", "lint", "bench", "lock", "format"):
+    for target in ("setup", "run", "test", "torture", "lint", "bench", "lock", "format"):
         assert f"make {target} " in done.stdout
 
 

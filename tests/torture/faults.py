@@ -7,6 +7,7 @@ import random
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlparse
@@ -33,26 +34,32 @@ class Fault:
     do: Callable[[Site, random.Random], None]
 
 
-def faults_of(site: Site, kinds: list[str]) -> list[Fault]:
-    """Every fault of these kinds that this edition can have, each once."""
-    found = []
-    if "kill" in kinds:
-        found += [Fault("kill", f"kill -9 {name}", _kill(name)) for name in site.names]
-        found += [
-            Fault("kill", "kill -9 web's worker", lambda site, rng: site.kill_one_child("web")),
-            Fault("kill", "kill -9 web at start", _kill_at_start),
-        ]
-    if "hang" in kinds:
-        found += [
-            Fault("hang", f"{name} hangs {HANGS:.0f} s", _hang(name))
-            for name in site.names
-            if name not in ("worker", "beat") or "kill" not in kinds
-        ]
-    if "disk" in kinds and site.is_full_disk_possible:
+def faults_of(site: Site, wanted: list[str]) -> list[Fault]:
+    """Every fault of these kinds, or of these names, that this edition can have, each once."""
+    found = [Fault("kill", f"kill -9 {name}", _kill(name)) for name in site.names]
+    found += [
+        Fault("kill", "kill -9 web's worker", lambda site, rng: site.kill_children("web")),
+        Fault("kill", "kill -9 web at start", _kill_at_start),
+    ]
+    found += [Fault("hang", f"{name} hangs {HANGS:.0f} s", _hang(name)) for name in site.names if name != "beat"]
+    if site.is_full_disk_possible:
         found.append(Fault("disk", f"disk full {FULL:.0f} s", _fill_disk))
-    if "slow" in kinds:
-        found += [Fault("slow", f"{count} slow clients", _slow_clients(count)) for count in (8, 200)]
-    return found
+    found += [Fault("slow", f"{count} slow clients", _slow_clients(count)) for count in (8, 200)]
+    chosen = [fault for fault in found if {fault.kind, fault.name} & set(wanted)]
+    if unknown := set(wanted) - {name for fault in found for name in (fault.kind, fault.name)} - {"disk"}:
+        raise SystemExit(f"There are no faults called {', '.join(sorted(unknown))}.")
+    return chosen
+
+
+def in_turns(some: list[Fault], rng: random.Random) -> list[Fault]:
+    """In an order of chance, one of each kind before a second one of any: short runs see all kinds."""
+    shuffled = rng.sample(some, len(some))
+    turn: Counter[str] = Counter()
+    keyed = []
+    for fault in shuffled:
+        turn[fault.kind] += 1
+        keyed.append((turn[fault.kind], fault))
+    return [fault for _, fault in sorted(keyed, key=lambda pair: pair[0])]
 
 
 def _kill(name: str) -> Callable[[Site, random.Random], None]:

@@ -54,7 +54,7 @@ def report() -> dict[str, Any]:
     call_command("recover", stdout=recovered)
     return {
         "recovered": recovered.getvalue().strip(),
-        "blocks": [block.body for block in recall.blocks(OWNER)],
+        "blocks": {block.label: block.body for block in recall.blocks(OWNER)},
         "notes": [{"id": note.id, "content": note.content} for note in recall.notes(OWNER)],
         "proposals": [
             {"id": row.pk, "status": row.status, "kind": row.kind, "reasoning": row.reasoning}

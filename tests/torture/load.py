@@ -53,11 +53,11 @@ class Load:
 
     def start(self) -> None:
         work: list[Callable[[random.Random], Callable[[], float]]] = [
-            *(lambda rng, name=name: _Agent(self, rng, name).propose for name in AGENTS),  # type: ignore[misc]
+            *(lambda rng, name=name: _Agent(self, rng, name).propose for name in AGENTS),
             lambda rng: _Agent(self, rng, AGENTS[0]).withdraw,
             *(lambda rng: _Agent(self, rng, AGENTS[1]).save_note for _ in range(2)),
             lambda rng: _Agent(self, rng, AGENTS[0]).import_notes,
-            *(lambda rng, name=name: _Reviewer(self, rng, name).decide for name in REVIEWERS),  # type: ignore[misc]
+            *(lambda rng, name=name: Reviewer(self, rng, name).decide for name in REVIEWERS),
         ]
         for number, make in enumerate(work):
             rng = random.Random(f"{self.seed}/{number}")
@@ -202,7 +202,7 @@ class _Agent(_Client):
         return None
 
 
-class _Reviewer(_Client):
+class Reviewer(_Client):
     """A person in a browser: signs in, looks at the inbox, opens a proposal, presses a button of its page."""
 
     def __init__(self, load: Load, rng: random.Random, name: str) -> None:

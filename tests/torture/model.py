@@ -29,14 +29,8 @@ class Verdict:
     doubled: list[str] = field(default_factory=list)
     stuck: list[str] = field(default_factory=list)
 
-    @property
-    def counts(self) -> tuple[int, int, int, int]:
-        return len(self.lost), len(self.unapproved), len(self.doubled), len(self.stuck)
-
-    def __iter__(self) -> Iterable[str]:  # type: ignore[override]
-        for name, sentences in vars(self).items():
-            for sentence in sentences:
-                yield f"{name}: {sentence}"
+    def sentences(self) -> list[str]:
+        return [f"{kind}: {sentence}" for kind, found in vars(self).items() for sentence in found]
 
 
 def compare(entries: Iterable[Mapping[str, Any]], said: Mapping[str, Any]) -> Verdict:
@@ -54,7 +48,7 @@ def compare(entries: Iterable[Mapping[str, Any]], said: Mapping[str, Any]) -> Ve
 
 
 def _proposals(entries: list[Mapping[str, Any]], said: Mapping[str, Any], verdict: Verdict) -> None:
-    sentences = Counter(mark for text in said["blocks"] for mark in MARK.findall(text))
+    sentences = Counter(mark for text in said["blocks"].values() for mark in MARK.findall(text))
     proposals = {proposal["id"]: proposal for proposal in said["proposals"]}
     of_mark: dict[str, list[int]] = defaultdict(list)
     for proposal in said["proposals"]:
@@ -71,7 +65,7 @@ def _proposals(entries: list[Mapping[str, Any]], said: Mapping[str, Any], verdic
     for entry in entries:
         if not entry["acknowledged"]:
             continue
-        if entry["what"] == "propose" and entry["id"] not in of_mark[entry["mark"]]:
+        if entry["what"] == "propose" and entry["id"] not in of_mark.get(entry["mark"], ()):
             verdict.lost.append(f"proposal {entry['id']} of {entry['mark']}")
         if entry["what"] in _DECIDED:
             status = proposals.get(entry["id"], {}).get("status")
@@ -89,9 +83,9 @@ def _proposals(entries: list[Mapping[str, Any]], said: Mapping[str, Any], verdic
     for mark, count in sentences.items():
         if count > 1:
             verdict.doubled.append(f"the sentence {mark} stands {count} times in the memory")
-        if not any(proposals[id_]["status"] == "approved" for id_ in of_mark[mark]):
+        if not any(proposals[id_]["status"] == "approved" for id_ in of_mark.get(mark, ())):
             verdict.unapproved.append(
-                f"the sentence {mark} is in the memory, its proposals {of_mark[mark]} are not approved"
+                f"the sentence {mark} is in the memory, its proposals {of_mark.get(mark, [])} are not approved"
             )
     for id_, proposal in proposals.items():
         if proposal["status"] == "approved" and proposal["kind"] == "edit" and recorded[id_] != 1:

@@ -21,7 +21,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -31,8 +31,10 @@ import httpx  # noqa: E402
 from tests import services  # noqa: E402
 from tests.torture import faults, model  # noqa: E402
 from tests.torture.journal import Journal  # noqa: E402
-from tests.torture.load import OWNER, Load  # noqa: E402
+from tests.torture.load import OWNER, REVIEWERS, Load, Reviewer  # noqa: E402
 from tests.torture.site import DISK, LEASE, Site, disk  # noqa: E402
+
+T = TypeVar("T")
 
 KINDS = ("kill", "hang", "disk", "slow")
 
@@ -40,7 +42,7 @@ KINDS = ("kill", "hang", "disk", "slow")
 WORK = (2.0, 5.0)
 #: Seconds for a healed site to be ready again; longer is stuck.
 READY = 60.0
-#: Proposals whose page and API answer are compared with the databases after each fault.
+#: How many proposals, and sentences of each block, are looked up after each fault.
 SAMPLED = 5
 
 
@@ -60,13 +62,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--leg", choices=["embedded", "server", "both"], default="both")
     parser.add_argument("--minutes", type=float, default=3, help="of each leg, about (default: 3)")
-    parser.add_argument("--faults", default=",".join(KINDS), help=f"of {', '.join(KINDS)} (default: all)")
+    parser.add_argument(
+        "--faults", default=",".join(KINDS), help=f"of {', '.join(KINDS)}, or names as in the table (default: all)"
+    )
     parser.add_argument("--most", type=int, default=10_000, help="end after so many faults")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     kinds = options.faults.split(",")
-    if unknown := set(kinds) - set(KINDS):
-        parser.error(f"there are no faults called {', '.join(sorted(unknown))}")
     os.chdir(ROOT)
     failed = False
     for leg in ("embedded", "server") if options.leg == "both" else (options.leg,):
@@ -85,8 +87,9 @@ def torture(leg: str, kinds: list[str], *, minutes: float, most: int, seed: int)
         kept = stack.enter_context(tempfile.TemporaryDirectory(prefix="assent-torture-", ignore_cleanup_errors=True))
         folder = Path(kept) / "site"
         folder.mkdir()
-        may_fill = "disk" in kinds and stack.enter_context(disk(folder, DISK[leg]))
-        if "disk" in kinds and not may_fill:
+        wants_disk = any(kind.startswith("disk") for kind in kinds)
+        may_fill = wants_disk and stack.enter_context(disk(folder, DISK[leg]))
+        if wants_disk and not may_fill:
             print("A full disk is left out: mounting a small one is not permitted here.", flush=True)
         Path(kept).chmod(0o711)  # PostgreSQL runs as another user when we are root
         site = Site(leg, folder, is_full_disk_possible=may_fill)
@@ -109,9 +112,8 @@ def _rounds(
     done = 0
     while done < most and (time.monotonic() < until or not done):
         if not left:
-            left = faults.faults_of(site, kinds)
-            rng.shuffle(left)
-        fault = left.pop()
+            left = faults.in_turns(faults.faults_of(site, kinds), rng)
+        fault = left.pop(0)
         row = rows.setdefault(fault.name, Row())
         before, strange = journal.count(*_ACKNOWLEDGED), journal.strange.total()
         load.resume()
@@ -128,7 +130,7 @@ def _rounds(
         said = site.inside("report")
         verdict = model.compare(journal.entries(), said)
         verdict.lost += _pages_that_say_otherwise(load, said, rng)
-        new = [sentence for sentence in verdict if sentence not in known]
+        new = [sentence for sentence in verdict.sentences() if sentence not in known]
         known.update(new)
         row.times += 1
         row.acknowledged += journal.count(*_ACKNOWLEDGED) - before
@@ -157,23 +159,28 @@ def _until_ready(site: Site) -> None:
 
 
 def _pages_that_say_otherwise(load: Load, said: dict[str, Any], rng: random.Random) -> list[str]:
-    """Proposals of which the API says another status than the databases, and blocks without the sentences they hold."""
-    token = next(iter(load.tokens.values()))
+    """Where the API and the pages do not say what the databases do: proposals' statuses, notes, sentences of blocks."""
     wrong = []
-    edits = [proposal for proposal in said["proposals"] if proposal["kind"] == "edit"]
+    token = next(iter(load.tokens.values()))
     with httpx.Client(base_url=load.address, headers={"Authorization": f"Bearer {token}"}, timeout=30) as http:
-        for proposal in rng.sample(edits, min(SAMPLED, len(edits))):
+        for proposal in _some(said["proposals"], rng):
             answer = http.get(f"/api/v1/proposals/{proposal['id']}/")
-            shown = answer.json()["data"]["status"] if answer.status_code == 200 else f"{answer.status_code}"
+            shown = answer.json()["data"]["status"] if answer.status_code == 200 else str(answer.status_code)
             if shown not in (proposal["status"], "404"):  # 404: of the other agent
                 wrong.append(f"the API says {shown} of proposal {proposal['id']}, which is {proposal['status']}")
         exported = http.get(f"/api/v1/users/{OWNER}/memories.md").text
-        wrong += [
-            f"the export lacks note {note['id']}"
-            for note in rng.sample(said["notes"], min(SAMPLED, len(said["notes"])))
-            if note["id"] not in exported
-        ]
+        wrong += [f"the export lacks note {note['id']}" for note in said["notes"] if note["id"] not in exported]
+    reviewer = Reviewer(load, rng, REVIEWERS[-1])
+    reviewer.sign_in()
+    for label, body in said["blocks"].items():
+        page = reviewer.http.get(f"/memory/{OWNER}/blocks/{label}/").text
+        marks = model.MARK.findall(body)
+        wrong += [f"the page of {label} lacks {mark}" for mark in _some(marks, rng) if f"[{mark}]" not in page]
     return wrong
+
+
+def _some(things: list[T], rng: random.Random) -> list[T]:
+    return rng.sample(things, min(SAMPLED, len(things)))
 
 
 def _print_table(rows: dict[str, Row], journal: Journal, missed: list[str]) -> None:

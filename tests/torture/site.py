@@ -105,7 +105,7 @@ class Site:
                 os.kill(pid, signal.SIGKILL)
         process.wait(10)
 
-    def kill_one_child(self, name: str) -> None:
+    def kill_children(self, name: str) -> None:
         """kill -9 of the children alone: gunicorn's worker, a process of Celery's pool."""
         for pid in descendants(self.services.running[name].pid):
             with contextlib.suppress(ProcessLookupError):
