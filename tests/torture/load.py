@@ -50,6 +50,7 @@ class Load:
         self._busy = 0
         self._idle = threading.Condition()
         self._threads: list[threading.Thread] = []
+        self._broken: list[Exception] = []
 
     def start(self) -> None:
         work: list[Callable[[random.Random], Callable[[], float]]] = [
@@ -70,10 +71,17 @@ class Load:
         self._go.set()
 
     def pause(self) -> None:
-        """Let everybody finish what they are at, and wait until they have."""
+        """Let everybody finish what they are at, and wait until they have.
+
+        Raises:
+            RuntimeError: a client is broken, or does not come to an end; what it did is then unknown.
+        """
         self._go.clear()
         with self._idle:
-            self._idle.wait_for(lambda: self._busy == 0, timeout=3 * PATIENCE)
+            if not self._idle.wait_for(lambda: self._busy == 0, timeout=6 * PATIENCE):
+                raise RuntimeError(f"{self._busy} clients do not come to an end")
+        if self._broken:
+            raise RuntimeError(f"a client broke: {self._broken[0]!r}") from self._broken[0]
 
     def stop(self) -> None:
         self._end.set()
@@ -96,6 +104,9 @@ class Load:
             except httpx.HTTPError as error:
                 self.journal.answered("any", f"none: {type(error).__name__}")
                 pause = 0.5
+            except Exception as error:  # told where the run can end for it
+                self._broken.append(error)
+                return
             finally:
                 with self._idle:
                     self._busy -= 1

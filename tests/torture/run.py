@@ -15,6 +15,7 @@ import argparse
 import contextlib
 import os
 import random
+import subprocess
 import sys
 import tempfile
 import time
@@ -110,36 +111,29 @@ def _rounds(
     known: set[str] = set()
     left: list[faults.Fault] = []
     done = 0
-    while done < most and (time.monotonic() < until or not done):
+    ended = ""
+    while not ended and done < most and (time.monotonic() < until or not done):
         if not left:
             left = faults.in_turns(faults.faults_of(site, kinds), rng)
         fault = left.pop(0)
         row = rows.setdefault(fault.name, Row())
+        done += 1
+        row.times += 1
         before, strange = journal.count(*_ACKNOWLEDGED), journal.strange.total()
-        load.resume()
-        time.sleep(rng.uniform(*WORK))
-        with faults.watched(site) as longest:
-            fault.do(site, rng)
-            healed = time.monotonic()
-            revived = site.revive()
-            _until_ready(site)
-            ready = time.monotonic() - healed
-        time.sleep(1)  # of work with everything there again
-        load.pause()
-        time.sleep(LEASE + 0.5)
-        said = site.inside("report")
-        verdict = model.compare(journal.entries(), said)
-        verdict.lost += _pages_that_say_otherwise(load, said, rng)
+        try:
+            said = _round(site, load, fault, row, rng)
+            verdict = model.compare(journal.entries(), said)
+            verdict.lost += _pages_that_say_otherwise(load, said, rng)
+        except (RuntimeError, httpx.HTTPError, subprocess.TimeoutExpired) as error:
+            # What cannot be healed, or looked at afterwards, is the worst of being stuck.
+            said, ended = {"recovered": "never recovered"}, str(error)
+            verdict = model.Verdict(stuck=[ended])
         new = [sentence for sentence in verdict.sentences() if sentence not in known]
         known.update(new)
-        row.times += 1
         row.acknowledged += journal.count(*_ACKNOWLEDGED) - before
         row.wrong.update(sentence.partition(":")[0] for sentence in new)
         row.strange += journal.strange.total() - strange
-        row.silent, row.ready = max(row.silent, longest()), max(row.ready, ready)
-        done += 1
-        also = f"; started again: {', '.join(revived)}" if revived else ""
-        print(f"{done:>3}. {fault.name}: {said['recovered']}{also}", flush=True)
+        print(f"{done:>3}. {fault.name}: {said['recovered']}", flush=True)
         for sentence in new:
             print(f"     {sentence}", flush=True)
     missed = [fault.name for fault in left if fault.name not in rows]
@@ -147,10 +141,29 @@ def _rounds(
     return any(row.wrong.total() for row in rows.values())
 
 
+def _round(site: Site, load: Load, fault: faults.Fault, row: Row, rng: random.Random) -> dict[str, Any]:
+    """Let the clients work, do the fault, wait until everything is as before; what the databases then say."""
+    load.resume()
+    time.sleep(rng.uniform(*WORK))
+    with faults.watched(site) as longest:
+        fault.do(site, rng)
+        healed = time.monotonic()
+        for name in site.revive():
+            print(f"     {name} had ended, and was started again", flush=True)
+        _wait_until_ready(site)
+        row.ready = max(row.ready, time.monotonic() - healed)
+    row.silent = max(row.silent, longest())
+    time.sleep(1)  # of work with everything there again
+    load.pause()
+    time.sleep(LEASE + 0.5)
+    said: dict[str, Any] = site.inside("report")
+    return said
+
+
 _ACKNOWLEDGED = ("propose", "approve", "reject", "withdraw", "note", "import")
 
 
-def _until_ready(site: Site) -> None:
+def _wait_until_ready(site: Site) -> None:
     end = time.monotonic() + READY
     while not site.answers("/readyz"):
         if time.monotonic() > end:
