@@ -1,4 +1,4 @@
-"""Whether the parts this process needs work: both databases, and Redis where one is configured.
+"""Whether the parts this process needs work: both databases, the disk of an embedded one, and Redis where configured.
 
 For `/readyz`. Answers come from real queries on migrated tables, since a server that accepts connections
 may still be without them. Reasons are logged, not told: the endpoint is open to everybody.
@@ -6,6 +6,10 @@ may still be without them. Reasons are logged, not told: the endpoint is open to
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -24,6 +28,8 @@ from memory_app.search import embedders, store
 log = structlog.get_logger(__name__)
 
 _REDIS_TIMEOUT = 2  # seconds
+#: Bytes below which a disk counts as full: SQLite's WAL alone may take half of that before it is checkpointed.
+_ENOUGH_SPACE = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,7 @@ class Part:
     """One thing the process depends on.
 
     Args:
-        name: the database alias, or `redis`.
+        name: the database alias, `disk` or `redis`.
         engine, version: what answered; empty when nothing did.
     """
 
@@ -44,6 +50,8 @@ class Part:
 def parts() -> tuple[Part, ...]:
     """Ask each part once."""
     asked: list[tuple[str, Callable[[], Part]]] = [(MEMORY, _memory), ("default", _default)]
+    if settings.EMBEDDED_MEMORY or not settings.DATABASE_URL:
+        asked.append(("disk", _disk))
     if settings.REDIS_URL:
         asked.append(("redis", _redis))
     answers = []
@@ -84,6 +92,16 @@ def _default() -> Part:
     connection = connections["default"]
     version = ".".join(str(part) for part in connection.get_database_version())
     return Part("default", ok=True, engine=connection.display_name, version=version)
+
+
+def _disk() -> Part:
+    """Write to the folder of the embedded databases: on a full disk they still answer what they are asked."""
+    if shutil.disk_usage(settings.DATA_DIR).free < _ENOUGH_SPACE:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    with tempfile.TemporaryFile(dir=settings.DATA_DIR) as file:  # free space says nothing of quotas and read-only disks
+        file.write(bytes(4096))
+        file.flush()
+    return Part("disk", ok=True)
 
 
 def _redis() -> Part:
