@@ -88,7 +88,11 @@ def _endpoints() -> str:
         ("`GET /api/schema/`", "The OpenAPI document", ""),
         ("`GET /api/docs/`", "The same as a page", ""),
         ("`GET /healthz`", "The process answers", ""),
-        ("`GET /readyz`", "Both databases, and Redis where configured, answer, and the disk of an embedded database can be written; 503 names what does not work", ""),
+        (
+            "`GET /readyz`",
+            "Both databases, Redis where configured, and an embedded database's disk work; 503 names what does not",
+            "",
+        ),
     ]
     return _table(("endpoint", "", "query"), rows)
 
