@@ -5,7 +5,9 @@ import os
 from django.core.asgi import get_asgi_application
 
 from memory_app.charsets import AsgiRequest
+from memory_app.data_folder import UMASK
 
+os.umask(UMASK)
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memory_app.settings")
 
 application = get_asgi_application()

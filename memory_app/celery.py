@@ -4,11 +4,20 @@ Without REDIS_URL tasks run inline, in the process that asked for them.
 """
 
 import os
+from typing import Any
 
-from celery import Celery
+from celery import Celery, signals
+
+from memory_app.data_folder import UMASK
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memory_app.settings")
 
 app = Celery("assent")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+
+@signals.celeryd_init.connect
+def _keep_files_private(**kwargs: Any) -> None:
+    # Not while importing: every process imports this module, `collectstatic` too.
+    os.umask(UMASK)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Tags, register
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.db import connections
 from django.db.utils import Error as DatabaseError
 
+from memory_app import data_folder
 from memory_app.dolt.connections import MEMORY, DoltConnection
 from memory_app.dolt.errors import NotDolt
 
@@ -62,6 +63,22 @@ def default_is_not_dolt(*, databases: Sequence[str] | None = None, **kwargs: Any
     except DatabaseError:
         return []  # no such function: an ordinary server (or none, which migrate will report)
     return []
+
+
+@register(Tags.security)
+def data_is_private(**kwargs: Any) -> list[CheckMessage]:
+    """The settings close what is ours; the rest is for whoever set it up."""
+    if not settings.EMBEDDED_MEMORY and settings.DATABASE_URL:
+        return []
+    return [
+        Warning(
+            f"{path} may be used by other users of this machine.",
+            hint="Memories, sessions and password hashes are kept there: give it to the user who runs Assent, mode "
+            f"{'0700' if path.is_dir() else '0600'}.",
+            id="memory_app.W001",
+        )
+        for path in data_folder.exposed(settings.DATA_DIR)
+    ]
 
 
 def _serves_doltlite(cursor: Any) -> bool:

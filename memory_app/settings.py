@@ -17,7 +17,7 @@ import environ
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from memory_app import logs
+from memory_app import data_folder, logs
 from memory_app.dolt import library
 
 # Lets `admin.ModelAdmin[Proposal]` be written for the type checker; at run time it means nothing.
@@ -30,7 +30,7 @@ env = environ.Env()
 # -- where things are -----------------------------------------------------------------------------
 
 DATA_DIR = Path(env.str("ASSENT_DATA_DIR", default=str(BASE_DIR / "var"))).resolve()
-DATA_DIR.mkdir(parents=True, exist_ok=True)
+data_folder.make(DATA_DIR)
 
 DEBUG = env.bool("ASSENT_DEBUG", default=False)
 PUBLIC_URL = env.str("ASSENT_PUBLIC_URL", default="http://127.0.0.1:8000").rstrip("/")

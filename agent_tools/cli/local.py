@@ -16,6 +16,7 @@ import click
 
 from agent_tools.cli.memories import Failed, Imported, MemoryNotFound, Outcome
 from memory_app import memories_md, progress
+from memory_app.data_folder import UMASK
 from memory_app.memories_md import Memory
 from memory_app.progress import Reporter
 
@@ -135,6 +136,7 @@ class LocalMemories:
 
 def _start() -> None:
     """Read the settings of the project this command was installed from, and make Django ready."""
+    os.umask(UMASK)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memory_app.settings")
     if not os.environ.get("ASSENT_SECRET_KEY"):
         # Nothing is signed here: a key for this process alone does.
