@@ -13,7 +13,7 @@ log = structlog.get_logger(__name__)
 @shared_task(name="memory_app.gc")
 def gc() -> bool:
     """Collect garbage when the file has outgrown its live size; whether it was done."""
-    return maintenance.collect_garbage()
+    return maintenance.collect_garbage().done
 
 
 @shared_task(name="memory_app.reindex", autoretry_for=(Exception,), max_retries=8, retry_backoff=1)

@@ -47,6 +47,10 @@ class NotDolt(DoltError):
     """The database behind the `memory` alias is not Dolt."""
 
 
+class CommandDenied(DoltError):
+    """The server's user may not use this verb."""
+
+
 class EngineUnavailable(DoltError):
     """The engine does not answer, or kept being busy for longer than we wait."""
 

@@ -1,37 +1,133 @@
-"""Garbage collection of the embedded engine; Dolt's server does its own."""
+"""Garbage collection of the memory: commits that no branch reaches any more, and pages written anew.
+
+A collection writes the embedded file anew. Measured on two busy cores beside two readers and a writer, files of
+7, 50 and 240 MB: 0.05, 0.25 and 0.3 s. Readers and new connections do not notice, the GIL is free, and the one who
+writes waits for the end. So it is done while nothing writes, and beside writes only when much has come together.
+Dolt's server collects by itself.
+"""
 
 from __future__ import annotations
 
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
+from django.conf import settings
 
-from memory_app.dolt.connections import connection, dolt, retrying
+from memory_app.dolt.connections import dolt, retrying
+from memory_app.dolt.errors import CommandDenied
 
 log = structlog.get_logger(__name__)
 
-#: Collect when the file is this many times as large as after the last collection, and at least this
-#: many bytes larger: every write leaves old pages behind, and a collection rewrites the file.
-GROWTH = 2
-SLACK = 16 * 1024 * 1024
+#: Bytes of growth from which a collection is worth its time. Opening a branch takes 0.6 ms in a collected file and
+#: 5.7 ms with 34 MB of garbage.
+SLACK = 8 * 1024 * 1024
+#: What a collection writes is what lives: the file grows by this part of it first.
+GROWTH = 0.25
+#: How many times as much there has to be while others write, since one of them waits for the collection.
+BUSY = 4
+#: Seconds without a write that count as a quiet moment.
+QUIET = 3.0
 
 
-def collect_garbage(*, force: bool = False) -> bool:
-    """Give back the space of dropped branches when there is much of it; whether it was done.
+@dataclass(frozen=True)
+class Collection:
+    """What came of it.
 
-    The size after the last collection is kept in a small file beside the database.
+    Args:
+        done: false when there was too little to collect, when another process was at it, or when the server denies
+            it to its user (logged).
+        before, after: bytes of the file; 0 on a server, which does not tell.
     """
-    verbs = dolt()
-    if not verbs.collects_by_hand:
+
+    done: bool
+    before: int = 0
+    after: int = 0
+
+
+def collect_garbage(*, force: bool = False) -> Collection:
+    """Give back the space of dropped branches when there is much of it; their texts can then not be read.
+
+    Args:
+        force: however little there is, and on a server too (`dolt_gc --full`); a collection that is under way is
+            waited for, since it may have begun before what is to go was dropped.
+
+    Raises:
+        EngineUnavailable: the memory stayed busy, or does not answer.
+    """
+    if not settings.EMBEDDED_MEMORY:
+        return Collection(done=force and _collect_on_the_server())
+    path = Path(str(settings.DATABASES["memory"]["NAME"]))
+    if not force and not _is_due(path):
+        return Collection(done=False)
+    with _alone(path, wait=force) as alone:
+        # Once more: whoever was alone before has just done it.
+        if not alone or not (force or _is_due(path)):
+            return Collection(done=False)
+        before = path.stat().st_size
+        retrying(lambda: dolt().gc())
+        after = path.stat().st_size
+        _note_size(path, after)
+    log.info("garbage_collected", before_bytes=before, after_bytes=after)
+    return Collection(done=True, before=before, after=after)
+
+
+def _collect_on_the_server() -> bool:
+    try:
+        retrying(lambda: dolt().gc(full=True))
+    except CommandDenied as error:  # as in docker-compose.yml, where only root may
+        log.warning("garbage_not_collected", error=str(error))
         return False
-    path = Path(str(connection().settings_dict["NAME"]))
-    record = path.with_name(f"{path.name}.gc-size")
-    size = path.stat().st_size
-    live = int(record.read_text()) if record.exists() else 0
-    if not force and size < GROWTH * live + SLACK:
-        return False
-    retrying(verbs.gc)
-    after = path.stat().st_size
-    record.write_text(str(after))
-    log.info("garbage_collected", before_bytes=size, after_bytes=after)
+    log.info("garbage_collected")
     return True
+
+
+def _is_due(path: Path) -> bool:
+    """Whether the file has grown by enough since the last collection."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return False  # not migrated yet
+    live = _noted_size(path)
+    worth = SLACK + GROWTH * live
+    if time.time() - status.st_mtime < QUIET:
+        worth *= BUSY
+    return status.st_size - live >= worth
+
+
+# -- the size after the last collection, in a small file beside the database -----------------------
+
+
+def _noted_size(path: Path) -> int:
+    try:
+        return int(_record_of(path).read_text())
+    except (FileNotFoundError, ValueError):  # never collected; or written in part, on a full disk
+        return 0
+
+
+def _note_size(path: Path, size: int) -> None:
+    _record_of(path).write_text(str(size))
+
+
+def _record_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.gc-size")
+
+
+@contextmanager
+def _alone(path: Path, *, wait: bool) -> Iterator[bool]:
+    """Keep other processes and threads from collecting at the same time; whether this one may."""
+    handle = os.open(path.with_name(f"{path.name}.gc-lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+    finally:
+        os.close(handle)

@@ -85,8 +85,15 @@ class DoltOperations(ABC):
         """The database name that opens a connection at `revision`."""
 
     @abstractmethod
-    def gc(self) -> None:
-        """Give back the space of commits no branch reaches. Their texts can then not be read."""
+    def gc(self, *, full: bool = False) -> None:
+        """Give back the space of commits no branch reaches. Their texts can then not be read.
+
+        Args:
+            full: also look through what an earlier collection kept; the embedded engine always does.
+
+        Raises:
+            CommandDenied: the server's user may not.
+        """
 
     @abstractmethod
     def damage(self) -> tuple[str, ...]:

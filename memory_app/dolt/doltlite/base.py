@@ -86,7 +86,7 @@ class DoltLiteOperations(DoltOperations):
     def damage(self) -> tuple[str, ...]:
         return tuple(str(line) for (line,) in self._query("PRAGMA integrity_check") if line != "ok")
 
-    def gc(self) -> None:
+    def gc(self, *, full: bool = False) -> None:
         self._call("dolt_gc")
 
 

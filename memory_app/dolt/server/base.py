@@ -76,6 +76,8 @@ class DoltServerOperations(DoltOperations):
             return errors.NothingToCommit(text)
         if "conflict" in text.lower() and code == _OTHER and not _RACES.search(text):
             return errors.MergeConflict(text)
+        if code == _OTHER and "command denied" in text:
+            return errors.CommandDenied(text)
         if code == _UNKNOWN_DATABASE or (code == _OTHER and _NO_REVISION.search(text)):
             return errors.RevisionNotFound(text)
         return None
@@ -99,8 +101,8 @@ class DoltServerOperations(DoltOperations):
     def damage(self) -> tuple[str, ...]:
         return ()  # the server's files are the server's
 
-    def gc(self) -> None:
-        self._call("dolt_gc")
+    def gc(self, *, full: bool = False) -> None:
+        self._call("dolt_gc", *(["--full"] if full else []))
 
 
 def _code(error: BaseException) -> int | None:

@@ -1,0 +1,43 @@
+"""`manage.py gc [--force]`: collect the memory's garbage now."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.template.defaultfilters import filesizeformat
+
+from memory_app.dolt import maintenance
+from memory_app.dolt.errors import DoltError
+
+
+class Command(BaseCommand):
+    help = (
+        "Gives back the space of decided proposals: the embedded memory does that by itself when much has come "
+        "together, and so does Dolt's server. Safe beside a running site; whoever writes waits for the end."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--force", action="store_true", help="embedded: however little there is (a server always collects)"
+        )
+
+    def handle(self, *args: Any, force: bool, **options: Any) -> None:
+        try:
+            collected = maintenance.collect_garbage(force=force or not settings.EMBEDDED_MEMORY)
+        except DoltError as error:
+            raise CommandError(f"The memory cannot be collected now: {error}") from error
+        if settings.EMBEDDED_MEMORY and collected.done:
+            self.stdout.write(
+                f"Collected: {filesizeformat(collected.before)} before, {filesizeformat(collected.after)} after."
+            )
+        elif settings.EMBEDDED_MEMORY:
+            self.stdout.write(
+                "There is too little to collect, or others are writing or collecting (--force does it anyway)."
+            )
+        elif collected.done:
+            self.stdout.write("Collected. Dolt's server also does that by itself.")
+        else:
+            raise CommandError("Dolt's server lets only an administrator do that; it also collects by itself.")
