@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.apps import AppConfig
+from django.db.backends.signals import connection_created
 from django.db.models.signals import post_migrate
 
 
@@ -13,8 +14,9 @@ class MemoryAppConfig(AppConfig):
 
     def ready(self) -> None:
         # `checks` registers itself; `celery` must be known before a `shared_task` is called.
-        from memory_app import celery, checks  # noqa: F401
+        from memory_app import celery, checks, upkeep  # noqa: F401
 
+        connection_created.connect(upkeep.start_with_first_connection, dispatch_uid="memory_app.upkeep")
         post_migrate.connect(_commit_schema, sender=self, dispatch_uid="memory_app.commit_schema")
 
 

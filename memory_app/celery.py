@@ -17,6 +17,13 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
 
+@signals.worker_process_shutdown.connect
+def _end_upkeep(**kwargs: Any) -> None:
+    from memory_app import upkeep
+
+    upkeep.stop()  # children of a pool end without Python's `atexit`
+
+
 @signals.celeryd_init.connect
 def _keep_files_private(**kwargs: Any) -> None:
     # Not while importing: every process imports this module, `collectstatic` too.

@@ -83,17 +83,22 @@ def _memory_database() -> dict[str, Any]:
     }
 
 
+# Where `default` is SQLite.
+DEFAULT_FILE = None if DATABASE_URL else DATA_DIR / "assent.sqlite3"
+
+
 def _default_database() -> dict[str, Any]:
-    if not DATABASE_URL:
+    if DEFAULT_FILE:
         # Where DoltLite stands in for SQLite, this parameter asks it for stock SQLite.
         engine = "?doltlite_engine=sqlite" if EMBEDDED_MEMORY else ""
         return {
             "ENGINE": "django.db.backends.sqlite3",
-            "NAME": f"file:{DATA_DIR / 'assent.sqlite3'}{engine}",
+            "NAME": f"file:{DEFAULT_FILE}{engine}",
             "OPTIONS": {
                 "transaction_mode": "IMMEDIATE",
                 "timeout": 20,
-                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+                # Without secure_delete the text of deleted rows stays in the file until its pages are used again.
+                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA secure_delete=ON;",
             },
             "CONN_MAX_AGE": None,
         }

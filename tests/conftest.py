@@ -17,12 +17,15 @@ from typing import Any
 
 import django
 import pytest
+from django.db.backends.signals import connection_created
 
 from tests import environment
 
 # Before pytest-django looks: it sets Django up only when the settings have been read.
 DATA = environment.prepare()
 django.setup()
+# Its thread would meet the files of the next test; tests of upkeep start it themselves or watch it in processes.
+connection_created.disconnect(dispatch_uid="memory_app.upkeep")
 # pytest-xdist's workers inherit the environment: with this name in it, pytest-django would read the settings
 # there before the worker has chosen databases of its own.
 os.environ.pop("DJANGO_SETTINGS_MODULE", None)

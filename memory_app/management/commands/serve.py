@@ -20,6 +20,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
+from memory_app import upkeep
 from memory_app.celery import app
 
 HOST = "127.0.0.1"
@@ -89,6 +90,7 @@ def become_gunicorn(port: int) -> None:
     The environment goes along, which matters on macOS: DoltLite was put into it there when this
     process started, and a worker cannot do that for itself.
     """
+    upkeep.stop()  # a new program takes this process over: nothing of it would run at its exit
     connections.close_all()
     configuration = Path(settings.BASE_DIR) / "gunicorn.conf.py"
     environment = os.environ | {"ASSENT_PUBLIC_URL": address_of(port)}
