@@ -92,10 +92,9 @@ def test_a_checkpoint_waits_for_nobody_who_still_reads_an_older_state(raw: sqlit
     assert wal.size() == 0
 
 
-def test_a_checkpoint_makes_no_database_where_there_is_none(tmp_path: Path, settings: object) -> None:
+def test_a_checkpoint_makes_no_database_where_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = tmp_path / "gone.sqlite3"
-    databases = {"default": {"NAME": f"file:{gone}?doltlite_engine=sqlite"}}
-    settings.DATABASES = databases  # type: ignore[attr-defined]
+    monkeypatch.setitem(settings.DATABASES["default"], "NAME", f"file:{gone}?doltlite_engine=sqlite")
     with pytest.raises(sqlite3.OperationalError):
         wal.checkpoint()
     assert not gone.exists()
@@ -118,6 +117,16 @@ def test_what_was_deleted_is_in_neither_file_nor_log() -> None:
     assert wal.checkpoint()
     assert secret.encode() not in contents(settings.DEFAULT_FILE)
     assert wal.size() == 0
+
+
+def test_a_connection_to_the_memory_caches_4_mb_where_the_engine_would_cache_64(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "usual.doltlite")) as usual:
+        assert usual.execute("PRAGMA cache_size").fetchone() == (-65536,)
+    base = write()
+    with connections["memory"].cursor() as cursor:
+        assert cursor.execute("PRAGMA cache_size").fetchone() == (-4096,)
+    with open_at(base), connections["memory"].cursor() as cursor:
+        assert cursor.execute("PRAGMA cache_size").fetchone() == (-4096,)
 
 
 def test_a_collection_drops_the_texts_of_dropped_branches_and_keeps_those_of_main() -> None:

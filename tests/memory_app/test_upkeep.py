@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -100,40 +101,44 @@ def log_in(folder: Path) -> int:
     return file.stat().st_size if file.exists() else 0
 
 
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Migrated databases that no other process has open."""
+    connections.close_all()
+    return Path(shutil.copytree(settings.DATA_DIR, tmp_path / "data", ignore=shutil.ignore_patterns("template")))
+
+
 @embedded
-def test_the_log_stays_small_and_the_main_file_follows_while_a_command_writes(tmp_path: Path) -> None:
-    manage(tmp_path, "prepare")
-    largest, main = map(int, manage(tmp_path, "shell", "-v", "0", "-c", LOAD).split())
+def test_the_log_stays_small_and_the_main_file_follows_while_a_command_writes(folder: Path) -> None:
+    largest, main = map(int, manage(folder, "shell", "-v", "0", "-c", LOAD).split())
     assert largest < 16 * MB  # 60 MB without
     assert main > 8 * MB  # of the 12 MB written
 
 
 @embedded
-def test_a_command_that_ends_leaves_an_empty_log_although_others_have_the_file_open(tmp_path: Path) -> None:
-    manage(tmp_path, "prepare")
+def test_a_command_that_ends_leaves_an_empty_log_although_others_have_the_file_open(folder: Path) -> None:
     script = "from django.contrib.sessions.backends.db import SessionStore as S; k = S(); k['a'] = 1; k.save()"
     holder = subprocess.Popen(
         [sys.executable, "-c", f"import django; django.setup(); {script}; print(1, flush=True); input()"],
         cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        env=os.environ | {"ASSENT_DATA_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "memory_app.settings"},
+        env=os.environ | {"ASSENT_DATA_DIR": str(folder), "DJANGO_SETTINGS_MODULE": "memory_app.settings"},
     )  # fmt: skip
     holder.stdout.readline()
     try:
-        manage(tmp_path, "shell", "-v", "0", "-c", script)
-        assert (tmp_path / "assent.sqlite3-wal").exists()  # the other has it open
-        assert log_in(tmp_path) == 0
+        manage(folder, "shell", "-v", "0", "-c", script)
+        assert (folder / "assent.sqlite3-wal").exists()  # the other has it open
+        assert log_in(folder) == 0
     finally:
         holder.communicate("")
 
 
 @embedded
-def test_the_web_server_empties_the_log_that_a_kill_left(tmp_path: Path) -> None:
-    manage(tmp_path, "prepare")
+def test_the_web_server_empties_the_log_that_a_kill_left(folder: Path, tmp_path: Path) -> None:
     killed = LOAD.replace("range(3000)", "range(50)")
-    manage(tmp_path, "shell", "-v", "0", "-c", killed)
-    assert log_in(tmp_path) > 0
+    manage(folder, "shell", "-v", "0", "-c", killed)
+    assert log_in(folder) > 0
     (port,) = free_ports(1)
-    env = os.environ | {"ASSENT_DATA_DIR": str(tmp_path), "ASSENT_BIND": f"{HOST}:{port}"}
+    env = os.environ | {"ASSENT_DATA_DIR": str(folder), "ASSENT_BIND": f"{HOST}:{port}"}
     started = Services(tmp_path)
     try:
         started.start(
@@ -143,8 +148,8 @@ def test_the_web_server_empties_the_log_that_a_kill_left(tmp_path: Path) -> None
             env=env,
             cwd=ROOT,
         )
-        eventually(lambda: log_in(tmp_path) == 0)
-        assert (tmp_path / "assent.sqlite3-wal").exists()  # it is in use
+        eventually(lambda: log_in(folder) == 0)
+        assert (folder / "assent.sqlite3-wal").exists()  # it is in use
     finally:
         started.stop()
 
