@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, ClassVar
 
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -77,6 +78,22 @@ class DoltOperations(ABC):
     @abstractmethod
     def gc(self) -> None:
         """Give back the space of commits no branch reaches. Their texts can then not be read."""
+
+    @abstractmethod
+    def copy_name(self) -> str:
+        """What the copy of this database is called in a backup."""
+
+    @abstractmethod
+    def back_up(self, to: Path) -> None:
+        """Copy every branch to `to`, which is not there yet, while others write. Raises CopyFailed."""
+
+    @abstractmethod
+    def restore(self, copied: Path) -> None:
+        """Put a copy in the place of this database, which holds nothing. Raises CopyFailed."""
+
+    @abstractmethod
+    def contents(self) -> str:
+        """What keeps this database from being restored into, as words for a person; empty when nothing does."""
 
     # -- the same on both -------------------------------------------------------------------------
 
@@ -156,14 +173,19 @@ class DoltOperations(ABC):
             Commit(hash=str(h), author=str(a), email=str(e), at=_utc(at), message=_text(m)) for h, a, e, at, m in rows
         )
 
+    def parents(self, commit: str) -> tuple[str, ...]:
+        """The commits before: of a merge the one main stood at, then the head that was merged."""
+        rows = self._query(
+            "SELECT parent_hash FROM dolt_commit_ancestors WHERE commit_hash = %s ORDER BY parent_index", [commit]
+        )
+        return tuple(str(parent) for (parent,) in rows if parent)
+
     def parent(self, commit: str) -> str:
         """The commit before: of a merge, the one main stood at. Raises RevisionNotFound."""
-        rows = self._query(
-            "SELECT parent_hash FROM dolt_commit_ancestors WHERE commit_hash = %s AND parent_index = 0", [commit]
-        )
-        if not rows or not rows[0][0]:
+        parents = self.parents(commit)
+        if not parents:
             raise errors.RevisionNotFound(f"the commit before {commit}")
-        return str(rows[0][0])
+        return parents[0]
 
     def find_operation(self, operation: str, since: str) -> Commit | None:
         """The commit on main after `since` whose message carries this operation id.
