@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from approvals.models import Proposal, Status
+from approvals.pair import missing_from_memory
 from memory_app.commits import entry_of
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.errors import RevisionNotFound
@@ -13,6 +14,9 @@ from memory_app.models import Change
 
 def problems() -> Iterator[str]:
     """Sentences about what does not agree; none when all is well."""
+    if missing := missing_from_memory():
+        yield str(missing)  # instead of a line for each change, branch and approval
+        return
     yield from _branches_of_open_proposals()
     yield from _approved_heads()
     yield from _ledger()
