@@ -43,9 +43,10 @@ class Missing:
         named = ", ".join(self.owners[:MOST_OWNERS])
         more = f" and {len(self.owners) - MOST_OWNERS} more" if len(self.owners) > MOST_OWNERS else ""
         when = f"from {self.first:{_TIME}} to {self.last:{_TIME}} UTC"
+        whose = f"the memory of {named}{more}"
         return (
-            f"{what}, and {self.commits} change(s) {when} to the memory of {named}{more} are not in it. Use a copy of the memory that was made after the copy of the other "
-            "database, as `manage.py backup` does."
+            f"{what}, and {self.commits} change(s) {when} to {whose} are not in it. Use a copy of the memory that was "
+            "made after the copy of the other database, as `manage.py backup` does."
         )
 
 

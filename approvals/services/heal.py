@@ -121,13 +121,15 @@ def _approve(proposal: Proposal, row: Change) -> None:
     if heads and heads[0] != proposal.current.head_commit:
         _add_merged_revision(proposal, row, heads[0])
     person = User.objects.filter(username=row.actor).first()
+    # DoltLite's log has whole seconds: not before what it decides about was proposed.
+    at = max([row.at, *proposal.events.values_list("at", flat=True)])
     with transaction.atomic(durable=True):
         closed = Proposal.objects.filter(pk=proposal.pk, status=Status.OPEN).update(
             status=Status.APPROVED,
             revision=proposal.revision,
             mergeability=Mergeability.CLEAN,
             decided_by=person,
-            decided_at=row.at,
+            decided_at=at,
             decision_comment=row.comment,
             merge_operation=_operation_of(row.commit),
             main_before=before,
@@ -136,7 +138,7 @@ def _approve(proposal: Proposal, row: Change) -> None:
         )
         if closed:
             proposal.proposed_notes.all().delete()
-            events.record(proposal, Event.What.APPROVED, actor=person, text=row.comment, at=row.at, commit=row.commit)
+            events.record(proposal, Event.What.APPROVED, actor=person, text=row.comment, at=at, commit=row.commit)
     proposal.refresh_from_db()
     drop_branches(proposal)
     after_change(proposal.owner, targets_of(proposal, proposal.current))

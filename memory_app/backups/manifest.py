@@ -122,12 +122,8 @@ class Manifest:
 
 
 def files_in(folder: Path) -> Iterable[Path]:
-    """The files of a backup, except the manifest. DoltLite makes a lock file beside whatever it opens."""
-    return (
-        path
-        for path in folder.rglob("*")
-        if path.is_file() and path != folder / NAME and not path.name.endswith("-lock")
-    )
+    """The files of a backup, except the manifest."""
+    return (path for path in folder.rglob("*") if path.is_file() and path != folder / NAME)
 
 
 def fingerprint(path: Path) -> dict[str, Any]:

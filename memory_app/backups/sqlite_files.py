@@ -40,6 +40,7 @@ def copy_database(name: str, to: Path) -> None:
                 target.close()
         finally:
             source.close()
+        to.with_name(f".{to.name}-lock").unlink(missing_ok=True)  # DoltLite's, beside whatever it opens
         with to.open("rb+") as copied:
             os.fsync(copied.fileno())
     except (sqlite3.Error, OSError) as error:
