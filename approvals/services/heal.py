@@ -117,9 +117,9 @@ def drop_unknown_branches() -> int:
 
 
 def _approve(proposal: Proposal, row: Change) -> None:
-    before, *heads = dolt().parents(row.commit)
-    if heads and heads[0] != proposal.current.head_commit:
-        _add_merged_revision(proposal, row, heads[0])
+    before, head = dolt().parent(row.commit), dolt().merged_head(row.commit)
+    if head and head != proposal.current.head_commit:
+        _add_merged_revision(proposal, row, head)
     person = User.objects.filter(username=row.actor).first()
     # DoltLite's log has whole seconds: not before what it decides about was proposed.
     at = max([row.at, *proposal.events.values_list("at", flat=True)])
@@ -150,14 +150,14 @@ def _add_merged_revision(proposal: Proposal, row: Change, head: str) -> None:
         proposal.revision = known.number
         return
     shown = proposal.current
-    texts = _texts(row.owner, targets_of(proposal, shown), dolt().parents(head)[0], head)
+    texts = _texts(row.owner, targets_of(proposal, shown), dolt().parent(head), head)
     number = proposal.revisions.order_by("-number").values_list("number", flat=True)[0] + 1
     Revision.objects.create(
         proposal=proposal,
         number=number,
         origin=Revision.Origin.REAPPLIED,
         branch=branch_name(proposal.pk, number),
-        base_commit=dolt().parents(head)[0],
+        base_commit=dolt().parent(head),
         head_commit=head,
         base_sha256=texts.base_sha256,
         base_text=texts.before,
@@ -176,7 +176,7 @@ def _make_decided_again(number: int, row: Change) -> None:
         Change.objects.filter(commit=row.commit, owner=row.owner).order_by("id").values_list("target_kind", "target")
     )
     by_policy = row.action == Change.Action.APPLIED
-    before, *heads = dolt().parents(row.commit)
+    before = dolt().parent(row.commit)
     operation = _operation_of(row.commit)
     person = None if by_policy else User.objects.filter(username=row.actor).first()
     _make_again(
@@ -187,7 +187,7 @@ def _make_decided_again(number: int, row: Change) -> None:
         before=before,
         after=row.commit,
         at=row.at,
-        head=heads[0] if heads else "",
+        head=dolt().merged_head(row.commit),
         # Of what policy applied it is the commit's own: the same call that comes again finds it by that.
         operation=operation if by_policy else uuid.uuid4().hex,
         status=Status.APPLIED if by_policy else Status.APPROVED,
@@ -213,7 +213,7 @@ def _make_open_again(number: int, head: str) -> int:
         owner=owner,
         targets=targets,
         agent=commit.email.partition("@")[0],
-        before=dolt().parents(head)[0],
+        before=dolt().parent(head),
         after=head,
         at=commit.at,
         head=head,
@@ -267,7 +267,7 @@ def _make_again(
             proposal=proposal,
             number=1,
             branch="" if proposal.by_policy else branch_name(number, 1),
-            base_commit=dolt().parents(head)[0] if head else before,
+            base_commit=dolt().parent(head) if head else before,
             head_commit=head,
             base_sha256=texts.base_sha256,
             base_text=texts.before,

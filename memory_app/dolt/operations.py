@@ -173,19 +173,24 @@ class DoltOperations(ABC):
             Commit(hash=str(h), author=str(a), email=str(e), at=_utc(at), message=_text(m)) for h, a, e, at, m in rows
         )
 
-    def parents(self, commit: str) -> tuple[str, ...]:
-        """The commits before: of a merge the one main stood at, then the head that was merged."""
-        rows = self._query(
-            "SELECT parent_hash FROM dolt_commit_ancestors WHERE commit_hash = %s ORDER BY parent_index", [commit]
-        )
-        return tuple(str(parent) for (parent,) in rows if parent)
-
     def parent(self, commit: str) -> str:
         """The commit before: of a merge, the one main stood at. Raises RevisionNotFound."""
-        parents = self.parents(commit)
-        if not parents:
+        rows = self._query(
+            "SELECT parent_hash FROM dolt_commit_ancestors WHERE commit_hash = %s AND parent_index = 0", [commit]
+        )
+        if not rows or not rows[0][0]:
             raise errors.RevisionNotFound(f"the commit before {commit}")
-        return parents[0]
+        return str(rows[0][0])
+
+    def merged_head(self, commit: str) -> str:
+        """The head that a merge merged; empty when the commit is no merge.
+
+        One index at a time: asked for both, Dolt answers 1105, "max1Row iterator returned more than one row".
+        """
+        rows = self._query(
+            "SELECT parent_hash FROM dolt_commit_ancestors WHERE commit_hash = %s AND parent_index = 1", [commit]
+        )
+        return str(rows[0][0] or "") if rows else ""
 
     def find_operation(self, operation: str, since: str) -> Commit | None:
         """The commit on main after `since` whose message carries this operation id.

@@ -59,19 +59,23 @@ def copy_of_default(folder: Path) -> Path:
     return folder / databases.copy_name()
 
 
-ACT_AGAIN = """
+GO_ON = """
+import json
 from approvals import services
 from approvals.models import Agent, Proposal, User
 from approvals.integrity import problems
 from memory_app import recall
 from memory_app.edits import Replace
-tim = User.objects.get(username="tim")
+from memory_app.models import Change
+found = list(map(str, problems()))
 waiting = Proposal.objects.open().get()
-services.approve(actor=tim, proposal_id=waiting.pk, revision=waiting.revision,
+services.approve(actor=User.objects.get(username="tim"), proposal_id=waiting.pk, revision=waiting.revision,
                  seen_sha256=recall.block("alice", "goals").sha256)
 new = services.propose(agent=Agent.objects.get(), owner="alice", label="goals", kind="edit", reasoning="Why not.",
                        edits=[Replace("June", "July")]).proposal
-print(new.pk, *map(str, problems()))
+print(json.dumps([[*found, *map(str, problems())], waiting.pk, new.pk, recall.block("alice", "goals").body,
+    sorted(note.content for note in recall.notes("alice")),
+    sorted(set(Change.objects.values_list("commit", "comment")))]))
 """
 
 
@@ -80,6 +84,7 @@ def test_a_backup_is_restored_elsewhere_and_goes_on_with_new_ids(
 ) -> None:
     approved, waiting = propose(goals, "book", "novel"), propose(goals, "math", "maths")
     services.approve(actor=tim, proposal_id=approved.pk, revision=1, seen_sha256=goals.sha256, comment="Fine.")
+    approved.refresh_from_db()
     saved = notes.save(by=By(actor=scribe, may_apply=True), owner="alice", content="Likes tea.")
     last: list[int] = []
     copy = databases.back_up_default
@@ -87,10 +92,10 @@ def test_a_backup_is_restored_elsewhere_and_goes_on_with_new_ids(
     def copy_then_go_on(to: Path) -> None:
         """The site runs on between the two copies: a proposal more that is rejected leaves nothing but its number."""
         copy(to)
+        notes.save(by=By(actor=scribe, may_apply=True), owner="alice", content="Likes milk.")
         gone = propose(recall.block("alice", "goals"), "B2", "C1")
         services.reject(actor=tim, proposal_id=gone.pk, revision=1, reason="wrong")
-        notes.save(by=By(actor=scribe, may_apply=True), owner="alice", content="Likes milk.")
-        last.append(Proposal.objects.order_by("-pk").values_list("pk", flat=True)[0])
+        last.append(gone.pk)
 
     monkeypatch.setattr(databases, "back_up_default", copy_then_go_on)
     folder = tmp_path / "backup"
@@ -100,31 +105,24 @@ def test_a_backup_is_restored_elsewhere_and_goes_on_with_new_ids(
         done = manage("restore", folder, **place)
         assert done.returncode == 0, done.stderr
         assert "1 proposals made again from the memory" in done.stdout
-        checked = manage("check_memory", **place)
-        assert checked.returncode == 0, checked.stdout
-        number, *found = python(ACT_AGAIN, **place).split(maxsplit=1)
-        assert found == []
-        assert int(number) > last[0]
-        told = python(
-            "from memory_app import recall\nfrom approvals.models import Proposal\n"
-            "print(sorted(note.content for note in recall.notes('alice')), recall.block('alice', 'goals').body, "
-            f"Proposal.objects.get(pk={approved.pk}).decision_comment, Proposal.objects.get(pk={waiting.pk}).status)",
-            **place,
-        )
-        assert "['Likes milk.', 'Likes tea.']" in told
-        assert "maths" in told
-        assert "novel" in told
-        assert told.endswith("Fine. approved")
-        assert saved.commit in python(
-            "from memory_app.models import Change\nprint(*Change.objects.values_list('commit', flat=True))", **place
-        )
-        # It is no empty place any more.
-        again = manage("restore", folder, **place)
-        assert again.returncode == 1
-        assert "There is something already" in again.stderr
-        if environment.is_embedded():
-            files = [path for path in (tmp_path / "new").iterdir() if path.name != "secret_key"]
-            assert {path.stat().st_mode & 0o777 for path in files} == {0o600}, files
+        found, open_one, new, body, texts, ledger = json.loads(python(GO_ON, **place))
+    assert found == []
+    assert open_one == waiting.pk
+    assert new > last[0]
+    assert "maths" in body
+    assert "novel" in body
+    assert texts == ["Likes milk.", "Likes tea."]
+    assert [approved.merge_commit, "Fine."] in ledger
+    assert [saved.commit, ""] in ledger
+    if environment.is_embedded():
+        files = [path for path in (tmp_path / "new").iterdir() if path.name.endswith(("sqlite3", "doltlite"))]
+        assert [path.stat().st_mode & 0o777 for path in files] == [0o600, 0o600]
+
+
+def test_a_backup_is_restored_into_an_empty_place_only(made: Path) -> None:
+    with pytest.raises(CommandError, match=r"There is something already: .*restored into an empty place"):
+        call_command("restore", str(made))
+    assert Proposal.objects.open().count() == 1
 
 
 def test_a_backup_is_for_its_user_alone_and_says_what_is_in_it(made: Path) -> None:

@@ -128,6 +128,7 @@ def test_a_merge_takes_the_hash_and_makes_a_commit_of_its_own() -> None:
     with dolt_transaction() as verbs:
         merged = verbs.merge(head, "Merge\n\nOperation: m1", AUTHOR)
     assert recall.block("alice", "goals").body == "two"  # not "three": the hash, not the branch
+    assert (dolt().parent(merged), dolt().merged_head(merged), dolt().merged_head(head)) == (base, head, "")
     assert dolt().is_ancestor(head)
     assert not dolt().is_ancestor(dolt().head("p/1"))
     found = dolt().find_operation("m1", since=base)
