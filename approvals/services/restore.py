@@ -34,7 +34,7 @@ from memory_app.backups import databases, sequences, sqlite_files
 from memory_app.backups.errors import BackupError, CopyFailed, Damaged, PairMismatch, WrongPlace
 from memory_app.backups.manifest import Manifest
 from memory_app.dolt.connections import dolt, head_of_main
-from memory_app.dolt.errors import RevisionNotFound
+from memory_app.dolt.errors import DoltError, RevisionNotFound
 from memory_app.models import Change, SearchIndex
 
 log = structlog.get_logger(__name__)
@@ -135,7 +135,7 @@ def _restore_here(folder: Path, manifest: Manifest) -> Restored:
         dolt().restore(folder / manifest.memory.copy)
         if not settings.EMBEDDED_MEMORY:
             left.append(f"the Dolt database {connections['memory'].settings_dict['NAME']}")
-        return finish(manifest)
+        return _finish(manifest)
     except BackupError as error:
         connections.close_all()
         if not left:
@@ -145,7 +145,14 @@ def _restore_here(folder: Path, manifest: Manifest) -> Restored:
         raise type(error)(f"{error} What is left: {advice}") from error
 
 
-def finish(manifest: Manifest) -> Restored:
+def _finish(manifest: Manifest) -> Restored:
+    try:
+        return _brought_up_to_date(manifest)
+    except (DatabaseError, DoltError) as error:
+        raise Damaged(f"The restored databases cannot be read: {' '.join(str(error).split())}.") from error
+
+
+def _brought_up_to_date(manifest: Manifest) -> Restored:
     """Bring two restored databases up to date with each other and with this version.
 
     Raises:
@@ -212,7 +219,7 @@ def _restore_in_child(folder: Path, environment: dict[str, str]) -> Restored:
         check=False,
     )
     if done.returncode:
-        raise BackupError(done.stderr.rpartition("CommandError: ")[2].strip())
+        raise BackupError(done.stderr.rpartition("Error: ")[2].strip())
     said = json.loads(done.stdout.splitlines()[-1])
     return Restored(said["report"], tuple(said["problems"]))
 

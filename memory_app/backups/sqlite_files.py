@@ -5,12 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from memory_app.backups.errors import CopyFailed
 
 #: What an embedded database leaves beside its file, and what must not be there when a copy is put in its place.
 BESIDE = ("{name}-wal", "{name}-shm", "{name}-journal", "{name}.gc-size")
+
+
+#: sqlite3 tries again for ever while a writer holds what it wants to read.
+MOST_SECONDS = 300
 
 
 def path_of(name: str) -> Path:
@@ -35,7 +41,7 @@ def copy_database(name: str, to: Path) -> None:
         try:
             target = sqlite3.connect(f"file:{to}{parameters}", uri=True)
             try:
-                source.backup(target)
+                source.backup(target, progress=_ends_at(time.monotonic() + MOST_SECONDS))
             finally:
                 target.close()
         finally:
@@ -45,6 +51,14 @@ def copy_database(name: str, to: Path) -> None:
             os.fsync(copied.fileno())
     except (sqlite3.Error, OSError) as error:
         raise CopyFailed(f"{path_of(name).name} could not be copied: {error}") from error
+
+
+def _ends_at(end: float) -> Callable[[int, int, int], None]:
+    def look(_status: int, _remaining: int, _total: int) -> None:
+        if time.monotonic() > end:
+            raise TimeoutError(f"others kept writing for {MOST_SECONDS} s")
+
+    return look
 
 
 def files_of(name: str) -> list[Path]:

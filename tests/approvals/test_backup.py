@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -211,14 +212,42 @@ def test_halves_of_two_backups_are_refused(made: Path, tim: Any, goals: Any, tmp
 
 @embedded_only
 def test_verify_opens_what_the_checksums_say_is_whole(made: Path) -> None:
-    call_command("restore", str(made), verify=True)
     copied = made / "memory.doltlite"
     content = bytearray(copied.read_bytes())
     content[4096 : len(content) // 2] = bytes(len(content) // 2 - 4096)
     copied.write_bytes(content)
     forge(made)
-    with pytest.raises(CommandError):
+    with pytest.raises(CommandError) as refused:
         call_command("restore", str(made), verify=True)
+    assert "Traceback" not in str(refused.value)
+
+
+def test_a_whole_backup_is_verified_and_nothing_is_left_of_that(made: Path) -> None:
+    out = io.StringIO()
+    call_command("restore", str(made), verify=True, stdout=out)
+    assert out.getvalue() == "Verified: it opens, and both databases agree.\n"
+    if not environment.is_embedded():
+        for alias in ("default", "memory"):
+            with connections[alias].cursor() as cursor:
+                cursor.execute("SHOW DATABASES" if alias == "memory" else "SELECT datname FROM pg_database")
+                assert not [name for (name,) in cursor.fetchall() if name.endswith("_verify")]
+
+
+@server_only
+def test_editions_can_be_mixed(tmp_path: Path) -> None:
+    """SQLite beside a Dolt server."""
+    folder = tmp_path / "backup"
+    with empty_place(tmp_path / "old") as place:
+        place |= {"DATABASE_URL": ""}
+        assert manage("prepare", **place).returncode == 0
+        python("from approvals.models import User; User.objects.create_user('alice')", **place)
+        done = manage("backup", folder, **place)
+        assert done.returncode == 0, done.stderr
+    with empty_place(tmp_path / "new") as place:
+        place |= {"DATABASE_URL": ""}
+        done = manage("restore", folder, **place)
+        assert done.returncode == 0, done.stderr
+        assert python("from approvals.models import User; print(User.objects.get().username)", **place) == "alice"
 
 
 @embedded_only
