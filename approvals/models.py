@@ -200,7 +200,9 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
         return self.all() if owners is None else self.filter(owner__in=owners)
 
     def lease_ran_out(self) -> ProposalQuerySet:
-        return self.filter(status__in=[Status.PREPARING, Status.MERGING], lease_expires_at__lt=timezone.now())
+        """Begun, and nobody is at it any more; a row without a lease was never anybody's to finish."""
+        ran_out = Q(lease_expires_at__lt=timezone.now()) | Q(lease_expires_at=None)
+        return self.filter(ran_out, status__in=[Status.PREPARING, Status.MERGING])
 
 
 class Proposal(models.Model):

@@ -1,7 +1,8 @@
 """The one way to write main, and the way to write a proposal's branch.
 
-Called by `approvals.services` only (an import contract keeps it so). Every commit message ends in
-trailers, from which the ledger can be rebuilt; they hold no text of an agent or a person.
+Called by `approvals.services` only (an import contract keeps it so). A commit message is a subject and trailers;
+with the rows the commit changed and what `default` knows of its operation, the ledger can be rebuilt from them.
+No text of an agent or a person goes into a message: nothing there could ever be erased.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from django.db import connection as default_connection
 from django.db import transaction
 from django.utils import timezone
 
-from memory_app import progress, recall
+from memory_app import progress, recall, trailers
 from memory_app.dolt.connections import connection, dolt, dolt_transaction, head_of_main, open_at, retrying
-from memory_app.dolt.errors import NothingToCommit, OutcomeUnknown, RevisionNotFound
+from memory_app.dolt.errors import DirtyMemory, NothingToCommit, OutcomeUnknown, RevisionNotFound
 from memory_app.dolt.types import Author, Commit
-from memory_app.models import Change, MemoryBlock, Note, block_id, note_pk
+from memory_app.models import Change, DirectWrite, MemoryBlock, Note, block_id, note_pk
 from memory_app.numbering import in_order
 from memory_app.progress import Stage
 from memory_app.trailers import Trailers
@@ -48,9 +49,7 @@ def agent(name: str) -> Author:
 #: Rows in one statement; SQLite's bound of 32,766 parameters allows 1,800 notes.
 ROWS = 500
 
-#: DoltLite refuses a message somewhere above 20,000 characters. The whole text is in the proposal's row,
-#: and what an import changed is in the difference its commit makes.
-MOST_TEXT = 4_000
+#: More targets than these are counted in the message, not listed: the difference the commit makes has them.
 MOST_TARGETS = 50
 
 
@@ -74,25 +73,29 @@ class Entry:
     proposal_id: int | None = None
     comment: str = ""
 
-    def message(self, subject: str, body: str = "") -> str:
-        """A commit message: subject, free text, trailers last (design.md §3 rule 10)."""
-        trailers = [("Action", self.action), ("Owner", self.owner)]
-        if len(self.targets) <= MOST_TARGETS:
-            trailers += [("Target", f"{kind}/{target}") for kind, target in self.targets]
-        else:
-            trailers.append(("Targets", str(len(self.targets))))
-        if self.proposal_id is not None:
-            trailers.append(("Proposal", str(self.proposal_id)))
-        if self.agent:
-            trailers.append(("Agent", self.agent))
-        if self.actor:
-            trailers.append(("Reviewed-by" if self.proposal_id is not None else "Actor", self.actor))
-        trailers.append(("Operation", self.operation))
-        text = body.strip()
-        if len(text) > MOST_TEXT:
-            text = text[: MOST_TEXT - 1] + "…"
-        parts = [" ".join(subject.split())[:200], text, "\n".join(f"{name}: {value}" for name, value in trailers)]
-        return "\n\n".join(part for part in parts if part)
+    def message(self, subject: str, at: datetime, *, most: int) -> str:
+        """Return a commit message: the subject, then trailers.
+
+        Args:
+            at: when the change is made; the ledger's time.
+            most: bytes the engine keeps; see `trailers.message` for what is left out above it.
+        """
+        listed = len(self.targets) <= MOST_TARGETS
+        return trailers.message(
+            subject,
+            [
+                ("Action", self.action),
+                ("Owner", self.owner),
+                *((("Target", f"{kind}/{target}") for kind, target in self.targets) if listed else ()),
+                ("Targets", "" if listed else str(len(self.targets))),
+                ("Proposal", "" if self.proposal_id is None else str(self.proposal_id)),
+                ("Agent", self.agent),
+                ("Actor" if self.proposal_id is None else "Reviewed-by", self.actor),
+                ("At", trailers.written(at)),
+                ("Operation", self.operation),
+            ],
+            most=most,
+        )
 
 
 @dataclass(frozen=True)
@@ -114,9 +117,7 @@ class TargetMoved(Exception):
         super().__init__("the target changed meanwhile")
 
 
-def write_main(
-    work: Merge | tuple[Write, ...], *, entry: Entry, author: Author, subject: str, body: str = ""
-) -> Change:
+def write_main(work: Merge | tuple[Write, ...], *, entry: Entry, author: Author, subject: str) -> Change:
     """Write main: merge a reviewed commit or change rows, in one commit, and record it in the ledger.
 
     Retried from BEGIN while other writers are first; after a lost connection the operation id is looked
@@ -132,24 +133,48 @@ def write_main(
         DirtyMemory: somebody wrote outside; `recover` deals with it.
         EngineUnavailable, OutcomeUnknown: nothing is known to be written; recovery will tell.
     """
-    message = entry.message(subject, body)
 
-    def attempt() -> str:
+    def attempt() -> Made:
         with dolt_transaction() as verbs:
+            # Taken inside the transaction: times in the ledger follow the order of the commits.
+            at = timezone.now()
             if isinstance(work, Merge):
-                return verbs.merge(work.head, message, author)
+                message = entry.message(subject, at, most=verbs.merge_message_limit)
+                return Made(verbs.merge(work.head, message, author), at)
             if len(work) == 1 and _closes_circle(work[0]):  # an import says of no note what took its place
                 raise TargetMoved(None)
             _write(work)
-            return verbs.commit(message, author)
+            return Made(verbs.commit(entry.message(subject, at, most=verbs.commit_message_limit), author), at)
 
-    hash_ = _once(attempt, entry.operation)
-    return record(hash_, entry, at=timezone.now())
+    if entry.proposal_id is None:
+        _announce(entry)
+    try:
+        made = _once(attempt, entry)
+    except (TargetMoved, NothingToCommit, DirtyMemory):
+        if entry.proposal_id is None:
+            DirectWrite.objects.filter(pk=entry.operation).delete()
+        raise
+    return record(made.hash, entry, at=made.at)
 
 
-def write_branch(
-    name: str, *, base: str, writes: tuple[Write, ...], entry: Entry, author: Author, subject: str, body: str = ""
-) -> str:
+@dataclass(frozen=True)
+class Made:
+    """A commit that was just made, and the time it says."""
+
+    hash: str
+    at: datetime
+
+
+def _announce(entry: Entry) -> None:
+    """Put down who is about to write what, and why: without it nobody could tell this commit from a forged one,
+    and the person's comment would be lost with a crash before the ledger has it."""
+    row = DirectWrite(
+        operation=entry.operation, owner=entry.owner, action=entry.action, actor=entry.actor, comment=entry.comment
+    )
+    DirectWrite.objects.bulk_create([row], ignore_conflicts=True)
+
+
+def write_branch(name: str, *, base: str, writes: tuple[Write, ...], entry: Entry, author: Author, subject: str) -> str:
     """Make branch `name` at commit `base` with one commit on it; the head's hash.
 
     Done again after a crash it finishes what is there: a branch with this operation's commit is kept,
@@ -159,39 +184,47 @@ def write_branch(
         RevisionNotFound: `base` cannot be read.
         NothingToCommit: the rows equal those at `base`.
     """
-    message = entry.message(subject, body)
 
     def attempt() -> str:
         verbs = dolt()
         if verbs.exists(name):
             newest = verbs.log(name, limit=1)[0]
-            if f"Operation: {entry.operation}" in newest.message.splitlines():
+            if Trailers.of(newest.message).operation == entry.operation:
                 return newest.hash
             verbs.drop_branch(name)
         verbs.create_branch(name, base)
         with open_at(name), dolt_transaction() as branch:
             _write(writes)
+            message = entry.message(subject, timezone.now(), most=branch.commit_message_limit)
             return branch.commit(message, author)
 
     return retrying(attempt)
 
 
-def find(operation: str, since: str) -> Commit | None:
-    """The commit on main after `since` that an operation made, for whoever does not know whether it did."""
+def find(owner: str, operation: str, since: str) -> Commit | None:
+    """The commit on main after `since` that an operation on this owner's memory made, for a caller that does not
+    know whether it did."""
     return dolt().find_operation(operation, since)
 
 
-def drop_branch(name: str) -> None:
-    """Remove a proposal's branch; gone already is fine."""
+def drop_branch(owner: str, name: str) -> None:
+    """Remove the branch of a proposal to this owner's memory; gone already is fine."""
     retrying(lambda: dolt().drop_branch(name))
 
 
 def record(hash_: str, entry: Entry, at: datetime) -> Change:
     """Write the ledger's rows of a commit; rows that are there already stay (recovery comes twice).
 
+    Of several targets only those get a row that the commit changed: an import may find some of its notes as they
+    are to be.
+
     Returns:
         The row of the first target: an import has thousands, and nobody reads them all again.
     """
+    targets = entry.targets
+    if len(targets) > 1:
+        # In one order, so that the ledger is the same when it is rebuilt.
+        targets = targets_changed(dolt().log(hash_, limit=1)[0]).get(entry.owner, targets)
     same = {
         "commit": hash_,
         "owner": entry.owner,
@@ -210,19 +243,21 @@ def record(hash_: str, entry: Entry, at: datetime) -> Change:
     )
     with transaction.atomic(), default_connection.cursor() as cursor:
         in_order(entry.owner)
-        for number, some in enumerate(_portions(entry.targets)):
-            progress.report(Stage.RECORDING, number * ROWS, len(entry.targets))
+        for number, some in enumerate(portions(targets)):
+            progress.report(Stage.RECORDING, number * ROWS, len(targets))
             cursor.executemany(sql, [(*same.values(), kind, target) for kind, target in some])
-    kind, target = entry.targets[0]
+    kind, target = targets[0]
     return Change.objects.get(commit=hash_, owner=entry.owner, target_kind=kind, target=target)
 
 
 def time_of(commit: Commit) -> datetime:
     """When a commit found in the log was made, for its rows in the ledger.
 
-    DoltLite's log has whole seconds and the ledger finer times: taken as it is, a change found after a
-    crash would come before an older one of the same second.
+    It says so itself, unless it is older than that trailer or was made by others. DoltLite's log has whole seconds
+    and the ledger finer times: taken as it is, such a change would come before an older one of the same second.
     """
+    if at := Trailers.of(commit.message).at:
+        return at
     same_second = Change.objects.filter(at__gt=commit.at, at__lt=commit.at + timedelta(seconds=1))
     for hash_, at in same_second.order_by("-at").values_list("commit", "at").distinct():
         try:
@@ -268,11 +303,10 @@ def commit_dirt(operation: str) -> Commit | None:
     current = connection()
     current.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
     try:
-        hash_ = verbs.commit(
-            f"Uncommitted changes found in {', '.join(dirty)}\n\nAction: {Change.Action.RECOVERED}\n"
-            f"Operation: {operation}",
-            UNKNOWN,
-        )
+        # No owner: it may be rows of several.
+        entry = Entry(action=Change.Action.RECOVERED, owner="", targets=(), operation=operation)
+        subject = f"Uncommitted changes found in {', '.join(dirty)}"
+        hash_ = verbs.commit(entry.message(subject, timezone.now(), most=verbs.commit_message_limit), UNKNOWN)
         current.commit()
     except NothingToCommit:
         current.rollback()
@@ -285,46 +319,26 @@ def commit_dirt(operation: str) -> Commit | None:
     return verbs.log(hash_, limit=1)[0]
 
 
-def entry_of(commit: Commit) -> Entry | None:
-    """The ledger entry of a commit on main, from its message; None for schema and branch commits.
+def targets_changed(commit: Commit) -> dict[str, tuple[tuple[str, str], ...]]:
+    """(kind, label or id) of the rows a commit of main changed, sorted, by owner; empty for a schema's.
 
-    Reads the difference the commit makes where the message only counts its targets, or was made by
-    somebody who did not write through here.
+    What the rows say, not what the message says: anybody who can speak to the engine can write a message.
+
+    Raises:
+        RevisionNotFound: the commit, or the one before it, cannot be read.
     """
-    trailers = Trailers.of(commit.message)
-    action = trailers.values.get("Action", "")
-    if action not in Change.Action.values:
-        return None
-    owner, targets = trailers.values.get("Owner", ""), trailers.targets
-    if not targets:
-        found = targets_changed(commit.hash)
-        owner = owner or next(iter(found), "")
-        targets = found.get(owner, ())
-    proposal = trailers.values.get("Proposal", "")
-    return Entry(
-        action=action,
-        owner=owner,
-        targets=targets,
-        operation=trailers.values.get("Operation", ""),
-        actor=trailers.values.get("Reviewed-by") or trailers.values.get("Actor", ""),
-        agent=trailers.values.get("Agent", ""),
-        proposal_id=int(proposal) if proposal.isdecimal() else None,
-        comment=trailers.comment,
-    )
-
-
-def targets_changed(hash_: str) -> dict[str, tuple[tuple[str, str], ...]]:
-    """(kind, label or id) of the rows a commit changed, by owner."""
-    parent = dolt().parent(hash_)
-    owners: dict[str, list[tuple[str, str]]] = {}
+    if not commit.parents:
+        return {}
+    owners: dict[str, set[tuple[str, str]]] = {}
     for kind, table, name in (("block", recall.BLOCKS, "label"), ("note", recall.NOTES, "note_id")):
-        for row in dolt().diff_rows(table, parent, hash_):
-            values = row.after or row.before or {}
-            owners.setdefault(values["owner"], []).append((kind, str(values[name])))
-    return {owner: tuple(targets) for owner, targets in owners.items()}
+        for row in dolt().diff_rows(table, commit.parents[0], commit.hash, columns=("owner", name)):
+            for values in (row.before, row.after):
+                if values:
+                    owners.setdefault(str(values["owner"]), set()).add((kind, str(values[name])))
+    return {owner: tuple(sorted(targets)) for owner, targets in sorted(owners.items())}
 
 
-def _once(attempt: Callable[[], str], operation: str) -> str:
+def _once(attempt: Callable[[], Made], entry: Entry) -> Made:
     """Run `attempt`; after a lost connection, find out whether it had been committed."""
     before = retrying(head_of_main)
     try:
@@ -333,12 +347,12 @@ def _once(attempt: Callable[[], str], operation: str) -> str:
         if not dolt().lost_connection(error):
             raise
         connection().close()
-        log.warning("memory_connection_lost", operation=operation)
+        log.warning("memory_connection_lost", operation=entry.operation)
         try:
-            done = dolt().find_operation(operation, since=before)
+            done = find(entry.owner, entry.operation, since=before)
         except Exception as unreachable:
-            raise OutcomeUnknown(operation) from unreachable
-        return done.hash if done else retrying(attempt)
+            raise OutcomeUnknown(entry.operation) from unreachable
+        return Made(done.hash, time_of(done)) if done else retrying(attempt)
 
 
 _NOTE_COLUMNS = (
@@ -371,7 +385,7 @@ def _write_notes(writes: list[NoteWrite]) -> None:
     """All at once: an import has thousands, and a query for each would take minutes."""
     keys = {note_pk(write.owner, write.id): write for write in writes}
     present: dict[UUID, str] = {}
-    for some in _portions(list(keys)):
+    for some in portions(list(keys)):
         present |= dict(Note.objects.filter(pk__in=some).values_list("pk", "sha256"))
     if any(present.get(key, "") != write.expected_sha256 for key, write in keys.items()):
         raise TargetMoved(None)
@@ -382,10 +396,10 @@ def _write_notes(writes: list[NoteWrite]) -> None:
     }
     # A changed row is taken out and put in again: an UPDATE for each of ten thousand took 4 s.
     gone = [key for key, write in keys.items() if write.note is None or (key in rows and key in present)]
-    for some in _portions(gone):
+    for some in portions(gone):
         Note.objects.filter(pk__in=some).delete()
     done = 0
-    for some in _portions(list(rows)):
+    for some in portions(list(rows)):
         progress.report(Stage.WRITING, done, len(rows))
         done += len(Note.objects.bulk_create([rows[key] for key in some]))
     progress.report(Stage.WRITING, done, len(rows))
@@ -403,7 +417,8 @@ def _closes_circle(write: Write) -> bool:
     return recall.closes_circle(write.owner, write.id, replacement_id)
 
 
-def _portions(things: Sequence[T]) -> Iterator[Sequence[T]]:
+def portions(things: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Yield `things` in parts of `ROWS`, as many as one statement takes."""
     for start in range(0, len(things), ROWS):
         yield things[start : start + ROWS]
 

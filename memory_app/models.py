@@ -112,7 +112,7 @@ class Change(models.Model):
         APPLIED = "applied", _("applied by policy")
         IMPORTED = "imported", _("imported")
         REVERTED = "reverted", _("reverted")
-        RECOVERED = "recovered", _("found uncommitted")
+        RECOVERED = "recovered", _("written outside Assent")
 
     commit = models.CharField(max_length=64)
     owner = models.CharField(max_length=64)
@@ -142,6 +142,29 @@ class Change(models.Model):
 
     def __str__(self) -> str:
         return f"{self.commit[:8]} {self.owner}/{self.target}"
+
+
+class DirectWrite(models.Model):
+    """A write of main that no proposal stands for, put down before it is made.
+
+    By it the ledger is made again: a commit that claims to be a person's own edit is believed when its operation is
+    here, and the person's comment is kept here and in the ledger, never in the memory's log.
+    """
+
+    operation = models.CharField(max_length=32, primary_key=True)
+    owner = models.CharField(max_length=64)
+    action = models.CharField(max_length=16, choices=Change.Action)
+    actor = models.CharField(max_length=64, blank=True)
+    comment = models.TextField(blank=True)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("direct write")
+        verbose_name_plural = _("direct writes")
+        ordering = ["at"]
+
+    def __str__(self) -> str:
+        return f"{self.owner} {self.action} {self.operation[:8]}"
 
 
 class Message(models.Model):

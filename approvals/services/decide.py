@@ -157,7 +157,7 @@ def finish_merging(proposal: Proposal, *, is_new: bool = False) -> Proposal:
         DecisionRefused: the memory changed so that what was seen cannot be merged. The proposal is OPEN
             again and the memory untouched by it.
     """
-    done = None if is_new else commits.find(proposal.merge_operation, since=proposal.main_before)
+    done = None if is_new else commits.find(proposal.owner, proposal.merge_operation, since=proposal.main_before)
     try:
         merged = done.hash if done else _merge(proposal)
     except _MergedMeanwhile as error:
@@ -212,7 +212,7 @@ def drop_branches(proposal: Proposal) -> None:
     """Remove the branches of a decided proposal. Failing costs only space: `recover` does it again."""
     for name in proposal.revisions.values_list("branch", flat=True):
         try:
-            commits.drop_branch(name)
+            commits.drop_branch(proposal.owner, name)
         except Exception:
             log.exception("branch_not_dropped", proposal=proposal.pk, branch=name)
 
@@ -281,7 +281,6 @@ def _write(proposal: Proposal, revision: Revision) -> str:
                 entry=_entry(proposal),
                 author=commits.person(reviewer.username, reviewer.display_name),
                 subject=f"Approve proposal {proposal.pk}: {proposal.target} of {proposal.owner}",
-                body=proposal.decision_comment,
             )
         )
     except AlreadyMerged:
@@ -323,7 +322,7 @@ def _reopen(proposal: Proposal) -> None:
         _MergedMeanwhile: there is no conflict but with the merge itself.
         _FinishedByAnother: the row is not MERGING any more; it is whoever finished it that decides.
     """
-    if done := commits.find(proposal.merge_operation, since=proposal.main_before):
+    if done := commits.find(proposal.owner, proposal.merge_operation, since=proposal.main_before):
         raise _MergedMeanwhile(done)
     made_here = proposal.revisions.filter(origin=Revision.Origin.REAPPLIED)
     branches = list(made_here.values_list("branch", flat=True))
@@ -350,7 +349,7 @@ def _reopen(proposal: Proposal) -> None:
     if not reopened:
         raise _FinishedByAnother
     for branch in branches:
-        commits.drop_branch(branch)
+        commits.drop_branch(proposal.owner, branch)
     after_change(proposal.owner, targets_of(proposal, proposal.current))
 
 

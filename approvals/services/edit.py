@@ -118,7 +118,7 @@ def _write(actor: User, write: BlockWrite, *, action: Change.Action, subject: st
     author = commits.person(actor.username, actor.display_name)
 
     def attempt() -> Change:
-        return commits.write_main((write,), entry=entry, author=author, subject=subject, body=comment)
+        return commits.write_main((write,), entry=entry, author=author, subject=subject)
 
     try:
         change = despite_dirt(attempt)

@@ -32,12 +32,13 @@ from approvals.targets import targets_of
 from memory_app import commits, edits, recall, worddiff
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
+from memory_app.dolt.types import Commit
 from memory_app.models import Change
+from memory_app.trailers import Trailers
 
 log = structlog.get_logger(__name__)
 
 _BRANCH = re.compile(r"p/(\d{1,18})(-\d+)?")
-_OPERATION = re.compile(r"^Operation: ([0-9a-f]{32})$", re.MULTILINE)
 
 #: Segments of a difference that an excerpt is looked for in.
 _EXCERPTED = 400
@@ -117,11 +118,12 @@ def drop_unknown_branches() -> int:
 
 
 def _approve(proposal: Proposal, row: Change) -> None:
-    before, head = dolt().parent(row.commit), dolt().merged_head(row.commit)
+    merge = _commit(row.commit)
+    head = next(iter(merge.parents[1:]), "")
     if head and head != proposal.current.head_commit:
         _add_merged_revision(proposal, row, head)
     person = User.objects.filter(username=row.actor).first()
-    # DoltLite's log has whole seconds: not before what it decides about was proposed.
+    # Of older commits DoltLite's log knows whole seconds: not before what it decides about was proposed.
     at = max([row.at, *proposal.events.values_list("at", flat=True)])
     with transaction.atomic(durable=True):
         closed = Proposal.objects.filter(pk=proposal.pk, status=Status.OPEN).update(
@@ -131,8 +133,8 @@ def _approve(proposal: Proposal, row: Change) -> None:
             decided_by=person,
             decided_at=at,
             decision_comment=row.comment,
-            merge_operation=_operation_of(row.commit),
-            main_before=before,
+            merge_operation=Trailers.of(merge.message).operation,
+            main_before=merge.parents[0],
             merge_commit=row.commit,
             updated_at=timezone.now(),
         )
@@ -176,8 +178,9 @@ def _make_decided_again(number: int, row: Change) -> None:
         Change.objects.filter(commit=row.commit, owner=row.owner).order_by("id").values_list("target_kind", "target")
     )
     by_policy = row.action == Change.Action.APPLIED
-    before = dolt().parent(row.commit)
-    operation = _operation_of(row.commit)
+    commit = _commit(row.commit)
+    before = commit.parents[0]
+    operation = Trailers.of(commit.message).operation
     person = None if by_policy else User.objects.filter(username=row.actor).first()
     _make_again(
         number,
@@ -187,7 +190,7 @@ def _make_decided_again(number: int, row: Change) -> None:
         before=before,
         after=row.commit,
         at=row.at,
-        head=dolt().merged_head(row.commit),
+        head=next(iter(commit.parents[1:]), ""),
         # Of what policy applied it is the commit's own: the same call that comes again finds it by that.
         operation=operation if by_policy else uuid.uuid4().hex,
         status=Status.APPLIED if by_policy else Status.APPROVED,
@@ -203,19 +206,19 @@ def _make_decided_again(number: int, row: Change) -> None:
 
 def _make_open_again(number: int, head: str) -> int:
     """The row of a proposal that waits on a branch; 0 where that is no proposal of one owner's."""
-    changed = commits.targets_changed(head)
+    commit = _commit(head)
+    changed = commits.targets_changed(commit)
     if len(changed) != 1:
         return 0
     ((owner, targets),) = changed.items()
-    commit = dolt().log(head, limit=1)[0]
     proposal = _make_again(
         number,
         owner=owner,
         targets=targets,
         agent=commit.email.partition("@")[0],
-        before=dolt().parent(head),
+        before=commit.parents[0],
         after=head,
-        at=commit.at,
+        at=Trailers.of(commit.message).at or commit.at,
         head=head,
         operation=uuid.uuid4().hex,
         status=Status.OPEN,
@@ -342,7 +345,5 @@ def _agent(name: str) -> Agent:
     )[0]
 
 
-def _operation_of(commit: str) -> str:
-    """The operation a commit belongs to; its last trailer."""
-    found = _OPERATION.findall(dolt().log(commit, limit=1)[0].message)
-    return found[-1] if found else uuid.uuid4().hex
+def _commit(hash_: str) -> Commit:
+    return dolt().log(hash_, limit=1)[0]

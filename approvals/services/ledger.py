@@ -1,20 +1,28 @@
-"""Keeping the ledger equal to the log of main, also where somebody wrote outside the one way to write."""
+"""Keeping the ledger equal to what main went through, also where somebody wrote outside the one way to write.
+
+What a row of the ledger says comes from three places, none of which free text reaches: the rows a commit changed
+(the memory itself), the proposal or direct write its operation belongs to (`default`), and the trailers of its
+message, which are believed only where these two agree.
+"""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
 import structlog
 from django.db import transaction
-from django.utils import timezone
 
+from approvals.models import Proposal, Revision
 from memory_app import commits
-from memory_app.dolt.connections import dolt, head_of_main
+from memory_app.commits import Entry
+from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import DirtyMemory, RevisionNotFound
-from memory_app.models import Change
+from memory_app.dolt.types import Commit
+from memory_app.models import Change, DirectWrite
 from memory_app.trailers import Trailers
 
 log = structlog.get_logger(__name__)
@@ -23,6 +31,16 @@ T = TypeVar("T")
 
 #: How many recorded commits back the ledger is compared with the log, each time.
 LOOK_BACK = 100
+
+#: What commits without a proposal may say they did.
+_DIRECT = {
+    Change.Action.EDITED,
+    Change.Action.CREATED,
+    Change.Action.SUPERSEDED,
+    Change.Action.REINSTATED,
+    Change.Action.DELETED,
+    Change.Action.IMPORTED,
+}
 
 
 def despite_dirt(write: Callable[[], T]) -> T:
@@ -43,34 +61,211 @@ def settle_dirt() -> str:
     if commit is None:
         return ""
     log.error("uncommitted_changes_found", commit=commit.hash)
-    _record_dirt(commit.hash, at=timezone.now())
+    _record(commit, says(commit))
     return commit.hash
 
 
-def top_up_ledger(*, whole: bool = False) -> int:
-    """Add ledger rows for commits on main that have none, from their trailers; how many were added.
+def top_up_ledger(*, trust_log: bool = False) -> int:
+    """Add the ledger rows of commits on main that have none; how many were added.
 
     Args:
-        whole: look at the whole log instead of only what came after the last recorded commit.
+        trust_log: believe what a commit says of itself although `default` does not know its operation. For a
+            `default` restored from before that commit, and only then.
     """
-    since = None if whole else _last_recorded()
-    log_range = f"{since}..{head_of_main()}" if since else head_of_main()
-    added = 0
-    for commit in reversed(dolt().log(log_range)):
-        said = Trailers.of(commit.message).values
-        if said.get("Action") == Change.Action.RECOVERED:
-            added += _record_dirt(commit.hash, at=commits.time_of(commit))
-            continue
-        if "Targets" in said and Change.objects.filter(commit=commit.hash).count() == int(said["Targets"]):
-            continue  # telling its targets means comparing whole tables
-        entry = commits.entry_of(commit)
-        if entry is None:
-            continue
-        before = Change.objects.filter(commit=commit.hash).count()
-        if before < len(entry.targets):
-            commits.record(commit.hash, entry, at=commits.time_of(commit))
-            added += Change.objects.filter(commit=commit.hash).count() - before
-    return added
+    own = dolt().own_log(_last_recorded())
+    hashes = [commit.hash for commit in own]
+    recorded: set[str] = set()
+    for some in commits.portions(hashes):
+        recorded |= set(Change.objects.filter(commit__in=some).values_list("commit", flat=True))
+    # The rows of a commit are written together: one that has any has all.
+    missing = [commit for commit in reversed(own) if commit.hash not in recorded]
+    return sum(_record(commit, says(commit, trust_log=trust_log)) for commit in missing)
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """How many rows of the ledger a rebuild took away, wrote, and found as they are to be."""
+
+    removed: int
+    written: int
+    kept: int
+
+
+def rebuild_ledger() -> Rebuilt:
+    """Make the ledger again from what main went through.
+
+    Rows that are right stay as they are, with their numbers, which the search index follows, and with their times:
+    commits older than the trailer `At` know theirs to the second only.
+    """
+    own = dolt().own_log()
+    present: dict[str, list[Change]] = {}
+    for row in Change.objects.order_by("id").iterator(chunk_size=2000):
+        present.setdefault(row.commit, []).append(row)
+    total = sum(map(len, present.values()))
+    wrong: list[int] = []
+    missing: list[tuple[Commit, tuple[Said, ...], datetime | None]] = []
+    for commit in reversed(own):
+        rows = present.pop(commit.hash, [])
+        said = says(commit)
+        if disagreeing(commit, rows) or len(rows) < sum(len(each.entry.targets) for each in said):
+            wrong += [row.pk for row in rows]  # all of them: pages show the rows of a commit in one order
+            missing.append((commit, said, rows[0].at if rows else None))
+    wrong += [row.pk for rows in present.values() for row in rows]  # of commits that main does not have
+    with transaction.atomic():
+        for some in commits.portions(wrong):
+            Change.objects.filter(pk__in=some).delete()
+        written = sum(_record(commit, said, at) for commit, said, at in missing)
+    return Rebuilt(removed=len(wrong), written=written, kept=total - len(wrong))
+
+
+# -- what a commit did ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the ledger is to say of one owner's rows in a commit.
+
+    Args:
+        comment_known: False for direct edits whose comment only the message has, which kept 4,000 characters of it.
+    """
+
+    entry: Entry
+    comment_known: bool = True
+
+    def agrees(self, row: Change) -> bool:
+        """Whether a row of the ledger says the same of one of the targets."""
+        entry = self.entry
+        return (
+            (row.action, row.actor, row.agent, row.proposal_id)
+            == (entry.action, entry.actor, entry.agent, entry.proposal_id)
+            and (row.target_kind, row.target) in entry.targets
+            and (row.comment == entry.comment or not self.comment_known)
+        )
+
+
+def says(commit: Commit, *, trust_log: bool = False) -> tuple[Said, ...]:
+    """Return what the ledger is to say of a commit main went through: its targets by owner, and who did what.
+
+    Rows nobody accounts for are `written outside Assent`, each owner's for itself. None for a change of schema.
+
+    Args:
+        trust_log: see `top_up_ledger`.
+    """
+    changed = commits.targets_changed(commit)
+    if len(changed) == 1:
+        ((owner, targets),) = changed.items()
+        trailers = Trailers.of(commit.message)
+        if trailers.owner in (owner, ""):
+            said = (
+                _merged(trailers, owner, targets, commit.parents[1], trust_log=trust_log)
+                if len(commit.parents) > 1
+                else _written(trailers, owner, targets, trust_log=trust_log)
+            )
+            if said:
+                return (said,)
+    return tuple(
+        Said(Entry(action=Change.Action.RECOVERED, owner=owner, targets=targets, operation=""))
+        for owner, targets in changed.items()
+    )
+
+
+def disagreeing(commit: Commit, rows: list[Change]) -> list[Change]:
+    """Return those rows of a commit that say something else than it did.
+
+    A row that `top_up_ledger` made from the log of a restored memory is right as long as it says what the log says.
+    """
+    bad = rows
+    for trust_log in (False, True):
+        if bad:
+            said = {each.entry.owner: each for each in says(commit, trust_log=trust_log)}
+            bad = [row for row in bad if row.owner not in said or not said[row.owner].agrees(row)]
+    return bad
+
+
+def _merged(
+    trailers: Trailers, owner: str, targets: tuple[tuple[str, str], ...], head: str, *, trust_log: bool
+) -> Said | None:
+    """What a merge says: an approval, known by the head it merged."""
+    revision = (
+        Revision.objects.filter(head_commit=head, proposal__owner=owner)
+        .select_related("proposal__agent", "proposal__decided_by")
+        .first()
+    )
+    is_approval = trailers.action == Change.Action.APPROVED
+    if revision is None:
+        if not (trust_log and is_approval):
+            return None
+        agent = Trailers.of(dolt().log(head, limit=1)[0].message).agent
+        return Said(_entry(trailers, owner, targets, agent=agent, proposal_id=trailers.proposal_id))
+    proposal = revision.proposal
+    believed = (
+        is_approval and trailers.person and trailers.operation == (proposal.merge_operation or trailers.operation)
+    )
+    decided_by = proposal.decided_by.username if proposal.decided_by else ""
+    return Said(
+        Entry(
+            action=Change.Action.APPROVED,
+            owner=owner,
+            targets=targets,
+            operation=proposal.merge_operation or trailers.operation,
+            actor=trailers.person if believed else decided_by,
+            agent=proposal.agent.name,
+            proposal_id=proposal.pk,
+            comment=proposal.decision_comment,
+        )
+    )
+
+
+def _written(trailers: Trailers, owner: str, targets: tuple[tuple[str, str], ...], *, trust_log: bool) -> Said | None:
+    """What a commit says that is no merge: policy applied it, a person took that back, or wrote it themselves."""
+    if trailers.action in (Change.Action.APPLIED, Change.Action.REVERTED) and trailers.proposal_id is not None:
+        proposal = Proposal.objects.filter(pk=trailers.proposal_id).select_related("agent").first()
+        if proposal:
+            applied = trailers.action == Change.Action.APPLIED
+            operation = proposal.operation if applied else revert_operation(proposal)
+            if (proposal.owner, operation) != (owner, trailers.operation):
+                return None
+            return Said(_entry(trailers, owner, targets, agent=proposal.agent.name, proposal_id=proposal.pk))
+        return Said(_entry(trailers, owner, targets, proposal_id=trailers.proposal_id)) if trust_log else None
+    if trailers.action not in _DIRECT or trailers.proposal_id is not None:
+        return None
+    announced = DirectWrite.objects.filter(pk=trailers.operation).first()
+    if announced:
+        if (announced.owner, announced.action, announced.actor) != (owner, trailers.action, trailers.person):
+            return None
+        return Said(_entry(trailers, owner, targets, comment=announced.comment))
+    if trailers.at is None:  # made before direct writes were announced
+        return Said(_entry(trailers, owner, targets, comment=trailers.comment), comment_known=False)
+    return Said(_entry(trailers, owner, targets), comment_known=False) if trust_log else None
+
+
+def revert_operation(proposal: Proposal) -> str:
+    """The operation that takes back what policy applied: derived, so that whoever presses again finds the first."""
+    return uuid.uuid5(uuid.UUID(proposal.operation), "revert").hex
+
+
+def _entry(
+    trailers: Trailers,
+    owner: str,
+    targets: tuple[tuple[str, str], ...],
+    *,
+    agent: str | None = None,
+    proposal_id: int | None = None,
+    comment: str = "",
+) -> Entry:
+    return Entry(
+        action=trailers.action,
+        owner=owner,
+        targets=targets,
+        operation=trailers.operation,
+        actor=trailers.person,
+        agent=trailers.agent if agent is None else agent,
+        proposal_id=proposal_id,
+        comment=comment,
+    )
+
+
+# -- steps ----------------------------------------------------------------------------------------
 
 
 def _last_recorded() -> str | None:
@@ -86,13 +281,16 @@ def _last_recorded() -> str | None:
     return None
 
 
-def _record_dirt(hash_: str, at: datetime) -> int:
-    """Ledger rows for what uncommitted rows had changed, read from the difference they make."""
-    if Change.objects.filter(commit=hash_).exists():
-        return 0
-    owners = commits.targets_changed(hash_)
-    with transaction.atomic():  # or the rest would never be added: telling it means comparing whole tables
-        for owner, targets in sorted(owners.items()):  # in one order, since each waits for its owner's lock
-            entry = commits.Entry(action=Change.Action.RECOVERED, owner=owner, targets=targets, operation="")
-            commits.record(hash_, entry, at=at)
-    return sum(map(len, owners.values()))
+def _record(commit: Commit, said: tuple[Said, ...], at: datetime | None = None) -> int:
+    """Write what a commit did into the ledger, all of it or nothing; how many rows were added.
+
+    Args:
+        at: when it was made, where that is known better than from the commit.
+    """
+    rows = Change.objects.filter(commit=commit.hash)
+    before = rows.count()
+    at = at or commits.time_of(commit)
+    with transaction.atomic():  # in one order of owners, since each waits for its owner's lock
+        for each in said:
+            commits.record(commit.hash, each.entry, at=at)
+    return rows.count() - before

@@ -156,7 +156,6 @@ def write_revision_branch(proposal: Proposal, revision: Revision) -> str:
         ),
         author=commits.agent(proposal.agent.name),
         subject=f"Propose {proposal.kind} of {proposal.target}",
-        body=proposal.reasoning,
     )
 
 

@@ -81,8 +81,8 @@ def recover(*, trust_log: bool = False) -> RecoveryReport:
     """Roll everything forward whose lease ran out, top up the ledger, make and drop branches as the rows say.
 
     Args:
-        trust_log: make rows of proposals that only the memory knows. For a `default` restored from before them,
-            and only then.
+        trust_log: after `default` was restored from a backup older than the memory; see `top_up_ledger`. Proposals
+            that only the memory knows get their rows back.
     """
     opened = approved = reopened = 0
     failed: list[int] = []
@@ -103,7 +103,7 @@ def recover(*, trust_log: bool = False) -> RecoveryReport:
             opened += 1
         else:
             reopened += 1
-    ledger_rows = top_up_ledger()
+    ledger_rows = top_up_ledger(trust_log=trust_log)
     known_approved = approve_merged()
     made_again = make_proposals_again() if trust_log else 0
     report = RecoveryReport(

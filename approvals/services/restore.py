@@ -36,6 +36,7 @@ from memory_app.backups.manifest import Manifest
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.errors import DoltError, RevisionNotFound
 from memory_app.models import Change, SearchIndex
+from memory_app.trailers import Trailers
 
 log = structlog.get_logger(__name__)
 
@@ -188,8 +189,7 @@ def _skip_ids(last: Mapping[str, int]) -> None:
     """Give no id out again that the manifest, the databases, main's log or a branch knows."""
     numbers = [Change.objects.aggregate(Max("proposal_id"))["proposal_id__max"] or 0]
     numbers += [int(found[1]) for branch in dolt().branches() if (found := re.match(r"p/(\d{1,18})", branch.name))]
-    said = (re.findall(r"^Proposal: (\d{1,18})$", commit.message, re.MULTILINE) for commit in dolt().log())
-    numbers += [int(number) for found in said for number in found]
+    numbers += [Trailers.of(commit.message).proposal_id or 0 for commit in dolt().log()]
     present = sequences.last_ids()
     highest = {table: max(last.get(table, 0), present.get(table, 0)) for table in {*last, *present}}
     highest[_PROPOSALS] = max(highest.get(_PROPOSALS, 0), *numbers)

@@ -20,6 +20,7 @@ from django.db.utils import Error as DatabaseError
 
 from memory_app.dolt import errors
 from memory_app.dolt.types import Author, Branch, Commit, Row, RowDiff
+from memory_app.trailers import Trailers
 
 MAIN = "main"
 
@@ -37,6 +38,11 @@ class DoltOperations(ABC):
     engine: ClassVar[str]
     #: Whether unread commits stay until we collect them, so that `gc()` is ours to schedule.
     collects_by_hand: ClassVar[bool]
+    #: Bytes the engine keeps of the message of a commit, and of a merge; `commit` and `merge` refuse longer ones.
+    commit_message_limit: ClassVar[int] = 16_000
+    merge_message_limit: ClassVar[int] = 16_000
+    #: The log of a revision as SQL: hash, author, e-mail, date, message and the hashes of the parents, with commas.
+    _log: ClassVar[str]
 
     def __init__(self, connection: BaseDatabaseWrapper) -> None:
         self.connection = connection
@@ -54,6 +60,10 @@ class DoltOperations(ABC):
     @abstractmethod
     def _as_of(self, table: str, revision: str) -> tuple[str, list[str]]:
         """SQL (and its parameters) that stands for `table` as it was at `revision`."""
+
+    @abstractmethod
+    def _diff(self, table: str, before: str, after: str) -> tuple[str, list[str]]:
+        """SQL (and its parameters) for the rows of `table` that differ: columns `from_…`, `to_…`, `diff_type`."""
 
     @abstractmethod
     def _merge(self, head: str, message: str, author: Author) -> str:
@@ -78,6 +88,10 @@ class DoltOperations(ABC):
     @abstractmethod
     def gc(self) -> None:
         """Give back the space of commits no branch reaches. Their texts can then not be read."""
+
+    @abstractmethod
+    def damage(self) -> tuple[str, ...]:
+        """What is broken in the database's own file, a line each; empty when it is whole, or not ours to look at."""
 
     @abstractmethod
     def copy_name(self) -> str:
@@ -136,7 +150,13 @@ class DoltOperations(ABC):
         return tuple(Branch(name=str(name), head=str(head)) for name, head in rows)
 
     def commit(self, message: str, author: Author) -> str:
-        """Commit the whole working set of this branch; the new hash. Raises NothingToCommit."""
+        """Commit the whole working set of this branch; the new hash.
+
+        Raises:
+            NothingToCommit: nothing was changed.
+            ValueError: the engine would not keep the whole message.
+        """
+        _require_room(message, self.commit_message_limit)
         return str(self._call("dolt_commit", "-A", "-m", message, "--author", str(author))[0][0])
 
     def merge(self, head: str, message: str, author: Author) -> str:
@@ -149,7 +169,9 @@ class DoltOperations(ABC):
         Raises:
             MergeConflict: both sides changed one row; the caller's transaction must roll back.
             AlreadyMerged: `head` is in this branch.
+            ValueError: not a hash, or the engine would not keep the whole message.
         """
+        _require_room(message, self.merge_message_limit)
         if not self.hash_pattern.fullmatch(head):
             raise ValueError("a merge takes a commit hash, never a branch name")
         if not self.exists(head):
@@ -164,42 +186,49 @@ class DoltOperations(ABC):
 
     def log(self, revisions: str = MAIN, limit: int | None = None) -> tuple[Commit, ...]:
         """The log of a revision or a range `a..b`, newest first. Raises RevisionNotFound."""
-        sql = "SELECT commit_hash, committer, email, date, message FROM dolt_log(%s)"
-        if limit is not None:
-            sql += f" LIMIT {int(limit)}"
+        sql = self._log if limit is None else f"{self._log} LIMIT {int(limit)}"
         with self._named(errors.RevisionNotFound, revisions):
             rows = self._query(sql, [revisions])
         return tuple(
-            Commit(hash=str(h), author=str(a), email=str(e), at=_utc(at), message=_text(m)) for h, a, e, at, m in rows
+            Commit(
+                hash=str(hash_),
+                author=_text(author),
+                email=_text(email),
+                at=_utc(at),
+                message=_text(message),
+                parents=tuple(parent for parent in _text(parents or "").replace(",", " ").split()),
+            )
+            for hash_, author, email, at, message, parents in rows
         )
 
     def parent(self, commit: str) -> str:
         """The commit before: of a merge, the one main stood at. Raises RevisionNotFound."""
-        rows = self._query(
-            "SELECT parent_hash FROM dolt_commit_ancestors WHERE commit_hash = %s AND parent_index = 0", [commit]
-        )
-        if not rows or not rows[0][0]:
+        (read,) = self.log(commit, limit=1)
+        if not read.parents:
             raise errors.RevisionNotFound(f"the commit before {commit}")
-        return str(rows[0][0])
+        return read.parents[0]
 
-    def merged_head(self, commit: str) -> str:
-        """The head that a merge merged; empty when the commit is no merge.
+    def own_log(self, since: str | None = None) -> tuple[Commit, ...]:
+        """The commits that main itself went through, newest first: without those merged from branches.
 
-        One index at a time: asked for both, Dolt answers 1105, "max1Row iterator returned more than one row".
+        Args:
+            since: a commit of main; only what came after it.
         """
-        rows = self._query(
-            "SELECT parent_hash FROM dolt_commit_ancestors WHERE commit_hash = %s AND parent_index = 1", [commit]
-        )
-        return str(rows[0][0] or "") if rows else ""
+        log = {commit.hash: commit for commit in self.log(f"{since}..{MAIN}" if since else MAIN)}
+        own = []
+        following = log.get(self.head(MAIN))
+        while following:
+            own.append(following)
+            following = log.get(following.parents[0]) if following.parents else None
+        return tuple(own)
 
     def find_operation(self, operation: str, since: str) -> Commit | None:
-        """The commit on main after `since` whose message carries this operation id.
+        """The commit main went through after `since` whose message ends in this operation id.
 
         Looks in the log rather than in `dolt_commit_ancestors`: 18 ms against up to 1.2 s.
         """
-        trailer = f"Operation: {operation}"
         for commit in self.log(f"{since}..{MAIN}"):
-            if trailer in commit.message.splitlines():
+            if Trailers.of(commit.message).operation == operation:
                 return commit
         return None
 
@@ -249,16 +278,34 @@ class DoltOperations(ABC):
                 return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
     def diff_rows(
-        self, table: str, before: str, after: str, where: dict[str, Any] | None = None
+        self, table: str, before: str, after: str, where: dict[str, Any] | None = None, *, columns: Sequence[str] = ()
     ) -> tuple[RowDiff, ...]:
-        """Rows that differ between two commits, by primary key `id`, in key order."""
-        old = {str(row["id"]): row for row in self.rows(table, before, where)}
-        new = {str(row["id"]): row for row in self.rows(table, after, where)}
-        return tuple(
-            RowDiff(key=key, before=old.get(key), after=new.get(key))
-            for key in sorted(old.keys() | new.keys())
-            if old.get(key) != new.get(key)
-        )
+        """Rows that differ between two commits, by primary key `id`, in key order.
+
+        Args:
+            where: column → value that the row has at one of the two.
+            columns: only these; all that exist at both by default.
+
+        Raises:
+            RevisionNotFound: one of the two cannot be read.
+        """
+        with self._named(errors.RevisionNotFound, f"{before}..{after}"):
+            for revision in (before, after):
+                self.head(revision)
+            source, parameters = self._diff(table, before, after)
+            wanted = ", ".join(f"from_{name}, to_{name}" for name in ("id", *columns)) if columns else "*"
+            sql = f"SELECT {wanted} FROM {source}"  # noqa: S608 (names come from model metadata)
+            conditions = []
+            for column, value in (where or {}).items():
+                conditions.append(f"(from_{column} = %s OR to_{column} = %s)")
+                parameters += [value, value]
+            if conditions:
+                sql += " WHERE " + " AND ".join(conditions)
+            with self.connection.cursor() as cursor:
+                cursor.execute(sql, parameters)
+                names = [column[0] for column in cursor.description or ()]
+                found = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        return tuple(sorted(map(_row_diff, found), key=lambda row: row.key))
 
     def reset_hard(self, revision: str) -> None:
         """Throw away uncommitted changes and stand at `revision`. For tests and `recover` only."""
@@ -291,6 +338,29 @@ class DoltOperations(ABC):
             raise kind(what) from error
 
 
+#: What the engines add to the columns of a difference.
+_NOT_COLUMNS = {"from_commit", "from_commit_date", "to_commit", "to_commit_date"}
+
+
+def _row_diff(values: Row) -> RowDiff:
+    """Return a row of a difference as what it was and what it is."""
+    sides = {
+        side: {
+            name.removeprefix(side): value
+            for name, value in values.items()
+            if name.startswith(side) and name not in _NOT_COLUMNS
+        }
+        for side in ("from_", "to_")
+    }
+    before, after = (row if row["id"] is not None else None for row in sides.values())
+    return RowDiff(key=str((after or before or {})["id"]), before=before, after=after)
+
+
+def _require_room(message: str, most: int) -> None:
+    if len(message.encode()) > most:
+        raise ValueError(f"a commit message of {len(message.encode())} bytes; the engine keeps {most}")
+
+
 def _utc(value: Any) -> datetime:
     """Log dates: DoltLite gives `YYYY-MM-DD HH:MM:SS` as text, Dolt a naive datetime; both in UTC."""
     at = datetime.fromisoformat(value) if isinstance(value, str) else value
@@ -298,4 +368,4 @@ def _utc(value: Any) -> datetime:
 
 
 def _text(value: Any) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)

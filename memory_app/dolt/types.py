@@ -26,13 +26,18 @@ class Author:
 
 @dataclass(frozen=True)
 class Commit:
-    """One entry of the log. `at` is in UTC; DoltLite keeps whole seconds only."""
+    """One entry of the log. `at` is in UTC; DoltLite keeps whole seconds only.
+
+    Args:
+        parents: hashes of the commits before; of a merge the one main stood at, then the head that was merged.
+    """
 
     hash: str
     author: str
     email: str
     at: datetime
     message: str
+    parents: tuple[str, ...]
 
 
 @dataclass(frozen=True)

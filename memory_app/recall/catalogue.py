@@ -163,13 +163,9 @@ class _Said:
 
 @lru_cache(maxsize=10_000)  # commits never change, and every owner's catalogue comes by here
 def _said_by(commit: str) -> _Said:
-    trailers = Trailers.of(dolt().log(commit, limit=1)[0].message)
-    notes = frozenset(target for kind, target in trailers.targets if kind == "note")
-    return _Said(
-        before=dolt().parent(commit),
-        owner=trailers.values.get("Owner"),
-        notes=notes if trailers.targets else None,
-    )
+    said = Trailers.of(dolt().log(commit, limit=1)[0].message)
+    notes = frozenset(target for kind, target in said.targets if kind == "note")
+    return _Said(before=dolt().parent(commit), owner=said.owner or None, notes=notes if said.targets else None)
 
 
 def _made(entries: Iterable[Entry], commit: str) -> Catalogue:

@@ -224,7 +224,9 @@ def test_a_branch_that_vanished_stops_the_approval_and_nothing_else(goals: Any, 
     dolt().drop_branch(proposal.current.branch)
     with pytest.raises(BranchMissing):
         approve(alice, proposal)
-    assert list(problems()) == [f"proposal {proposal.pk} is open but its branch p/{proposal.pk} is gone"]
+    (problem,) = problems()
+    assert (problem.code, problem.about) == ("branch_missing", f"proposal {proposal.pk}")
+    assert problem.what == f"Proposal {proposal.pk} is open but its branch p/{proposal.pk} is gone."
     assert recall.block("alice", "goals") == goals
     assert services.reject(actor=alice, proposal_id=proposal.pk, revision=1, reason="other").status == Status.REJECTED
     assert list(problems()) == []

@@ -16,6 +16,7 @@ from memory_app.writes import BlockFields, BlockWrite
 
 AUTHOR = Author("Alice <script>\n", "")
 TABLE = MemoryBlock._meta.db_table
+FIELDS = BlockFields(title="", description="", body="one", limit=1000)
 
 
 def write(owner: str = "alice", label: str = "goals", body: str = "one", expected: str = "") -> str:
@@ -126,15 +127,49 @@ def test_a_merge_takes_the_hash_and_makes_a_commit_of_its_own() -> None:
         head = write(body="two", expected=sha())
         write(body="three", expected=recall.block_at("alice", "goals", head).sha256)
     with dolt_transaction() as verbs:
-        merged = verbs.merge(head, "Merge\n\nOperation: m1", AUTHOR)
+        merged = verbs.merge(head, f"Merge\n\nOperation: {'a' * 32}", AUTHOR)
     assert recall.block("alice", "goals").body == "two"  # not "three": the hash, not the branch
-    assert (dolt().parent(merged), dolt().merged_head(merged), dolt().merged_head(head)) == (base, head, "")
     assert dolt().is_ancestor(head)
     assert not dolt().is_ancestor(dolt().head("p/1"))
-    found = dolt().find_operation("m1", since=base)
+    found = dolt().find_operation("a" * 32, since=base)
     assert found is not None
     assert found.hash == merged
-    assert dolt().find_operation("m2", since=base) is None
+    assert dolt().find_operation("b" * 32, since=base) is None
+    assert found.parents == (base, head)
+    assert [commit.hash for commit in dolt().own_log(since=base)] == [merged]
+    assert dolt().own_log()[:2] == (found, *dolt().log(base, limit=1))
+
+
+def test_messages_are_kept_whole_or_refused() -> None:
+    """DoltLite cuts the message of a merge without a word: at 255 bytes, if need be inside a character."""
+    base = write()
+    for number, most in enumerate((dolt().commit_message_limit, dolt().merge_message_limit)):
+        longest = "é" * ((most - 60) // 2)
+        longest = f"Merge\n\n{longest}\n\nOperation: {'a' * 32}\n".rstrip("\n")
+        longest += "x" * (most - len(longest.encode()))
+        dolt().create_branch(f"p/{number}", base)
+        with open_at(f"p/{number}"), dolt_transaction() as branch:
+            commits._write_block(BlockWrite("alice", f"b{number}", FIELDS, ""))
+            head = branch.commit(longest if number == 0 else "Change", AUTHOR)
+        if number == 1:
+            with dolt_transaction() as verbs:
+                head = verbs.merge(head, longest, AUTHOR)
+        assert dolt().log(head, limit=1)[0].message == longest
+    with pytest.raises(ValueError, match="keeps"), dolt_transaction() as verbs:
+        verbs.commit("x" * (verbs.commit_message_limit + 1), AUTHOR)
+    with pytest.raises(ValueError, match="keeps"), dolt_transaction() as verbs:
+        verbs.merge(base, "x" * (verbs.merge_message_limit + 1), AUTHOR)
+
+
+def test_a_log_that_was_cut_inside_a_character_can_be_read() -> None:
+    """Memories written before messages had to fit have such merges, and one would have made the log unreadable."""
+    base = write()
+    dolt().create_branch("p/1", base)
+    with open_at("p/1"):
+        head = write(body="two", expected=sha())
+    with dolt_transaction() as verbs:
+        merged = verbs._merge(head, "é" * 200, AUTHOR)
+    assert dolt().log(merged, limit=1)[0].message.startswith("é" * 100)
 
 
 def test_merging_twice_is_harmless_and_says_so() -> None:
@@ -214,6 +249,11 @@ def test_differences_of_rows_between_commits() -> None:
     removed = dolt().diff_rows(TABLE, second, third)
     assert [(row.key, row.after) for row in removed] == [(goals, None)]
     assert dolt().diff_rows(TABLE, first, second, {"owner": "ben"}) == ()
+    (deleted,) = dolt().diff_rows(TABLE, second, third, columns=("owner", "label"))
+    assert deleted.before == {"id": goals, "owner": "alice", "label": "goals"}
+    assert changed[goals].after == dolt().rows(TABLE, second, {"id": goals})[0]
+    with pytest.raises(errors.RevisionNotFound):
+        dolt().diff_rows(TABLE, first, first[::-1])
 
 
 def test_an_error_rolls_the_rows_back() -> None:

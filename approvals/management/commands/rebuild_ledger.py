@@ -1,19 +1,15 @@
-"""`manage.py rebuild_ledger`: make the ledger again from the log of main."""
+"""`manage.py rebuild_ledger`: make the ledger again from what main went through."""
 
 from typing import Any
 
 from django.core.management.base import BaseCommand
-from django.db import transaction
 
-from approvals.services.ledger import top_up_ledger
-from memory_app.models import Change
+from approvals.services.ledger import rebuild_ledger
 
 
 class Command(BaseCommand):
-    help = "Make the ledger again from the commit log of the memory."
+    help = "Make the ledger again from the commits of the memory; rows that are right stay as they are."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with transaction.atomic():
-            removed = Change.objects.all().delete()[0]
-            added = top_up_ledger(whole=True)
-        self.stdout.write(f"{removed} rows removed, {added} rows written.")
+        rebuilt = rebuild_ledger()
+        self.stdout.write(f"{rebuilt.removed} rows removed, {rebuilt.written} rows written, {rebuilt.kept} kept.")

@@ -77,9 +77,8 @@ def finish_applying(proposal: Proposal, *, is_new: bool = False) -> Proposal:
         operation=proposal.operation,
         agent=proposal.agent.name,
         proposal_id=proposal.pk,
-        comment="",
     )
-    done = None if is_new else commits.find(proposal.operation, since=revision.base_commit)
+    done = None if is_new else commits.find(proposal.owner, proposal.operation, since=revision.base_commit)
     if done is None:
         try:
             commit = despite_dirt(
@@ -88,12 +87,11 @@ def finish_applying(proposal: Proposal, *, is_new: bool = False) -> Proposal:
                     entry=entry,
                     author=commits.agent(proposal.agent.name),
                     subject=f"Apply {proposal.kind} of {proposal.target} by policy",
-                    body=proposal.reasoning,
                 )
             ).commit
         except commits.TargetMoved as error:
             # Another process that finishes the same, since a large import outlived its lease, may have been first.
-            done = commits.find(proposal.operation, since=revision.base_commit)
+            done = commits.find(proposal.owner, proposal.operation, since=revision.base_commit)
             if done is None:
                 # Somebody else changed the note in between. Nothing has happened yet that anybody could have
                 # seen, so nothing stays; the agent reads the note again.

@@ -52,7 +52,6 @@ def write(
                 entry=entry,
                 author=commits.person(actor.username, actor.display_name),
                 subject=f"{subject} {named} of {owner}",
-                body=by.reasoning,
             )
         )
     except commits.TargetMoved as error:

@@ -6,7 +6,6 @@ the operation is the proposal's own, so the commit is found by it.
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import replace
 
 import structlog
@@ -17,7 +16,7 @@ from approvals.models import Event, Proposal, User
 from approvals.services import events
 from approvals.services.decide import require_revertible
 from approvals.services.errors import NotesChanged
-from approvals.services.ledger import despite_dirt
+from approvals.services.ledger import despite_dirt, revert_operation
 from approvals.services.recheck import after_change
 from approvals.targets import note_writes, targets_of
 from memory_app import commits
@@ -44,7 +43,7 @@ def revert(*, actor: User, proposal_id: int) -> Change:
         action=Change.Action.REVERTED,
         owner=proposal.owner,
         targets=targets_of(proposal, revision),
-        operation=uuid.uuid5(uuid.UUID(proposal.operation), "revert").hex,
+        operation=revert_operation(proposal),
         actor=actor.username,
         agent=proposal.agent.name,
         proposal_id=proposal.pk,
@@ -59,10 +58,10 @@ def revert(*, actor: User, proposal_id: int) -> Change:
             )
         )
     except commits.TargetMoved as error:
-        done = commits.find(entry.operation, since=proposal.merge_commit)
+        done = commits.find(entry.owner, entry.operation, since=proposal.merge_commit)
         if done is None:
             raise NotesChanged([change["id"] for change in back]) from error
-        entry = replace(entry, actor=Trailers.of(done.message).values["Reviewed-by"])  # it may be another's
+        entry = replace(entry, actor=Trailers.of(done.message).person)  # it may be another's
         made = commits.record(done.hash, entry, at=commits.time_of(done))
     finish_reverting(proposal, made)
     return made

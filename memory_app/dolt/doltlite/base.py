@@ -29,6 +29,14 @@ class DoltLiteOperations(DoltOperations):
     hash_pattern = re.compile(r"[0-9a-f]{40}")
     engine = "DoltLite"
     collects_by_hand = True
+    # dolt_merge cuts its message there, without a word; dolt_commit refuses above some 20,000 characters.
+    merge_message_limit = 255
+    # Author and message as bytes: a message that was cut inside a character would make the whole log unreadable.
+    _log = (
+        "SELECT commit_hash, CAST(committer AS BLOB), CAST(email AS BLOB), date, CAST(message AS BLOB), ("
+        "SELECT group_concat(parent_hash) FROM (SELECT parent_hash FROM dolt_commit_ancestors a "
+        "WHERE a.commit_hash = l.commit_hash ORDER BY parent_index)) FROM dolt_log(%s) AS l"
+    )
 
     def version(self) -> str:
         # `dolt_version()` answers for both of the library's engines; only this one tells them apart.
@@ -46,6 +54,9 @@ class DoltLiteOperations(DoltOperations):
 
     def _as_of(self, table: str, revision: str) -> tuple[str, list[str]]:
         return f"{self.connection.ops.quote_name(f'dolt_at_{table}')}(%s)", [revision]
+
+    def _diff(self, table: str, before: str, after: str) -> tuple[str, list[str]]:
+        return f"{self.connection.ops.quote_name(f'dolt_diff_{table}')}(%s, %s)", [before, after]
 
     def _merge(self, head: str, message: str, author: Author) -> str:
         merged = str(self._call("dolt_merge", head, "--no-ff", "-m", message, "--author", str(author))[0][0])
@@ -73,6 +84,9 @@ class DoltLiteOperations(DoltOperations):
 
     def database_at(self, revision: str) -> str:
         return f"{self.connection.settings_dict['NAME']}@{revision}"
+
+    def damage(self) -> tuple[str, ...]:
+        return tuple(str(line) for (line,) in self._query("PRAGMA integrity_check") if line != "ok")
 
     def gc(self) -> None:
         self._call("dolt_gc")

@@ -17,7 +17,7 @@ from django.db.utils import OperationalError
 from memory_app import deadlines
 from memory_app.backups.errors import CopyFailed
 from memory_app.dolt import errors
-from memory_app.dolt.operations import DoltOperations
+from memory_app.dolt.operations import MAIN, DoltOperations
 from memory_app.dolt.types import Author
 
 _UNKNOWN_DATABASE = 1049
@@ -37,6 +37,8 @@ class DoltServerOperations(DoltOperations):
     hash_pattern = re.compile(r"[0-9a-v]{32}")
     engine = "Dolt"
     collects_by_hand = False
+    # Not dolt_commit_ancestors: asked for one commit, it fails with error 1105 when that is a merge.
+    _log = "SELECT commit_hash, committer, email, date, message, parents FROM dolt_log(%s, '--parents')"
 
     def version(self) -> str:
         try:
@@ -50,6 +52,15 @@ class DoltServerOperations(DoltOperations):
 
     def _as_of(self, table: str, revision: str) -> tuple[str, list[str]]:
         return f"{self.connection.ops.quote_name(table)} AS OF %s", [revision]
+
+    def _diff(self, table: str, before: str, after: str) -> tuple[str, list[str]]:
+        return "dolt_diff(%s, %s, %s)", [before, after, table]
+
+    def is_ancestor(self, commit: str, of: str = MAIN) -> bool:
+        # 0.3 ms at 100,000 commits, where a range of the log took 122.
+        if not self.exists(commit):
+            raise errors.RevisionNotFound(commit)
+        return bool(self._query("SELECT has_ancestor(%s, %s)", [of, commit])[0][0])
 
     def _merge(self, head: str, message: str, author: Author) -> str:
         merged, _, conflicts, _ = self._call("dolt_merge", head, "--no-ff", "-m", message, "--author", str(author))[0]
@@ -86,6 +97,9 @@ class DoltServerOperations(DoltOperations):
         # Not `name@revision`: with that form Dolt looks for privileges on a database of this very name, and
         # only a user with all privileges on everything gets in.
         return f"{self.connection.settings_dict['NAME']}/{revision}"
+
+    def damage(self) -> tuple[str, ...]:
+        return ()  # the server's files are the server's
 
     def gc(self) -> None:
         self._call("dolt_gc")
