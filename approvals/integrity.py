@@ -12,6 +12,7 @@ from django.db import connections
 from django.db.utils import Error as DatabaseError
 
 from approvals.models import Proposal, Revision, Status
+from approvals.pair import missing_from_memory
 from approvals.services.ledger import disagreeing, says
 from approvals.services.notes.values import sha256_of
 from memory_app import recall
@@ -53,7 +54,12 @@ class Finding:
 
 def problems() -> Iterator[Finding]:
     """Yield what does not agree; nothing when all is well. Never raises for what a database says."""
-    for check in (_files, _uncommitted, _branches, _open, _under_way, _decided, _history):
+    for check in (_files, _uncommitted, _under_way):
+        yield from _guarded(check)
+    if older := tuple(_guarded(_older_memory)):
+        yield from older  # instead of a line for each change, branch and decision it does not have
+        return
+    for check in (_branches, _open, _decided, _history):
         yield from _guarded(check)
 
 
@@ -64,6 +70,13 @@ def _guarded(check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
         said = " ".join(str(error).split()) or error.__class__.__name__
         what = f"The check of {check.__name__.strip('_').replace('_', ' ')} could not be finished: {said}."
         yield Finding("unreadable", check.__name__.strip("_"), what, f"If both databases answer: {RESTORE}")
+
+
+def _older_memory() -> Iterator[Finding]:
+    """Whether the memory ends before what the ledger knows, as after a restore in the wrong order."""
+    missing = missing_from_memory()
+    if missing and missing.is_older:
+        yield Finding("memory_older", "memory", str(missing), RESTORE)
 
 
 def _files() -> Iterator[Finding]:

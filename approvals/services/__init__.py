@@ -5,19 +5,23 @@ They return the thing or raise an exception of `errors`; they decide, write the 
 """
 
 from approvals.services import conversations, notes
+from approvals.services.backup import backup
 from approvals.services.decide import approve, reject, withdraw
 from approvals.services.edit import create_block, delete_block, edit_block
 from approvals.services.expire import expire
 from approvals.services.propose import Proposed, propose
 from approvals.services.recheck import recheck
 from approvals.services.recover import RecoveryReport, is_interrupted, recover, recover_on_read
+from approvals.services.restore import Restored, restore, restore_here, verify
 from memory_app.writes import BlockFields
 
 __all__ = [
     "BlockFields",
     "Proposed",
     "RecoveryReport",
+    "Restored",
     "approve",
+    "backup",
     "conversations",
     "create_block",
     "delete_block",
@@ -30,5 +34,8 @@ __all__ = [
     "recover",
     "recover_on_read",
     "reject",
+    "restore",
+    "restore_here",
+    "verify",
     "withdraw",
 ]

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
+
+from django.utils import timezone
 
 from approvals.models import Agent, Event, Proposal, User
 
 Actor = User | Agent | None
 
 
-def record(proposal: Proposal, what: Event.What, *, actor: Actor, text: str = "", **data: Any) -> Event:
-    """Add an event. `actor=None` is Assent itself (expiry, recovery). Call it inside the transaction
-    that changes the status, so that neither exists without the other."""
+def record(
+    proposal: Proposal, what: Event.What, *, actor: Actor, text: str = "", at: datetime | None = None, **data: Any
+) -> Event:
+    """Add an event. Call it inside the transaction that changes the status, so that neither exists without the other.
+
+    Args:
+        actor: None is Assent itself (expiry, recovery).
+        at: when it happened, where that is not now.
+    """
     if isinstance(actor, User):
         name, kind = actor.username, "person"
     elif isinstance(actor, Agent):
@@ -27,4 +36,5 @@ def record(proposal: Proposal, what: Event.What, *, actor: Actor, text: str = ""
         revision=proposal.revision,
         text=text,
         data=data,
+        at=at or timezone.now(),
     )

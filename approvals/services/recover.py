@@ -18,6 +18,7 @@ from django.db.models import Q
 from approvals.models import DECIDED, Proposal, Revision, Status
 from approvals.services.decide import drop_branches, finish_merging
 from approvals.services.errors import DecisionRefused, NotesChanged
+from approvals.services.heal import approve_merged, drop_unknown_branches, make_branches_again, make_proposals_again
 from approvals.services.ledger import settle_dirt, top_up_ledger
 from approvals.services.notes.agents import finish_applying
 from approvals.services.notes.revert import finish_reverting
@@ -37,6 +38,9 @@ class RecoveryReport:
     """What `recover` did; all counts of rows or commits.
 
     Args:
+        known_approved: open proposals that main holds approved, in a memory newer than `default`.
+        made_again: proposals that only the memory knew.
+        branches_made: branches of open proposals that were missing.
         failed: proposals that could not be finished and stay as they were, for the next run.
         dirt: the commit of rows somebody had left uncommitted, empty when there were none.
     """
@@ -47,6 +51,9 @@ class RecoveryReport:
     reverted: int = 0
     ledger_rows: int = 0
     branches_dropped: int = 0
+    known_approved: int = 0
+    made_again: int = 0
+    branches_made: int = 0
     failed: tuple[int, ...] = ()
     dirt: str = ""
 
@@ -55,6 +62,12 @@ class RecoveryReport:
             f"{self.opened} opened, {self.approved} approved, {self.reopened} back to open",
             f"{self.ledger_rows} ledger rows added, {self.branches_dropped} branches dropped",
         ]
+        if self.known_approved:
+            parts.append(f"{self.known_approved} found approved in the memory")
+        if self.made_again:
+            parts.append(f"{self.made_again} proposals made again from the memory")
+        if self.branches_made:
+            parts.append(f"{self.branches_made} branches made again")
         if self.reverted:
             parts.append(f"{self.reverted} reverts finished")
         if self.failed:
@@ -65,10 +78,11 @@ class RecoveryReport:
 
 
 def recover(*, trust_log: bool = False) -> RecoveryReport:
-    """Roll everything forward whose lease ran out, top up the ledger, drop left-over branches.
+    """Roll everything forward whose lease ran out, top up the ledger, make and drop branches as the rows say.
 
     Args:
-        trust_log: after `default` was restored from a backup older than the memory; see `top_up_ledger`.
+        trust_log: after `default` was restored from a backup older than the memory; see `top_up_ledger`. Proposals
+            that only the memory knows get their rows back.
     """
     opened = approved = reopened = 0
     failed: list[int] = []
@@ -90,13 +104,18 @@ def recover(*, trust_log: bool = False) -> RecoveryReport:
         else:
             reopened += 1
     ledger_rows = top_up_ledger(trust_log=trust_log)
+    known_approved = approve_merged()
+    made_again = make_proposals_again() if trust_log else 0
     report = RecoveryReport(
         opened=opened,
         approved=approved,
         reopened=reopened,
         reverted=_finish_reverts(),  # which the ledger tells of
         ledger_rows=ledger_rows,
-        branches_dropped=_drop_left_over(),
+        branches_dropped=_drop_left_over() + (drop_unknown_branches() if trust_log else 0),
+        known_approved=known_approved,
+        made_again=made_again,
+        branches_made=make_branches_again(),
         failed=tuple(failed),
         dirt=dirt,
     )

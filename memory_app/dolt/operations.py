@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, ClassVar
 
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -98,6 +99,22 @@ class DoltOperations(ABC):
     @abstractmethod
     def damage(self) -> tuple[str, ...]:
         """What is broken in the database's own file, a line each; empty when it is whole, or not ours to look at."""
+
+    @abstractmethod
+    def copy_name(self) -> str:
+        """What the copy of this database is called in a backup."""
+
+    @abstractmethod
+    def back_up(self, to: Path) -> None:
+        """Copy every branch to `to`, which is not there yet, while others write. Raises CopyFailed."""
+
+    @abstractmethod
+    def restore(self, copied: Path) -> None:
+        """Put a copy in the place of this database, which holds nothing. Raises CopyFailed."""
+
+    @abstractmethod
+    def contents(self) -> str:
+        """What keeps this database from being restored into, as words for a person; empty when nothing does."""
 
     # -- the same on both -------------------------------------------------------------------------
 

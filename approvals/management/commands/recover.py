@@ -1,5 +1,6 @@
 """`manage.py recover`: finish what a crash left half done."""
 
+from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand
@@ -10,7 +11,14 @@ from approvals import services
 class Command(BaseCommand):
     help = "Finish proposals and merges a crash left half done, top up the ledger, drop left-over branches."
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        report = services.recover()
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--trust-log",
+            action="store_true",
+            help="after restoring an older `default` by hand: believe what the memory says of itself",
+        )
+
+    def handle(self, *args: Any, trust_log: bool = False, **options: Any) -> None:
+        report = services.recover(trust_log=trust_log)
         expired = services.expire()
         self.stdout.write(f"{report}; {expired} expired")

@@ -135,7 +135,7 @@ def _prepare(
 ) -> tuple[Proposal, bool]:
     """Insert the PREPARING row; what policy applies does not count against the caps on waiting."""
     applies = why_asked is None
-    before, after = _text([change.before for change in changes]), _text([change.after for change in changes])
+    before, after = text_of([change.before for change in changes]), text_of([change.after for change in changes])
     deadlines.require()  # thousands of notes are compared and weighed for seconds, and no database is asked
     segments = worddiff.diff(before, after)
     added, removed = worddiff.count_words(segments)
@@ -162,7 +162,7 @@ def _prepare(
             owner=owner,
             target_kind="import" if is_import else "note",
             target=f"import-{operation[:12]}" if is_import else changes[0].id,
-            target_title=_title(changes),
+            target_title=title_of(changes),
             kind=kind,
             agent=agent,
             by_policy=applies,
@@ -231,12 +231,12 @@ def _meaning(change: NoteChange) -> str:
     return f"{id_} {after.type} {day} {json.dumps([*beside, *superseded])} {after.content}"
 
 
-def _text(of: Sequence[recall.Note | None]) -> str:
+def text_of(of: Sequence[recall.Note | None]) -> str:
     """The contents, as the two sides of what a reviewer reads."""
     return "\n\n".join(note.content for note in of if note)
 
 
-def _title(changes: tuple[NoteChange, ...]) -> str:
+def title_of(changes: tuple[NoteChange, ...]) -> str:
     if len(changes) > 1:
         return _("%(count)d notes") % {"count": len(changes)}
     note = changes[0].after or changes[0].before

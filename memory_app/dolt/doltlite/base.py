@@ -6,6 +6,7 @@ One writer per file at a time; a branch is a connection to `file@branch`.
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 from django.db.backends.sqlite3.base import DatabaseWrapper as SQLiteWrapper
@@ -13,6 +14,7 @@ from django.db.utils import Error as DatabaseError
 from django.db.utils import OperationalError
 
 from memory_app import deadlines
+from memory_app.backups import sqlite_files
 from memory_app.dolt import errors
 from memory_app.dolt.operations import DoltOperations
 from memory_app.dolt.types import Author
@@ -88,6 +90,19 @@ class DoltLiteOperations(DoltOperations):
 
     def gc(self, *, full: bool = False) -> None:
         self._call("dolt_gc")
+
+    def copy_name(self) -> str:
+        return "memory.doltlite"
+
+    def back_up(self, to: Path) -> None:
+        sqlite_files.copy_database(str(self.connection.settings_dict["NAME"]), to)
+
+    def restore(self, copied: Path) -> None:
+        self.connection.close()
+        sqlite_files.place(copied, str(self.connection.settings_dict["NAME"]))
+
+    def contents(self) -> str:
+        return ", ".join(map(str, sqlite_files.files_of(str(self.connection.settings_dict["NAME"]))))
 
 
 class DatabaseWrapper(SQLiteWrapper):

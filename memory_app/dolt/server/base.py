@@ -7,6 +7,7 @@ only isolation level is REPEATABLE READ.
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 from django.db.backends.mysql.base import DatabaseWrapper as MySQLWrapper
@@ -14,6 +15,7 @@ from django.db.utils import Error as DatabaseError
 from django.db.utils import OperationalError
 
 from memory_app import deadlines
+from memory_app.backups.errors import CopyFailed
 from memory_app.dolt import errors
 from memory_app.dolt.operations import MAIN, DoltOperations
 from memory_app.dolt.types import Author
@@ -103,6 +105,48 @@ class DoltServerOperations(DoltOperations):
 
     def gc(self, *, full: bool = False) -> None:
         self._call("dolt_gc", *(["--full"] if full else []))
+
+    def copy_name(self) -> str:
+        return "memory.dolt"
+
+    def back_up(self, to: Path) -> None:
+        try:
+            self._call("dolt_backup", "sync-url", to.as_uri())
+        except (DatabaseError, errors.DoltError) as error:
+            raise CopyFailed(f"Dolt could not copy the memory: {self._why_not(error, to)}") from error
+        if not (to / "manifest").exists():
+            raise CopyFailed(
+                f"Dolt wrote its copy where this process does not see it: {to} is a folder of the *server's* machine. "
+                "Use a folder that both see under the same path, for example a shared volume."
+            )
+
+    def restore(self, copied: Path) -> None:
+        name = str(self.connection.settings_dict["NAME"])
+        try:
+            # `--force`, since the database is there already; that it is empty has been made sure of.
+            self._call("dolt_backup", "restore", "--force", copied.as_uri(), name)
+        except (DatabaseError, errors.DoltError) as error:
+            raise CopyFailed(f"Dolt could not restore the memory: {self._why_not(error, copied)}") from error
+        finally:
+            self.connection.close()  # its session still stands on the database that was there before
+
+    def contents(self) -> str:
+        with self.connection.cursor() as cursor:
+            tables = self.connection.introspection.table_names(cursor)
+        return f"{len(tables)} tables in the Dolt database {self.connection.settings_dict['NAME']}" if tables else ""
+
+    def _why_not(self, error: Exception, folder: Path) -> str:
+        """The server's error, and what to do about the two that are usual."""
+        text = str(error)
+        user, name = (self.connection.settings_dict[key] for key in ("USER", "NAME"))
+        if "denied to user" in text:
+            return f"{text}. As root: GRANT EXECUTE ON PROCEDURE `{name}`.dolt_backup TO `{user}`@`%`"
+        if re.search(r"permission denied|not found|no such file", text, re.I):
+            return (
+                f"{text}. The *server* reads and writes {folder} itself: it has to see this folder under the same "
+                "path, and to run as a user who may use it (the folder is open to the user who made it alone)"
+            )
+        return text
 
 
 def _code(error: BaseException) -> int | None:

@@ -1,0 +1,44 @@
+"""`manage.py restore DIR [--verify]`: put a backup into an empty place."""
+
+from __future__ import annotations
+
+import json
+from argparse import SUPPRESS, ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from approvals import services
+from memory_app.backups.errors import BackupError
+
+
+class Command(BaseCommand):
+    help = "Restore a backup into empty databases, those the settings name. Stop the site first."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("folder", type=Path, help="what `backup` has made")
+        parser.add_argument(
+            "--verify", action="store_true", help="only check that it could be restored, in a temporary place"
+        )
+        # For `restore` itself, which runs this in a process with other databases.
+        parser.add_argument("--here", action="store_true", help=SUPPRESS)
+
+    def handle(self, *args: Any, folder: Path, verify: bool, here: bool, **options: Any) -> None:
+        try:
+            if here:
+                done = services.restore_here(folder)
+                self.stdout.write(json.dumps({"report": done.report, "problems": done.problems}))
+                return
+            done = services.verify(folder) if verify else services.restore(folder)
+        except BackupError as error:
+            raise CommandError(str(error)) from error
+        if verify:
+            self.stdout.write("Verified: it opens, and both databases agree.")
+            return
+        self.stdout.write(f"{folder} is restored.{f' Brought up to date: {done.report}.' if done.report else ''}")
+        for problem in done.problems:
+            self.stdout.write(self.style.WARNING(problem))
+        if done.problems:
+            self.stdout.write(f"{len(done.problems)} problem(s) were in the backup already, or could not be mended.")

@@ -1,0 +1,77 @@
+"""Databases of earlier releases, with proposals that wait, are opened by the code of today and go on.
+
+`tests/make_release.py` makes them, at each release.
+"""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from tests import environment
+from tests.make_release import RELEASES
+from tests.places import empty_place, manage, python
+
+EDITION = "embedded" if environment.is_embedded() else "server"
+
+#: As somebody who updates does it: the databases stay where they are.
+LOAD = """
+from pathlib import Path
+from memory_app.backups import databases
+from memory_app.backups.manifest import Manifest
+from memory_app.dolt.connections import dolt
+folder = Path({folder!r})
+databases.restore_default(folder / Manifest.read(folder).default.copy)
+dolt().restore(folder / Manifest.read(folder).memory.copy)
+"""
+
+GO_ON = """
+import json
+from approvals import services
+from approvals.integrity import problems
+from approvals.models import Agent, Proposal, User
+from approvals.targets import standing_of
+from memory_app import recall
+from memory_app.edits import Replace
+found = list(map(str, problems()))
+staff = User.objects.create_user("admin", is_staff=True)
+waiting = list(Proposal.objects.open().order_by("pk"))
+for proposal in waiting:
+    seen = standing_of(proposal, proposal.current).sha256
+    services.approve(actor=staff, proposal_id=proposal.pk, revision=proposal.revision, seen_sha256=seen)
+new = services.propose(agent=Agent.objects.get(), owner="ben", label="goals", kind="edit", reasoning="Why not.",
+                       edits=[Replace("a lot", "at night")]).proposal
+print(json.dumps([found, len(waiting), recall.block("alice", "goals").body, recall.block("ben", "goals").body,
+    sorted(note.content for note in recall.notes("alice")), new.status, list(map(str, problems()))]))
+"""
+
+
+@pytest.mark.parametrize("how", ["prepare", "restore"])
+@pytest.mark.parametrize("release", sorted(RELEASES.glob(f"*-{EDITION}.tar.gz")), ids=lambda path: path.name)
+def test_a_release_s_databases_are_brought_up_to_date_and_go_on(release: Path, how: str, tmp_path: Path) -> None:
+    with tarfile.open(release) as archive:
+        archive.extractall(tmp_path, filter="data")
+    folder = tmp_path / "backup"
+    with empty_place(tmp_path / "new") as place:
+        if how == "prepare":
+            (tmp_path / "new").mkdir()
+            python(LOAD.format(folder=str(folder)), **place)
+            done = manage("prepare", **place)
+        else:
+            done = manage("restore", folder, **place)
+        assert done.returncode == 0, done.stderr
+        before, waiting, alice, ben, notes, status, after = json.loads(python(GO_ON, **place))
+    assert before == []
+    assert waiting == 3
+    assert alice == "Likes maths.\nReads at night.\n"
+    assert ben == "Likes maths.\nReads a lot.\n"
+    assert notes == ["Likes milk.", "Likes tea."]
+    assert status == "open"
+    assert after == []
+
+
+def test_there_is_a_release_to_open() -> None:
+    assert list(RELEASES.glob(f"*-{EDITION}.tar.gz")), "run tests/make_release.py"
