@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from memory_app.memories_md import LARGEST_FILE
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
 
 #: A name and a password, or two new ones.
 SMALL_FORM = 16 * 1024
@@ -20,7 +24,7 @@ _AROUND_A_FILE = 64 * 1024
 _API_FILE = re.compile(r"/api/v1/users/[^/]+/memories\.md")
 _IMPORT_PAGE = re.compile(r"/memory/[^/]+/notes/import/")
 _EXPORT_PAGE = re.compile(r"/memory/[^/]+/export/[^/]+")
-_SMALL = re.compile(r"/(sign-in|sign-out|password(/.*)?)/")
+_SMALL = re.compile(r"/(sign-in|sign-out|password(/reset(/[^/]+/[^/]+)?)?)/")
 
 
 class Lane(StrEnum):
@@ -54,6 +58,12 @@ def largest_body(path: str, *, api: int, form: int) -> int:
     if _IMPORT_PAGE.fullmatch(path):
         return LARGEST_FILE + _AROUND_A_FILE
     return SMALL_FORM if _SMALL.fullmatch(path) else form
+
+
+def is_refused(request: HttpRequest) -> bool:
+    """Whether the web server left the body unread because it is larger than may be sent to its address."""
+    client = getattr(request, "environ", {}).get("gunicorn.socket")
+    return bool(client is not None and client.request.body_is_too_large)
 
 
 def lane_of(method: str, path: str) -> Lane:

@@ -117,6 +117,11 @@ class Worker(ThreadWorker):
             return False
         return super().handle(conn)
 
+    def handle_request(self, req: Any, conn: TConn) -> Any:
+        if conn.sock.request.body_is_too_large:
+            req.force_close()  # the answer comes before the body, of which nobody looks for the end
+        return super().handle_request(req, conn)
+
     # -- from a thread to the client -------------------------------------------------------------------
 
     def finish_request(self, conn: TConn, fs: Future[Any]) -> None:
