@@ -41,7 +41,7 @@ _MOST_WAITING = 0.8
 _PASSING = {errno.EAGAIN, errno.EWOULDBLOCK, errno.ECONNABORTED, errno.EMFILE, errno.ENFILE}
 
 
-class Worker(ThreadWorker):
+class Worker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
     def init_process(self) -> None:
         self.room = Room()
         self.patience = Patience(
@@ -92,8 +92,9 @@ class Worker(ThreadWorker):
                 self.stop_waiting(conn)
                 self.enqueue_req(conn)
             elif conn not in self.waiting:
-                self.wait(conn, selectors.EVENT_READ, partial(self.receive, conn),
-                          until=None if client.has_begun else until)
+                self.wait(
+                    conn, selectors.EVENT_READ, partial(self.receive, conn), until=None if client.has_begun else until
+                )
             elif client.has_begun:
                 self.waiting[conn] = None  # from now on the client's own patience counts
 
