@@ -101,6 +101,11 @@ class ErrorCode(Enum):
     OVER_LIMIT = ("over_limit", 422, "The result is longer than the block's limit: `used`, `limit`, `over_by`.")
     BLOCK_READ_ONLY = ("block_read_only", 422, "Agents may not change this block.")
     RATE_LIMITED = ("rate_limited", 429, "Too many calls with this token in this minute.")
+    IMPORT_UNDER_WAY = (
+        "import_under_way",
+        429,
+        "One import at a time for each owner and each agent; nothing was taken.",
+    )
     TOO_MANY_PENDING = (
         "too_many_pending",
         429,
