@@ -168,15 +168,18 @@ def running() -> Iterator[dict[str, str]]:
 
 
 @contextlib.contextmanager
-def started() -> Iterator[Services]:
+def started(below: str | None = None) -> Iterator[Services]:
     """Start all three.
+
+    Args:
+        below: a folder everybody may pass through, where the usual one for temporary files is private.
 
     Raises:
         ServicesMissing: a program is not on this machine.
         ServiceFailed: one did not start.
     """
     programs = find_programs()
-    with tempfile.TemporaryDirectory(prefix="assent-services-") as name:
+    with tempfile.TemporaryDirectory(prefix="assent-services-", dir=below) as name:
         folder = Path(name)
         folder.chmod(0o711)  # PostgreSQL runs as another user when we are root
         services = Services(folder)
