@@ -10,8 +10,12 @@ import errno
 import os
 import shutil
 import tempfile
+import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import structlog
 from django.conf import settings
@@ -20,6 +24,7 @@ from django.db import connections
 from redis import Redis
 from redis.exceptions import RedisError
 
+from memory_app import deadlines
 from memory_app.dolt.connections import MEMORY, dolt
 from memory_app.dolt.errors import DoltError
 from memory_app.models import Change, MemoryBlock
@@ -30,6 +35,16 @@ log = structlog.get_logger(__name__)
 _REDIS_TIMEOUT = 2  # seconds
 #: Bytes below which a disk counts as full: SQLite's WAL alone may take half of that before it is checkpointed.
 _ENOUGH_SPACE = 32 * 1024 * 1024
+T = TypeVar("T")
+
+#: Seconds after which whoever asks for readiness is answered.
+SECONDS = 2.5
+_SEARCH_SECONDS = 0.4
+#: Connecting to a server that hangs cannot be ended from outside and takes up to five seconds; so each part is
+#: asked in a thread of its own, and there is never more than one of them.
+_threads = ThreadPoolExecutor(5, thread_name_prefix="health")
+_answers: dict[str, Future[Any]] = {}
+_lock = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -48,20 +63,39 @@ class Part:
 
 
 def parts() -> tuple[Part, ...]:
-    """Ask each part once."""
+    """Ask each part once, all at the same time; one that has not answered by `SECONDS` does not work."""
     asked: list[tuple[str, Callable[[], Part]]] = [(MEMORY, _memory), ("default", _default)]
     if settings.EMBEDDED_MEMORY or not settings.DATABASE_URL:
         asked.append(("disk", _disk))
     if settings.REDIS_URL:
         asked.append(("redis", _redis))
-    answers = []
-    for name, ask in asked:
-        try:
-            answers.append(ask())
-        except (DatabaseError, DoltError, RedisError, OSError) as error:
-            log.warning("not_ready", part=name, error=f"{type(error).__name__}: {error}")
-            answers.append(Part(name, ok=False))
-    return tuple(answers)
+    asking = [(name, _asking(name, ask)) for name, ask in asked]
+    until = time.monotonic() + SECONDS
+    return tuple(_answer(name, answer, until - time.monotonic()) for name, answer in asking)
+
+
+def _asking(name: str, ask: Callable[[], T]) -> Future[T]:
+    """Begin to ask, unless the last time is not over yet: what hangs is not asked again meanwhile."""
+    with _lock:
+        if name not in _answers or _answers[name].done():
+            _answers[name] = _threads.submit(_in_time, ask)
+        return _answers[name]
+
+
+def _in_time(ask: Callable[[], T]) -> T:
+    try:
+        with deadlines.within(SECONDS):
+            return ask()
+    finally:
+        connections.close_all()  # this thread's; the next one asks a server that may have been started anew
+
+
+def _answer(name: str, answer: Future[Part], seconds: float) -> Part:
+    try:
+        return answer.result(timeout=max(0, seconds))
+    except (DatabaseError, DoltError, RedisError, OSError, TimeoutError) as error:
+        log.warning("not_ready", part=name, error=f"{type(error).__name__}: {error}")
+        return Part(name, ok=False)
 
 
 @dataclass(frozen=True)
@@ -77,8 +111,16 @@ class SearchState:
     owners_behind: int
 
 
-def search() -> SearchState:
-    """Raises DatabaseError when `default` does not answer."""
+def search() -> SearchState | None:
+    """How search is; None when that took too long to find out, as the first time, when the embedder is loaded."""
+    try:
+        return _asking("search", _search).result(timeout=_SEARCH_SECONDS)
+    except (DatabaseError, TimeoutError) as error:
+        log.warning("search_not_known", error=type(error).__name__)
+        return None
+
+
+def _search() -> SearchState:
     return SearchState(embedder=embedders.configured_name(), owners_behind=len(store.owners_behind()))
 
 
@@ -106,7 +148,7 @@ def _disk() -> Part:
 
 def _redis() -> Part:
     with Redis.from_url(
-        settings.REDIS_URL, socket_connect_timeout=_REDIS_TIMEOUT, socket_timeout=_REDIS_TIMEOUT
+        settings.REDIS_URL, socket_connect_timeout=SECONDS, socket_timeout=SECONDS, retry=None
     ) as client:
         version = client.info("server").get("redis_version", "")
     return Part("redis", ok=True, engine="Redis", version=str(version))

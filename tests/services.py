@@ -185,18 +185,28 @@ def _find_postgres() -> Path | None:
 
 @contextlib.contextmanager
 def running() -> Iterator[dict[str, str]]:
-    """Start all three; yields the environment that points to them.
+    """Start all three; yields the environment that points to them. Raises as `started` does."""
+    with started() as services:
+        yield services.environment
+
+
+@contextlib.contextmanager
+def started(below: str | None = None) -> Iterator[Services]:
+    """Start all three.
+
+    Args:
+        below: a folder everybody may pass through, where the usual one for temporary files is private.
 
     Raises:
         ServicesMissing: a program is not on this machine.
         ServiceFailed: one did not start.
     """
     find_programs()
-    with tempfile.TemporaryDirectory(prefix="assent-services-") as name:
+    with tempfile.TemporaryDirectory(prefix="assent-services-", dir=below) as name:
         services = Services(Path(name))
         try:
             start_all(services)
-            yield services.environment
+            yield services
         finally:
             services.stop()
 

@@ -29,4 +29,6 @@ def readyz(request: HttpRequest) -> HttpResponse:
             details={"failed": failed, "parts": described},
             retry_after=5,
         ).response()
-    return responses.json_response(responses.success("Ready.", {"parts": described, "search": asdict(health.search())}))
+    search = health.search()
+    data = {"parts": described, "search": asdict(search) if search else None}
+    return responses.json_response(responses.success("Ready.", data))
