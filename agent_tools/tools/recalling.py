@@ -164,7 +164,8 @@ class NoteReadArguments(Arguments):
     as_of: Annotated[
         str | None,
         Field(
-            description="Read the note as it was: a commit hash, or a date or time (ISO 8601, UTC).",
+            description="Read the note as it was: a commit hash, or a date or time (ISO 8601, UTC). What was deleted "
+            "since is not found without the scope memory:history.",
             min_length=1,
             max_length=64,
         ),
@@ -185,7 +186,8 @@ class NoteReadArguments(Arguments):
 def note_read(call: Call, arguments: NoteReadArguments) -> Answer:
     try:
         commit = memory.head() if arguments.as_of is None else memory.resolve_revision(arguments.as_of)
-        note = memory.note_at(call.owner, arguments.note_id, commit)
+        note_at = memory.note_at if call.may_read_deleted else memory.surviving_note_at
+        note = note_at(call.owner, arguments.note_id, commit)
     except NoteNotFound as error:
         raise note_refusals.note_not_found(arguments.note_id) from error
     except RevisionNotFound as error:

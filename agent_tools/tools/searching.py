@@ -39,7 +39,8 @@ _Tags = Annotated[list[str] | None, Field(description="Only notes with one of th
 _AsOf = Annotated[
     str | None,
     Field(
-        description="Search the memory as it was: a commit hash, or a date or time (ISO 8601, UTC).",
+        description="Search the memory as it was: a commit hash, or a date or time (ISO 8601, UTC). What was deleted "
+        "since is not found without the scope memory:history.",
         min_length=1,
         max_length=64,
     ),
@@ -99,6 +100,7 @@ def memory_search(call: Call, arguments: SearchArguments) -> Answer:
         "types": (arguments.type,) if arguments.type else (),
         "tags": tuple(arguments.tags or ()),
         "as_of": arguments.as_of,
+        "with_deleted": call.may_read_deleted,
     }
     answers = []
     try:

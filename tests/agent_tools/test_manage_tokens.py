@@ -88,6 +88,18 @@ def test_an_agent_made_by_another_request_meanwhile_is_said_on_the_form(client_o
     assert SECRET.search(new_token(client).content.decode())
 
 
+def test_the_scope_for_what_was_deleted_is_offered_and_not_chosen(client_of: Any, alice: Any) -> None:
+    page = client_of(alice).get(PAGE).content.decode()
+    boxes = {
+        box["value"]: "checked" in box[0] for box in re.finditer(r'<input[^>]*value="(?P<value>[a-z:]+)"[^>]*>', page)
+    }
+    assert boxes["memory:read"] is True
+    assert boxes["memory:history"] is False
+    new_token(client_of(alice), scopes=["memory:read", "memory:history"])
+    assert "read what was deleted" in client_of(alice).get(PAGE).content.decode()
+    assert AgentToken.objects.get().scopes == ["memory:read", "memory:history"]
+
+
 @pytest.mark.parametrize(
     "changes", [{"name": "Not A Name"}, {"name": ""}, {"scopes": []}, {"scopes": ["everything"]}, {"days": "7000"}]
 )
@@ -185,7 +197,10 @@ def test_the_command_prints_the_token_and_nothing_else(alice: Any, machine: Any)
     printed = issue_token(agent="diary", owner=["alice"])
     assert SECRET.fullmatch(printed.rstrip("\n"))
     answered(machine(printed.strip()).call("list_memory_blocks"))
-    assert AgentToken.objects.get().scopes == Scope.values
+    # Reading what people deleted is asked for by name.
+    assert AgentToken.objects.get().scopes == [scope for scope in Scope.values if scope != "memory:history"]
+    issue_token(agent="diary", owner=["alice"], scope=["memory:read", "memory:history"])
+    assert AgentToken.objects.first().scopes == ["memory:read", "memory:history"]
 
 
 def test_the_command_takes_scopes_and_all_owners(alice: Any) -> None:
