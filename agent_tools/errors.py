@@ -97,6 +97,12 @@ class ErrorCode(Enum):
     ALREADY_TRUE = ("already_true", 422, "`old_string` does not occur and `new_string` does: it was done already.")
     OLD_STRING_REPEATED = ("old_string_repeated", 422, "`old_string` occurs `count` times, on these `lines`.")
     WRONG_COUNT = ("wrong_count", 422, "`old_string` does not occur `expected_replacements` times.")
+    EDIT_REFUSED = (
+        "edit_refused",
+        422,
+        "The change cannot be made. A token without memory:read gets this for all that depends on the memory's texts; "
+        "one with it is told which of the other codes of 409 and 422 it is.",
+    )
     NO_CHANGE = ("no_change", 422, "The result equals what is there.")
     OVER_LIMIT = ("over_limit", 422, "The result is longer than the block's limit: `used`, `limit`, `over_by`.")
     BLOCK_READ_ONLY = ("block_read_only", 422, "Agents may not change this block.")

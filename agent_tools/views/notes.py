@@ -10,6 +10,7 @@ from rest_framework.request import Request
 
 from agent_tools import arguments, body, calls, grants, responses
 from agent_tools.errors import ApiError, ErrorCode
+from agent_tools.models import Scope
 from agent_tools.openapi import answers, describe, query
 from agent_tools.responses import ApiResponse
 from agent_tools.tools import context, files, recalling, searching
@@ -140,7 +141,7 @@ class ImportProgress(ApiView):
             "data.state: running, done, failed (refused; nothing was taken), lost (its time was up, or its process or "
             "a database is gone; it is all in the memory or not at all) or unknown (not begun, or long over); "
             "data.stage: reading, comparing, weighing, writing or recording; "
-            "data.done of data.of; data.percent of the whole.",
+            "data.done of data.of (0 without memory:read); data.percent of the whole.",
             400,
         ),
     )
@@ -155,4 +156,7 @@ class ImportProgress(ApiView):
             "of": found.of if found else 0,
             "percent": found.percent if found else 0,
         }
+        if not grants.has_scope(self.caller.token, Scope.MEMORY_READ):
+            # How many of the file's memories are written tells which of them were there already.
+            data |= {"done": 0, "of": 0}
         return responses.json_response(responses.success(f"{data['percent']} %", data))
