@@ -15,6 +15,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from agent_tools.errors import ApiError, ErrorCode
+from memory_app.webserver import addresses
 
 #: Arguments are at most evidence turns inside a list inside the object; more is a mistake or an attack.
 _DEEPEST = 12
@@ -76,6 +77,8 @@ def parse_object(raw: bytes) -> dict[str, Any]:
 
 
 def _read(request: HttpRequest, limit: int) -> bytes:
+    if addresses.is_refused(request):  # by the web server, which goes on reading and forgetting it
+        raise _too_large(limit)
     if "chunked" in request.headers.get("Transfer-Encoding", "").lower():
         return _read_chunked(request, limit)
     try:

@@ -11,14 +11,14 @@ from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
-from django.urls import Resolver404, resolve
 from django.utils import timezone
 from django.utils.cache import patch_cache_control, patch_vary_headers
 
 from approvals.models import User
 from approvals.views import errors
-from memory_app import charsets, memories_md
+from memory_app import charsets
 from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown
+from memory_app.webserver import addresses
 
 log = structlog.get_logger(__name__)
 
@@ -40,8 +40,7 @@ class ReadableMiddleware:
         if not request.path.startswith("/api/"):
             if _has_nul(request):
                 return errors.bad_request(request)
-            over = _length(request) - settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-            if over > 0 and over > _largest_file(request):
+            if addresses.is_refused(request) or _length(request) > _largest_body(request):
                 return errors.bad_request(request, RequestDataTooBig())
         return self.get_response(request)
 
@@ -58,12 +57,10 @@ def _length(request: HttpRequest) -> int:
     return int(length) if length.isascii() and length.isdigit() and len(length) < 20 else 0
 
 
-def _largest_file(request: HttpRequest) -> int:
-    """Bytes of a file that may be sent to this address."""
-    try:
-        return memories_md.LARGEST_FILE if resolve(request.path_info).url_name == "note_import" else 0
-    except Resolver404:
-        return 0
+def _largest_body(request: HttpRequest) -> int:
+    return addresses.largest_body(
+        request.path, api=settings.REQUEST_LIMIT, form=settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    )
 
 
 class TimezoneMiddleware:

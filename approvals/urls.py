@@ -60,6 +60,8 @@ urlpatterns = [
     path("settings/policies/", policies.policies, name="policies"),
     path("settings/", account.settings, name="settings"),
     path("sign-in/", auth.SignIn.as_view(), name="sign_in"),
+    # With what was typed before, which may be a whole block: nobody may send that much to the first one.
+    path("sign-in/and-go-on/", auth.SignIn.as_view(), name="sign_in_and_go_on"),
     path("sign-out/", django_views.LogoutView.as_view(), name="sign_out"),
     path(
         "password/",

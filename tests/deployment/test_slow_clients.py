@@ -8,6 +8,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -19,6 +20,9 @@ from tests.services import HOST, Services, free_ports
 ROOT = Path(__file__).resolve().parents[2]
 THREADS = 2
 READ_TIMEOUT = 2
+REQUEST_SECONDS = 4
+#: Seconds in which a busy machine answers if it answers at all.
+ENOUGH = 20
 
 pytestmark = [
     pytest.mark.pure,
@@ -26,8 +30,35 @@ pytestmark = [
 ]
 
 
+@dataclass(frozen=True)
+class Server:
+    address: str
+    token: str
+    log: Path
+
+    def connect(self, *, receive_buffer: int = 0) -> socket.socket:
+        connection = socket.socket()
+        if receive_buffer:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        host, port = self.address.removeprefix("http://").split(":")
+        connection.connect((host, int(port)))
+        return connection
+
+    @property
+    def processor_seconds(self) -> float:
+        """What the process that serves has used, from its log's line about where it is kept."""
+        spent = 0.0
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                environ = (stat.parent / "environ").read_bytes()
+                if f"ASSENT_DATA_DIR={self.log.parent / 'data'}".encode() in environ.split(b"\0"):
+                    fields = stat.read_text().rpartition(")")[2].split()
+                    spent += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return spent
+
+
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("slow")
     (port,) = free_ports(1)
     url = f"http://{HOST}:{port}"
@@ -36,103 +67,229 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "ASSENT_DEBUG": "1",
         "ASSENT_THREADS": str(THREADS),
         "ASSENT_READ_TIMEOUT": str(READ_TIMEOUT),
+        "ASSENT_REQUEST_SECONDS": str(REQUEST_SECONDS),
     }
     env.pop("ASSENT_PUBLIC_URL", None)
     started = Services(folder)
     try:
         started.start(
             "serve",
-            [sys.executable, "manage.py", "serve", "--port", str(port)],
-            ready=lambda: seconds_to_answer(url) is not None,
+            [sys.executable, "manage.py", "serve", "--demo", "--port", str(port)],
+            ready=lambda: answers(url, "/healthz"),
             env=env,
             cwd=ROOT,
         )
-        yield url
+        yield Server(url, (folder / "data" / "demo_token").read_text().strip(), folder / "serve.log")
         assert "Traceback" not in (folder / "serve.log").read_text()
     finally:
         started.stop()
 
 
-def seconds_to_answer(address: str, timeout: float = 20) -> float | None:
-    began = time.monotonic()
+def answers(address: str, path: str) -> bool:
     try:
-        answer = httpx.get(f"{address}/healthz", timeout=timeout)
+        return httpx.get(f"{address}{path}", timeout=ENOUGH).status_code == 200
     except httpx.HTTPError:
-        return None
-    return time.monotonic() - began if answer.status_code == 200 else None
+        return False
+
+
+def everybody_else_is_served(server: Server) -> bool:
+    return answers(server.address, "/healthz") and answers(server.address, "/sign-in/")
 
 
 @contextlib.contextmanager
-def clients(address: str, sent: bytes, count: int = THREADS * 2) -> Iterator[list[socket.socket]]:
-    host, port = address.removeprefix("http://").split(":")
+def clients(server: Server, sent: bytes, count: int, *, receive_buffer: int = 0) -> Iterator[list[socket.socket]]:
     with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.create_connection((host, int(port)))) for _ in range(count)]
-        for each in sockets:
+        made = [stack.enter_context(server.connect(receive_buffer=receive_buffer)) for _ in range(count)]
+        for each in made:
             each.sendall(sent)
-        time.sleep(0.3)  # until the threads have them
-        yield sockets
+        yield made
 
 
-def is_closed(connection: socket.socket) -> bool:
-    connection.settimeout(10)
-    try:
-        while connection.recv(65536):
-            pass
-    except ConnectionError:
-        pass
-    except TimeoutError:
-        return False
-    return True
+def said(connection: socket.socket) -> bytes:
+    """All that comes until the server hangs up."""
+    connection.settimeout(ENOUGH)
+    heard = b""
+    with contextlib.suppress(ConnectionError):
+        while data := connection.recv(65536):
+            heard += data
+    return heard
 
 
-POST = b"POST /sign-in/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+def answer_on(connection: socket.socket) -> bytes:
+    """One answer with a Content-Length."""
+    connection.settimeout(ENOUGH)
+    heard = b""
+    while b"\r\n\r\n" not in heard:
+        heard += connection.recv(1)
+    length = int(heard.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+    while length:
+        data = connection.recv(length)
+        heard, length = heard + data, length - len(data)
+    return heard
 
 
+HOST_LINE = b"Host: 127.0.0.1\r\n"
+POST = b"POST /sign-in/ HTTP/1.1\r\n" + HOST_LINE + b"Content-Type: application/x-www-form-urlencoded\r\n"
+LARGE = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"
+HALF_A_HEAD = b"GET /healthz HTTP/1.1\r\n" + HOST_LINE + b"X-Half"
+HALF_A_FORM = POST + b"Content-Length: 1000\r\n\r\na="
+HALF_A_CHUNK = POST + b"Transfer-Encoding: chunked\r\n\r\n100\r\na="
+
+
+def call(server: Server, *headers: bytes) -> bytes:
+    head = b"POST /api/v1/tools/list_memory_blocks/ HTTP/1.1\r\n" + HOST_LINE
+    head += b"Authorization: Bearer " + server.token.encode() + b"\r\nContent-Type: application/json\r\n"
+    return head + b"".join(header + b"\r\n" for header in headers) + b"\r\n"
+
+
+@pytest.mark.parametrize("count", [8, 200])
 @pytest.mark.parametrize(
-    "sent",
-    [b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Half", POST + b"Content-Length: 1000\r\n\r\na="],
-    ids=["half a header", "half a body"],
+    "sent", [HALF_A_HEAD, HALF_A_FORM, HALF_A_CHUNK, b""], ids=["head", "form", "chunk", "nothing"]
 )
-def test_clients_that_stop_half_way_hold_no_thread_for_longer_than_the_timeout(sent: bytes, address: str) -> None:
-    with clients(address, sent, count=THREADS) as stalled:
-        waited = seconds_to_answer(address)
-        assert waited is not None
-        assert waited < READ_TIMEOUT + 2
-        assert all(is_closed(each) for each in stalled)
+def test_clients_that_stop_half_way_keep_nobody_waiting_and_are_dropped(
+    sent: bytes, count: int, server: Server
+) -> None:
+    with clients(server, sent, count) as stalled:
+        assert everybody_else_is_served(server)
+        heard = [said(each) for each in stalled]
+    if sent:
+        assert all(b" 408 " in each for each in heard)
 
 
-def test_clients_that_say_nothing_hold_no_thread_at_all(address: str) -> None:
-    with clients(address, b""):
-        waited = seconds_to_answer(address)
-    assert waited is not None
-    assert waited < 1
+@pytest.mark.parametrize("count", [8, 200])
+def test_callers_that_stop_half_way_keep_nobody_waiting_and_hear_why(count: int, server: Server) -> None:
+    with clients(server, call(server, b"Content-Length: 1000000") + b'{"a": "' + b"x" * 100_000, count) as stalled:
+        assert everybody_else_is_served(server)
+        assert httpx.get(
+            f"{server.address}/api/v1/token/", headers={"Authorization": f"Bearer {server.token}"}, timeout=ENOUGH
+        ).is_success
+        heard = said(stalled[0])
+    assert b'"code": "request_timeout"' in heard
 
 
-def test_clients_that_do_not_hang_up_do_not_stop_the_accepting(address: str) -> None:
-    with clients(address, b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", count=1):
-        waited = seconds_to_answer(address)
-    assert waited is not None
-    assert waited < 1
+def test_waiting_for_slow_clients_costs_no_processor_time(server: Server) -> None:
+    with clients(server, HALF_A_FORM, 200):
+        assert everybody_else_is_served(server)
+        before, began = server.processor_seconds, time.monotonic()
+        time.sleep(READ_TIMEOUT / 2)
+        assert server.processor_seconds - before < (time.monotonic() - began) / 2
 
 
-def test_a_byte_now_and_then_is_not_enough(address: str) -> None:
-    with clients(address, POST + b"Content-Length: 1000\r\n\r\na=", count=1) as (dribbler,):
-        end = time.monotonic() + 4 * READ_TIMEOUT
+def test_clients_that_do_not_hang_up_do_not_stop_the_accepting(server: Server) -> None:
+    with clients(server, b"GET /healthz HTTP/1.1\r\n" + HOST_LINE + b"Connection: close\r\n\r\n", THREADS * 2):
+        assert everybody_else_is_served(server)
+
+
+def test_clients_that_do_not_read_their_answer_keep_nobody_waiting_and_are_dropped(server: Server) -> None:
+    # The kernel itself takes two or three of these.
+    asks = f"GET {LARGE} HTTP/1.1\r\n".encode() + HOST_LINE + b"\r\n"
+    with clients(server, asks * 8, 16, receive_buffer=2048) as stalled:
+        assert everybody_else_is_served(server)
+        time.sleep(REQUEST_SECONDS + 2)
+        heard = said(stalled[0])
+    assert heard.startswith(b"HTTP/1.1 200")
+    whole = httpx.get(f"{server.address}{LARGE}", timeout=ENOUGH, headers={"Accept-Encoding": "identity"}).content
+    assert len(heard) < 8 * len(whole), "the rest is not kept for ever"
+
+
+def test_an_answer_is_whole_for_a_client_that_reads_slowly_and_goes_on(server: Server) -> None:
+    whole = httpx.get(f"{server.address}{LARGE}", timeout=ENOUGH, headers={"Accept-Encoding": "identity"}).content
+    asks = f"GET {LARGE} HTTP/1.1\r\n".encode() + HOST_LINE + b"\r\n"
+    with clients(server, asks * 8, 1, receive_buffer=2048) as (reader,):
+        time.sleep(READ_TIMEOUT / 2)
+        assert [answer_on(reader).endswith(whole) for _ in range(8)] == [True] * 8
+
+
+def test_a_byte_now_and_then_is_not_enough(server: Server) -> None:
+    with clients(server, HALF_A_FORM, 1) as (dribbler,):
+        end = time.monotonic() + 4 * REQUEST_SECONDS
         with pytest.raises(ConnectionError):
             while time.monotonic() < end:
                 dribbler.sendall(b"a")
                 time.sleep(READ_TIMEOUT / 4)
 
 
-def test_a_slow_upload_that_goes_on_is_served_and_so_is_the_next_request_on_its_connection(address: str) -> None:
+def test_a_slow_upload_that_goes_on_is_served_and_so_is_the_next_request_on_its_connection(server: Server) -> None:
     piece = b"a" * 1000
-    pieces = 2 * READ_TIMEOUT
-    with clients(address, POST + b"Content-Length: %d\r\n\r\n" % (len(piece) * pieces), count=1) as (uploader,):
+    pieces = REQUEST_SECONDS - 1
+    with clients(server, POST + b"Content-Length: %d\r\n\r\n" % (len(piece) * pieces), 1) as (uploader,):
         for _ in range(pieces):
             uploader.sendall(piece)
-            time.sleep(1)
-        uploader.settimeout(10)
-        assert uploader.recv(65536).startswith(b"HTTP/1.1 403")  # whole, but without the form's secret
-    with httpx.Client(base_url=address) as kept_alive:
+            time.sleep(0.8)
+        assert answer_on(uploader).startswith(b"HTTP/1.1 403")  # whole, but without the form's secret
+        uploader.sendall(b"GET /healthz HTTP/1.1\r\n" + HOST_LINE + b"\r\n")
+        assert answer_on(uploader).startswith(b"HTTP/1.1 200")
+    with httpx.Client(base_url=server.address, timeout=ENOUGH) as kept_alive:
         for _ in range(3):
             assert kept_alive.get("/healthz").status_code == 200
+
+
+# -- what a body may be ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["/sign-in/", "/password/", "/password/reset/", "/sign%2Din/"])
+def test_a_form_of_strangers_is_refused_before_it_is_read(path: str, server: Server) -> None:
+    sent = f"POST {path} HTTP/1.1\r\n".encode() + HOST_LINE + b"Content-Length: 1000000\r\n\r\n"
+    with clients(server, sent, 1) as (stranger,):
+        heard = said(stranger)
+    assert heard.startswith(b"HTTP/1.1 413")
+    assert b"That is too much text" in heard
+
+
+def test_who_sends_too_much_hears_it_although_all_is_sent_first(server: Server) -> None:
+    headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"}
+    address = f"{server.address}/api/v1/tools/list_memory_blocks/"
+    with httpx.Client(headers=headers, timeout=ENOUGH) as client:
+        for content in (b" " * 5_000_000, (b" " * 100_000 for _ in range(50))):  # the second one in chunks
+            answer = client.post(address, content=content)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (413, "body_too_large")
+
+
+def test_a_body_in_chunks_and_one_that_waits_to_be_asked_for_are_read(server: Server) -> None:
+    body = b'{"user_id": "alice"}'
+    with clients(server, call(server, b"Transfer-Encoding: chunked"), 1) as (caller,):
+        for byte in body:
+            caller.sendall(b"1\r\n%c\r\n" % byte)
+        caller.sendall(b"0\r\n\r\n")
+        assert b'"ok": true' in answer_on(caller)
+    with clients(server, call(server, b"Content-Length: %d" % len(body), b"Expect: 100-continue"), 1) as (caller,):
+        caller.settimeout(ENOUGH)
+        assert caller.recv(25) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        caller.sendall(body)
+        assert answer_on(caller).startswith(b"HTTP/1.1 200 OK")
+
+
+def test_who_waits_to_be_asked_for_too_much_is_not_asked(server: Server) -> None:
+    with clients(server, call(server, b"Content-Length: 5000000", b"Expect: 100-continue"), 1) as (caller,):
+        assert said(caller).startswith(b"HTTP/1.1 413")
+
+
+def test_requests_sent_in_one_go_are_answered_in_turn(server: Server) -> None:
+    body = b'{"user_id": "alice"}'
+    one = call(server, b"Content-Length: %d" % len(body)) + body
+    other = b"GET /healthz HTTP/1.1\r\n" + HOST_LINE + b"\r\n"
+    with clients(server, one + other + one, 1) as (caller,):
+        texts = [answer_on(caller) for _ in range(3)]
+    assert [b"Alive" in text for text in texts] == [False, True, False]
+    assert all(text.startswith(b"HTTP/1.1 200") for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"x" * 100_000 + b"\r\n\r\n", 431),
+        (b"GET /" + b"x" * 9000 + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 414),
+        (b"GET / HTTP/1.1\nHost: 127.0.0.1\n\n", 400),
+        (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcde", 400),
+        (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\nabcde", 400),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
+        (b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", 400),
+    ],
+    ids=["long head", "long line", "bare LF", "two framings", "two lengths", "huge length", "HTTP/2", "TLS"],
+)
+def test_what_is_no_request_is_answered_and_the_connection_closed(sent: bytes, status: int, server: Server) -> None:
+    with clients(server, sent, 1) as (stranger,):
+        heard = said(stranger)
+    assert heard.startswith(b"HTTP/1.1 %d" % status)
+    assert heard.count(b"HTTP/1.1") == 1

@@ -1,0 +1,182 @@
+"""A client, as gunicorn's threads and the loop that serves all clients see it."""
+
+from __future__ import annotations
+
+import socket
+import time
+from dataclasses import dataclass
+
+from memory_app.webserver.framing import Incoming
+from memory_app.webserver.waiting import Room, Waiting
+
+#: Bytes of one look at a socket.
+_PIECE = 256 * 1024
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long a client may take.
+
+    Args:
+        silence: seconds without a byte.
+        request: seconds for a request, and again for reading its answer, beside what `rate` allows.
+        rate: bytes a second.
+    """
+
+    silence: float = 20
+    request: float = 60
+    rate: float = 50_000
+
+
+class Client:
+    """Takes the place of the socket in gunicorn's connection.
+
+    A thread reads what was received before it was given the client, and what it writes waits here if the client does
+    not take it at once; so no thread ever waits. Either the loop or one thread has the client, never both: no locks.
+    """
+
+    def __init__(self, sock: socket.socket, room: Room, patience: Patience) -> None:
+        sock.setblocking(False)
+        self._sock = sock
+        self._patience = patience
+        self._received, self._answer = Waiting(room), Waiting(room)
+        self._beyond = b""  # the begin of the next request
+        self._may_take = True
+        self.is_broken = False
+        self.renew(Incoming(lambda target: 0))
+
+    # -- what gunicorn calls, in its threads --------------------------------------------------------
+
+    def recv(self, size: int) -> bytes:
+        return self._received.read(size)
+
+    def sendall(self, data: bytes) -> None:
+        if self.is_broken:
+            raise BrokenPipeError
+        waiting = memoryview(data)
+        try:
+            while waiting and not self._answer:
+                waiting = waiting[self._sock.send(waiting) :]
+        except BlockingIOError:
+            pass
+        if waiting:
+            self._answer.write(waiting)
+
+    def send(self, data: bytes) -> int:
+        """gunicorn's only use of it is `100 Continue`, which came from the loop when it was of use."""
+        return len(data)
+
+    def close(self) -> None:
+        """gunicorn gives an answer up half-way; the loop closes the socket."""
+        self.is_broken = True
+
+    def shutdown(self, how: int) -> None:
+        """gunicorn does it before `close`."""
+
+    def setblocking(self, flag: bool) -> None:
+        """It never blocks."""
+
+    settimeout = setblocking
+
+    def gettimeout(self) -> float:
+        return 0.0
+
+    def fileno(self) -> int:
+        return self._sock.fileno()
+
+    # -- what the loop calls -------------------------------------------------------------------------
+
+    def renew(self, incoming: Incoming) -> None:
+        """Begin to wait for a request."""
+        self._received.clear()
+        self.request = incoming
+        self._began = self._moved = time.monotonic()
+        self._size = 0
+        self.has_begun = False
+
+    def receive(self) -> bool:
+        """Take what is there of the request; whether it is whole, or there will be no more of it.
+
+        Raises:
+            NoRoom: it cannot be kept.
+            OSError: the client is gone.
+        """
+        data, self._beyond = self._beyond, b""
+        while True:
+            if data:
+                if not self.has_begun:
+                    self.has_begun, self._began = True, time.monotonic()
+                self._moves(len(data))
+                used = self.request.feed(data)
+                self._received.write(memoryview(data)[:used])
+                self._beyond = data[used:]
+                if self.request.is_whole:
+                    return True
+                if self.request.expects_continue:
+                    self.request.expects_continue = False
+                    self._sock.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+            try:
+                data = self._sock.recv(_PIECE)
+            except BlockingIOError:
+                return False
+            if not data:
+                raise ConnectionResetError("the client hung up")
+
+    def begin_answer(self) -> None:
+        """From now on it is the client's reading that is waited for."""
+        self._began = self._moved = time.monotonic()
+        self._size = 0
+
+    def flush(self) -> bool:
+        """Send what waits of the answer; whether that was all. Raises OSError when the client is gone."""
+        before = len(self._answer)
+        try:
+            self._answer.send(self._sock.send)
+        except BlockingIOError:
+            return False
+        finally:
+            self._moves(before - len(self._answer))
+        return True
+
+    def say(self, data: bytes) -> None:
+        """Send what fits."""
+        try:
+            self._sock.send(data)
+        except OSError:
+            pass
+
+    def end_answer(self) -> None:
+        """Tell the client that nothing more comes."""
+        try:
+            self._sock.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+    def ignore(self) -> bool:
+        """Take and forget what is there; whether the client has closed."""
+        self._received.clear()
+        self._beyond = b""
+        try:
+            while data := self._sock.recv(_PIECE):
+                self._moves(len(data))
+        except BlockingIOError:
+            return False
+        except OSError:
+            pass
+        return True
+
+    def hang_up(self) -> None:
+        self._received.clear()
+        self._answer.clear()
+        self._sock.close()
+
+    @property
+    def patience_ends(self) -> float:
+        """The moment, by the monotonic clock, when this has taken too long."""
+        allowed = self._began + self._patience.request + self._size / self._patience.rate
+        return min(allowed, self._moved + self._patience.silence)
+
+    def _moves(self, size: int) -> None:
+        if size:
+            self._moved = time.monotonic()
+            self._size += size
