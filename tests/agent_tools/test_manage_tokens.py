@@ -13,6 +13,7 @@ from django.db.models.signals import pre_save
 from agent_tools.models import AgentToken, Scope
 from approvals.models import Agent
 from tests.agent_tools.checks import answered, refused
+from tests.pages import words
 
 PAGE = "/settings/agents/"
 SECRET = re.compile(r"asn_[a-z0-9]{8}_[A-Za-z0-9_-]{43}")
@@ -55,11 +56,16 @@ def test_an_owners_token_opens_only_their_own_memory(client_of: Any, machine: An
     refused(machine(secret[0]).call("list_memory_blocks", user_id="ben"), 403, "owner_not_granted")
 
 
-def test_the_name_of_anothers_agent_is_taken(client_of: Any, alice: Any, scribe: Any) -> None:
-    response = new_token(client_of(alice), name="scribe")
-    assert response.status_code == 422
-    assert "taken" in response.content.decode()
-    assert not AgentToken.objects.exists()
+def test_no_agent_is_called_as_anothers_or_as_a_person_or_as_we_are(
+    client_of: Any, alice: Any, ben: Any, scribe: Any
+) -> None:
+    pages = []
+    for name in ("scribe", "ben", "alice", "assent", "admin"):
+        response = new_token(client_of(alice), name=name)
+        assert response.status_code == 422
+        pages.append("This name is taken, or it is a person's. Choose another." in words(response))
+    assert all(pages)
+    assert Agent.objects.get() == scribe
 
 
 def test_ones_own_agent_can_have_a_second_token(client_of: Any, alice: Any) -> None:
