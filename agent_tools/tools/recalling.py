@@ -14,7 +14,7 @@ from agent_tools.arguments import Arguments, invalid
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.matching import Wanted
 from agent_tools.models import Scope
-from agent_tools.note_arguments import ALL, NoteId, Type, TypeOrAll, has_words
+from agent_tools.note_arguments import ALL, LONGEST_IN_ADDRESS, NoteId, Type, TypeOrAll, has_words
 from agent_tools.registry import Answer, Call, Effect, tool
 from memory_app import accesses
 from memory_app import recall as memory
@@ -110,7 +110,10 @@ def recall(call: Call, arguments: RecallArguments) -> Answer:
 
 
 class NoteListArguments(paging.PagedArguments):
-    q: Query = None
+    q: Annotated[
+        Annotated[str, Field(min_length=1, max_length=LONGEST_IN_ADDRESS), AfterValidator(has_words)] | None,
+        Field(description="Search query or keywords; without it the newest come first."),
+    ] = None
     type: Annotated[Type | None, Field(description="Only notes of this type.")] = None
     tag: Annotated[
         list[str] | None, Field(description="Only notes with this tag; given several times, with any of them.")
