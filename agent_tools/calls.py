@@ -23,6 +23,9 @@ from memory_app.recall import EngineUnavailable, OutcomeUnknown
 
 log = structlog.get_logger(__name__)
 
+#: Seconds for what comes after a call: its books and the audit.
+_AFTERWARDS = 25
+
 
 def execute(tool: Tool[Any], caller: Caller, given: dict[str, Any], *, key: str | None, audit: Audit) -> Kept:
     """Run `tool` for `caller`.
@@ -34,6 +37,7 @@ def execute(tool: Tool[Any], caller: Caller, given: dict[str, Any], *, key: str 
     Raises:
         ApiError: whatever stands in the way; `timeout` once the tool's time is up.
     """
+    deadlines.allow(tool.time_limit + _AFTERWARDS)
     with deadlines.within(tool.time_limit) as deadline:
         try:
             return _execute(tool, caller, given, key=key, audit=audit)
@@ -75,9 +79,8 @@ def _execute(tool: Tool[Any], caller: Caller, given: dict[str, Any], *, key: str
 
 def _owner_in(payload: dict[str, Any]) -> str | None:
     """Whose memory a kept answer tells of, where the call did not say."""
-    if payload["ok"]:
-        return payload["data"].get("user_id")
-    user_id: str | None = payload["error"]["details"].get("proposal", {}).get("user_id")
+    about = payload["data"] if payload["ok"] else payload["error"]["details"].get("proposal", {})
+    user_id: str | None = about.get("user_id")
     return user_id
 
 

@@ -12,14 +12,13 @@ from typing import Any
 
 import structlog
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
-from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpResponse
 from django.http.request import UnreadablePostError
 from rest_framework import exceptions
 
 from agent_tools import responses
 from agent_tools.middleware import current_request_id
-from memory_app.recall import EngineUnavailable, OutcomeUnknown
+from memory_app.away import is_away
 
 log = structlog.get_logger(__name__)
 
@@ -86,7 +85,7 @@ class ErrorCode(Enum):
     BEING_DECIDED = ("being_decided", 409, "A decision about the proposal is under way.")
     IDEMPOTENCY_KEY_REUSED = ("idempotency_key_reused", 409, "The key was used with other arguments.")
     IDEMPOTENCY_IN_PROGRESS = ("idempotency_in_progress", 409, "The first call with this key is not done yet.")
-    REQUEST_TIMEOUT = ("request_timeout", 408, "The request did not arrive in full in time.")
+    REQUEST_TIMEOUT = ("request_timeout", 408, "The request did not arrive in full in time; nothing was changed.")
     LENGTH_REQUIRED = ("length_required", 411, "A body without Content-Length cannot be read here.")
     BODY_TOO_LARGE = ("body_too_large", 413, "The body is over `limit` bytes.")
     ADDRESS_TOO_LONG = (
@@ -114,6 +113,11 @@ class ErrorCode(Enum):
     BLOCK_READ_ONLY = ("block_read_only", 422, "Agents may not change this block.")
     HEADERS_TOO_LARGE = ("headers_too_large", 431, "More than 100 headers, or one of over 8,190 bytes.")
     RATE_LIMITED = ("rate_limited", 429, "Too many calls with this token in this minute.")
+    IMPORT_UNDER_WAY = (
+        "import_under_way",
+        429,
+        "One import at a time for each owner and each agent; nothing was taken.",
+    )
     TOO_MANY_PENDING = (
         "too_many_pending",
         429,
@@ -121,8 +125,8 @@ class ErrorCode(Enum):
     )
     INTERNAL_ERROR = ("internal_error", 500, "Our fault; the log has more under `request_id`.")
     ENGINE_UNAVAILABLE = ("engine_unavailable", 503, "A database does not answer or stayed busy.")
-    BUSY = ("busy", 503, "More is being sent here than can be received; `Retry-After` says when to try again.")
     MEMORY_FULL = ("memory_full", 503, "As many proposals wait, in all, as this installation handles well.")
+    BUSY = ("busy", 503, "Too much is being sent to this installation at the moment; nothing was changed.")
     TIMEOUT = (
         "timeout",
         504,
@@ -233,16 +237,22 @@ def as_api_error(error: Exception, *, failing: str = "Error") -> ApiError:
             return ApiError(ErrorCode.BODY_TOO_LARGE, "The body is too large.")
         case SuspiciousOperation() | UnreadablePostError() | exceptions.ParseError():
             return ApiError(ErrorCode.BAD_REQUEST, "The request could not be read.")
-        case EngineUnavailable() | OutcomeUnknown() | OperationalError() | InterfaceError():
-            log.error("engine_unavailable", error=type(error).__name__, exc_info=error)
-            return ApiError(
-                ErrorCode.ENGINE_UNAVAILABLE,
-                "The memory does not answer at the moment. Try again shortly.",
-                text=f"{failing}: the memory does not answer at the moment. Try again shortly.",
-                details={"request_id": current_request_id()},
-                retry_after=_AWAY,
-            )
+    if is_away(error):
+        log.error("engine_unavailable", error=type(error).__name__, exc_info=error)
+        return unavailable(failing=failing)
     return internal_error(error, failing=failing)
+
+
+def unavailable(*, failing: str = "Error") -> ApiError:
+    """The answer while a database is away."""
+    message = "the memory does not answer at the moment. Try again shortly."
+    return ApiError(
+        ErrorCode.ENGINE_UNAVAILABLE,
+        message[0].upper() + message[1:],
+        text=f"{failing}: {message}",
+        details={"request_id": current_request_id()},
+        retry_after=_AWAY,
+    )
 
 
 def internal_error(error: BaseException, *, failing: str = "Error") -> ApiError:

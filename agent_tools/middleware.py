@@ -44,10 +44,12 @@ class RequestIdMiddleware:
 
 def _in_our_shape(response: HttpResponse) -> Any:
     # Imported late: settings load the middleware before the apps are ready.
-    from agent_tools.errors import ApiError, ErrorCode, internal_error
+    from agent_tools.errors import ApiError, ErrorCode, internal_error, unavailable
 
     if response.status_code < 400 or response.headers.get("Content-Type", "").startswith("application/"):
         return response
+    if response.status_code == 503:
+        return unavailable().response()
     if response.status_code >= 500:
         return internal_error(RuntimeError(response.reason_phrase)).response()
     if response.status_code == 404:

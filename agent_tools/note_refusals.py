@@ -11,6 +11,9 @@ from approvals.services import errors as services
 from memory_app import edits, recall
 from memory_app.recall import Note, NoteNotFound, RevisionNotFound
 
+#: Seconds after which to send a file again: a thousand memories take about one.
+_NEXT_TURN = 5
+
 #: What `explain` has an answer for.
 REFUSALS = (NoteNotFound, services.Refused, edits.ForbiddenCharacter)
 
@@ -51,6 +54,14 @@ def explain(error: Exception, *, tool: str, may_read: bool = True, fields: Mappi
             return refusals.too_many_pending(error, may_read=may_read)
         case services.MemoryFull():
             return refusals.memory_full()
+        case services.ImportUnderWay():
+            return ApiError(
+                ErrorCode.IMPORT_UNDER_WAY,
+                "Another import of this user's, or of this agent's, is under way; nothing was taken. "
+                "Send the file again when it is over.",
+                details={"retry_after": _NEXT_TURN},
+                retry_after=_NEXT_TURN,
+            )
     raise error
 
 

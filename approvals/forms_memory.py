@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals.models import User
 from approvals.services import BlockFields
-from approvals.services.errors import LabelInvalid, LabelTaken, LimitInvalid, OverLimit, Refused
+from approvals.services.errors import ImportUnderWay, LabelInvalid, LabelTaken, LimitInvalid, OverLimit, Refused
 from memory_app.dolt.errors import DirtyMemory, EngineUnavailable, OutcomeUnknown
 from memory_app.edits import ForbiddenCharacter
 from memory_app.models import LABEL, MAX_BLOCK_LIMIT
@@ -196,6 +196,9 @@ def add_refusal(form: forms.BaseForm, error: Exception) -> int:
             form.add_error("label", error.message)
         case LabelTaken():
             form.add_error("label", error.message)
+            return 409
+        case ImportUnderWay():
+            form.add_error(None, error.message)
             return 409
         case ForbiddenCharacter():
             form.add_error(

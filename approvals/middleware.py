@@ -1,26 +1,25 @@
-"""What every page needs around it: requests that can be read, the viewer's time zone, and an answer while a
-database is away."""
+"""What every page needs around it: requests that can be read, a time in which they are answered, the viewer's time
+zone, and an answer while a database is away."""
 
 from __future__ import annotations
 
 import zoneinfo
 from collections.abc import Callable
 
-import structlog
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
-from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.utils import timezone
 from django.utils.cache import patch_cache_control, patch_vary_headers
 
 from approvals.models import User
 from approvals.views import errors
-from memory_app import charsets
-from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown
+from memory_app import charsets, deadlines
+from memory_app.away import is_away
 from memory_app.webserver import addresses
 
-log = structlog.get_logger(__name__)
+#: Addresses of machines: they have no session, and health must not ask a database who is asking.
+_MACHINES = ("/api/", "/healthz", "/readyz")
 
 
 class ReadableMiddleware:
@@ -58,9 +57,21 @@ def _length(request: HttpRequest) -> int:
 
 
 def _largest_body(request: HttpRequest) -> int:
-    return addresses.largest_body(
-        request.path, api=settings.REQUEST_LIMIT, form=settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-    )
+    return addresses.largest_body(request.path, api=settings.REQUEST_LIMIT, form=settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+
+
+class DeadlineMiddleware:
+    """Lets no request wait longer for its databases than `PAGE_TIMEOUT`, unless it is given more (`deadlines.allow`).
+
+    Stands before what asks them: sessions, and who is signed in.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        with deadlines.within(settings.PAGE_TIMEOUT):
+            return self.get_response(request)
 
 
 class TimezoneMiddleware:
@@ -70,9 +81,16 @@ class TimezoneMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        # Machines have no session cookie: for them this costs nothing, not even loading a session.
-        user = request.user if request.COOKIES else None
-        if isinstance(user, User):
+        # Without a cookie this costs nothing, not even loading a session.
+        user = request.user if request.COOKIES and not request.path.startswith(_MACHINES) else None
+        try:
+            is_somebody = isinstance(user, User)  # this is what loads the session and the person
+        except Exception as error:
+            if not is_away(error):
+                raise
+            return errors.away(request, error)
+        if is_somebody:
+            assert isinstance(user, User)
             try:
                 zone = zoneinfo.ZoneInfo(user.time_zone)
             except (zoneinfo.ZoneInfoNotFoundError, ValueError):
@@ -108,7 +126,4 @@ class PageMiddleware:
             return errors.not_found(request)  # also while debugging, where Django would show its own
         if isinstance(exception, UnreadablePostError):
             return errors.bad_request(request)  # the client went away or stopped: not an error of ours
-        if not isinstance(exception, EngineUnavailable | OutcomeUnknown | OperationalError | InterfaceError):
-            return None
-        log.error("database_away", error=type(exception).__name__, path=request.path, exc_info=exception)
-        return errors.unavailable(request)
+        return errors.away(request, exception) if is_away(exception) else None

@@ -69,6 +69,14 @@ class Deadline:
             self.at = time.monotonic() + GRACE
         _watchdog.watch(self)
 
+    def allow(self, seconds: float) -> None:
+        """Let it be so long from now on, if that is longer and the time is not up."""
+        if seconds <= self.remaining or self.has_passed:
+            return
+        with self._lock:
+            self.at = time.monotonic() + seconds
+        _watchdog.watch(self)
+
     def watch(self, connection: BaseDatabaseWrapper) -> None:
         """Hold for this connection too, from now on."""
         with self._lock:
@@ -227,6 +235,12 @@ def remaining() -> float:
     return math.inf if deadline is None else deadline.remaining
 
 
+def at_most(seconds: int) -> int:
+    """So many seconds, or what is left of this thread's, in whole ones: for drivers that can count no other."""
+    left = remaining()
+    return seconds if left >= seconds else max(1, math.ceil(left))
+
+
 def require() -> None:
     """Raise DeadlineExceeded when the time is up: before what may take long and asks no database."""
     if remaining() <= 0:
@@ -238,6 +252,13 @@ def extend() -> None:
     deadline = _current()
     if deadline is not None:
         deadline.extend()
+
+
+def allow(seconds: float) -> None:
+    """Let what this thread does take so long, where whoever set the deadline could not know that it may."""
+    deadline = _current()
+    if deadline is not None:
+        deadline.allow(seconds)
 
 
 def _current() -> Deadline | None:

@@ -6,7 +6,10 @@ may still be without them. Reasons are logged, not told: the endpoint is open to
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import structlog
@@ -16,6 +19,7 @@ from django.db import connections
 from redis import Redis
 from redis.exceptions import RedisError
 
+from memory_app import deadlines
 from memory_app.dolt.connections import MEMORY, dolt
 from memory_app.dolt.errors import DoltError
 from memory_app.models import Change, MemoryBlock
@@ -23,7 +27,13 @@ from memory_app.search import embedders, store
 
 log = structlog.get_logger(__name__)
 
-_REDIS_TIMEOUT = 2  # seconds
+#: Seconds after which whoever asks for readiness is answered.
+SECONDS = 2.5
+#: Connecting to a server that hangs cannot be ended from outside and takes up to five seconds; so each part is
+#: asked in a thread of its own, and there is never more than one of them.
+_threads = ThreadPoolExecutor(3, thread_name_prefix="health")
+_answers: dict[str, Future[Part]] = {}
+_lock = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -42,18 +52,37 @@ class Part:
 
 
 def parts() -> tuple[Part, ...]:
-    """Ask each part once."""
+    """Ask each part once, all at the same time; one that has not answered by `SECONDS` does not work."""
     asked: list[tuple[str, Callable[[], Part]]] = [(MEMORY, _memory), ("default", _default)]
     if settings.REDIS_URL:
         asked.append(("redis", _redis))
-    answers = []
-    for name, ask in asked:
-        try:
-            answers.append(ask())
-        except (DatabaseError, DoltError, RedisError, OSError) as error:
-            log.warning("not_ready", part=name, error=f"{type(error).__name__}: {error}")
-            answers.append(Part(name, ok=False))
-    return tuple(answers)
+    asking = [(name, _asking(name, ask)) for name, ask in asked]
+    until = time.monotonic() + SECONDS
+    return tuple(_answer(name, answer, until - time.monotonic()) for name, answer in asking)
+
+
+def _asking(name: str, ask: Callable[[], Part]) -> Future[Part]:
+    """Begin to ask, unless the last time is not over yet: what hangs is not asked again meanwhile."""
+    with _lock:
+        if name not in _answers or _answers[name].done():
+            _answers[name] = _threads.submit(_in_time, ask)
+        return _answers[name]
+
+
+def _in_time(ask: Callable[[], Part]) -> Part:
+    try:
+        with deadlines.within(SECONDS):
+            return ask()
+    finally:
+        connections.close_all()  # this thread's; the next one asks a server that may have been started anew
+
+
+def _answer(name: str, answer: Future[Part], seconds: float) -> Part:
+    try:
+        return answer.result(timeout=max(0, seconds))
+    except (DatabaseError, DoltError, RedisError, OSError, TimeoutError) as error:
+        log.warning("not_ready", part=name, error=f"{type(error).__name__}: {error}")
+        return Part(name, ok=False)
 
 
 @dataclass(frozen=True)
@@ -88,7 +117,7 @@ def _default() -> Part:
 
 def _redis() -> Part:
     with Redis.from_url(
-        settings.REDIS_URL, socket_connect_timeout=_REDIS_TIMEOUT, socket_timeout=_REDIS_TIMEOUT
+        settings.REDIS_URL, socket_connect_timeout=SECONDS, socket_timeout=SECONDS, retry=None
     ) as client:
         version = client.info("server").get("redis_version", "")
     return Part("redis", ok=True, engine="Redis", version=str(version))

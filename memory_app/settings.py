@@ -109,6 +109,8 @@ def _default_database() -> dict[str, Any]:
             "CONN_MAX_AGE": None,
         }
     server: dict[str, Any] = env.db_url_config(DATABASE_URL)
+    if server["ENGINE"] == "django.db.backends.postgresql":
+        server["ENGINE"] = "memory_app.postgresql"
     # A lock that a client waits for when it is cut off (memory_app.deadlines) is given up by the server then.
     options = {"connect_timeout": 3, "options": "-c client_connection_check_interval=1s"}
     return server | {
@@ -148,6 +150,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "approvals.middleware.ReadableMiddleware",
+    "approvals.middleware.DeadlineMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -331,6 +334,8 @@ PENDING_CAP = env.int("ASSENT_PENDING_CAP", default=20)
 MAX_OPEN_PROPOSALS = env.int("ASSENT_MAX_OPEN_PROPOSALS", default=2_000 if EMBEDDED_MEMORY else 20_000)
 LEASE = timedelta(seconds=env.int("ASSENT_LEASE_SECONDS", default=30))
 REQUEST_LIMIT = env.int("ASSENT_REQUEST_LIMIT", default=1024 * 1024)
+# The longest a page may wait for its databases, in seconds. Files of notes may take longer.
+PAGE_TIMEOUT = env.float("ASSENT_PAGE_TIMEOUT", default=10)
 # The longest any tool may take, in seconds, whatever it declares; 0 leaves it at that.
 TOOL_TIMEOUT = env.float("ASSENT_TOOL_TIMEOUT", default=0)
 # The rows about tool calls are deleted after this many days; 0 keeps them.

@@ -55,7 +55,11 @@ def main(arguments: list[str]) -> int:
                 env=env | {"ASSENT_PUBLIC_URL": address},
                 cwd=ROOT,
             )
-            schemathesis = [Path(sys.executable).with_name("schemathesis"), "run", f"{address}/api/schema/"]
+            schemathesis: list[str | Path] = [
+                Path(sys.executable).with_name("schemathesis"),
+                "run",
+                f"{address}/api/schema/",
+            ]
             authorization = ["-H", f"Authorization: Bearer {token.read_text().strip()}"]
             chosen = ["--checks", ",".join(CHECKS), "--phases", "examples,coverage,fuzzing", "--continue-on-failure"]
             return subprocess.run(

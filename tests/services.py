@@ -76,6 +76,7 @@ class Services:
     folder: Path
     environment: dict[str, str] = field(default_factory=dict)
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    by_name: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     def start(self, name: str, arguments: list[str], *, ready: Callable[[], bool], **options: object) -> None:
         """Start one, out of reach of the terminal's Ctrl-C (the command is to end first), and wait for it."""
@@ -90,6 +91,7 @@ class Services:
                 **options,
             )
         self.processes.append(process)
+        self.by_name[name] = process
         deadline = time.monotonic() + START_SECONDS
         while not ready():
             if process.poll() is not None or time.monotonic() > deadline:
@@ -160,14 +162,24 @@ def _find_postgres() -> Path | None:
 
 @contextlib.contextmanager
 def running() -> Iterator[dict[str, str]]:
-    """Start all three; yields the environment that points to them.
+    """Start all three; yields the environment that points to them. Raises as `started` does."""
+    with started() as services:
+        yield services.environment
+
+
+@contextlib.contextmanager
+def started(below: str | None = None) -> Iterator[Services]:
+    """Start all three.
+
+    Args:
+        below: a folder everybody may pass through, where the usual one for temporary files is private.
 
     Raises:
         ServicesMissing: a program is not on this machine.
         ServiceFailed: one did not start.
     """
     programs = find_programs()
-    with tempfile.TemporaryDirectory(prefix="assent-services-") as name:
+    with tempfile.TemporaryDirectory(prefix="assent-services-", dir=below) as name:
         folder = Path(name)
         folder.chmod(0o711)  # PostgreSQL runs as another user when we are root
         services = Services(folder)
@@ -176,11 +188,12 @@ def running() -> Iterator[dict[str, str]]:
             _start_redis(services, programs, redis_port)
             _start_dolt(services, programs, dolt_port)
             _start_postgres(services, programs, postgres_port)
-            yield {
+            services.environment |= {
                 "MEMORY_DATABASE_URL": f"mysql://root@{HOST}:{dolt_port}/assent",
                 "DATABASE_URL": f"postgres://postgres@{HOST}:{postgres_port}/assent",
                 "REDIS_URL": f"redis://{HOST}:{redis_port}/0",
             }
+            yield services
         finally:
             services.stop()
 

@@ -9,7 +9,9 @@ from django.views.decorators.http import require_safe
 
 from agent_tools import responses
 from agent_tools.errors import ApiError, ErrorCode
-from memory_app import health
+from memory_app import deadlines, health
+
+_SEARCH_SECONDS = 0.5
 
 
 @require_safe
@@ -29,4 +31,6 @@ def readyz(request: HttpRequest) -> HttpResponse:
             details={"failed": failed, "parts": described},
             retry_after=5,
         ).response()
-    return responses.json_response(responses.success("Ready.", {"parts": described, "search": asdict(health.search())}))
+    with deadlines.within(_SEARCH_SECONDS):
+        search = asdict(health.search())
+    return responses.json_response(responses.success("Ready.", {"parts": described, "search": search}))

@@ -222,6 +222,15 @@ class NoteSuperseded(Refused):
         super().__init__(_("Note %(id)s is superseded already.") % {"id": note.id})
 
 
+class ImportUnderWay(Refused):
+    """An import into this memory, or by this actor, is not over yet."""
+
+    code = "import_under_way"
+
+    def __init__(self) -> None:
+        super().__init__(_("Another import is under way. When it is over, this one can be sent again."))
+
+
 # -- conversations --------------------------------------------------------------------------------
 
 

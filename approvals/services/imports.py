@@ -10,8 +10,9 @@ from django.utils import timezone
 
 from approvals.models import Agent, Kind
 from approvals.services import notes
+from approvals.services.errors import ImportUnderWay
 from approvals.services.notes import By, NoteChange, Outcome
-from memory_app import memories_md, progress, recall
+from memory_app import memories_md, progress, recall, turns
 from memory_app.memories_md import Memory, Parsed, Skipped
 from memory_app.progress import Stage
 
@@ -43,12 +44,18 @@ def import_file(*, by: By, owner: str, data: bytes) -> Imported:
 
     Raises:
         Unreadable: nothing of the file is taken.
+        ImportUnderWay: one of the owner's, or by this actor, is not over yet; nothing was done.
         Others: as for `import_memories`.
     """
-    progress.report(Stage.READING, 0, 1)
-    # East of Greenwich it may be tomorrow already.
-    latest = timezone.now().date() + timedelta(days=1)
-    return import_memories(by=by, owner=owner, parsed=memories_md.read(data, latest=latest))
+    # Eight at once, by one token, kept every page waiting for up to 12 s: each has the processor for seconds.
+    try:
+        with turns.taken(f"import of {owner}", f"import by {type(by.actor).__name__} {by.actor.pk}"):
+            progress.report(Stage.READING, 0, 1)
+            # East of Greenwich it may be tomorrow already.
+            latest = timezone.now().date() + timedelta(days=1)
+            return import_memories(by=by, owner=owner, parsed=memories_md.read(data, latest=latest))
+    except turns.Taken:
+        raise ImportUnderWay from None
 
 
 def import_memories(*, by: By, owner: str, parsed: Parsed) -> Imported:

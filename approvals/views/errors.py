@@ -6,9 +6,16 @@ configuration) asks here only for people's pages.
 
 from __future__ import annotations
 
+import sys
+
+import structlog
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.shortcuts import render
+
+from memory_app.away import is_away
+
+log = structlog.get_logger(__name__)
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
@@ -27,8 +34,18 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
+    # Django's own middleware loads and saves sessions outside of what any middleware of ours could catch.
+    error = sys.exc_info()[1]
+    if is_away(error):
+        return away(request, error)
     # Without the request: what broke may well be what its context needs.
     return render(None, "500.html", status=500)
+
+
+def away(request: HttpRequest, error: BaseException | None) -> HttpResponse:
+    """Log what did not answer, and say so."""
+    log.error("database_away", error=type(error).__name__, path=request.path, exc_info=error)
+    return unavailable(request)
 
 
 def unavailable(request: HttpRequest) -> HttpResponse:
@@ -52,4 +69,9 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 def _answer(request: HttpRequest, name: str, status: int, context: dict[str, object] | None = None) -> HttpResponse:
     is_part = bool(getattr(request, "htmx", False))
     template = "components/error_part.html" if is_part else f"{name}.html"
-    return render(request, template, {"error": name, **(context or {})}, status=status)
+    try:
+        return render(request, template, {"error": name, **(context or {})}, status=status)
+    except Exception as error:
+        if not is_away(error):
+            raise
+        return away(request, error)

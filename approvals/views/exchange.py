@@ -21,14 +21,19 @@ from approvals.views.auth import kept_fields, signed_in
 from approvals.views.editing import own_memory
 from approvals.views.memory import readable_owner
 from approvals.views.request import Request
-from memory_app import memories_md, recall
+from memory_app import deadlines, memories_md, recall
 from memory_app.memories_md import Memory
+
+#: Seconds they may take, as with the agent API (`agent_tools.tools.files`).
+_IMPORT_SECONDS = 600
+_EXPORT_SECONDS = 60
 
 
 @signed_in()
 @require_safe
 def export_markdown(request: HttpRequest, owner: str) -> HttpResponse:
     """The notes that hold today, as memories.md."""
+    deadlines.allow(_EXPORT_SECONDS)
     readable_owner(request, owner)
     notes = recall.notes(owner, include_superseded=False)
     text = memories_md.write(
@@ -42,6 +47,7 @@ def export_markdown(request: HttpRequest, owner: str) -> HttpResponse:
 @require_safe
 def export_json(request: HttpRequest, owner: str) -> HttpResponse:
     """All blocks and notes, the superseded ones too, as JSON."""
+    deadlines.allow(_EXPORT_SECONDS)
     readable_owner(request, owner)
     blocks = [
         {
@@ -81,6 +87,7 @@ def import_markdown(request: Request, owner: str) -> HttpResponse:
     form = ImportForm(request.POST, request.FILES)
     if not form.is_valid():
         return _import_again(request, person, form)
+    deadlines.allow(_IMPORT_SECONDS)
     by = By(actor=person, reasoning=form.cleaned_data["comment"])
     try:
         with import_progress.claimed(waiting_as, key), import_progress.watched(waiting_as, key):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import time
 from dataclasses import dataclass
@@ -140,17 +141,13 @@ class Client:
 
     def say(self, data: bytes) -> None:
         """Send what fits."""
-        try:
+        with contextlib.suppress(OSError):
             self._sock.send(data)
-        except OSError:
-            pass
 
     def end_answer(self) -> None:
         """Tell the client that nothing more comes."""
-        try:
+        with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_WR)
-        except OSError:
-            pass
 
     def ignore(self) -> bool:
         """Take and forget what is there; whether the client has closed."""

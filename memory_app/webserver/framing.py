@@ -17,7 +17,7 @@ _LONGEST_LINE = 8 * 1024
 _MOST_CHUNKS = 20_000
 
 _BARE_LF = re.compile(rb"(?<!\r)\n")
-_LENGTH = re.compile(rb"\r\ncontent-length[ \t]*:[ \t]*([0-9]+)[ \t]*\r\n", re.IGNORECASE)
+_LENGTH = re.compile(rb"\r\ncontent-length[ \t]*:[ \t]*([0-9]+)[ \t]*(?=\r\n)", re.IGNORECASE)
 _CODING = re.compile(rb"\r\ntransfer-encoding[ \t]*:", re.IGNORECASE)
 _EXPECTS = re.compile(rb"\r\nexpect[ \t]*:[ \t]*100-continue[ \t]*\r\n", re.IGNORECASE)
 _CHUNK_SIZE = re.compile(rb"([0-9a-f]{1,12})[ \t]*(;.*)?\r\n", re.IGNORECASE | re.DOTALL)

@@ -60,7 +60,7 @@ class Waiting:
             self._room.take(beyond)
             self._taken += beyond
         if self._file is None and self._written + len(data) > IN_MEMORY:
-            self._file = tempfile.TemporaryFile()
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - `clear` closes it
             self._file.write(self._memory)
             self._memory.clear()
         if self._file is None:

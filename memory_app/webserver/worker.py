@@ -41,7 +41,7 @@ _MOST_WAITING = 0.8
 _PASSING = {errno.EAGAIN, errno.EWOULDBLOCK, errno.ECONNABORTED, errno.EMFILE, errno.ENFILE}
 
 
-class Worker(ThreadWorker):
+class Worker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
     def init_process(self) -> None:
         self.room = Room()
         self.patience = Patience(

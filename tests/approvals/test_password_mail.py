@@ -77,7 +77,7 @@ class _Session(socketserver.StreamRequestHandler):
 def slow_mail() -> Iterator[SlowMail]:
     with SlowMail() as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        _, port = server.server_address
+        port = server.server_address[1]
         backend = "django.core.mail.backends.smtp.EmailBackend"
         with override_settings(EMAIL_BACKEND=backend, EMAIL_HOST="127.0.0.1", EMAIL_PORT=port):
             yield server

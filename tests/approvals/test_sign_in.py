@@ -12,6 +12,8 @@ from django.urls import reverse
 from tests.pages import form, words
 
 PASSWORD = "a long enough one"
+#: Where the sign-in form goes that brings along what was typed before.
+GO_ON = "/sign-in/and-go-on/"
 
 
 @pytest.fixture
@@ -116,8 +118,8 @@ def test_what_was_typed_survives_signing_in_again(
     assert asked.status_code == 401
     assert ("<html" in asked.content.decode()) is not htmx
 
-    sign_in_form = form(asked, "/sign-in/") | {"username": "alice", "password": PASSWORD}
-    answer = client.post("/sign-in/", sign_in_form)
+    sign_in_form = form(asked, GO_ON) | {"username": "alice", "password": PASSWORD}
+    answer = client.post(GO_ON, sign_in_form)
     assert answer["Location"] == f"/proposals/{proposal.pk}/"
 
     page = client.get(answer["Location"])
@@ -134,8 +136,8 @@ def test_a_wrong_password_in_between_keeps_the_text_too(
     proposal = propose(goals, "likes math", "loves math")
     approve = reverse("approve", args=[proposal.pk])
     asked = client.post(approve, {"revision": "1", "seen_sha256": goals.sha256, "comment": "Quite."})
-    wrong = client.post("/sign-in/", form(asked, "/sign-in/") | {"username": "alice", "password": "not it"})
-    right = client.post("/sign-in/", form(wrong, "/sign-in/") | {"username": "alice", "password": PASSWORD})
+    wrong = client.post(GO_ON, form(asked, GO_ON) | {"username": "alice", "password": "not it"})
+    right = client.post(GO_ON, form(wrong, GO_ON) | {"username": "alice", "password": PASSWORD})
     assert form(client.get(right["Location"]), approve)["comment"] == "Quite."
 
 

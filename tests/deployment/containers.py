@@ -26,7 +26,9 @@ SECRETS = {
     "ASSENT_PUBLIC_URL": "https://assent.example.org",
     "ASSENT_ALLOWED_HOSTS": "assent.example.org",
     "DOLT_PASSWORD": "doltpassword",
+    "DOLT_ROOT_PASSWORD": "doltrootpassword",
     "POSTGRES_PASSWORD": "postgrespassword",
+    "REDIS_PASSWORD": "redispassword",
 }
 
 

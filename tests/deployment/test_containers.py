@@ -16,7 +16,7 @@ import pytest
 from tests import environment
 from tests.conftest import eventually, missing
 from tests.deployment.containers import ROOT, SECRETS, Image, build, compose, interpolate
-from tests.services import HOST, Services, answers_ping, find_dolt, free_ports, greets
+from tests.services import HOST, Services, find_dolt, free_ports, greets
 
 server_leg = pytest.mark.skipif(environment.is_embedded(), reason="runs on the server leg")
 HEADERS = {"Host": SECRETS["ASSENT_ALLOWED_HOSTS"], "X-Forwarded-Proto": "https"}
@@ -160,11 +160,17 @@ def test_redis_starts_with_its_command_and_answers_its_health_check(
     if shutil.which("redis-server") is None:
         missing("redis-server")
     (port,) = free_ports(1)
-    command = [part.replace("/data", str(tmp_path)) for part in service("redis")["command"]]
-    command += ["--bind", HOST, "--port", str(port)]
-    processes.start("redis", command, ready=lambda: answers_ping(port), cwd=tmp_path)
-    client, *words = health_of("redis")
-    assert image.run([client, "-p", str(port), *words], container(None)).returncode == 0
+    text = {key: interpolate(value) for key, value in service("redis")["environment"].items()}
+    env = container(None) | text
+    command = [
+        part.replace("/data", f"{tmp_path} --bind {HOST} --port {port}").replace("/tmp/", f"{tmp_path}/")
+        for part in command_of("redis")
+    ]
+    health = [word.replace("redis-cli", f"redis-cli -p {port}") for word in health_of("redis")]
+    processes.start("redis", command, ready=is_healthy(image, env, health), env=env, cwd=tmp_path)
+    assert image.run(health, env | {"REDISCLI_AUTH": "another"}).returncode != 0
+    assert image.run(health, container(None)).returncode != 0, "it has a password"
+    assert (tmp_path / "redis.conf").stat().st_mode & 0o077 == 0
     assert list(tmp_path.glob("appendonlydir/*")), "what is queued survives a restart"
 
 

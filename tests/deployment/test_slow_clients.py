@@ -8,6 +8,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -293,3 +294,29 @@ def test_what_is_no_request_is_answered_and_the_connection_closed(sent: bytes, s
         heard = said(stranger)
     assert heard.startswith(b"HTTP/1.1 %d" % status)
     assert heard.count(b"HTTP/1.1") == 1
+
+
+def test_eight_imports_at_once_leave_the_threads_to_others(server: Server) -> None:
+    file = "".join(f"### mem-{number}-aaaa\n> Likes the number {number}.\n\n" for number in range(4_000))
+    headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "text/markdown"}
+
+    def send(number: int) -> tuple[int, str]:
+        answer = httpx.post(
+            f"{server.address}/api/v1/users/alice/memories.md",
+            content=file.replace("-aaaa", f"-aaa{number}"),
+            headers=headers,
+            timeout=120,
+        )
+        return answer.status_code, answer.headers.get("Retry-After", "")
+
+    with ThreadPoolExecutor(8) as threads:
+        sent = [threads.submit(send, number) for number in range(8)]
+        looks = 0
+        while not all(each.done() for each in sent):
+            assert everybody_else_is_served(server)
+            looks += 1
+        answers_ = [each.result() for each in sent]
+    assert looks > 0
+    assert (200, "") in answers_
+    assert (429, "5") in answers_
+    assert set(answers_) == {(200, ""), (429, "5")}

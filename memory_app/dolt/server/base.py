@@ -105,4 +105,5 @@ class DatabaseWrapper(MySQLWrapper):
 
     def get_new_connection(self, conn_params: Any) -> Any:
         deadlines.require()  # a server that hangs would take its seconds to connect to
-        return super().get_new_connection(conn_params)
+        at_most = deadlines.at_most(conn_params["connect_timeout"])
+        return super().get_new_connection(conn_params | {"connect_timeout": at_most})

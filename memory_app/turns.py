@@ -1,0 +1,75 @@
+"""One at a time, for work that keeps a thread and the processor for long: a lease in the cache, which all processes
+share (or the only one has to itself).
+
+It protects speed, not the memory, which holds whoever writes. So a cache that is away lets everybody through.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import structlog
+from django.core.cache import cache
+from redis.exceptions import RedisError
+
+log = structlog.get_logger(__name__)
+
+#: Seconds after which a turn of a process that is gone is free again.
+LEASE = 30
+
+
+class Taken(Exception):
+    """Somebody else has the turn; nothing was done."""
+
+
+@contextmanager
+def taken(*names: str) -> Iterator[None]:
+    """Have the turns of these names, all or none, for what is done inside.
+
+    Raises:
+        Taken: another thread or process has one of them.
+    """
+    mine = secrets.token_hex(8)
+    keys = [f"turn:{hashlib.sha256(name.encode()).hexdigest()}" for name in names]
+    has: list[str] = []
+    is_over = threading.Event()
+    try:
+        for key in keys:
+            if not _take(key, mine):
+                raise Taken
+            has.append(key)
+        threading.Thread(target=_keep, args=(has, is_over), name="turn", daemon=True).start()
+        yield
+    finally:
+        is_over.set()
+        for key in has:
+            _give_back(key, mine)
+
+
+def _take(key: str, mine: str) -> bool:
+    try:
+        return bool(cache.add(key, mine, timeout=LEASE))
+    except RedisError as error:
+        log.warning("turn_without_cache", error=type(error).__name__)
+        return True
+
+
+def _keep(keys: list[str], is_over: threading.Event) -> None:
+    while not is_over.wait(LEASE / 3):
+        try:
+            for key in keys:
+                cache.touch(key, LEASE)
+        except RedisError as error:
+            log.warning("turn_not_kept", error=type(error).__name__)
+
+
+def _give_back(key: str, mine: str) -> None:
+    try:
+        if cache.get(key) == mine:  # ours may have run out, and be somebody else's by now
+            cache.delete(key)
+    except RedisError as error:
+        log.warning("turn_not_given_back", error=type(error).__name__)

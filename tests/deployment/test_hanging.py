@@ -1,0 +1,155 @@
+"""A server that takes connections and answers nothing: everybody hears it in time, and health tells the truth."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests import environment, services
+from tests.pages import form
+from tests.services import HOST, Services, free_ports
+
+ROOT = Path(__file__).resolve().parents[2]
+#: Of a second, so that a test does not take minutes; with what connecting may take beyond it.
+PAGE_SECONDS = 1
+ENOUGH = 20
+
+pytestmark = [
+    pytest.mark.pure,
+    pytest.mark.skipif(environment.is_embedded(), reason="the embedded engine is no server"),
+]
+
+PAGES = [
+    "/",
+    "/proposals/1/",
+    "/memory/",
+    "/memory/alice/",
+    "/memory/alice/blocks/goals/",
+    "/memory/alice/notes/",
+    "/memory/alice/search/?q=goals",
+    "/memory/alice/export/memory.json",
+    "/settings/",
+    "/settings/agents/",
+    "/admin/",
+    "/nothing/here/",
+]
+CALLS = ["/api/v1/token/", "/api/v1/users/alice/blocks/", "/api/v1/users/alice/notes/", "/api/v1/proposals/"]
+
+
+@dataclass(frozen=True)
+class Site:
+    address: str
+    person: httpx.Client
+    agent: httpx.Client
+    servers: Services
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Everything of its own: what is stopped here is used by nobody else."""
+    folder = tmp_path_factory.mktemp("hanging")
+    (port,) = free_ports(1)
+    address = f"http://{HOST}:{port}"
+    with services.started(below="/tmp") as servers:
+        env = os.environ | servers.environment
+        env |= {"ASSENT_DATA_DIR": str(folder), "ASSENT_DEBUG": "1", "ASSENT_PAGE_TIMEOUT": str(PAGE_SECONDS)}
+        env |= {"ASSENT_THREADS": "16", "ASSENT_TOOL_TIMEOUT": str(PAGE_SECONDS)}
+        env.pop("ASSENT_PUBLIC_URL", None)
+        web = Services(folder)
+        try:
+            web.start(
+                "serve",
+                [sys.executable, "manage.py", "serve", "--demo", "--port", str(port)],
+                ready=lambda: is_ready(address),
+                env=env,
+                cwd=ROOT,
+            )
+            token = (folder / "demo_token").read_text().strip()
+            limits = httpx.Limits(max_connections=100)
+            person = httpx.Client(base_url=address, timeout=ENOUGH, follow_redirects=True, limits=limits)
+            agent = httpx.Client(base_url=address, timeout=ENOUGH, headers={"Authorization": f"Bearer {token}"})
+            with person, agent:
+                page = person.get("/sign-in/")
+                fields = form(page, "/sign-in/") | {"username": "admin", "password": "demo"}
+                assert person.post("/sign-in/", data=fields).is_success
+                yield Site(address, person, agent, servers)
+        finally:
+            web.stop()
+
+
+def is_ready(address: str) -> bool:
+    try:
+        return httpx.get(f"{address}/readyz", timeout=ENOUGH).status_code == 200
+    except httpx.HTTPError:
+        return False
+
+
+@contextmanager
+def stopped(servers: Services, name: str) -> Iterator[None]:
+    """The server and its children stand still, with their connections open."""
+    pid = servers.by_name[name].pid
+    processes = [pid, *children_of(pid)]
+    for each in processes:
+        os.kill(each, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for each in processes:
+            os.kill(each, signal.SIGCONT)
+
+
+def children_of(pid: int) -> list[int]:
+    # PostgreSQL's are in sessions of their own.
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid:
+            found.append(int(stat.parent.name))
+    return found
+
+
+@pytest.mark.parametrize("name", ["dolt", "postgres", "redis"])
+def test_whatever_hangs_everything_is_answered(name: str, site: Site) -> None:
+    part = {"dolt": "memory", "postgres": "default", "redis": "redis"}[name]
+    with stopped(site.servers, name), ThreadPoolExecutor(8) as askers:
+        pages = {path: askers.submit(site.person.get, path) for path in PAGES}
+        calls = {path: askers.submit(site.agent.get, path) for path in CALLS}
+        ready = [httpx.get(f"{site.address}/readyz", timeout=ENOUGH) for _ in range(2)]
+        for _ in range(3):
+            assert httpx.get(f"{site.address}/healthz", cookies=dict(site.person.cookies), timeout=ENOUGH).is_success
+        for answer in ready:
+            assert answer.status_code == 503
+            assert answer.json()["error"]["details"]["failed"] == [part]
+        for path, asked in pages.items():
+            answer = asked.result()
+            assert answer.status_code in (200, 404, 503), f"{path}: {answer.status_code}"
+            if answer.status_code == 503:
+                assert "does not answer at the moment" in answer.text, path
+        for path, asked in calls.items():
+            answer = asked.result()
+            assert answer.status_code in (200, 503, 504), f"{path}: {answer.status_code} {answer.text}"
+            assert answer.json()["ok"] is (answer.status_code == 200)
+        away = [path for path, asked in (pages | calls).items() if asked.result().status_code > 500]
+        if name == "postgres":
+            assert sorted(away) == sorted(PAGES + CALLS)
+        if name == "dolt":
+            assert {"/memory/alice/", "/memory/alice/blocks/goals/", "/api/v1/users/alice/blocks/"} <= set(away)
+        if name == "redis":
+            assert away == []
+    for _ in range(50):
+        if is_ready(site.address):
+            break
+    assert site.person.get("/memory/alice/").status_code == 200
+    assert site.agent.get("/api/v1/users/alice/blocks/").status_code == 200

@@ -1,0 +1,251 @@
+"""deploy/nginx.conf, run by this machine's nginx in front of the real server."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import shutil
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+from memory_app.webserver.addresses import largest_body
+from tests import environment
+from tests.conftest import missing
+from tests.deployment.test_slow_clients import ENOUGH, ROOT, answers, said
+from tests.pages import form
+from tests.services import HOST, Services, free_ports
+
+CONFIGURATION = ROOT / "deploy/nginx.conf"
+GATEWAY = "127.0.0.4"  # in place of the one of docker-compose.yml
+API, FORM = 1024 * 1024, 2_621_440
+
+pytestmark = [
+    pytest.mark.pure,
+    pytest.mark.skipif(not environment.is_embedded(), reason="needs databases of its own"),
+]
+
+
+@dataclass(frozen=True)
+class Front:
+    port: int
+    token: str = ""
+
+    @property
+    def address(self) -> str:
+        return f"http://{HOST}:{self.port}"
+
+    def connect(self, source: str) -> socket.socket:
+        return socket.create_connection((HOST, self.port), timeout=ENOUGH, source_address=(source, 0))
+
+    def client(self, source: str, **headers: str) -> httpx.Client:
+        transport = httpx.HTTPTransport(local_address=source)
+        return httpx.Client(base_url=self.address, transport=transport, headers=headers, timeout=ENOUGH)
+
+
+def nginx(folder: Path, *, upstream: int, started: Services) -> int:
+    """Start nginx with the file as it is but for addresses and folders; its port."""
+    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+    if program is None:
+        missing("nginx")
+    assert program is not None
+    (port,) = free_ports(1)
+    text = CONFIGURATION.read_text()
+    for there, here in {
+        "server web:8000;": f"server {HOST}:{upstream};",
+        "listen 8080 default_server;": f"listen {HOST}:{port} default_server;",
+        "/tmp/": f"{folder}/",
+        "/dev/stderr": f"{folder}/error.log",
+        "172.31.255.1": GATEWAY,
+        "worker_processes auto;": "worker_processes 1;",
+    }.items():
+        assert there in text
+        text = text.replace(there, here)
+    (folder / "nginx.conf").write_text(text)
+    as_root = " user root;" if os.geteuid() == 0 else ""  # its workers could not get at this folder otherwise
+    started.start(
+        "nginx",
+        [program, "-p", str(folder), "-c", str(folder / "nginx.conf"), "-g", f"daemon off;{as_root}"],
+        ready=lambda: answers(f"http://{HOST}:{port}", "/nginx-health"),
+    )
+    return port
+
+
+@pytest.fixture(scope="module")
+def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
+    folder = tmp_path_factory.mktemp("front")
+    (port,) = free_ports(1)
+    env = os.environ | {
+        "ASSENT_DATA_DIR": str(folder / "data"),
+        "ASSENT_DEBUG": "1",
+        "ASSENT_THREADS": "2",
+        "ASSENT_SIGN_IN_LIMIT": "2",
+        "ASSENT_TRUSTED_PROXIES": "1",
+    }
+    env.pop("ASSENT_PUBLIC_URL", None)
+    started = Services(folder)
+    try:
+        started.start(
+            "serve",
+            [sys.executable, "manage.py", "serve", "--demo", "--port", str(port)],
+            ready=lambda: answers(f"http://{HOST}:{port}", "/healthz"),
+            env=env,
+            cwd=ROOT,
+        )
+        yield Front(nginx(folder, upstream=port, started=started), (folder / "data" / "demo_token").read_text().strip())
+    finally:
+        started.stop()
+
+
+@pytest.fixture(scope="module")
+def front_of_nothing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
+    folder = tmp_path_factory.mktemp("nothing")
+    started = Services(folder)
+    try:
+        yield Front(nginx(folder, upstream=free_ports(1)[0], started=started))
+    finally:
+        started.stop()
+
+
+def test_pages_calls_and_files_come_through(front: Front) -> None:
+    with front.client(HOST) as client:
+        assert client.get("/readyz").status_code == 200
+        assert client.get("/sign-in/").status_code == 200
+        for _ in range(2):  # the second one from its cache
+            assert client.get("/static/assent.css").status_code == 200
+        called = client.post(
+            "/api/v1/tools/list_memory_blocks/",
+            json={"user_id": "alice"},
+            headers={"Authorization": f"Bearer {front.token}"},
+        )
+    assert called.json()["ok"] is True
+
+
+def test_two_hundred_clients_that_stop_half_way_keep_nobody_waiting(front: Front) -> None:
+    half = b"POST /sign-in/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\na="
+    with contextlib.ExitStack() as stack:
+        for number in range(200):
+            stack.enter_context(front.connect(f"127.0.1.{number // 50}")).sendall(half)
+        assert answers(front.address, "/healthz")
+        assert answers(front.address, "/sign-in/")
+
+
+def test_nobody_has_all_connections(front: Front) -> None:
+    half = b"POST /%s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\na="
+    with contextlib.ExitStack() as stack:
+        for _ in range(100):
+            stack.enter_context(front.connect("127.0.2.1")).sendall(half % b"sign-in/")
+        with front.client("127.0.2.1") as same, front.client("127.0.2.2") as other:
+            page, call = same.get("/sign-in/"), same.get("/api/v1/token/")
+            assert other.get("/sign-in/").status_code == 200
+    assert page.status_code == call.status_code == 429
+    assert "Too many connections come from your address." in page.text
+    assert call.json()["error"]["code"] == "rate_limited"
+    assert page.headers["Retry-After"] == call.headers["Retry-After"] == "5"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/sign-in/",
+        "/sign-in/and-go-on/",
+        "/sign-out/",
+        "/password/",
+        "/password/reset/",
+        "/password/reset/MQ/x-y/",
+        "/memory/alice/blocks/goals/edit/",
+        "/memory/alice/notes/import/",
+        "/api/v1/tools/memory_save/",
+        "/api/v1/users/alice/memories.md",
+        "/api/nothing/here/memories.md",
+    ],
+)
+def test_more_than_an_address_takes_is_refused_and_no_less(path: str, front: Front) -> None:
+    limit = largest_body(path, api=API, form=FORM)
+    for length, is_refused in ((limit, False), (limit + 1, True)):
+        with front.connect(HOST) as connection:
+            head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
+            connection.sendall(head.encode())
+            if not is_refused:
+                connection.settimeout(0.3)  # it waits for the body
+                with pytest.raises(TimeoutError):
+                    connection.recv(1)
+                continue
+            heard = said(connection)
+            assert heard.startswith(b"HTTP/1.1 413")
+            assert b"Server: nginx" in heard
+            if path.startswith("/api/"):
+                assert b'"code": "body_too_large"' in heard
+                assert b"Content-Type: application/json" in heard
+            else:
+                assert b"That is too much text" in heard
+
+
+def tries(front: Front, source: str) -> Callable[..., int]:
+    """Signing in from an address, with headers somebody made up; the status."""
+
+    def attempt(**headers: str) -> int:
+        with front.client(source) as client:
+            fields = form(client.get("/sign-in/"), "/sign-in/") | {"username": f"tim-{source}", "password": "wrong"}
+            made_up = {name.replace("_", "-"): value for name, value in headers.items()}
+            return client.post("/sign-in/", data=fields, headers=made_up).status_code
+
+    return attempt
+
+
+def test_nobody_makes_up_an_address(front: Front) -> None:
+    attempt = tries(front, "127.0.3.1")
+    spoofs = [{"X_Forwarded_For": f"10.0.0.{number}"} for number in range(3)]
+    assert [attempt(**spoof, X_Real_IP="10.1.1.1", Forwarded="for=10.2.2.2") for spoof in spoofs] == [422, 422, 429]
+    assert tries(front, "127.0.3.2")() == 422
+
+
+def test_who_does_https_in_front_says_whom_it_serves_in_its_last_word(front: Front) -> None:
+    attempt = tries(front, GATEWAY)
+    statuses = [attempt(X_Forwarded_For=f"10.0.0.{number}, 192.0.2.1") for number in range(3)]
+    assert statuses == [422, 422, 429]
+    assert attempt(X_Forwarded_For="10.0.0.1, 192.0.2.2") == 422
+
+
+def test_headers_that_mean_something_inside_are_not_taken_from_outside(front: Front) -> None:
+    for name in ("SCRIPT_NAME", "Script-Name", "PATH_INFO", "X_Forwarded_Proto"):
+        asked = http.client.HTTPConnection(HOST, front.port, timeout=ENOUGH)
+        asked.request("GET", "/memory/", headers={name: "/evil"})
+        answer = asked.getresponse()
+        assert (answer.status, answer.getheader("Location")) == (302, "/sign-in/?next=/memory/"), name
+        asked.close()
+
+
+def test_while_assent_is_away_people_and_machines_hear_it(front_of_nothing: Front) -> None:
+    with front_of_nothing.client(HOST) as client:
+        for path in ("/", "/memory/alice/", "/sign-in/", "/static/assent.css", "/memory/alice/notes/import/"):
+            page = client.get(path)
+            assert page.status_code == 503
+            assert page.headers["Retry-After"] == "10"
+            assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+            assert "Assent does not answer at the moment" in page.text
+        for path in ("/api/v1/token/", "/api/v1/users/alice/memories.md"):
+            call = client.get(path)
+            assert call.status_code == 503
+            assert call.headers["Retry-After"] == "5"
+            assert call.headers["Content-Type"] == "application/json"
+            assert call.json()["error"]["code"] == "engine_unavailable"
+            assert call.json()["ok"] is False
+
+
+def test_it_waits_longer_than_anything_takes() -> None:
+    from agent_tools import tools  # noqa: F401 - fills the registry
+    from agent_tools.registry import ENDPOINTS, TOOLS
+
+    text = CONFIGURATION.read_text()
+    others = [tool.timeout for tool in [*TOOLS.values(), *ENDPOINTS.values()] if tool.name != "import_file"]
+    assert "proxy_read_timeout 90s;" in text
+    assert max(others) < 90
+    assert text.count("proxy_read_timeout 630s;") == 2
+    assert ENDPOINTS["import_file"].timeout < 630
