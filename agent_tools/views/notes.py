@@ -18,6 +18,8 @@ from agent_tools.views.api import ApiView, from_path, from_query
 from approvals import import_progress
 from memory_app import memories_md
 
+#: In the OpenAPI document, the bytes of a file.
+_FILE = {"type": "string", "format": "binary"}
 #: Seconds after which to ask for an import again that is under way.
 _RETRY_AFTER = 2
 
@@ -79,8 +81,8 @@ class MemoriesFile(ApiView):
         operation_id="memories_export",
         tags=["notes"],
         summary="All notes that hold, as a memories.md",
-        responses=answers("A memories.md, as text/markdown.", 400)
-        | {200: OpenApiResponse({"type": "string"}, "A memories.md, as text/markdown.")},
+        responses={status: answer for status, answer in answers("", 400).items() if status != 200}
+        | {(200, "text/markdown"): OpenApiResponse(_FILE, "A memories.md.")},
     )
     def get(self, request: Request, user_id: str) -> HttpResponse:
         export = files.export_file
@@ -106,7 +108,7 @@ class MemoriesFile(ApiView):
                 "GET …/imports/{key}/, which tells how far it has come.",
             ),
         ],
-        request={"text/markdown": {"type": "string"}},
+        request={"text/markdown": _FILE},
         responses=answers("data.created, data.updated, data.skipped and more.", 400, 409, 413, 415),
     )
     def post(self, request: Request, user_id: str) -> HttpResponse:
