@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import structlog
 from django.conf import settings
@@ -27,12 +28,15 @@ from memory_app.search import embedders, store
 
 log = structlog.get_logger(__name__)
 
+T = TypeVar("T")
+
 #: Seconds after which whoever asks for readiness is answered.
 SECONDS = 2.5
+_SEARCH_SECONDS = 0.4
 #: Connecting to a server that hangs cannot be ended from outside and takes up to five seconds; so each part is
 #: asked in a thread of its own, and there is never more than one of them.
-_threads = ThreadPoolExecutor(3, thread_name_prefix="health")
-_answers: dict[str, Future[Part]] = {}
+_threads = ThreadPoolExecutor(4, thread_name_prefix="health")
+_answers: dict[str, Future[Any]] = {}
 _lock = threading.Lock()
 
 
@@ -61,7 +65,7 @@ def parts() -> tuple[Part, ...]:
     return tuple(_answer(name, answer, until - time.monotonic()) for name, answer in asking)
 
 
-def _asking(name: str, ask: Callable[[], Part]) -> Future[Part]:
+def _asking(name: str, ask: Callable[[], T]) -> Future[T]:
     """Begin to ask, unless the last time is not over yet: what hangs is not asked again meanwhile."""
     with _lock:
         if name not in _answers or _answers[name].done():
@@ -69,7 +73,7 @@ def _asking(name: str, ask: Callable[[], Part]) -> Future[Part]:
         return _answers[name]
 
 
-def _in_time(ask: Callable[[], Part]) -> Part:
+def _in_time(ask: Callable[[], T]) -> T:
     try:
         with deadlines.within(SECONDS):
             return ask()
@@ -98,8 +102,16 @@ class SearchState:
     owners_behind: int
 
 
-def search() -> SearchState:
-    """Raises DatabaseError when `default` does not answer."""
+def search() -> SearchState | None:
+    """How search is; None when that took too long to find out, as the first time, when the embedder is loaded."""
+    try:
+        return _asking("search", _search).result(timeout=_SEARCH_SECONDS)
+    except (DatabaseError, TimeoutError) as error:
+        log.warning("search_not_known", error=type(error).__name__)
+        return None
+
+
+def _search() -> SearchState:
     return SearchState(embedder=embedders.configured_name(), owners_behind=len(store.owners_behind()))
 
 
