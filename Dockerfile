@@ -32,7 +32,7 @@ ENV PATH=/opt/assent/bin:$PATH \
     ASSENT_DATA_DIR=/data \
     ASSENT_LOG_FORMAT=json
 # The key and the folder are for this step only; neither is kept.
-RUN ASSENT_SECRET_KEY=collectstatic ASSENT_DATA_DIR=/tmp/collectstatic python manage.py collectstatic --noinput \
+RUN ASSENT_SECRET_KEY=$(python -c 'import secrets; print(secrets.token_hex())') ASSENT_DATA_DIR=/tmp/collectstatic python manage.py collectstatic --noinput \
  && rm -rf /tmp/collectstatic
 USER assent
 VOLUME /data

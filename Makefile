@@ -19,7 +19,7 @@ LOCK := $(VENV)/bin/uv pip compile pyproject.toml --universal --python-version 3
 	--no-emit-index-url --no-annotate --custom-compile-command "make lock" --quiet $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test torture lint bench format lock environment server-environment remake
+.PHONY: help setup run test torture lint bench fuzz format lock environment server-environment remake
 
 help: ## show this list
 	@echo "Assent: agents propose changes to what they remember about a person, people approve them."
@@ -61,11 +61,15 @@ bench: environment ## measure proposing, approving, the inbox and diffs
 	@$(SERVERS_IF_FOUND)
 	@exec $(PY) benchmarks/run.py $(ARGS)
 
+fuzz: $(VENV)/fuzz.stamp ## call the whole agent API with generated data, for some minutes (ARGS='--seed 7 -n 50')
+	@exec $(PY) tests/fuzz_api.py $(ARGS)
+
 lock: $(VENV)/made-with ## resolve pyproject.toml into locks/ again (LOCK_FLAGS=--upgrade for newer versions)
 	@test -x $(VENV)/bin/uv || $(PIP) install --quiet uv==$(UV_VERSION)
 	$(LOCK) -o locks/runtime.txt
 	$(LOCK) --extra server -c locks/runtime.txt -o locks/server.txt
 	$(LOCK) --extra test --extra lint -c locks/runtime.txt -o locks/dev.txt
+	$(LOCK) --extra test --extra fuzz -c locks/dev.txt -o locks/fuzz.txt
 
 # -- the environment ------------------------------------------------------------------------------
 # A stamp is made after an installation succeeded, so an interrupted one is simply done again.
@@ -105,6 +109,11 @@ $(VENV)/bin/memory: pyproject.toml $(VENV)/runtime.stamp
 $(VENV)/dev.stamp: locks/dev.txt $(VENV)/runtime.stamp
 	@echo "installing what tests and checks need"
 	@$(INSTALL) --only-binary :all: -r locks/dev.txt
+	@touch $@
+
+$(VENV)/fuzz.stamp: locks/fuzz.txt $(VENV)/dev.stamp
+	@echo "installing schemathesis"
+	@$(INSTALL) --only-binary :all: -r locks/fuzz.txt
 	@touch $@
 
 $(VENV)/server.stamp: locks/server.txt $(VENV)/runtime.stamp

@@ -18,6 +18,11 @@ worker_connections = 500
 sendfile = False
 # The longest gunicorn allows: a search by GET carries its query here.
 limit_request_line = 8190
+# Django decides whom to believe (ASSENT_TRUSTED_PROXIES). By default gunicorn takes SCRIPT_NAME, PATH_INFO and the
+# scheme from the headers of whoever connects from this machine, be it through a proxy that passes on what it was sent.
+forwarded_allow_ips = ""
+forwarder_headers = ""
+secure_scheme_headers: dict[str, str] = {}
 # Requests take milliseconds; a container is given ten seconds to stop.
 graceful_timeout = 9
 loglevel = os.environ.get("ASSENT_LOG_LEVEL", "info").lower()

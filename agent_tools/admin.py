@@ -19,7 +19,7 @@ from approvals.models import User
 
 class NewTokenForm(forms.ModelForm[AgentToken]):
     scopes = forms.MultipleChoiceField(
-        label=_("scopes"), choices=Scope.choices, widget=forms.CheckboxSelectMultiple, initial=Scope.values
+        label=_("scopes"), choices=Scope.choices, widget=forms.CheckboxSelectMultiple, initial=Scope.usual()
     )
 
     class Meta:

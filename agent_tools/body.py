@@ -13,6 +13,7 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
+from gunicorn.http.errors import ParseException
 
 from agent_tools.errors import ApiError, ErrorCode
 from memory_app.webserver import addresses
@@ -103,10 +104,13 @@ def _read_chunked(request: HttpRequest, limit: int) -> bytes:
     elif not environ.get("wsgi.input_terminated"):
         raise ApiError(ErrorCode.LENGTH_REQUIRED, "Send the body with a Content-Length.")
     else:
-        body = environ["wsgi.input"].read(limit + 1)
+        try:
+            body = environ["wsgi.input"].read(limit + 1)
+            if len(body) > limit:
+                _drain(request, _DRAIN)
+        except ParseException as error:
+            raise ApiError(ErrorCode.BAD_REQUEST, "The chunks of the body are not well-formed.") from error
     if len(body) > limit:
-        if environ:
-            _drain(request, _DRAIN)
         raise _too_large(limit)
     return bytes(body)
 

@@ -71,7 +71,17 @@ def _execute(tool: Tool[Any], caller: Caller, given: dict[str, Any], *, key: str
         return Kept(200, run(None))
     asked = arguments.model_dump(exclude={"idempotency_key"})
     fingerprint = idempotency.fingerprint(tool.name, owner, asked)
-    return idempotency.once(caller.token, key, fingerprint, run, seconds=tool.time_limit + deadlines.GRACE)
+    kept = idempotency.once(caller.token, key, fingerprint, run, seconds=tool.time_limit + deadlines.GRACE)
+    if kept.replayed and not owner and (about := _owner_in(kept.payload)):
+        grants.owner_for(caller.token, about)  # whom the token served then, it may serve no more
+    return kept
+
+
+def _owner_in(payload: dict[str, Any]) -> str | None:
+    """Whose memory a kept answer tells of, where the call did not say."""
+    about = payload["data"] if payload["ok"] else payload["error"]["details"].get("proposal", {})
+    user_id: str | None = about.get("user_id")
+    return user_id
 
 
 def _named_key(tool: Tool[Any], given: dict[str, Any], header: str | None) -> str | None:

@@ -88,6 +88,11 @@ class ErrorCode(Enum):
     REQUEST_TIMEOUT = ("request_timeout", 408, "The request did not arrive in full in time; nothing was changed.")
     LENGTH_REQUIRED = ("length_required", 411, "A body without Content-Length cannot be read here.")
     BODY_TOO_LARGE = ("body_too_large", 413, "The body is over `limit` bytes.")
+    ADDRESS_TOO_LONG = (
+        "address_too_long",
+        414,
+        "The address with its query is over 8,190 bytes; the tool of that name takes a query of 20,000 characters.",
+    )
     UNSUPPORTED_MEDIA_TYPE = ("unsupported_media_type", 415, "The body has not the `Content-Type` the endpoint reads.")
     OLD_STRING_NOT_FOUND = (
         "old_string_not_found",
@@ -97,9 +102,16 @@ class ErrorCode(Enum):
     ALREADY_TRUE = ("already_true", 422, "`old_string` does not occur and `new_string` does: it was done already.")
     OLD_STRING_REPEATED = ("old_string_repeated", 422, "`old_string` occurs `count` times, on these `lines`.")
     WRONG_COUNT = ("wrong_count", 422, "`old_string` does not occur `expected_replacements` times.")
+    EDIT_REFUSED = (
+        "edit_refused",
+        422,
+        "The change cannot be made. A token without memory:read gets this for all that depends on the memory's texts; "
+        "one with it is told which of the other codes of 409 and 422 it is.",
+    )
     NO_CHANGE = ("no_change", 422, "The result equals what is there.")
     OVER_LIMIT = ("over_limit", 422, "The result is longer than the block's limit: `used`, `limit`, `over_by`.")
     BLOCK_READ_ONLY = ("block_read_only", 422, "Agents may not change this block.")
+    HEADERS_TOO_LARGE = ("headers_too_large", 431, "More than 100 headers, or one of over 8,190 bytes.")
     RATE_LIMITED = ("rate_limited", 429, "Too many calls with this token in this minute.")
     IMPORT_UNDER_WAY = (
         "import_under_way",

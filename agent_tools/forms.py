@@ -12,6 +12,11 @@ from django.utils.translation import gettext_lazy as _
 from agent_tools.models import Scope
 from approvals.models import Agent, User
 
+#: Who would seem to speak for this installation.
+_OUR_OWN = frozenset(
+    {"admin", "assent", "nobody", "policy", "recover", "root", "staff", "support", "system", "unknown"}
+)
+
 
 class TokenForm(forms.Form):
     """An agent's name, what it may do, and for how long. `agent` is there after validation."""
@@ -50,11 +55,15 @@ class TokenForm(forms.Form):
         holder propose under that agent's name."""
         name: str = self.cleaned_data["name"]
         existing = Agent.objects.filter(name=name).first()
+        # One answer for all of them: who is here, and what others call their agents, is not told.
+        taken = forms.ValidationError(_("This name is taken, or it is a person's. Choose another."))
         if existing is None:
+            if name in _OUR_OWN or User.objects.filter(username=name).exists():
+                raise taken
             Agent._meta.get_field("name").run_validators(name)
             self.agent = Agent(name=name, created_by=self.owner)
         elif existing.created_by_id != self.owner.pk:
-            raise forms.ValidationError(_("This name is taken by an agent that is not yours."))
+            raise taken
         elif not existing.is_active:
             raise forms.ValidationError(_("This agent was deactivated by an admin."))
         else:

@@ -16,11 +16,18 @@ from approvals.models import Agent
 
 
 class Scope(models.TextChoices):
-    """What a token may be used for."""
+    """What a token may be used for. `memory:history` adds to `memory:read`: what `as_of` shows of things deleted
+    since; it is not given unless it is asked for."""
 
     MEMORY_READ = "memory:read", _("read the memory")
     MEMORY_PROPOSE = "memory:propose", _("propose changes")
     NOTES_WRITE = "notes:write", _("save notes")
+    MEMORY_HISTORY = "memory:history", _("read what was deleted (with “read the memory”)")
+
+    @classmethod
+    def usual(cls) -> list[Scope]:
+        """Those of a token whose maker does not say."""
+        return [scope for scope in cls if scope is not cls.MEMORY_HISTORY]
 
 
 class AgentTokenQuerySet(models.QuerySet["AgentToken"]):

@@ -11,6 +11,9 @@ from memory_app import notes
 
 ALL = "all"
 
+#: Characters of a query in an address, which is 8,190 bytes at most; some take several bytes there.
+LONGEST_IN_ADDRESS = 8_000
+
 
 def _known(type: str) -> str:
     if type not in notes.TYPES:

@@ -18,10 +18,11 @@ _NEXT_TURN = 5
 REFUSALS = (NoteNotFound, services.Refused, edits.ForbiddenCharacter)
 
 
-def explain(error: Exception, *, tool: str, fields: Mapping[str, str] | None = None) -> ApiError:
+def explain(error: Exception, *, tool: str, may_read: bool = True, fields: Mapping[str, str] | None = None) -> ApiError:
     """The answer to a refusal of `approvals.services.notes`.
 
     Args:
+        may_read: whether the caller may read the memory; if not, refusals that depend on a note's text are one.
         fields: what the tool calls a field of a note, where it calls it otherwise.
     """
     match error:
@@ -30,6 +31,8 @@ def explain(error: Exception, *, tool: str, fields: Mapping[str, str] | None = N
         case services.NoteInvalid():
             message = error.message[:1].lower() + error.message[1:].rstrip(".")
             return invalid({(fields or {}).get(error.field, error.field): f"is refused: {message}"}, tool=tool)
+        case services.NoteSuperseded() | services.NoChange() if not may_read:
+            return _refused_unread()
         case services.NoteSuperseded():
             return _superseded(error.note)
         case edits.ForbiddenCharacter():
@@ -48,7 +51,7 @@ def explain(error: Exception, *, tool: str, fields: Mapping[str, str] | None = N
                 details={"note_ids": list(error.ids[:50])},
             )
         case services.TooManyPending():
-            return refusals.too_many_pending(error)
+            return refusals.too_many_pending(error, may_read=may_read)
         case services.MemoryFull():
             return refusals.memory_full()
         case services.ImportUnderWay():
@@ -64,6 +67,14 @@ def explain(error: Exception, *, tool: str, fields: Mapping[str, str] | None = N
 
 def note_not_found(id_: str) -> ApiError:
     return ApiError(ErrorCode.NOTE_NOT_FOUND, f"Note '{id_}' not found.", details={"note_id": id_})
+
+
+def _refused_unread() -> ApiError:
+    return ApiError(
+        ErrorCode.EDIT_REFUSED,
+        "The change cannot be made: the note says so already, or it does not hold any more. "
+        "Save a new note instead, or use a token with the scope memory:read, which is told more.",
+    )
 
 
 def _superseded(note: Note) -> ApiError:

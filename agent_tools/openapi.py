@@ -22,8 +22,9 @@ _SUCCESS = {"$ref": "#/components/schemas/Success"}
 _FAILURE = {"$ref": "#/components/schemas/Failure"}
 _TOOL_PATH = "/api/v1/tools/{name}/"
 #: Every endpoint may answer with these.
-_ALWAYS = (400, 401, 403, 429, 500, 503, 504)
+_ALWAYS = (400, 401, 403, 408, 414, 429, 431, 500, 503, 504)
 
+_NO_NUL = r"^[^\u0000]*$"
 _USERNAME = {"type": "string", "pattern": "^[a-z0-9._-]{1,64}$"}
 _USER_ID = _USERNAME | {"description": "Whose memory; may be left out when the token serves one owner."}
 #: What the routes let through is less than what they take.
@@ -49,7 +50,7 @@ def query(
     model: type[Arguments], *, leave_out: Collection[str] = (), also: dict[str, str] | None = None
 ) -> list[OpenApiParameter]:
     """A model's arguments as parameters of the query."""
-    schema = arguments.schema(model)
+    schema = _as_taken(arguments.schema(model), with_null=False)
     found = [
         OpenApiParameter(name, type=inner, description=inner.get("description", ""), required=False)
         for name, inner in schema["properties"].items()
@@ -60,10 +61,31 @@ def query(
 
 def body(model: type[Arguments], *, leave_out: Collection[str] = ()) -> dict[str, Any]:
     """A model's arguments as the request's JSON."""
-    schema = arguments.schema(model)
+    schema = _as_taken(arguments.schema(model))
     schema["properties"] = {name: inner for name, inner in schema["properties"].items() if name not in leave_out}
     schema["required"] = [name for name in schema["required"] if name not in leave_out]
     return {"application/json": schema}
+
+
+def _as_taken(schema: dict[str, Any], *, with_null: bool = True) -> dict[str, Any]:
+    """A schema with what every call's body is read by: null for what may be left out, and no NUL in a text.
+
+    Not part of the definitions for models, which would only be tempted to send null.
+    """
+    if schema.get("type") == "object" and "properties" in schema:
+        required = schema.get("required", [])
+        schema = schema | {
+            "properties": {
+                name: _as_taken(inner, with_null=with_null)
+                | ({"nullable": True} if with_null and name not in required else {})
+                for name, inner in schema["properties"].items()
+            }
+        }
+    elif schema.get("type") == "array":
+        schema = schema | {"items": _as_taken(schema["items"], with_null=with_null)}
+    elif schema.get("type") == "string" and not schema.keys() & {"enum", "pattern"}:
+        schema = schema | {"pattern": _NO_NUL}
+    return schema
 
 
 def answers(description: str, *statuses: int) -> dict[int, OpenApiResponse]:
@@ -90,8 +112,7 @@ def add_tools(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 
 
 def _tool(tool: registry.Tool[Any], generic: dict[str, Any]) -> dict[str, Any]:
-    schema = tool.schema
-    schema["properties"] = {"user_id": _USER_ID, **schema["properties"]}
+    schema = _as_taken({**tool.schema, "properties": {"user_id": _USER_ID, **tool.schema["properties"]}})
     statuses = (404, 413, 415) if tool.effect is registry.Effect.READ_ONLY else (404, 409, 413, 415, 422)
     scopes = " or ".join(f"`{scope}`" for scope in tool.scopes)
     failures = {
@@ -115,8 +136,9 @@ def _tool(tool: registry.Tool[Any], generic: dict[str, Any]) -> dict[str, Any]:
             {
                 "in": "header",
                 "name": "Idempotency-Key",
-                "schema": {"type": "string", "maxLength": 200},
-                "description": "The same key with the same arguments gives the first answer again.",
+                "schema": {"type": "string", "minLength": 1, "maxLength": 200},
+                "description": "The same key with the same arguments gives the first answer again. Where the argument "
+                "idempotency_key is given too, it has to be the same.",
             }
         ]
     return operation

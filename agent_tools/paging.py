@@ -22,7 +22,7 @@ class PagedArguments(Arguments):
     """What every list takes."""
 
     limit: Annotated[int, Field(description="How many at most.", ge=1, le=MOST)] = DEFAULT
-    cursor: Annotated[str | None, Field(description="`next` of the page before.", max_length=200)] = None
+    cursor: Annotated[str | None, Field(description="`next` of the page before.", min_length=1, max_length=200)] = None
 
 
 def after(arguments: PagedArguments, kind: type[T], *, tool: str) -> T | None:

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from django.conf import settings
 
-from agent_tools import arguments
+from agent_tools import arguments, grants
 from agent_tools import arguments as arguments_of  # `tool` has a parameter of that name
 from agent_tools.authentication import Caller
 from agent_tools.errors import ApiError, ErrorCode
@@ -41,6 +41,16 @@ class Call:
     caller: Caller
     owner: str
     operation: str | None = None
+
+    @property
+    def may_read(self) -> bool:
+        """Whether the token may read the memory; if not, nothing that depends on its texts is answered."""
+        return grants.has_scope(self.caller.token, Scope.MEMORY_READ)
+
+    @property
+    def may_read_deleted(self) -> bool:
+        """Whether the token may read what people deleted since."""
+        return grants.has_scope(self.caller.token, Scope.MEMORY_HISTORY)
 
 
 @dataclass(frozen=True)

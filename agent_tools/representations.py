@@ -6,7 +6,7 @@ page is made from those, and a test compares them with what is really answered.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any
 
@@ -53,12 +53,13 @@ PROPOSAL: Fields = {
     "target_kind": "block, note or import (many notes as a whole)",
     "block_label": "which block; null for notes",
     "note_id": "which note; null for blocks and imports",
-    "title": "the block's title, or the beginning of the note, when it was proposed",
+    "title": "the block's title, or the beginning of the note, when it was proposed; null without memory:read, and "
+    "when the block or note was deleted since",
     "kind": "edit or rewrite; of notes: save, update, delete, forget or import",
     "status": "preparing, open, merging, approved, rejected, withdrawn, superseded, expired or applied",
     "mergeability": (
         "how an undecided one stands to the block as it is now: clean, rebasable (the block changed, the edit "
-        "still fits), conflict, already_applied or unknown; null once decided"
+        "still fits), conflict, already_applied or unknown; null once decided, and without memory:read"
     ),
     "revision": "number of the revision that counts",
     "reasoning": "yours",
@@ -77,25 +78,27 @@ PROPOSAL_IN_FULL: Fields = PROPOSAL | {
     "head_commit": "the commit with the change",
     "merge_commit": "the commit that brought it into the memory, or null",
     "edits": "what was asked for, each with `op` and `occurrences`; empty for notes",
-    "notes": f"what becomes of each note: `id`, `before`, `after`; the first {_NOTES_SHOWN}",
+    "notes": "what becomes of each note: `id`, `before`, `after` (both null when the note was deleted since); "
+    f"the first {_NOTES_SHOWN}",
     "note_count": "how many notes it changes; 0 for a block",
-    "result": "the block's text, or the notes' contents, with the change",
+    "result": "the block's text, or the notes' contents, with the change; null when the block, or one of the notes, "
+    "was deleted since",
 }
 
 PROPOSED: Fields = {
     "proposal_id": "its number",
     "status": "open",
     "branch": "the branch that holds it; null once it is decided",
-    "base_commit": "the commit it was made on",
+    "base_commit": "the commit it was made on; null without memory:read",
     "head_commit": "the commit with the change",
     "revision": "1 for a new proposal",
-    "occurrences_replaced": "how many places the edits replace; 0 for a whole text",
-    "content_sha256": "of the block's text as it is now, without the change",
+    "occurrences_replaced": "how many places the edits replace; 0 for a whole text; null without memory:read",
+    "content_sha256": "of the block's text as it is now, without the change; null without memory:read",
     "review_url": "where people look at it",
     "created": "false when an equal proposal of yours was waiting already and is returned instead",
-    "length": "characters the text will have",
+    "length": "characters the text will have; null without memory:read",
     "limit": "characters the text may have",
-    "warnings": "sentences, also in the text",
+    "warnings": "sentences, also in the text; none without memory:read",
 }
 
 OPEN_PROPOSAL: Fields = {
@@ -137,10 +140,10 @@ WRITTEN: Fields = {
     "commit": "the commit that holds it, or null while it waits",
     "proposal_id": "its number, applied or not: people see what was applied, and can put it back",
     "branch": "the branch that holds it while it waits; null once it is applied or decided",
-    "base_commit": "the commit it was made on",
+    "base_commit": "the commit it was made on; null without memory:read",
     "head_commit": "the commit with the change",
     "revision": "1 for a new proposal",
-    "content_sha256": "of the note as it is now (its canonical JSON), or null when there is none",
+    "content_sha256": "of the note as it is now (its canonical JSON); null when there is none, and without memory:read",
     "review_url": "where people look at it",
     "created": "false when an equal proposal of yours was waiting already and is returned instead",
 }
@@ -186,8 +189,13 @@ def change(change: Change, reasons: dict[int, str]) -> dict[str, Any]:
     }
 
 
-def proposal(proposal: Proposal) -> dict[str, Any]:
-    """A proposal without its texts: what a list shows."""
+def proposal(proposal: Proposal, *, may_read: bool = True, is_gone: bool = False) -> dict[str, Any]:
+    """A proposal without its texts: what a list shows.
+
+    Args:
+        may_read: whether the caller may read the memory.
+        is_gone: what it is about was deleted since, and the caller may not read such things.
+    """
     decided = proposal.decided_at is not None or proposal.is_decided
     return {
         "proposal_id": proposal.pk,
@@ -195,11 +203,11 @@ def proposal(proposal: Proposal) -> dict[str, Any]:
         "target_kind": proposal.target_kind,
         "block_label": proposal.target if proposal.target_kind == "block" else None,
         "note_id": proposal.target if proposal.target_kind == "note" else None,
-        "title": proposal.target_title,
+        "title": proposal.target_title if may_read and not is_gone else None,
         "kind": proposal.kind,
         "status": proposal.status,
         # How an undecided proposal stands to the block as it is now.
-        "mergeability": None if proposal.is_decided else proposal.mergeability,
+        "mergeability": None if proposal.is_decided or not may_read else proposal.mergeability,
         "revision": proposal.revision,
         "reasoning": proposal.reasoning,
         "confidence": proposal.confidence,
@@ -211,23 +219,31 @@ def proposal(proposal: Proposal) -> dict[str, Any]:
     }
 
 
-def proposal_in_full(subject: Proposal, revision: Revision) -> dict[str, Any]:
-    """A proposal with what its branch holds."""
-    return proposal(subject) | {
+def proposal_in_full(subject: Proposal, revision: Revision, gone: Collection[str] = ()) -> dict[str, Any]:
+    """A proposal with what its branch holds.
+
+    Args:
+        gone: labels and ids of what was deleted since, where the caller may not read such things.
+    """
+    notes = [
+        {"id": change["id"], "before": None, "after": None} if change["id"] in gone else change
+        for change in revision.note_changes[:_NOTES_SHOWN]
+    ]
+    return proposal(subject, is_gone=bool(gone)) | {
         "branch": _branch(subject, revision),
         "base_commit": revision.base_commit,
         "head_commit": revision.head_commit,
         "merge_commit": subject.merge_commit or None,
         "edits": revision.edits,
-        "notes": revision.note_changes[:_NOTES_SHOWN],
+        "notes": notes,
         "note_count": len(revision.note_changes),
-        "result": revision.result_text,
+        "result": None if gone else revision.result_text,
     }
 
 
-def proposed(outcome: Proposed) -> dict[str, Any]:
-    """The data of an answer to a proposing call (tools.md)."""
-    return {
+def proposed(outcome: Proposed, *, may_read: bool) -> dict[str, Any]:
+    """The data of an answer to a proposing call (tools.md), without what depends on a text that may not be read."""
+    data = {
         "proposal_id": outcome.proposal.pk,
         "status": outcome.proposal.status,
         "branch": _branch(outcome.proposal, outcome.revision),
@@ -242,9 +258,20 @@ def proposed(outcome: Proposed) -> dict[str, Any]:
         "limit": outcome.limit,
         "warnings": list(outcome.warnings),
     }
+    return data if may_read else data | _UNREAD
 
 
-def open_proposals(proposals: Iterable[Proposal]) -> list[dict[str, Any]]:
+#: What a proposing call tells of a text that the caller may not read.
+_UNREAD: dict[str, Any] = {
+    "base_commit": None,
+    "occurrences_replaced": None,
+    "content_sha256": None,
+    "length": None,
+    "warnings": [],
+}
+
+
+def open_proposals(proposals: Iterable[Proposal], *, may_read: bool) -> list[dict[str, Any]]:
     """The agent's own waiting proposals, in short."""
     return [
         {
@@ -252,7 +279,7 @@ def open_proposals(proposals: Iterable[Proposal]) -> list[dict[str, Any]]:
             "block_label": waiting.target if waiting.target_kind == "block" else None,
             "note_id": waiting.target if waiting.target_kind == "note" else None,
             "status": waiting.status,
-            "mergeability": waiting.mergeability,
+            "mergeability": waiting.mergeability if may_read else None,
             "reasoning": waiting.reasoning,
             "created_at": time(waiting.created_at),
             "review_url": review_url(waiting),
@@ -270,7 +297,7 @@ def note(note: Note) -> dict[str, Any]:
     }
 
 
-def written(outcome: Outcome) -> dict[str, Any]:
+def written(outcome: Outcome, *, may_read: bool) -> dict[str, Any]:
     """The data of an answer to a call that changes notes (tools.md)."""
     proposal = outcome.proposal
     if proposal is None:  # agents always get one
@@ -282,10 +309,10 @@ def written(outcome: Outcome) -> dict[str, Any]:
         "commit": outcome.commit or None,
         "proposal_id": proposal.pk,
         "branch": _branch(proposal, revision),
-        "base_commit": revision.base_commit,
+        "base_commit": revision.base_commit if may_read else None,
         "head_commit": outcome.commit or revision.head_commit,
         "revision": revision.number,
-        "content_sha256": now.sha256 if now else None,
+        "content_sha256": now.sha256 if now and may_read else None,
         "review_url": review_url(proposal),
         "created": outcome.created,
     }

@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from approvals import services
+from approvals import password_mail, services
 
 
 @shared_task(name="approvals.recheck", autoretry_for=(Exception,), max_retries=5, retry_backoff=1)
@@ -18,3 +18,8 @@ def recover() -> str:
 @shared_task(name="approvals.expire")
 def expire() -> int:
     return services.expire()
+
+
+@shared_task(name=password_mail.TASK)
+def send_password_link(email: str) -> None:
+    password_mail.send(email)

@@ -11,6 +11,7 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import django_stubs_ext
 import environ
@@ -36,9 +37,19 @@ DEBUG = env.bool("ASSENT_DEBUG", default=False)
 PUBLIC_URL = env.str("ASSENT_PUBLIC_URL", default="http://127.0.0.1:8000").rstrip("/")
 
 
+#: Characters of a secret key, and different ones among them. Whoever guesses it signs sessions and password links;
+#: 32 hexadecimal digits have 128 bits, and fewer than 8 different digits once in 28 million.
+_KEY_LENGTH, _KEY_VARIETY = 32, 8
+
+
 def _secret_key() -> str:
     """The key from the environment; while developing, one made on first use and kept with the data."""
     key: str = env.str("ASSENT_SECRET_KEY", default="")
+    if key and not DEBUG and (len(key) < _KEY_LENGTH or len(set(key)) < _KEY_VARIETY):
+        raise ImproperlyConfigured(
+            f"ASSENT_SECRET_KEY can be guessed: it needs {_KEY_LENGTH} characters or more, {_KEY_VARIETY} of them "
+            "different. `openssl rand -base64 48` makes one."
+        )
     if key:
         return key
     if not DEBUG:
@@ -223,7 +234,15 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_AGE = int(timedelta(days=14).total_seconds())
 _HTTPS = PUBLIC_URL.startswith("https://")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _HTTPS
-SECURE_HSTS_SECONDS = env.int("ASSENT_HSTS_SECONDS", default=0)
+# Browsers then refuse plain http for so long. A day: who has to go back to http waits no longer than that.
+SECURE_HSTS_SECONDS = env.int("ASSENT_HSTS_SECONDS", default=int(timedelta(days=1).total_seconds()) if _HTTPS else 0)
+# Not for machines: a redirect comes after the token was sent in the clear and turns a POST into a GET, and whoever
+# asks for our health, or calls from a container beside this one, has no TLS.
+SECURE_SSL_REDIRECT = env.bool("ASSENT_SSL_REDIRECT", default=_HTTPS)
+SECURE_REDIRECT_EXEMPT = ["^api/", "^healthz$", "^readyz$"]
+SECURE_SSL_HOST = urlsplit(PUBLIC_URL).netloc if _HTTPS else None
+# Sub-domains, and the browsers' list of hosts that never use http, are not ours to promise.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _HTTPS else None
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
@@ -245,6 +264,7 @@ CONTENT_SECURITY_POLICY = {
 # -- mail: links to reset a password; printed to the log until a server is named --------------------
 
 vars().update(env.email("ASSENT_EMAIL_URL", default="consolemail://"))
+EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = env.str("ASSENT_EMAIL_FROM", default="Assent <assent@localhost>")
 
 # -- Celery and the cache -------------------------------------------------------------------------
@@ -254,7 +274,12 @@ CACHES = {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": REDIS_URL,
         # Asked on each call, for a count: a Redis that hangs must not hold up what it only counts.
-        "OPTIONS": {"socket_connect_timeout": 0.5, "socket_timeout": 0.5},
+        "OPTIONS": {
+            "socket_connect_timeout": 0.5,
+            "socket_timeout": 0.5,
+            # Django's own unpickles what it reads: whoever may write to Redis would run code here.
+            "serializer": "memory_app.cache_values.JsonSerializer",
+        },
     }
     if REDIS_URL
     else {
@@ -272,6 +297,9 @@ CELERY_TASK_EAGER_PROPAGATES = False
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_IGNORE_RESULT = True
+# Whoever may write to the broker must not have anything unpickled either.
+CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # An approval must not wait for a broker that is away: beat and reading make up for a lost message.

@@ -124,7 +124,7 @@ def scribe() -> Any:
 
 @pytest.fixture
 def token(alice: Any, scribe: Any) -> str:
-    """A raw token of scribe's that serves alice, with every scope."""
+    """A raw token of scribe's that serves alice, with the usual scopes."""
     from io import StringIO
 
     from django.core.management import call_command

@@ -48,7 +48,7 @@ class ImportArguments(NoteWriteArguments):
         "status": "applied, open while it waits for a person, or unchanged",
         "commit": "the commit that holds it, or null",
         "review_url": "where people look at it, or null",
-        "created": "how many notes are new",
+        "created": "how many notes are new; null without memory:read, as are the next two",
         "updated": "how many are changed",
         "unchanged": "how many are as the file says",
         "skipped[].line": "where something was left out",
@@ -76,19 +76,20 @@ def import_file(call: Call, arguments: ImportArguments) -> Answer:
     except Unreadable as error:
         raise ApiError(ErrorCode.MALFORMED_FILE, f"{_sentence(error)}.") from error
     except note_refusals.REFUSALS as error:
-        raise note_refusals.explain(error, tool="import_file") from error
+        raise note_refusals.explain(error, tool="import_file", may_read=call.may_read) from error
     proposal = done.outcome.proposal if done.outcome else None
     data = {
         "proposal_id": proposal.pk if proposal else None,
         "status": proposal.status if proposal else "unchanged",
         "commit": done.outcome.commit or None if done.outcome else None,
         "review_url": representations.review_url(proposal) if proposal else None,
-        "created": done.created,
-        "updated": done.updated,
-        "unchanged": done.unchanged,
+        # How many are as the file says would tell whether a guess at a note is right.
+        "created": done.created if call.may_read else None,
+        "updated": done.updated if call.may_read else None,
+        "unchanged": done.unchanged if call.may_read else None,
         "skipped": [{"line": skipped.line, "reason": skipped.reason} for skipped in done.skipped],
     }
-    return Answer(_told(done), data)
+    return Answer(_told(done, with_counts=call.may_read), data)
 
 
 class ExportArguments(Arguments):
@@ -116,14 +117,14 @@ def export_file(call: Call, arguments: ExportArguments) -> Answer:
     )
 
 
-def _told(done: Imported) -> str:
-    counts = f"{done.created} new, {done.updated} changed, {done.unchanged} unchanged"
+def _told(done: Imported, *, with_counts: bool) -> str:
+    counts = f": {done.created} new, {done.updated} changed, {done.unchanged} unchanged" if with_counts else ""
     if done.outcome is None:
-        first = f"Nothing to import: {counts}."
+        first = f"Nothing to import{counts}."
     elif done.outcome.is_applied:
-        first = f"Memories imported: {counts}."
+        first = f"Memories imported{counts}."
     else:
-        first = f"Proposal created for the import: {counts}. The user will be asked to approve this change."
+        first = f"Proposal created for the import{counts}. The user will be asked to approve this change."
     return "\n".join([first, *(f"Line {skipped.line} skipped: {skipped.reason}." for skipped in done.skipped[:20])])
 
 

@@ -45,6 +45,7 @@ class SaveArguments(NoteWriteArguments):
 )
 def memory_save(call: Call, arguments: SaveArguments) -> Answer:
     outcome = _changed(
+        call,
         "memory_save",
         lambda: notes.save(
             by=by(call, arguments),
@@ -54,7 +55,7 @@ def memory_save(call: Call, arguments: SaveArguments) -> Answer:
             tags=arguments.tags,
         ),
     )
-    return _answer(outcome, "saved")
+    return _answer(call, outcome, "saved")
 
 
 class UpdateArguments(NoteWriteArguments):
@@ -78,12 +79,13 @@ class UpdateArguments(NoteWriteArguments):
 )
 def memory_update(call: Call, arguments: UpdateArguments) -> Answer:
     outcome = _changed(
+        call,
         "memory_update",
         lambda: notes.update(
             by=by(call, arguments), owner=call.owner, note_id=arguments.note_id, content=arguments.content
         ),
     )
-    return _answer(outcome, "updated")
+    return _answer(call, outcome, "updated")
 
 
 class DeleteArguments(NoteWriteArguments):
@@ -105,9 +107,11 @@ class DeleteArguments(NoteWriteArguments):
 )
 def memory_delete(call: Call, arguments: DeleteArguments) -> Answer:
     outcome = _changed(
-        "memory_delete", lambda: notes.delete(by=by(call, arguments), owner=call.owner, note_id=arguments.note_id)
+        call,
+        "memory_delete",
+        lambda: notes.delete(by=by(call, arguments), owner=call.owner, note_id=arguments.note_id),
     )
-    return _answer(outcome, "deleted")
+    return _answer(call, outcome, "deleted")
 
 
 class RememberArguments(NoteWriteArguments):
@@ -147,6 +151,7 @@ class RememberArguments(NoteWriteArguments):
 def remember(call: Call, arguments: RememberArguments) -> Answer:
     began = time.perf_counter()
     outcome = _changed(
+        call,
         "remember",
         lambda: notes.save(
             by=by(call, arguments),
@@ -177,7 +182,7 @@ def remember(call: Call, arguments: RememberArguments) -> Answer:
         "memory_type": arguments.type,
         "message": message.partition("\n")[0],
     }
-    return Answer(message, data | representations.written(outcome))
+    return Answer(message, data | representations.written(outcome, may_read=call.may_read))
 
 
 class ForgetArguments(NoteWriteArguments):
@@ -211,6 +216,7 @@ class ForgetArguments(NoteWriteArguments):
 def forget(call: Call, arguments: ForgetArguments) -> Answer:
     began = time.perf_counter()
     outcome = _changed(
+        call,
         "forget",
         lambda: notes.supersede(
             by=by(call, arguments),
@@ -238,7 +244,7 @@ def forget(call: Call, arguments: ForgetArguments) -> Answer:
         "reason": arguments.reason,
         "message": message.partition("\n")[0],
     }
-    return Answer(message, data | representations.written(outcome))
+    return Answer(message, data | representations.written(outcome, may_read=call.may_read))
 
 
 def by(call: Call, arguments: NoteWriteArguments) -> By:
@@ -246,6 +252,7 @@ def by(call: Call, arguments: NoteWriteArguments) -> By:
     return By(
         actor=call.caller.agent,
         may_apply=grants.has_scope(call.caller.token, Scope.NOTES_WRITE),
+        may_read=call.may_read,
         reasoning=arguments.reasoning.strip(),
         session_id=arguments.session_id,
         evidence=[turn.model_dump(exclude_none=True) for turn in arguments.evidence],
@@ -253,16 +260,18 @@ def by(call: Call, arguments: NoteWriteArguments) -> By:
     )
 
 
-def _changed(name: str, change: Callable[[], Outcome], *, fields: Mapping[str, str] | None = None) -> Outcome:
+def _changed(
+    call: Call, name: str, change: Callable[[], Outcome], *, fields: Mapping[str, str] | None = None
+) -> Outcome:
     try:
         return change()
     except note_refusals.REFUSALS as error:
-        raise note_refusals.explain(error, tool=name, fields=fields) from error
+        raise note_refusals.explain(error, tool=name, may_read=call.may_read, fields=fields) from error
 
 
-def _answer(outcome: Outcome, done: str) -> Answer:
+def _answer(call: Call, outcome: Outcome, done: str) -> Answer:
     text = f"Note {outcome.note_id} {done}." if outcome.is_applied else _waiting(outcome)
-    data: dict[str, Any] = {"note_id": outcome.note_id} | representations.written(outcome)
+    data: dict[str, Any] = {"note_id": outcome.note_id} | representations.written(outcome, may_read=call.may_read)
     return Answer(text, data)
 
 

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.utils import timezone
 from pydantic import Field
 
-from agent_tools import grants, paging, representations
+from agent_tools import grants, paging, representations, withholding
 from agent_tools.arguments import Arguments, WriteArguments, invalid
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
@@ -60,7 +60,9 @@ def list_proposals(call: Call, arguments: ListArguments) -> Answer:
     shown, cursor = paging.page(found, arguments, lambda proposal: proposal.pk, tool="list_proposals")
     lines = [f"- {proposal.pk}: {_target(proposal)}, {proposal.status}" for proposal in shown]
     text = "\n".join(["Your proposals:", "", *lines]) if shown else "You have no such proposals."
-    return Answer(text, {"items": [representations.proposal(proposal) for proposal in shown], "next": cursor})
+    gone = withholding.about_deleted(call, shown)
+    items = [representations.proposal(proposal, is_gone=proposal.pk in gone) for proposal in shown]
+    return Answer(text, {"items": items, "next": cursor})
 
 
 class GetArguments(Arguments):
@@ -82,7 +84,8 @@ class GetArguments(Arguments):
 )
 def get_proposal(call: Call, arguments: GetArguments) -> Answer:
     proposal = _own(call, arguments.proposal_id)
-    return Answer(_told(proposal), representations.proposal_in_full(proposal, proposal.current))
+    gone = withholding.deleted_since(call, proposal)
+    return Answer(_told(proposal), representations.proposal_in_full(proposal, proposal.current, gone))
 
 
 class WithdrawArguments(WriteArguments):
@@ -110,16 +113,21 @@ def withdraw_proposal(call: Call, arguments: WithdrawArguments) -> Answer:
         raise ApiError(
             ErrorCode.ALREADY_DECIDED,
             _told(error.proposal),
-            details={"proposal": representations.proposal(error.proposal)},
+            details={"proposal": _shown(call, error.proposal)},
         ) from error
     except BeingDecided as error:
         raise ApiError(
             ErrorCode.BEING_DECIDED,
             f"Proposal {proposal.pk} is being decided this moment.",
-            details={"proposal": representations.proposal(error.proposal)},
+            details={"proposal": _shown(call, error.proposal)},
             retry_after=2,
         ) from error
-    return Answer(f"Proposal {proposal.pk} withdrawn.", representations.proposal(proposal))
+    return Answer(f"Proposal {proposal.pk} withdrawn.", _shown(call, proposal))
+
+
+def _shown(call: Call, proposal: Proposal) -> dict[str, Any]:
+    is_gone = proposal.pk in withholding.about_deleted(call, [proposal])
+    return representations.proposal(proposal, may_read=call.may_read, is_gone=is_gone)
 
 
 def _visible(call: Call) -> ProposalQuerySet:

@@ -177,6 +177,7 @@ def _propose(
             evidence=[turn.model_dump(exclude_none=True) for turn in arguments.evidence],
             expected_sha256=arguments.expected_sha256,
             operation=call.operation,
+            may_read=call.may_read,
         )
     except refusals.REFUSALS as error:
         raise refusals.explain(error, subject) from error
@@ -188,10 +189,11 @@ def _propose(
             branch_name=outcome.revision.branch,
             occurrences_replaced=outcome.occurrences,
         )
-    return Answer(_told(outcome, label, arguments.reasoning), representations.proposed(outcome))
+    text = _told(outcome, label, arguments.reasoning, may_read=call.may_read)
+    return Answer(text, representations.proposed(outcome, may_read=call.may_read))
 
 
-def _told(outcome: services.Proposed, label: str, reasoning: str) -> str:
+def _told(outcome: services.Proposed, label: str, reasoning: str, *, may_read: bool) -> str:
     number = outcome.proposal.pk
     if outcome.created:
         first = (
@@ -203,4 +205,4 @@ def _told(outcome: services.Proposed, label: str, reasoning: str) -> str:
     else:
         first = f"Your proposal {number} for block '{label}' asks for exactly this already; nothing new was made."
         then = "The user will be asked to approve it."
-    return "\n".join([first, then, *outcome.warnings])
+    return "\n".join([first, then, *(outcome.warnings if may_read else ())])

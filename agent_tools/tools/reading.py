@@ -17,6 +17,7 @@ from agent_tools.models import Scope
 from agent_tools.registry import Answer, Call, Effect, tool
 from approvals.models import Proposal
 from memory_app import recall
+from memory_app.models import Change
 from memory_app.recall import Block, BlockNotFound, RevisionNotFound
 
 
@@ -83,7 +84,8 @@ class ReadArguments(Arguments):
     as_of: Annotated[
         str | None,
         Field(
-            description="Read the block as it was: a commit hash, or a date or time (ISO 8601, UTC).",
+            description="Read the block as it was: a commit hash, or a date or time (ISO 8601, UTC). What was deleted "
+            "since is not found without the scope memory:history.",
             min_length=1,
             max_length=64,
         ),
@@ -111,7 +113,7 @@ class ReadArguments(Arguments):
 )
 def read_memory_block(call: Call, arguments: ReadArguments) -> Answer:
     try:
-        commit, block = _at(call.owner, arguments.block_label, arguments.as_of)
+        commit, block = _at(call, arguments.block_label, arguments.as_of)
     except BlockNotFound as error:
         raise block_not_found(call.owner, arguments.block_label, text=str(error)) from error
     except RevisionNotFound as error:
@@ -131,7 +133,7 @@ def read_memory_block(call: Call, arguments: ReadArguments) -> Answer:
         "view_range": arguments.view_range and [first, last],
         "commit": commit,
         "as_of": arguments.as_of,
-        "open_proposals": representations.open_proposals(_own_open(call, block.label)),
+        "open_proposals": representations.open_proposals(_own_open(call, block.label), may_read=True),
     }
     return Answer(f"# {block.display_title}\n\n{text or '(empty)'}", data)
 
@@ -155,7 +157,11 @@ def block_history(call: Call, arguments: HistoryArguments) -> Answer:
     label = arguments.block_label
     before = paging.after(arguments, int, tool="block_history")
     found = recall.history(call.owner, "block", label, limit=arguments.limit + 1, before=before)
-    if not found and before is None and recall.find_block(call.owner, label) is None:
+    block = recall.find_block(call.owner, label)
+    if not call.may_read_deleted:
+        # The reasons and comments before tell of another block, which was deleted.
+        found = tuple(change for change in found if block and _is_of(change, block))
+    if block is None and not found and (before is None or not call.may_read_deleted):
         raise block_not_found(call.owner, label, text=f"Memory block '{label}' not found.")
     changes, cursor = paging.page(found, arguments, lambda change: change.pk, tool="block_history")
     reasons = dict(
@@ -166,6 +172,13 @@ def block_history(call: Call, arguments: HistoryArguments) -> Answer:
     items = [representations.change(change, reasons) for change in changes]
     text = "\n".join(f"- {item['at']} {item['action']} by {item['actor'] or 'nobody'}" for item in items)
     return Answer(text or "Nothing has happened to this block yet.", {"items": items, "next": cursor})
+
+
+def _is_of(change: Change, block: Block) -> bool:
+    """Whether a change is one of this block, and not of one of the same label that was deleted before."""
+    # A commit that `recover` found in the log has whole seconds.
+    began = block.created_at if change.at.microsecond else block.created_at.replace(microsecond=0)
+    return change.at >= began
 
 
 def block_not_found(owner: str, label: str, *, text: str) -> ApiError:
@@ -190,12 +203,13 @@ def _listed(blocks: Any) -> str:
     return "\n".join(["Available memory blocks:", "", *(f"- {block.label}: {block.display_title}" for block in blocks)])
 
 
-def _at(owner: str, label: str, as_of: str | None) -> tuple[str, Block]:
+def _at(call: Call, label: str, as_of: str | None) -> tuple[str, Block]:
     if as_of is None:
-        now = recall.snapshot(owner, label)
+        now = recall.snapshot(call.owner, label)
         return now.commit, now.block
     commit = recall.resolve_revision(as_of)
-    return commit, recall.block_at(owner, label, commit)
+    block_at = recall.block_at if call.may_read_deleted else recall.surviving_block_at
+    return commit, block_at(call.owner, label, commit)
 
 
 def _own_open(call: Call, label: str) -> Any:

@@ -14,7 +14,7 @@ from agent_tools.arguments import Arguments, invalid
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.matching import Wanted
 from agent_tools.models import Scope
-from agent_tools.note_arguments import ALL, NoteId, Type, TypeOrAll, has_words
+from agent_tools.note_arguments import ALL, LONGEST_IN_ADDRESS, NoteId, Type, TypeOrAll, has_words
 from agent_tools.registry import Answer, Call, Effect, tool
 from memory_app import accesses
 from memory_app import recall as memory
@@ -110,7 +110,10 @@ def recall(call: Call, arguments: RecallArguments) -> Answer:
 
 
 class NoteListArguments(paging.PagedArguments):
-    q: Query = None
+    q: Annotated[
+        Annotated[str, Field(min_length=1, max_length=LONGEST_IN_ADDRESS), AfterValidator(has_words)] | None,
+        Field(description="Search query or keywords; without it the newest come first."),
+    ] = None
     type: Annotated[Type | None, Field(description="Only notes of this type.")] = None
     tag: Annotated[
         list[str] | None, Field(description="Only notes with this tag; given several times, with any of them.")
@@ -164,7 +167,8 @@ class NoteReadArguments(Arguments):
     as_of: Annotated[
         str | None,
         Field(
-            description="Read the note as it was: a commit hash, or a date or time (ISO 8601, UTC).",
+            description="Read the note as it was: a commit hash, or a date or time (ISO 8601, UTC). What was deleted "
+            "since is not found without the scope memory:history.",
             min_length=1,
             max_length=64,
         ),
@@ -185,7 +189,8 @@ class NoteReadArguments(Arguments):
 def note_read(call: Call, arguments: NoteReadArguments) -> Answer:
     try:
         commit = memory.head() if arguments.as_of is None else memory.resolve_revision(arguments.as_of)
-        note = memory.note_at(call.owner, arguments.note_id, commit)
+        note_at = memory.note_at if call.may_read_deleted else memory.surviving_note_at
+        note = note_at(call.owner, arguments.note_id, commit)
     except NoteNotFound as error:
         raise note_refusals.note_not_found(arguments.note_id) from error
     except RevisionNotFound as error:

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 from agent_tools import note_refusals, representations
 from agent_tools.arguments import Arguments
 from agent_tools.models import Scope
-from agent_tools.note_arguments import Type, has_words
+from agent_tools.note_arguments import LONGEST_IN_ADDRESS, Type, has_words
 from agent_tools.registry import Answer, Call, Effect, tool
 from approvals import services
 from memory_app.recall import RevisionNotFound
@@ -39,7 +39,8 @@ _Tags = Annotated[list[str] | None, Field(description="Only notes with one of th
 _AsOf = Annotated[
     str | None,
     Field(
-        description="Search the memory as it was: a commit hash, or a date or time (ISO 8601, UTC).",
+        description="Search the memory as it was: a commit hash, or a date or time (ISO 8601, UTC). What was deleted "
+        "since is not found without the scope memory:history.",
         min_length=1,
         max_length=64,
     ),
@@ -99,6 +100,7 @@ def memory_search(call: Call, arguments: SearchArguments) -> Answer:
         "types": (arguments.type,) if arguments.type else (),
         "tags": tuple(arguments.tags or ()),
         "as_of": arguments.as_of,
+        "with_deleted": call.may_read_deleted,
     }
     answers = []
     try:
@@ -122,7 +124,15 @@ def memory_search(call: Call, arguments: SearchArguments) -> Answer:
 
 
 class SearchQuery(Arguments):
-    q: Query
+    q: Annotated[
+        str,
+        Field(
+            description="Natural language search query; a longer one goes to memory_search.",
+            min_length=1,
+            max_length=LONGEST_IN_ADDRESS,
+        ),
+        AfterValidator(has_words),
+    ]
     top_k: _TopK = 5
     include_conversation: _IncludeConversation = False
     sources: _Sources = None

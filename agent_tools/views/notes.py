@@ -10,6 +10,7 @@ from rest_framework.request import Request
 
 from agent_tools import arguments, body, calls, grants, responses
 from agent_tools.errors import ApiError, ErrorCode
+from agent_tools.models import Scope
 from agent_tools.openapi import answers, describe, query
 from agent_tools.responses import ApiResponse
 from agent_tools.tools import context, files, recalling, searching
@@ -17,6 +18,8 @@ from agent_tools.views.api import ApiView, from_path, from_query
 from approvals import import_progress
 from memory_app import memories_md
 
+#: In the OpenAPI document, the bytes of a file.
+_FILE = {"type": "string", "format": "binary"}
 #: Seconds after which to ask for an import again that is under way.
 _RETRY_AFTER = 2
 
@@ -78,8 +81,8 @@ class MemoriesFile(ApiView):
         operation_id="memories_export",
         tags=["notes"],
         summary="All notes that hold, as a memories.md",
-        responses=answers("A memories.md, as text/markdown.", 400)
-        | {200: OpenApiResponse({"type": "string"}, "A memories.md, as text/markdown.")},
+        responses={status: answer for status, answer in answers("", 400).items() if status != 200}
+        | {(200, "text/markdown"): OpenApiResponse(_FILE, "A memories.md.")},
     )
     def get(self, request: Request, user_id: str) -> HttpResponse:
         export = files.export_file
@@ -105,7 +108,7 @@ class MemoriesFile(ApiView):
                 "GET …/imports/{key}/, which tells how far it has come.",
             ),
         ],
-        request={"text/markdown": {"type": "string"}},
+        request={"text/markdown": _FILE},
         responses=answers("data.created, data.updated, data.skipped and more.", 400, 409, 413, 415),
     )
     def post(self, request: Request, user_id: str) -> HttpResponse:
@@ -140,7 +143,7 @@ class ImportProgress(ApiView):
             "data.state: running, done, failed (refused; nothing was taken), lost (its time was up, or its process or "
             "a database is gone; it is all in the memory or not at all) or unknown (not begun, or long over); "
             "data.stage: reading, comparing, weighing, writing or recording; "
-            "data.done of data.of; data.percent of the whole.",
+            "data.done of data.of (0 without memory:read); data.percent of the whole.",
             400,
         ),
     )
@@ -155,4 +158,7 @@ class ImportProgress(ApiView):
             "of": found.of if found else 0,
             "percent": found.percent if found else 0,
         }
+        if not grants.has_scope(self.caller.token, Scope.MEMORY_READ):
+            # How many of the file's memories are written tells which of them were there already.
+            data |= {"done": 0, "of": 0}
         return responses.json_response(responses.success(f"{data['percent']} %", data))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import structlog
@@ -17,7 +17,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from approvals import risks
-from approvals.models import Agent, Event, Kind, Proposal, Revision, Status
+from approvals.models import Agent, Event, Kind, Proposal, ProposalQuerySet, Revision, Status
 from approvals.services import events
 from approvals.services.errors import (
     BlockReadOnly,
@@ -73,6 +73,7 @@ def propose(
     evidence: Sequence[dict[str, Any]] = (),
     expected_sha256: str | None = None,
     operation: str | None = None,
+    may_read: bool = True,
 ) -> Proposed:
     """Propose edits to one block: all of them, in order, or none.
 
@@ -82,6 +83,8 @@ def propose(
         evidence: conversation turns `{role, content, at?}`.
         expected_sha256: of the block's text as the agent read it.
         operation: 32 hexadecimal digits; the same one gives the same proposal.
+        may_read: whether the agent may read the block. If not, an equal proposal is one with the same edits, and the
+            caps are looked at before the text: what comes first would tell whether an edit fits.
 
     Raises:
         BlockNotFound, EditError: see `recall` and `edits`; the index tells which edit.
@@ -97,6 +100,11 @@ def propose(
     block = base.block
     if block.read_only:
         raise BlockReadOnly(f"Block '{label}' is read-only.")
+    if not may_read:
+        pending = Proposal.objects.by_agent(agent).of_owner(owner).pending()
+        if twin := _asked_before(pending, label, edits):
+            return _outcome(_finished(twin), created=False, block=block)
+        require_room(pending)
     if expected_sha256 is not None and expected_sha256 != block.body_sha256:
         raise PreconditionFailed(block)
     applied = text_edits.apply(block.body, tuple(edits))
@@ -112,6 +120,7 @@ def propose(
             applied=applied,
             kind=kind,
             operation=operation,
+            may_read=may_read,
             fields={
                 "reasoning": reasoning,
                 "confidence": confidence,
@@ -164,6 +173,32 @@ def branch_name(proposal_id: int, revision: int) -> str:
     return f"p/{proposal_id}" if revision == 1 else f"p/{proposal_id}-{revision}"
 
 
+def require_room(pending: ProposalQuerySet) -> None:
+    """Raise TooManyPending or MemoryFull where no further proposal may wait.
+
+    Args:
+        pending: the agent's own for this owner.
+    """
+    if pending.count() >= settings.PENDING_CAP:
+        raise TooManyPending(tuple(pending.order_by("created_at", "id")), settings.PENDING_CAP)
+    if Proposal.objects.pending().count() >= settings.MAX_OPEN_PROPOSALS:
+        raise MemoryFull(f"{settings.MAX_OPEN_PROPOSALS} proposals wait for a decision already.")
+
+
+def _asked_before(pending: ProposalQuerySet, label: str, edits: Sequence[text_edits.Edit]) -> Proposal | None:
+    """The agent's pending proposal that asks for the same edits."""
+    asked = text_edits.to_json(map(_as_asked, edits))
+    for proposal in pending.filter(target_kind="block", target=label).order_by("-pk"):
+        if text_edits.to_json(map(_as_asked, text_edits.from_json(proposal.current.edits))) == asked:
+            return proposal
+    return None
+
+
+def _as_asked(edit: text_edits.Edit) -> text_edits.Edit:
+    """The edit without what applying it added."""
+    return replace(edit, occurrences=None) if isinstance(edit, text_edits.Replace) else edit
+
+
 def _prepare(
     *,
     agent: Agent,
@@ -171,6 +206,7 @@ def _prepare(
     applied: text_edits.Applied,
     kind: Kind,
     operation: str,
+    may_read: bool,
     fields: dict[str, Any],
 ) -> tuple[Proposal, bool]:
     """Insert the PREPARING row, unless caps forbid it or an equal proposal waits."""
@@ -183,13 +219,11 @@ def _prepare(
         # One agent's calls wait for each other here, or the cap could be passed by racing.
         Agent.objects.select_for_update().get(pk=agent.pk)
         pending = Proposal.objects.by_agent(agent).of_owner(block.owner).pending()
-        twin = pending.filter(target_kind="block", target=block.label, result_sha256=result_sha256).first()
-        if twin:
+        # Another edit with the same result would tell who may not read that it fits, and leave no trace of the asking.
+        twins = pending.filter(target_kind="block", target=block.label, result_sha256=result_sha256)
+        if may_read and (twin := twins.first()):
             return twin, False
-        if pending.count() >= settings.PENDING_CAP:
-            raise TooManyPending(tuple(pending.order_by("created_at", "id")), settings.PENDING_CAP)
-        if Proposal.objects.pending().count() >= settings.MAX_OPEN_PROPOSALS:
-            raise MemoryFull(f"{settings.MAX_OPEN_PROPOSALS} proposals wait for a decision already.")
+        require_room(pending)
         proposal = Proposal.objects.create(
             owner=block.owner,
             target_kind="block",

@@ -16,13 +16,14 @@ from django.contrib.auth import views as django_views
 from django.contrib.auth.views import redirect_to_login
 from django.core import signing
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 
+from approvals import password_mail
 from approvals.forms import SignInForm
 from approvals.forms_memory import is_time_zone
 from approvals.models import User
@@ -150,11 +151,9 @@ class SignIn(django_views.LoginView):
 
 
 class PasswordReset(django_views.PasswordResetView):
-    """Mails a link. Throttled like signing in: each post may send a mail."""
+    """Mails a link, after the answer. Throttled like signing in: each post may send a mail."""
 
     template_name = "registration/password_reset.html"
-    email_template_name = "registration/password_reset_email.txt"
-    subject_template_name = "registration/password_reset_subject.txt"
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         email = request.POST.get("email", "")
@@ -165,6 +164,11 @@ class PasswordReset(django_views.PasswordResetView):
             response["Retry-After"] = str(WINDOW.seconds)
             return response
         return super().post(request, *args, **kwargs)
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        # Nobody is looked up here: how long that and a mail server take would tell who has an account.
+        password_mail.send_soon(form.cleaned_data["email"])
+        return redirect(self.get_success_url())
 
 
 def local_path(request: HttpRequest, url: str, default: str) -> str:

@@ -38,6 +38,12 @@ from memory_app.recall.notes import (
     notes_at,
     replacements,
 )
+from memory_app.recall.surviving import (
+    surviving_block_at,
+    surviving_blocks_at,
+    surviving_note_at,
+    surviving_notes_at,
+)
 
 __all__ = [
     "BLOCKS",
@@ -77,5 +83,9 @@ __all__ = [
     "row_sha256",
     "sha256_of_blocks",
     "snapshot",
+    "surviving_block_at",
+    "surviving_blocks_at",
+    "surviving_note_at",
+    "surviving_notes_at",
     "title_of",
 ]

@@ -103,6 +103,7 @@ def search(
     session_id: str | None = None,
     include_superseded: bool = False,
     as_of: str | None = None,
+    with_deleted: bool = True,
     cosine_floor: float | None = None,
 ) -> SearchAnswer:
     """Find what an owner's memory (and, if asked, conversations) says about `query`.
@@ -113,6 +114,7 @@ def search(
         tags: joined by OR; as `category` and `types` they leave only notes.
         session_id: only what was said or saved in that conversation.
         as_of: a commit of main; notes and blocks are searched as they were then.
+        with_deleted: whether `as_of` finds what was deleted since.
         cosine_floor: how alike in meaning a hit must be that shares no word; the site's setting by default.
 
     Raises:
@@ -129,7 +131,9 @@ def search(
     )
     floor = settings.COSINE_FLOOR if cosine_floor is None else cosine_floor
     if as_of is not None:
-        return _search_the_past(owner, query, recall.resolve_revision(as_of), filters, top_k, floor)
+        commit = recall.resolve_revision(as_of)
+        chunks = _chunks_of_the_past(owner, commit, with_deleted=with_deleted)
+        return _search_the_past(query, commit, chunks, filters, top_k, floor)
     found, is_behind = _search_now(owner, query, filters, top_k, floor)
     rows = ChunkRow.objects.filter(owner=owner, removed=False).in_bulk([hit.chunk_id for hit in found.hits])
     state = SearchIndex.objects.filter(owner=owner).first()
@@ -201,12 +205,21 @@ def _catch_up(owner: str) -> None:
             break
 
 
-def _search_the_past(owner: str, query: str, commit: str, filters: Filters, top_k: int, floor: float) -> SearchAnswer:
+def _chunks_of_the_past(owner: str, commit: str, *, with_deleted: bool) -> list[Chunk]:
+    # Left out before anything is ranked: rare words of a deleted note would otherwise move the scores of the rest.
+    blocks_at = recall.blocks_at if with_deleted else recall.surviving_blocks_at
+    notes_at = recall.notes_at if with_deleted else recall.surviving_notes_at
     chunks: list[Chunk] = []
-    for block in recall.blocks_at(owner, commit):
+    for block in blocks_at(owner, commit):
         chunks += store.block_chunks(block)
-    for note in recall.notes_at(owner, commit):
+    for note in notes_at(owner, commit):
         chunks += store.note_chunks(note)
+    return chunks
+
+
+def _search_the_past(
+    query: str, commit: str, chunks: list[Chunk], filters: Filters, top_k: int, floor: float
+) -> SearchAnswer:
     embedder = embedders.configured() if len(chunks) <= MOST_EMBEDDED_AT_ONCE else None
     vectors = [b""] * len(chunks)
     if embedder and chunks:

@@ -6,6 +6,8 @@ import html
 import json
 from http import HTTPStatus
 
+from gunicorn.http.errors import LimitRequestHeaders, LimitRequestLine, ParseException
+
 #: Seconds after which it is worth trying again.
 _RETRY_AFTER = 10
 
@@ -27,6 +29,25 @@ def busy(path: str) -> bytes:
         "Too much is being sent here at the moment. Nothing was changed. Try again shortly.",
         f"Retry-After: {_RETRY_AFTER}\r\n",
     )
+
+
+def unreadable(path: str, error: BaseException) -> bytes:
+    """What is said of a request that gunicorn could not read, or to which no answer could be made."""
+    match error:
+        case LimitRequestLine():
+            return _answer(
+                path,
+                HTTPStatus.REQUEST_URI_TOO_LONG,
+                "address_too_long",
+                "The address with its query is over 8,190 bytes. A tool takes a long query in the body.",
+            )
+        case LimitRequestHeaders():
+            message = "The headers are too large: at most 100, of at most 8,190 bytes each."
+            return _answer(path, HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "headers_too_large", message)
+        case ParseException():
+            return _answer(path, HTTPStatus.BAD_REQUEST, "bad_request", "The request is not well-formed HTTP.")
+    message = "Something went wrong on our side."
+    return _answer(path, HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", message)
 
 
 def _answer(path: str, status: HTTPStatus, code: str, message: str, headers: str = "") -> bytes:

@@ -17,7 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-from gunicorn.http.errors import LimitRequestHeaders
+from gunicorn.http.errors import LimitRequestHeaders, ParseException
 from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, TConn, ThreadWorker
 
 from memory_app.webserver import addresses, refusals
@@ -122,6 +122,15 @@ class Worker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         if conn.sock.request.body_is_too_large:
             req.force_close()  # the answer comes before the body, of which nobody looks for the end
         return super().handle_request(req, conn)
+
+    def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
+        """Answer what gunicorn could not read, in the shape of the address it was for; gunicorn's own is bare HTML."""
+        if isinstance(exc, ParseException):
+            self.log.warning("Invalid request from ip=%s: %s", addr[0] if addr else "", exc)
+        else:
+            self.log.exception("Error handling request")
+        path = addresses.path_of(client.request.target)
+        client.sendall(refusals.unreadable(path, exc))
 
     # -- from a thread to the client -------------------------------------------------------------------
 

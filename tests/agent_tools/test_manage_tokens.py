@@ -13,6 +13,7 @@ from django.db.models.signals import pre_save
 from agent_tools.models import AgentToken, Scope
 from approvals.models import Agent
 from tests.agent_tools.checks import answered, refused
+from tests.pages import words
 
 PAGE = "/settings/agents/"
 SECRET = re.compile(r"asn_[a-z0-9]{8}_[A-Za-z0-9_-]{43}")
@@ -55,11 +56,16 @@ def test_an_owners_token_opens_only_their_own_memory(client_of: Any, machine: An
     refused(machine(secret[0]).call("list_memory_blocks", user_id="ben"), 403, "owner_not_granted")
 
 
-def test_the_name_of_anothers_agent_is_taken(client_of: Any, alice: Any, scribe: Any) -> None:
-    response = new_token(client_of(alice), name="scribe")
-    assert response.status_code == 422
-    assert "taken" in response.content.decode()
-    assert not AgentToken.objects.exists()
+def test_no_agent_is_called_as_anothers_or_as_a_person_or_as_we_are(
+    client_of: Any, alice: Any, ben: Any, scribe: Any
+) -> None:
+    pages = []
+    for name in ("scribe", "ben", "alice", "assent", "admin"):
+        response = new_token(client_of(alice), name=name)
+        assert response.status_code == 422
+        pages.append("This name is taken, or it is a person's. Choose another." in words(response))
+    assert all(pages)
+    assert Agent.objects.get() == scribe
 
 
 def test_ones_own_agent_can_have_a_second_token(client_of: Any, alice: Any) -> None:
@@ -86,6 +92,18 @@ def test_an_agent_made_by_another_request_meanwhile_is_said_on_the_form(client_o
     assert "a moment ago" in response.content.decode()
     assert not AgentToken.objects.exists()
     assert SECRET.search(new_token(client).content.decode())
+
+
+def test_the_scope_for_what_was_deleted_is_offered_and_not_chosen(client_of: Any, alice: Any) -> None:
+    page = client_of(alice).get(PAGE).content.decode()
+    boxes = {
+        box["value"]: "checked" in box[0] for box in re.finditer(r'<input[^>]*value="(?P<value>[a-z:]+)"[^>]*>', page)
+    }
+    assert boxes["memory:read"] is True
+    assert boxes["memory:history"] is False
+    new_token(client_of(alice), scopes=["memory:read", "memory:history"])
+    assert "read what was deleted" in client_of(alice).get(PAGE).content.decode()
+    assert AgentToken.objects.get().scopes == ["memory:read", "memory:history"]
 
 
 @pytest.mark.parametrize(
@@ -185,7 +203,10 @@ def test_the_command_prints_the_token_and_nothing_else(alice: Any, machine: Any)
     printed = issue_token(agent="diary", owner=["alice"])
     assert SECRET.fullmatch(printed.rstrip("\n"))
     answered(machine(printed.strip()).call("list_memory_blocks"))
-    assert AgentToken.objects.get().scopes == Scope.values
+    # Reading what people deleted is asked for by name.
+    assert AgentToken.objects.get().scopes == [scope for scope in Scope.values if scope != "memory:history"]
+    issue_token(agent="diary", owner=["alice"], scope=["memory:read", "memory:history"])
+    assert AgentToken.objects.first().scopes == ["memory:read", "memory:history"]
 
 
 def test_the_command_takes_scopes_and_all_owners(alice: Any) -> None:

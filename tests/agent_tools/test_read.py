@@ -143,11 +143,15 @@ def test_history_tells_agent_approver_and_reason(api: Any, tim: Any, goals: Any,
     assert [item["action"] for item in rest["items"]] == ["created"]
 
 
-def test_history_of_a_deleted_block_stays_readable(api: Any, alice: Any, goals: Any) -> None:
+def test_history_of_a_deleted_block_is_for_tokens_that_may_read_it(
+    api: Any, machine: Any, issue: Any, alice: Any, goals: Any
+) -> None:
     services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256)
-    items = answered(api.get("/api/v1/users/alice/blocks/goals/history/"))["data"]["items"]
+    historian = machine(issue(alice, scopes=["memory:read", "memory:history"]))
+    items = answered(historian.get("/api/v1/users/alice/blocks/goals/history/"))["data"]["items"]
     assert [item["action"] for item in items] == ["deleted", "created"]
-    refused(api.get("/api/v1/users/alice/blocks/nothing/history/"), 404, "block_not_found")
+    for label in ("goals", "nothing"):
+        refused(api.get(f"/api/v1/users/alice/blocks/{label}/history/"), 404, "block_not_found")
 
 
 def test_hostile_text_comes_out_as_it_went_in(call: Any, alice: Any, make_block: Any) -> None:

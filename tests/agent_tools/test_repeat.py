@@ -11,8 +11,8 @@ from django.db import connections
 from django.test import override_settings
 from django.utils import timezone
 
-from agent_tools import idempotency
-from agent_tools.models import IdempotencyKey
+from agent_tools import idempotency, tokens
+from agent_tools.models import AgentToken, IdempotencyKey
 from agent_tools.tasks import purge
 from approvals.models import Proposal
 from tests.agent_tools.checks import answered, refused
@@ -55,6 +55,25 @@ def test_other_arguments_under_the_same_key_are_refused(call: Any, goals: Any) -
         call("propose_memory_edit", **(EDIT | {"reasoning": "x"}), idempotency_key="k"), 409, "idempotency_key_reused"
     )
     refused(call("withdraw_proposal", proposal_id=1, idempotency_key="k"), 409, "idempotency_key_reused")
+
+
+@pytest.mark.parametrize("is_decided", [False, True])
+def test_no_answer_is_given_again_about_an_owner_the_token_serves_no_more(
+    machine: Any, issue: Any, alice: Any, ben: Any, goals: Any, propose: Any, is_decided: bool
+) -> None:
+    """Taking a proposal back needs no user_id, so that the owner is known only from the answer."""
+    proposal = propose(goals, "likes", "loves")
+    agent = machine(issue(alice, ben))
+    if is_decided:
+        answered(agent.call("withdraw_proposal", proposal_id=proposal.pk))
+    withdraw = {"proposal_id": proposal.pk, "idempotency_key": "k"}
+    first = agent.call("withdraw_proposal", **withdraw)
+    assert agent.call("withdraw_proposal", **withdraw).content == first.content
+    tokens.stop_serving(AgentToken.objects.get(owners=ben), alice)
+    refused(agent.call("withdraw_proposal", **withdraw), 403, "owner_not_granted")
+    alice.is_active = False
+    alice.save()
+    refused(agent.call("withdraw_proposal", **withdraw), 403, "owner_not_granted")
 
 
 def test_keys_of_two_tokens_do_not_meet(machine: Any, issue: Any, alice: Any, call: Any, goals: Any) -> None:

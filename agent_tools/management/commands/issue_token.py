@@ -27,7 +27,8 @@ class Command(BaseCommand):
             "--scope",
             action="append",
             choices=Scope.values,
-            help="what it may be used for; may be repeated (default: all of them)",
+            help="what it may be used for; may be repeated (default: all but memory:history, with "
+            "which as_of also shows what was deleted since)",
         )
         parser.add_argument("--days", type=int, help="how long it is valid (default: until it is revoked)")
 
@@ -49,7 +50,7 @@ class Command(BaseCommand):
             agent=_agent(agent),
             owners=[_owner(name) for name in owner],
             all_owners=all_owners,
-            scopes=scope or Scope.values,
+            scopes=scope or Scope.usual(),
             expires_at=timezone.now() + timedelta(days=days) if days else None,
         )
         self.stdout.write(issued.secret)

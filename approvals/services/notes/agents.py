@@ -19,10 +19,10 @@ from django.utils.translation import gettext as _
 from approvals import policies, risks
 from approvals.models import Agent, Event, Kind, Proposal, ProposedNote, Revision, Status, WhyAsked
 from approvals.services import events
-from approvals.services.errors import MemoryFull, NotesChanged, TooManyPending
+from approvals.services.errors import NotesChanged
 from approvals.services.ledger import despite_dirt
 from approvals.services.notes.values import By, NoteChange, Outcome, said_beside
-from approvals.services.propose import branch_name, finish_preparing
+from approvals.services.propose import branch_name, finish_preparing, require_room
 from approvals.services.recheck import after_change
 from approvals.targets import note_writes, targets_of
 from memory_app import commits, deadlines, edits, recall, worddiff
@@ -58,6 +58,13 @@ def done_before(by: By) -> Outcome | None:
     """What this operation came to, when it was begun before: what it changed may look otherwise by now."""
     earlier = Proposal.objects.filter(operation=by.operation).first() if by.operation else None
     return _outcome(_finished(earlier)) if earlier else None
+
+
+def require_room_unless_applied(by: By, agent: Agent, owner: str) -> None:
+    """Raise TooManyPending or MemoryFull as a proposal would; asked before the texts are compared where the agent
+    may not read them, since the order of refusals would tell what they say."""
+    if _why_asked(by, owner) is not None:
+        require_room(Proposal.objects.by_agent(agent).of_owner(owner).pending())
 
 
 def finish_applying(proposal: Proposal, *, is_new: bool = False) -> Proposal:
@@ -152,12 +159,10 @@ def _prepare(
         if not applies:
             pending = Proposal.objects.by_agent(agent).of_owner(owner).pending()
             twin = pending.filter(kind=kind, result_sha256=result_sha256).first()
-            if twin:
+            # Of an import only what the memory does not say already is proposed: that two are equal tells what it says.
+            if twin and (by.may_read or not is_import):
                 return twin, False
-            if pending.count() >= settings.PENDING_CAP:
-                raise TooManyPending(tuple(pending.order_by("created_at", "id")), settings.PENDING_CAP)
-            if Proposal.objects.pending().count() >= settings.MAX_OPEN_PROPOSALS:
-                raise MemoryFull(f"{settings.MAX_OPEN_PROPOSALS} proposals wait for a decision already.")
+            require_room(pending)
         proposal = Proposal.objects.create(
             owner=owner,
             target_kind="import" if is_import else "note",

@@ -68,11 +68,13 @@ class By:
     Args:
         actor: a person (at once, in their own or, for staff, another's memory) or an agent.
         may_apply: whether the agent's token has the scope that policy needs to apply (`notes:write`).
+        may_read: whether it may read the memory; if not, the order of refusals tells nothing of its texts.
         operation: 32 hexadecimal digits; the same one gives the same outcome.
     """
 
     actor: User | Agent
     may_apply: bool = False
+    may_read: bool = True
     reasoning: str = ""
     confidence: str = "medium"
     session_id: str = ""
