@@ -15,6 +15,7 @@ IMPORTED = 10_000
 SEARCHES = 100
 MOST_QUERIES = 16
 
+
 def through_http(agent: Session, owner: str, *, target_ms: float | None) -> list[Result]:
     """Save notes and search them as an agent does."""
 

@@ -253,7 +253,7 @@ def _make_decided_rows(person: User, size: History) -> None:
             )
         )
     made = _insert(proposals)
-    body = texts.block("alice", "study_log").fields.body
+    body = texts.block("ben", "goals").fields.body
     _insert(
         Revision(
             proposal=proposal,

@@ -13,7 +13,7 @@ from datetime import timedelta
 
 import structlog
 from django.db import DatabaseError, connection, transaction
-from django.db.models import F, Max, Q, Subquery, Value
+from django.db.models import F, OuterRef, Q, Subquery, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -102,16 +102,21 @@ def is_behind(owner: str) -> bool:
 
 def owners_behind() -> list[str]:
     """Owners whose index is behind; for `/readyz` and the beat. One nobody has searched yet has no index."""
-    newest: dict[str, dict[str, int]] = {"change_id": {}, "message_id": {}}
-    for name, model in (("change_id", Change), ("message_id", Message)):
-        newest[name] = dict(model.objects.order_by().values_list("owner").annotate(Max("id")))
+    # Asked owner by owner, at the end of an index: grouping them meant reading the index of the whole ledger.
+    states = SearchIndex.objects.annotate(newest_change=_newest(Change), newest_message=_newest(Message))
     return sorted(
         state.owner
-        for state in SearchIndex.objects.all()
+        for state in states
         if embedders.is_to_replace(state.embedder)
-        or state.change_id < newest["change_id"].get(state.owner, 0)
-        or state.message_id < newest["message_id"].get(state.owner, 0)
+        or state.change_id < state.newest_change
+        or state.message_id < state.newest_message
     )
+
+
+def _newest(model: type[Change] | type[Message]) -> Coalesce:
+    """The highest id of a model's rows about the owner of an index."""
+    rows = model._default_manager.filter(owner=OuterRef("owner")).order_by("-id").values("id")
+    return Coalesce(Subquery(rows[:1]), 0)
 
 
 def reindex(
