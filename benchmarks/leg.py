@@ -47,7 +47,7 @@ def main(output: Path) -> None:
             stack.enter_context(processes.celery_worker(folder, {}))
         port = stack.enter_context(processes.gunicorn("memory_app.wsgi", folder, {}))
         agent = processes.Session(port, token)
-        person = _signed_in(processes.Session(port))
+        person = signed_in(processes.Session(port))
         _say("propose and approve")
         propose_ms, approve_ms = (15, 25) if embedded else (30, 40)
         results = machine.beside(
@@ -69,7 +69,7 @@ def main(output: Path) -> None:
     output.write_text(json.dumps({"name": name, "results": [asdict(each) for each in results]}))
 
 
-def _signed_in(person: processes.Session) -> processes.Session:
+def signed_in(person: processes.Session) -> processes.Session:
     from benchmarks import population
 
     fields = processes.form(person.get("/sign-in/").text, "username")
