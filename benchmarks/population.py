@@ -76,11 +76,13 @@ def make_agent() -> str:
     return out.getvalue().strip()
 
 
-def make_blocks(owners: tuple[str, ...], count: int) -> list[Target]:
-    """So many blocks, spread over the owners, each a commit."""
+def make_blocks(owners: tuple[str, ...], count: int, *, first: int = 0) -> list[Target]:
+    """So many blocks, spread over the owners, each a commit; numbered from `first`."""
     people = {user.username: user for user in User.objects.filter(username__in=owners)}
     targets = []
-    for number, (owner, (source, label)) in enumerate(islice(zip(cycle(owners), cycle(_TEXTS), strict=False), count)):
+    for number, (owner, (source, label)) in enumerate(
+        islice(zip(cycle(owners), cycle(_TEXTS), strict=False), count), first
+    ):
         fields = texts.block(source, label).fields
         target = Target(owner, f"{label}-{number}")
         services.create_block(
@@ -172,10 +174,10 @@ def make_history(owner: str, size: History) -> None:
     """Give an owner a past. Blocks and notes are written through the services; decided proposals, calls and
     messages are rows alone, older than those: their branches are gone anyway."""
     person = User.objects.get(username=owner)
-    make_blocks((owner,), size.blocks)
-    for start in range(0, size.notes, memories_md.MOST_MEMORIES // 10):
+    targets = make_blocks((owner,), size.blocks, first=1_000)
+    for start in range(0, size.notes, 10_000):
         import_memories(by=By(actor=person), owner=owner, parsed=memories(start, min(size.notes - start, 10_000)))
-    _make_decided_rows(person, size)
+    _make_decided_rows(person, size, [target.label for target in targets])
     make_open_rows((owner,), size.waiting)
     agent = Agent.objects.get(name=AGENT)
     token = AgentToken.objects.filter(agent=agent).first()
@@ -225,7 +227,7 @@ def make_history(owner: str, size: History) -> None:
     )
 
 
-def _make_decided_rows(person: User, size: History) -> None:
+def _make_decided_rows(person: User, size: History, labels: list[str]) -> None:
     agent = Agent.objects.get(name=AGENT)
     began = timezone.now() - timedelta(days=400)
     proposals = []
@@ -236,7 +238,7 @@ def _make_decided_rows(person: User, size: History) -> None:
             Proposal(
                 owner=person.username,
                 target_kind="note" if applied else "block",
-                target=f"mem-{1_600_000_000 + number}-abcd" if applied else f"goals-{number % max(size.blocks, 1)}",
+                target=f"mem-{1_600_000_000 + number}-abcd" if applied else labels[number % len(labels)],
                 target_title="Learning goals",
                 kind=Kind.SAVE if applied else Kind.EDIT,
                 agent=agent,

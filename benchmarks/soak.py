@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from statistics import median, quantiles
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(ROOT)
@@ -99,6 +100,8 @@ def _inside(seconds: float, rate: float, *, check: bool) -> int:
         port = stack.enter_context(processes.gunicorn("memory_app.wsgi", folder, {}))
         load = Load(port, token, targets)
         samples = _soak(load, seconds, rate, folder)
+    if not all(each.ok for each in load.done):
+        print((folder / "gunicorn.log").read_text()[-8000:], file=sys.stderr, flush=True)
     return _report(load.done, samples, seconds, check=check)
 
 
@@ -196,7 +199,7 @@ class Load:
             pk = self._waiting.get_nowait()
         except Empty:
             return True
-        person = self._person()
+        person = self.signed_in()
         page = person.get(f"/proposals/{pk}/")
         address = f"/proposals/{pk}/approve/"
         if page.status != 200:
@@ -219,12 +222,12 @@ class Load:
         return bool(self._tool("read_memory_block", user_id=owner, block_label=label)["ok"])
 
     def _page(self, path: str) -> bool:
-        return self._person().get(path).status == 200
+        return self.signed_in().get(path).status == 200
 
     def _target(self) -> tuple[str, str]:
         return self._chance.choice(self.targets)
 
-    def _tool(self, name: str, **arguments: object) -> dict[str, dict[str, str]]:
+    def _tool(self, name: str, **arguments: object) -> dict[str, Any]:
         answer = self._agent().post_json(f"/api/v1/tools/{name}/", json.dumps(arguments).encode())
         if answer.status >= 500:
             raise ValueError(f"{name} answered {answer.status}")
@@ -236,11 +239,11 @@ class Load:
         agent: processes.Session = self._local.agent
         return agent
 
-    def _person(self) -> processes.Session:
-        from benchmarks.leg import signed_in
+    def signed_in(self) -> processes.Session:
+        from benchmarks import leg
 
         if not hasattr(self._local, "person"):
-            self._local.person = signed_in(processes.Session(self.port))
+            self._local.person = leg.signed_in(processes.Session(self.port))
         person: processes.Session = self._local.person
         return person
 
@@ -248,7 +251,13 @@ class Load:
 def _soak(load: Load, seconds: float, rate: float, folder: Path) -> list[Sample]:
     samples: list[Sample] = []
     with ThreadPoolExecutor(CLIENTS) as clients:
-        list(clients.map(lambda _: (load._person(), time.sleep(0.2)), range(CLIENTS)))  # everybody signs in first
+        everybody = threading.Barrier(CLIENTS)
+
+        def sign_in(_: int) -> None:
+            load.signed_in()
+            everybody.wait()
+
+        list(clients.map(sign_in, range(CLIENTS)))
         load.began = time.monotonic()
         next_sample = 0.0
         for number, kind in enumerate(load.order(int(seconds * rate))):
