@@ -19,7 +19,7 @@ LOCK := $(VENV)/bin/uv pip compile pyproject.toml --universal --python-version 3
 	--no-emit-index-url --no-annotate --custom-compile-command "make lock" --quiet $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test torture lint bench fuzz format lock environment server-environment remake
+.PHONY: help setup run test torture lint bench soak fuzz format lock environment server-environment remake
 
 help: ## show this list
 	@echo "Assent: agents propose changes to what they remember about a person, people approve them."
@@ -60,6 +60,10 @@ format: $(VENV)/dev.stamp ## format the code and mend what can be mended mechani
 bench: environment ## measure proposing, approving, the inbox and diffs
 	@$(SERVERS_IF_FOUND)
 	@exec $(PY) benchmarks/run.py $(ARGS)
+
+soak: environment ## run a server under load for ten minutes and show what grows (ARGS='--minutes 1 --leg server --check')
+	@$(SERVERS_IF_FOUND)
+	@exec $(PY) benchmarks/soak.py $(ARGS)
 
 fuzz: $(VENV)/fuzz.stamp ## call the whole agent API with generated data, for some minutes (ARGS='--seed 7 -n 50')
 	@exec $(PY) tests/fuzz_api.py $(ARGS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from typing import Any
 
 from django import forms
@@ -13,7 +14,10 @@ from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext_lazy as _
 
 from agent_tools import tokens
+from agent_tools.errors import ErrorCode
 from agent_tools.models import AgentToken, IdempotencyKey, Scope, ToolCall
+from agent_tools.registry import ENDPOINTS, TOOLS
+from approvals.admin.read_only import values_filter
 from approvals.models import User
 
 
@@ -115,16 +119,23 @@ class AgentTokenAdmin(admin.ModelAdmin[AgentToken]):
 @admin.register(ToolCall)
 class ToolCallAdmin(ReadOnlyAdmin):
     list_display = ["at", "agent", "owner", "tool", "target", "outcome", "status", "duration_ms", "request_id"]
-    list_filter = ["tool", "outcome", "agent", "at"]
+    list_filter = [
+        values_filter("tool", _("tool"), ChainMap(TOOLS, ENDPOINTS)),
+        values_filter("outcome", _("outcome"), ["ok", *(code.code for code in ErrorCode)]),
+        "agent",
+        "at",
+    ]
+    show_full_result_count = False
     search_fields = ["owner", "target", "session_id", "request_id", "agent__name"]
     list_select_related = ["agent"]
-    date_hierarchy = "at"
 
 
 @admin.register(IdempotencyKey)
 class IdempotencyKeyAdmin(ReadOnlyAdmin):
     list_display = ["key", "token", "status", "created_at", "lease_expires_at"]
-    list_filter = ["status", "created_at"]
+    list_filter = ["created_at"]
+    ordering = ["-id"]
+    show_full_result_count = False
     search_fields = ["key", "operation", "token__prefix"]
     list_select_related = ["token", "token__agent"]
     # The answer kept with a key quotes the memory's text.

@@ -14,8 +14,11 @@ from django.utils import timezone
 
 from approvals.models import User
 from memory_app import accesses, memories_md, priming, recall
-from memory_app.priming import Candidate, Filters, Format, Primed
+from memory_app.priming import BYTES_PER_TOKEN, Filters, Format, Primed
 from memory_app.recall import Block
+
+#: Left-out blocks named in the text; the rest are counted.
+_NAMED = 20
 
 INSTRUCTIONS = """\
 ## Memory Blocks
@@ -34,6 +37,23 @@ provide more surrounding context to make it unique, or use `replace_all=True`.""
 
 
 @dataclass(frozen=True)
+class Shown:
+    """The blocks that fit, and the receipt for them.
+
+    Args:
+        blocks: by label.
+        left_out: labels of those that do not fit, the last changed first.
+        tokens: of what is shown, estimated.
+        budget: tokens; 0 for no limit.
+    """
+
+    blocks: tuple[Block, ...]
+    left_out: tuple[str, ...]
+    tokens: int
+    budget: int
+
+
+@dataclass(frozen=True)
 class Context:
     """The parts of a context and the whole.
 
@@ -43,14 +63,14 @@ class Context:
         commit: of main; nothing in here is older.
     """
 
-    blocks: tuple[Block, ...]
+    shown: Shown
     primed: Primed | None
     skill: str
     commit: str
 
     @property
     def text(self) -> str:
-        parts = [_student_context(self.blocks)] if self.blocks else []
+        parts = [_student_context(self.shown)] if self.shown.blocks or self.shown.left_out else []
         parts.append(INSTRUCTIONS)
         if self.primed is not None and self.primed.included:
             parts.append(self.primed.text.strip())
@@ -68,9 +88,11 @@ def context_of(owner: str, *, budget: int | None = None) -> Context:
     """The context of an owner's agent, as the settings have it.
 
     Args:
-        budget: tokens for the notes; `settings.MEMORIES_BUDGET` by default, 0 for no limit.
+        budget: tokens for blocks and notes together, of which blocks come first; 0 for no limit. By default
+            `settings.MEMORIES_BLOCKS_BUDGET` for blocks and `settings.MEMORIES_BUDGET` for notes.
     """
     commit = recall.head()
+    shown = _that_fit(recall.blocks(owner), settings.MEMORIES_BLOCKS_BUDGET if budget is None else budget)
     primed = None
     if settings.MEMORIES_ENABLED and settings.MEMORIES_INJECT == "auto":
         filters = Filters(
@@ -78,30 +100,57 @@ def context_of(owner: str, *, budget: int | None = None) -> Context:
             tags=settings.MEMORIES_FILTER_TAGS,
             recent=settings.MEMORIES_FILTER_RECENT,
         )
-        primed = prime(owner, budget=budget, filters=filters)
+        # At least one token, since 0 stands for no limit; one note is there in any case.
+        left = max(1, budget - shown.tokens) if budget else budget
+        primed = prime(owner, budget=left, filters=filters)
     explains = settings.MEMORIES_ENABLED and settings.MEMORIES_INJECT != "none" and settings.MEMORIES_SKILL_INJECTION
-    return Context(recall.blocks(owner), primed, memories_md.SKILL if explains else "", commit)
+    return Context(shown, primed, memories_md.SKILL if explains else "", commit)
 
 
 def prime(owner: str, *, budget: int | None, filters: Filters, format: Format = "markdown") -> Primed:
     """An owner's notes within a budget; see `memory_app.priming`."""
-    recalls = accesses.of(owner)
-    candidates = [
-        Candidate(
-            id=note.id,
-            type=note.type,
-            content=note.content,
-            tags=note.tags,
-            created_at=note.created_at,
-            recalled=recalls[note.id].count if note.id in recalls else 0,
-            is_superseded=note.is_superseded,
-        )
-        for note in recall.notes(owner)
-    ]
-    limit = settings.MEMORIES_BUDGET if budget is None else budget
-    return priming.prime(candidates, budget=limit, filters=filters, now=timezone.now(), format=format)
+
+    def read(ids: Sequence[str]) -> dict[str, str]:
+        found = recall.find_notes(owner, ids)
+        return {note.id: note.content for note in found.values() if not note.is_superseded}
+
+    return priming.prime(
+        recall.catalogue(owner).entries,
+        read=read,
+        recalled=accesses.counts(owner),
+        budget=settings.MEMORIES_BUDGET if budget is None else budget,
+        filters=filters,
+        now=timezone.now(),
+        format=format,
+    )
 
 
-def _student_context(blocks: Sequence[Block]) -> str:
-    shown = [f"### {block.display_title} (`{block.label}`)\n\n{block.body.strip() or '(empty)'}" for block in blocks]
-    return "\n\n".join(["## Student Context", *shown])
+def _that_fit(blocks: Sequence[Block], budget: int) -> Shown:
+    """Take the blocks that fit, the last changed first. One that does not is left out whole: half of it would pass
+    for all of it. Smaller ones after it may still fit."""
+    taken: list[Block] = []
+    left_out: list[str] = []
+    size = 0
+    for block in sorted(blocks, key=lambda block: block.updated_at, reverse=True):
+        more = len(_shown(block).encode()) + 2
+        if budget and size + more > budget * BYTES_PER_TOKEN:
+            left_out.append(block.label)
+            continue
+        size += more
+        taken.append(block)
+    in_order = tuple(sorted(taken, key=lambda block: block.label))
+    return Shown(in_order, tuple(left_out), -(-size // BYTES_PER_TOKEN), budget)
+
+
+def _student_context(shown: Shown) -> str:
+    parts = ["## Student Context", *map(_shown, shown.blocks)]
+    if shown.left_out:
+        named = ", ".join(f"`{label}`" for label in shown.left_out[:_NAMED])
+        more = len(shown.left_out) - _NAMED
+        others = f" and {more} more, which `list_memory_blocks` names" if more > 0 else ""
+        parts.append(f"There was no room here for these blocks: {named}{others}. Read them with `read_memory_block`.")
+    return "\n\n".join(parts)
+
+
+def _shown(block: Block) -> str:
+    return f"### {block.display_title} (`{block.label}`)\n\n{block.body.strip() or '(empty)'}"

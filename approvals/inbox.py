@@ -135,15 +135,17 @@ def listed(proposals: ProposalQuerySet, tab: Tab, filters: Filters) -> ProposalQ
 def page(proposals: ProposalQuerySet, tab: Tab, *, before: Key | None = None, after: Key | None = None) -> Page:
     """Twenty-five of `proposals`, newest first, below `before` or above `after`."""
     column = _column(tab)
-    rows = proposals.select_related("agent", "decided_by")
+    # Of several owners the index gives the ids in no order: ids are sorted in 2 ms, 10,000 whole rows took 25.
     if after:
-        found = list(_above(rows, column, after).order_by(column, "id")[: PAGE_SIZE + 1])
-        more_above, more_below = len(found) > PAGE_SIZE, True
-        found = found[:PAGE_SIZE][::-1]
+        ids = _ids(_above(proposals, column, after).order_by(column, "id"))
+        more_above, more_below = len(ids) > PAGE_SIZE, True
+        ids = ids[:PAGE_SIZE][::-1]
     else:
-        found = list((_below(rows, column, before) if before else rows).order_by(f"-{column}", "-id")[: PAGE_SIZE + 1])
-        more_above, more_below = before is not None, len(found) > PAGE_SIZE
-        found = found[:PAGE_SIZE]
+        ids = _ids((_below(proposals, column, before) if before else proposals).order_by(f"-{column}", "-id"))
+        more_above, more_below = before is not None, len(ids) > PAGE_SIZE
+        ids = ids[:PAGE_SIZE]
+    rows = Proposal.objects.select_related("agent", "decided_by").in_bulk(ids)
+    found = [rows[pk] for pk in ids if pk in rows]
     if not found:
         return Page(groups=(), newest="", older="", newer="")
     totals = _totals(proposals, found) if more_above or more_below else {}
@@ -183,6 +185,10 @@ def titles_of_targets(proposals: ProposalQuerySet, most: int) -> dict[str, str]:
 def names_of(usernames: set[str]) -> dict[str, str]:
     """What people are called, by username, in one query."""
     return {person.username: person.display_name for person in User.objects.filter(username__in=usernames)}
+
+
+def _ids(proposals: ProposalQuerySet) -> list[int]:
+    return list(proposals.values_list("pk", flat=True)[: PAGE_SIZE + 1])
 
 
 def _column(tab: Tab) -> str:
@@ -234,8 +240,10 @@ def rows_of(proposals: Iterable[Proposal]) -> list[Row]:
     proposals = list(proposals)
     candidates = [proposal.pk for proposal in proposals if _may_be_decided_unopened(proposal)]
     # Texts of blocks stay where they are: the edit of a small change says all of it, and names what it was made on.
-    small = Revision.objects.filter(proposal__in=candidates, number=1).only(
-        "proposal_id", "edits", "note_changes", "base_sha256"
+    small = (
+        Revision.objects.filter(proposal__in=candidates, number=1)
+        .order_by()
+        .only("proposal_id", "edits", "note_changes", "base_sha256")
     )
     revisions = {revision.proposal_id: revision for revision in small}
     return [_row(proposal, revisions.get(proposal.pk)) for proposal in proposals]

@@ -121,13 +121,13 @@ def url_of_target(proposal: Proposal) -> str:
     return reverse("note", args=[proposal.owner, proposal.target])
 
 
-def waiting_by_block(owner: str) -> dict[str, list[Proposal]]:
-    """Open proposals to blocks of an owner, oldest first, by label."""
+def waiting_by_block(owner: str, labels: Sequence[str]) -> dict[str, list[Proposal]]:
+    """Open proposals to some blocks of an owner, oldest first, by label."""
     waiting: defaultdict[str, list[Proposal]] = defaultdict(list)
     for proposal in (
         Proposal.objects.open()
         .of_owner(owner)
-        .filter(target_kind="block")
+        .filter(target_kind="block", target__in=labels)
         .select_related("agent")
         .order_by("created_at", "id")
     ):

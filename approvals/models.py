@@ -266,6 +266,13 @@ class Proposal(models.Model):
             models.Index(fields=["owner", "target", "status"], name="proposal_owner_target"),
             # The inbox of staff, and the counts beside the tabs, run over all owners.
             models.Index(fields=["status", "created_at", "id"], name="proposal_status_created"),
+            # What was decided, the newest decision first: of some owners, and of all.
+            models.Index(fields=["owner", "status", "decided_at", "id"], name="proposal_owner_decided"),
+            models.Index(fields=["status", "decided_at", "id"], name="proposal_status_decided"),
+            # The blocks offered as a filter.
+            models.Index(fields=["target_kind", "owner", "target"], name="proposal_kind_owner"),
+            # The admin's list, which is of no status and no owner.
+            models.Index(fields=["-created_at", "-id"], name="proposal_created"),
         ]
 
     def __str__(self) -> str:
@@ -331,6 +338,8 @@ class Revision(models.Model):
         verbose_name_plural = _("revisions")
         ordering = ["proposal", "number"]
         constraints = [models.UniqueConstraint(fields=["proposal", "number"], name="revision_once")]
+        # `recover` asks which of the branches there are belong to decided proposals.
+        indexes = [models.Index(fields=["branch"], name="revision_branch")]
 
     def __str__(self) -> str:
         return f"{self.proposal} revision {self.number}"

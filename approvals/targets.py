@@ -7,6 +7,7 @@ says what is to be written; `services` do the writing.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -93,6 +94,21 @@ def standing_of(proposal: Proposal, revision: Revision) -> BlockStanding | Notes
     return replace(_notes_at(proposal, revision), closes_circle=_closes_circle(proposal, revision))
 
 
+def standings_of(owner: str, pairs: Sequence[tuple[Proposal, Revision]]) -> list[BlockStanding | NotesStanding]:
+    """Return the targets of an owner's proposals as they are now, each read once however many are about it."""
+    labels = {proposal.target for proposal, _ in pairs if proposal.target_kind == "block"}
+    blocks = {label: BlockStanding(recall.find_block(owner, label)) for label in labels}
+    about_notes = [revision for proposal, revision in pairs if proposal.target_kind != "block"]
+    ids = {id_ for revision in about_notes for id_ in (*_ids_of(revision), *instead_of(revision))}
+    found = recall.note_sha256s(owner, ids) if ids else {}
+    return [
+        blocks[proposal.target]
+        if proposal.target_kind == "block"
+        else _notes_standing(revision, found, closes_circle=_closes_circle(proposal, revision))
+        for proposal, revision in pairs
+    ]
+
+
 def instead_of(revision: Revision) -> list[str]:
     """The ids of the notes a revision puts in the place of those it changes."""
     ids = []
@@ -158,10 +174,17 @@ def holds(proposal: Proposal, revision: Revision, commit: str) -> bool:
 
 
 def _notes_at(proposal: Proposal, revision: Revision, commit: str | None = None) -> NotesStanding:
-    ids = [change["id"] for change in revision.note_changes]
-    instead = instead_of(revision)
-    found = recall.note_sha256s(proposal.owner, [*ids, *instead], commit)
-    return NotesStanding(_those_of(ids, found), _those_of(instead, found))
+    found = recall.note_sha256s(proposal.owner, [*_ids_of(revision), *instead_of(revision)], commit)
+    return _notes_standing(revision, found)
+
+
+def _notes_standing(revision: Revision, found: dict[str, str], *, closes_circle: bool = False) -> NotesStanding:
+    ids, instead = _ids_of(revision), instead_of(revision)
+    return NotesStanding(_those_of(ids, found), _those_of(instead, found), closes_circle)
+
+
+def _ids_of(revision: Revision) -> list[str]:
+    return [change["id"] for change in revision.note_changes]
 
 
 def _closes_circle(proposal: Proposal, revision: Revision) -> bool:

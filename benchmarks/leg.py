@@ -19,19 +19,19 @@ import django  # noqa: E402
 from django.conf import settings  # noqa: E402
 
 from benchmarks import processes  # noqa: E402
+from benchmarks.measure import Result  # noqa: E402
 
 BLOCKS = 230
 STUDENTS = 40
 WAITING = 10_000
 
 
-def main(output: Path) -> None:
+def main(output: Path, part: str = "") -> None:
     settings.DATA_DIR  # noqa: B018 (reading the settings loads DoltLite, before anything imports sqlite3)
     django.setup()
     from django.core.management import call_command
 
-    from benchmarks import inbox, machine, notes, population, review, worddiff
-    from memory_app.dolt.connections import dolt
+    from benchmarks import history, inbox, machine, notes, population, review, worddiff
 
     folder = Path(settings.DATA_DIR)
     _say("preparing the databases")
@@ -39,6 +39,9 @@ def main(output: Path) -> None:
         call_command("migrate", database=alias, verbosity=0)
     students = population.make_people(STUDENTS)
     token = population.make_agent()
+    if part == "history":
+        _write(output, machine.beside(lambda: history.measure(students[0], population.TUTOR)))
+        return
     targets = population.make_blocks(students, BLOCKS)
     embedded = settings.EMBEDDED_MEMORY
 
@@ -47,7 +50,7 @@ def main(output: Path) -> None:
             stack.enter_context(processes.celery_worker(folder, {}))
         port = stack.enter_context(processes.gunicorn("memory_app.wsgi", folder, {}))
         agent = processes.Session(port, token)
-        person = _signed_in(processes.Session(port))
+        person = signed_in(processes.Session(port))
         _say("propose and approve")
         propose_ms, approve_ms = (15, 25) if embedded else (30, 40)
         results = machine.beside(
@@ -65,11 +68,19 @@ def main(output: Path) -> None:
     if embedded:
         _say("diff")
         results += machine.beside(worddiff.measure)
+    _say("an owner with a history")
+    results += machine.beside(lambda: history.measure(students[-1], population.TUTOR))
+    _write(output, results)
+
+
+def _write(output: Path, results: list[Result]) -> None:
+    from memory_app.dolt.connections import dolt
+
     name = f"{dolt().engine} {dolt().version()}"
     output.write_text(json.dumps({"name": name, "results": [asdict(each) for each in results]}))
 
 
-def _signed_in(person: processes.Session) -> processes.Session:
+def signed_in(person: processes.Session) -> processes.Session:
     from benchmarks import population
 
     fields = processes.form(person.get("/sign-in/").text, "username")
@@ -85,4 +96,4 @@ def _say(what: str) -> None:
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "benchmarks.settings")
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])

@@ -4,39 +4,26 @@ from __future__ import annotations
 
 import json
 import time
-from datetime import date
-from typing import TYPE_CHECKING
 
 from benchmarks import pages
 from benchmarks.measure import Result, result, timed
+from benchmarks.population import memories, sentence, subject
 from benchmarks.processes import Session
-
-if TYPE_CHECKING:
-    from memory_app.memories_md import Parsed
 
 SAVES = 200
 IMPORTED = 10_000
 SEARCHES = 100
 MOST_QUERIES = 16
 
-_DAY = date(2026, 11, 1)
-_SUBJECTS = ("algebra", "the exam", "her sister", "chemistry", "the library", "Tuesday", "the essay", "music", "French")
-_VERBS = ("prefers", "finished", "is worried about", "wants to discuss", "has given up", "asked about", "enjoys")
-
-
-def _sentence(number: int) -> str:
-    verb, subject = _VERBS[number % len(_VERBS)], _SUBJECTS[number // len(_VERBS) % len(_SUBJECTS)]
-    return f"On day {number} she {verb} {subject} and noted it under heading {number % 97}."
-
 
 def through_http(agent: Session, owner: str, *, target_ms: float | None) -> list[Result]:
     """Save notes and search them as an agent does."""
 
     def save(number: int) -> None:
-        _call(agent, "memory_save", {"user_id": owner, "content": _sentence(number)})
+        _call(agent, "memory_save", {"user_id": owner, "content": sentence(number)})
 
     def search(number: int) -> None:
-        query = f"what did she say about {_SUBJECTS[number % len(_SUBJECTS)]}"
+        query = f"what did she say about {subject(number)}"
         _call(agent, "memory_search", {"user_id": owner, "query": query})
 
     search(0)  # the owner's index is made now, so that saving includes bringing it up
@@ -57,7 +44,7 @@ def import_and_reindex(owner: str) -> list[Result]:
 
     person = User.objects.get(username=owner)
     began = time.perf_counter()
-    import_memories(by=By(actor=person), owner=owner, parsed=_parsed())
+    import_memories(by=By(actor=person), owner=owner, parsed=memories(0, IMPORTED))
     imported = (time.perf_counter() - began) * 1000
     began = time.perf_counter()
     done = store.reindex(owner, whole=True)
@@ -89,7 +76,7 @@ def decide_import(owner: str, reader: str) -> list[Result]:
     search(owner, "music")  # there is an index, which approving leaves behind
     began = time.perf_counter()
     by = By(actor=Agent.objects.get(name=AGENT), reasoning="From the old laptop.")
-    outcome = import_memories(by=by, owner=owner, parsed=_parsed()).outcome
+    outcome = import_memories(by=by, owner=owner, parsed=memories(0, IMPORTED)).outcome
     assert outcome is not None
     assert outcome.proposal is not None
     proposal = outcome.proposal
@@ -142,14 +129,6 @@ def lists(owner: str, reader: str) -> list[Result]:
         *(pages.in_process(case, path, reader, target=50, most_queries=MOST_QUERIES) for case, path in wanted),
         result(f"catalogue of {IMPORTED:,} notes, read anew", timed(read_anew, range(7), warm_up=2)),
     ]
-
-
-def _parsed() -> Parsed:
-    from memory_app import memories_md
-    from memory_app.memories_md import Memory
-
-    memories = [Memory(f"mem-{1_700_000_000 + n}-abcd", "fact", _sentence(n), ("bulk",), _DAY) for n in range(IMPORTED)]
-    return memories_md.parse(memories_md.write(memories))
 
 
 def _call(agent: Session, tool: str, arguments: dict[str, object]) -> None:

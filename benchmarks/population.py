@@ -1,21 +1,32 @@
-"""Who and what the cases work on: students with the demo's texts as their memory, a tutor, an agent."""
+"""Who and what the cases work on: students with the demo's texts as their memory, a tutor, an agent.
+
+`make_history` gives one owner the past of some years of use: every table that grows has thousands of their rows.
+"""
 
 from __future__ import annotations
 
 import io
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import date, timedelta
 from itertools import cycle, islice
+from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
+from django.db import models
 from django.utils import timezone
 
+from agent_tools.models import AgentToken, IdempotencyKey, ToolCall
 from approvals import services
 from approvals.demo import texts
-from approvals.models import Agent, Kind, Proposal, Revision, Status, Tutorship, User
-from memory_app import edits
+from approvals.models import Agent, Event, Kind, Proposal, Revision, Status, Tutorship, User
+from approvals.services.imports import import_memories
+from approvals.services.notes import By
+from memory_app import edits, memories_md
+from memory_app.memories_md import Memory, Parsed
+from memory_app.models import Change, Message
 
 PASSWORD = "benchmark"
 TUTOR = "tim"
@@ -65,11 +76,13 @@ def make_agent() -> str:
     return out.getvalue().strip()
 
 
-def make_blocks(owners: tuple[str, ...], count: int) -> list[Target]:
-    """So many blocks, spread over the owners, each a commit."""
+def make_blocks(owners: tuple[str, ...], count: int, *, first: int = 0) -> list[Target]:
+    """So many blocks, spread over the owners, each a commit; numbered from `first`."""
     people = {user.username: user for user in User.objects.filter(username__in=owners)}
     targets = []
-    for number, (owner, (source, label)) in enumerate(islice(zip(cycle(owners), cycle(_TEXTS), strict=False), count)):
+    for number, (owner, (source, label)) in enumerate(
+        islice(zip(cycle(owners), cycle(_TEXTS), strict=False), count), first
+    ):
         fields = texts.block(source, label).fields
         target = Target(owner, f"{label}-{number}")
         services.create_block(
@@ -133,3 +146,184 @@ def make_open_rows(owners: tuple[str, ...], count: int) -> None:
         ],
         batch_size=1000,
     )
+
+
+# -- an owner with a history ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class History:
+    """How much of everything an owner has.
+
+    Args:
+        proposals: decided ones, each with its text, its events and its row in the ledger.
+        waiting: open ones, on one block.
+        keys: idempotency keys, with the answers kept for them.
+    """
+
+    blocks: int = 300
+    notes: int = 20_000
+    proposals: int = 10_000
+    waiting: int = 200
+    calls: int = 50_000
+    messages: int = 10_000
+    keys: int = 10_000
+
+
+def make_history(owner: str, size: History) -> None:
+    """Give an owner a past. Blocks and notes are written through the services; decided proposals, calls and
+    messages are rows alone, older than those: their branches are gone anyway."""
+    person = User.objects.get(username=owner)
+    targets = make_blocks((owner,), size.blocks, first=1_000)
+    for start in range(0, size.notes, 10_000):
+        import_memories(by=By(actor=person), owner=owner, parsed=memories(start, min(size.notes - start, 10_000)))
+    _make_decided_rows(person, size, [target.label for target in targets])
+    make_open_rows((owner,), size.waiting)
+    agent = Agent.objects.get(name=AGENT)
+    token = AgentToken.objects.filter(agent=agent).first()
+    now = timezone.now()
+    _insert(
+        ToolCall(
+            token=token,
+            agent=agent,
+            owner=owner,
+            tool=("memory_search", "read_memory_block", "propose_memory_edit")[number % 3],
+            target=f"goals-{number % 300}",
+            session_id=f"session-{number // 40}",
+            outcome="ok",
+            status=200,
+            duration_ms=4.2,
+            request_bytes=120,
+            response_bytes=900,
+            request_id=uuid.uuid4().hex,
+            at=now - timedelta(minutes=number),
+        )
+        for number in range(size.calls)
+    )
+    _insert(
+        Message(
+            owner=owner,
+            session_id=f"session-{number // 40}",
+            message_id=f"message-{number}",
+            role="user" if number % 2 else "assistant",
+            content=sentence(number),
+            agent=AGENT,
+            at=now - timedelta(minutes=size.messages - number),
+        )
+        for number in range(size.messages)
+    )
+    _insert(
+        IdempotencyKey(
+            token=token,
+            key=f"key-{number}",
+            arguments_sha256="0" * 64,
+            operation=uuid.uuid4().hex,
+            status=200,
+            response='{"text": "done"}',
+            lease_expires_at=now,
+            created_at=now - timedelta(seconds=number),
+        )
+        for number in range(size.keys)
+    )
+
+
+def _make_decided_rows(person: User, size: History, labels: list[str]) -> None:
+    agent = Agent.objects.get(name=AGENT)
+    began = timezone.now() - timedelta(days=400)
+    proposals = []
+    for number in range(size.proposals):
+        at = began + timedelta(minutes=number * 50)
+        applied = number % 4 == 0
+        proposals.append(
+            Proposal(
+                owner=person.username,
+                target_kind="note" if applied else "block",
+                target=f"mem-{1_600_000_000 + number}-abcd" if applied else labels[number % len(labels)],
+                target_title="Learning goals",
+                kind=Kind.SAVE if applied else Kind.EDIT,
+                agent=agent,
+                status=Status.APPLIED if applied else (Status.APPROVED, Status.REJECTED)[number % 5 == 0],
+                by_policy=applied,
+                reasoning=f"She said so in session {number}.",
+                result_sha256=edits.sha256_of(str(number)),
+                operation=uuid.uuid4().hex,
+                merge_commit=f"{number:040x}",
+                created_at=at,
+                expires_at=at + timedelta(days=30),
+                decided_at=at + timedelta(minutes=5),
+                decided_by=None if applied else person,
+            )
+        )
+    made = _insert(proposals)
+    body = texts.block("ben", "goals").fields.body
+    _insert(
+        Revision(
+            proposal=proposal,
+            number=1,
+            branch=f"p/{proposal.pk}",
+            base_commit="0" * 40,
+            head_commit="1" * 40,
+            base_sha256="0" * 64,
+            base_text=body,
+            result_text=f"{body}\n{NEW}",
+            edits=edits.to_json([edits.Replace(OLD, NEW, occurrences=1)]),
+        )
+        for proposal in made
+    )
+    _insert(
+        Event(
+            proposal=proposal,
+            owner=proposal.owner,
+            what=what,
+            actor=AGENT,
+            actor_kind="agent",
+            revision=1,
+            at=proposal.decided_at,
+        )
+        for proposal in made
+        for what in (Event.What.PROPOSED, Event.What.APPROVED)
+    )
+    _insert(
+        Change(
+            commit=proposal.merge_commit,
+            owner=proposal.owner,
+            target_kind=proposal.target_kind,
+            target=proposal.target,
+            action=Change.Action.APPLIED if proposal.by_policy else Change.Action.APPROVED,
+            actor="" if proposal.by_policy else person.username,
+            agent=AGENT,
+            proposal_id=proposal.pk,
+            at=proposal.decided_at,
+        )
+        for proposal in made
+        if proposal.status != Status.REJECTED
+    )
+
+
+def _insert(rows: Iterable[Any]) -> list[Any]:
+    rows = list(rows)
+    model: type[models.Model] | None = type(rows[0]) if rows else None
+    return list(model._default_manager.bulk_create(rows, batch_size=1000)) if model else []
+
+
+_SUBJECTS = ("algebra", "the exam", "her sister", "chemistry", "the library", "Tuesday", "the essay", "music", "French")
+_VERBS = ("prefers", "finished", "is worried about", "wants to discuss", "has given up", "asked about", "enjoys")
+_DAY = date(2026, 11, 1)
+
+
+def sentence(number: int) -> str:
+    """What a note says."""
+    verb, subject = _VERBS[number % len(_VERBS)], _SUBJECTS[number // len(_VERBS) % len(_SUBJECTS)]
+    return f"On day {number} she {verb} {subject} and noted it under heading {number % 97}."
+
+
+def subject(number: int) -> str:
+    """Something notes speak of, to search for."""
+    return _SUBJECTS[number % len(_SUBJECTS)]
+
+
+def memories(start: int, count: int) -> Parsed:
+    """So many notes as a memories.md has them."""
+    numbers = range(start, start + count)
+    every = [Memory(f"mem-{1_700_000_000 + n}-abcd", "fact", sentence(n), ("bulk",), _DAY) for n in numbers]
+    return memories_md.parse(memories_md.write(every))

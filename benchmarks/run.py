@@ -40,6 +40,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Measure the speeds design.md §8 promises; nothing is asserted.")
     parser.add_argument("--leg", choices=["embedded", "server"], help="only this one (default: each one present)")
     parser.add_argument("--folder", type=Path, help="where the throw-away data goes (default: the temporary folder)")
+    parser.add_argument("--part", choices=["history"], help="only the cases of an owner with a history")
     options = parser.parse_args()
 
     print(f"{platform.platform()}, {os.cpu_count()} processors, Python {platform.python_version()}\n", flush=True)
@@ -49,13 +50,15 @@ def main() -> int:
         references = machine.references(folder)
         print(f"{table.machine_table(references)}\n", flush=True)
         if options.leg != "server":
-            print(f"{_leg('embedded', folder, {})}\n", flush=True)
+            print(f"{_leg('embedded', folder, {}, options.part)}\n", flush=True)
         if options.leg != "embedded":
             try:
                 with services.running() as environment:
-                    print(f"{_leg('server', folder, environment)}\n", flush=True)
+                    print(f"{_leg('server', folder, environment, options.part)}\n", flush=True)
             except services.ServicesMissing as missing:
                 print(f"Dolt server and PostgreSQL were not measured: {missing}", flush=True)
+    if options.part:
+        return 0
     _say("search")
     # Each part in a process of its own: one thread, no database, the arrays alone.
     for part in ("quality", "speed"):
@@ -68,7 +71,7 @@ def main() -> int:
     return 0
 
 
-def _leg(leg: str, folder: Path, servers: dict[str, str]) -> str:
+def _leg(leg: str, folder: Path, servers: dict[str, str], part: str | None) -> str:
     """Run one leg in a process of its own, since settings and engine are chosen once per process; its table."""
     _say(f"{leg}")
     data, output = folder / leg, folder / f"{leg}.json"
@@ -76,7 +79,10 @@ def _leg(leg: str, folder: Path, servers: dict[str, str]) -> str:
     inherited = {name: value for name, value in os.environ.items() if name not in SERVERS}
     environment = inherited | ENVIRONMENT | servers | {"ASSENT_DATA_DIR": str(data)}
     process = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "leg.py"), str(output)], cwd=ROOT, env=environment, check=False
+        [sys.executable, str(ROOT / "benchmarks" / "leg.py"), str(output), *([part] if part else [])],
+        cwd=ROOT,
+        env=environment,
+        check=False,
     )
     if process.returncode:
         raise SystemExit(process.returncode)

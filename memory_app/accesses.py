@@ -46,3 +46,8 @@ def of(owner: str) -> Mapping[str, Access]:
     """What was recalled of an owner's notes, by id."""
     rows = NoteAccess.objects.filter(owner=owner).values_list("note_id", "count", "last_at")
     return {id_: Access(count, last_at) for id_, count, last_at in rows}
+
+
+def counts(owner: str) -> Mapping[str, int]:
+    """Return how often agents recalled each of an owner's notes, by id."""
+    return dict(NoteAccess.objects.filter(owner=owner).values_list("note_id", "count"))

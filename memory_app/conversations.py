@@ -223,7 +223,7 @@ def purge() -> int:
     old = timezone.now() - timedelta(days=settings.CONVERSATION_DAYS)
     old_ones = Message.objects.filter(received_at__lt=old)
     sessions: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-    for owner, session_id, message_id in old_ones.values_list("owner", "session_id", "message_id"):
+    for owner, session_id, message_id in old_ones.order_by().values_list("owner", "session_id", "message_id"):
         sessions[owner, session_id].append(message_id)
     for (owner, session_id), ids in sessions.items():
         _remove(owner, session_id, ids)

@@ -138,6 +138,10 @@ class Change(models.Model):
             models.Index(fields=["owner", "target_kind", "target", "-at", "-id"], name="change_of_target"),
             models.Index(fields=["owner", "-at", "-id"], name="change_of_owner"),
             models.Index(fields=["owner", "id"], name="change_since"),
+            # Of all owners: the commit at a time, and the last ones recorded.
+            models.Index(fields=["-at", "-id"], name="change_at"),
+            # Few among many; `recover` looks for them each time.
+            models.Index(fields=["proposal_id"], condition=models.Q(action="reverted"), name="change_reverts"),
         ]
 
     def __str__(self) -> str:

@@ -1,16 +1,18 @@
 """Choosing the memories that go into an agent's context: newest and most used first, within a budget of tokens.
 
-Pure: notes, recalls and a time in, text and receipt out.
+Pure: notes in short, recalls and a time in, text and receipt out. What the notes say is asked for a few at a time:
+of 20,000 notes some dozens fit, and reading them all took 0.9 s.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
+from itertools import islice
+from typing import Literal, Protocol
 
 from memory_app import memories_md
 from memory_app.memories_md import Memory
@@ -25,27 +27,32 @@ BYTES_PER_TOKEN = 4
 #: Twice as many recalls count as much as being this much newer.
 _WORTH_OF_DOUBLING = timedelta(days=7)
 
+#: Notes whose texts are read at once.
+_PORTION = 100
+#: Bytes around a note's id and text, in either format, at the least.
+_LEAST_AROUND = 40
 
-@dataclass(frozen=True)
-class Candidate:
-    """A note that may be primed.
 
-    Args:
-        recalled: how often agents recalled it.
-        is_superseded: such ones are always left out.
-    """
-
-    id: str
-    type: str
-    content: str
-    tags: tuple[str, ...]
-    created_at: datetime
-    recalled: int = 0
-    is_superseded: bool = False
+class Candidate(Protocol):
+    """A note that may be primed, without its text. Superseded ones are always left out."""
 
     @property
-    def memory(self) -> Memory:
-        return Memory(self.id, self.type, self.content, self.tags, self.created_at.date())
+    def id(self) -> str: ...
+    @property
+    def type(self) -> str: ...
+    @property
+    def tags(self) -> tuple[str, ...]: ...
+    @property
+    def created_at(self) -> datetime: ...
+    @property
+    def is_superseded(self) -> bool: ...
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the text in UTF-8."""
+
+
+#: The texts of some notes, by id; without those that are gone or superseded by now.
+Read = Callable[[Sequence[str]], Mapping[str, str]]
 
 
 @dataclass(frozen=True)
@@ -86,7 +93,14 @@ def tokens_of(text: str) -> int:
 
 
 def prime(
-    candidates: Sequence[Candidate], *, budget: int, filters: Filters, now: datetime, format: Format = "markdown"
+    candidates: Sequence[Candidate],
+    *,
+    read: Read,
+    recalled: Mapping[str, int],
+    budget: int,
+    filters: Filters,
+    now: datetime,
+    format: Format = "markdown",
 ) -> Primed:
     """Take the most valuable notes that match and fit.
 
@@ -94,27 +108,41 @@ def prime(
     included even over the budget.
 
     Args:
+        recalled: how often agents recalled a note, by id.
         budget: tokens; 0 for no limit.
     """
-    included: list[Candidate] = []
+
+    def worth(candidate: Candidate) -> tuple[float, str]:
+        bonus = _WORTH_OF_DOUBLING.total_seconds() * math.log2(1 + recalled.get(candidate.id, 0))
+        return candidate.created_at.timestamp() + bonus, candidate.id
+
+    def may_fit(candidate: Candidate) -> bool:
+        return _no_match(candidate, filters, now) is None and size.at_least_with(candidate) <= room
+
+    ordered = sorted(candidates, key=worth, reverse=True)
+    room = budget * BYTES_PER_TOKEN if budget else math.inf
+    included: list[Memory] = []
     left_out: list[tuple[str, Why]] = []
+    texts: dict[str, str | None] = {}
     size = _Size(format)
-    for candidate in sorted(candidates, key=_worth, reverse=True):
+    for place, candidate in enumerate(ordered):
         why = _no_match(candidate, filters, now)
-        if why is None and budget and included and size.with_(candidate) > budget * BYTES_PER_TOKEN:
+        if why is None and included and size.at_least_with(candidate) > room:
             why = "budget"
-        if why is not None:
-            left_out.append((candidate.id, why))
-            continue
-        size.add(candidate)
-        included.append(candidate)
+        if why is None and candidate.id not in texts:
+            wanted = (each.id for each in islice(ordered, place, None) if may_fit(each) or each is candidate)
+            texts = dict.fromkeys(islice(wanted, _PORTION))
+            texts.update(read(list(texts)))
+        if why is None and (text := texts[candidate.id]) is not None:
+            memory = Memory(candidate.id, candidate.type, text, candidate.tags, candidate.created_at.date())
+            if not included or size.with_(memory) <= room:
+                size.add(memory)
+                included.append(memory)
+                continue
+            why = "budget"
+        left_out.append((candidate.id, why or "superseded"))
     text = _written(included, format)
     return Primed(text, tuple(each.id for each in included), tuple(left_out), tokens_of(text), budget)
-
-
-def _worth(candidate: Candidate) -> tuple[float, str]:
-    bonus = _WORTH_OF_DOUBLING.total_seconds() * math.log2(1 + candidate.recalled)
-    return candidate.created_at.timestamp() + bonus, candidate.id
 
 
 def _no_match(candidate: Candidate, filters: Filters, now: datetime) -> Why | None:
@@ -129,19 +157,19 @@ def _no_match(candidate: Candidate, filters: Filters, now: datetime) -> Why | No
     return None
 
 
-def _written(included: Sequence[Candidate], format: Format) -> str:
+def _written(included: Sequence[Memory], format: Format) -> str:
     if format == "markdown":
-        return memories_md.write((each.memory for each in included), empty_sections=False) if included else ""
+        return memories_md.write(included, empty_sections=False) if included else ""
     return json.dumps([_item(each) for each in included], ensure_ascii=False)
 
 
-def _item(candidate: Candidate) -> dict[str, object]:
+def _item(memory: Memory) -> dict[str, object]:
     return {
-        "id": candidate.id,
-        "type": candidate.type,
-        "content": candidate.content,
-        "tags": list(candidate.tags),
-        "created": candidate.created_at.date().isoformat(),
+        "id": memory.id,
+        "type": memory.type,
+        "content": memory.content,
+        "tags": list(memory.tags),
+        "created": memory.created.isoformat() if memory.created else None,
     }
 
 
@@ -157,18 +185,22 @@ class _Size:
         self._types: set[str] = set()
         self._bytes = len(_NOTHING[format])
 
-    def with_(self, candidate: Candidate) -> int:
-        return self._bytes + self._cost(candidate)
+    def at_least_with(self, candidate: Candidate) -> int:
+        """What it would be with a note whose text is not read yet, or less."""
+        return self._bytes + candidate.nbytes + len(candidate.id) + _LEAST_AROUND
 
-    def add(self, candidate: Candidate) -> None:
-        self._bytes += self._cost(candidate)
-        self._types.add(candidate.type)
+    def with_(self, memory: Memory) -> int:
+        return self._bytes + self._cost(memory)
 
-    def _cost(self, candidate: Candidate) -> int:
+    def add(self, memory: Memory) -> None:
+        self._bytes += self._cost(memory)
+        self._types.add(memory.type)
+
+    def _cost(self, memory: Memory) -> int:
         if self._format == "json":
             separator = 2 if self._types else 0
-            return separator + len(json.dumps(_item(candidate), ensure_ascii=False).encode())
-        cost = len(memories_md.write_block(candidate.memory).encode()) + 1
-        if candidate.type not in self._types:
-            cost += len(f"## {memories_md.SECTIONS[candidate.type]}\n".encode()) + 1
+            return separator + len(json.dumps(_item(memory), ensure_ascii=False).encode())
+        cost = len(memories_md.write_block(memory).encode()) + 1
+        if memory.type not in self._types:
+            cost += len(f"## {memories_md.SECTIONS[memory.type]}\n".encode()) + 1
         return cost

@@ -81,8 +81,8 @@ class LocalMemories:
         from memory_app import recall
 
         with _failing():
-            found = recall.notes(self._user.username, include_superseded=False)
-        return memories_md.write(map(_memory, found)).encode()
+            found = recall.memories(self._user.username)
+        return memories_md.write(found).encode()
 
     def find(self, query: str, *, type: str | None, tags: Sequence[str], limit: int | None) -> list[Memory]:
         from memory_app import recall

@@ -15,7 +15,7 @@ from agent_tools.registry import Answer, Call, Effect, tool
 from memory_app import priming, recall
 from memory_app.priming import Filters, Primed
 
-#: Left-out notes named in a receipt; the rest are counted.
+#: Left-out notes, and blocks, named in a receipt; the rest are counted.
 _LEFT_OUT_SHOWN = 200
 
 _RECEIPT = (
@@ -66,13 +66,23 @@ def prime_memories(call: Call, arguments: PrimeArguments) -> Answer:
 
 
 class ContextArguments(Arguments):
-    budget: _Budget = None
+    budget: Annotated[
+        int | None,
+        Field(
+            description=(
+                "Tokens that blocks and notes may have together, about: blocks first, the last changed of them; "
+                "0 = no limit. By default the installation's MEMORIES_BLOCKS_BUDGET and MEMORIES_BUDGET."
+            ),
+            ge=0,
+            le=1_000_000,
+        ),
+    ] = None
 
 
 @tool(
     description=(
         "The text to put in a system prompt: the owner's blocks, primed notes, and instructions for the tools. "
-        "What of the notes goes in is set by MEMORIES_*."
+        "What goes in is set by MEMORIES_*; blocks that do not fit are named, for read_memory_block."
     ),
     arguments=ContextArguments,
     scope=Scope.MEMORY_READ,
@@ -84,6 +94,10 @@ class ContextArguments(Arguments):
         "blocks[].title": "what people call it",
         "blocks[].body": "its text",
         "blocks[].sha256": "of its text",
+        "blocks_receipt": (
+            "`included`: labels; `left_out`: labels of the first 200 blocks that did not fit, the last changed first; "
+            "`left_out_count`; `tokens` of the blocks, estimated; `budget`, 0 for no limit"
+        ),
         "notes": "the primed notes as a memories.md, or empty",
         "instructions": "how to use memory blocks",
         "skill": "how to use notes, or empty",
@@ -100,8 +114,15 @@ def context_read(call: Call, arguments: ContextArguments) -> Answer:
         "text": text,
         "blocks": [
             {"label": block.label, "title": block.display_title, "body": block.body, "sha256": block.body_sha256}
-            for block in context.blocks
+            for block in context.shown.blocks
         ],
+        "blocks_receipt": {
+            "included": [block.label for block in context.shown.blocks],
+            "left_out": list(context.shown.left_out[:_LEFT_OUT_SHOWN]),
+            "left_out_count": len(context.shown.left_out),
+            "tokens": context.shown.tokens,
+            "budget": context.shown.budget,
+        },
         "notes": context.primed.text if context.primed else "",
         "instructions": guidance.INSTRUCTIONS,
         "skill": context.skill,

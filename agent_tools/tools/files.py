@@ -17,7 +17,7 @@ from approvals import import_progress
 from approvals.services import imports
 from approvals.services.imports import Imported
 from memory_app import memories_md, recall
-from memory_app.memories_md import FileTooLarge, Memory, Unreadable
+from memory_app.memories_md import FileTooLarge, Unreadable
 
 
 class ImportArguments(NoteWriteArguments):
@@ -108,13 +108,7 @@ class ExportArguments(Arguments):
     called="the export",
 )
 def export_file(call: Call, arguments: ExportArguments) -> Answer:
-    notes = recall.notes(call.owner, include_superseded=False)
-    return Answer(
-        memories_md.write(
-            Memory(note.id, note.type, note.content, note.tags, note.created_at.date()) for note in notes
-        ),
-        {},
-    )
+    return Answer(memories_md.write(recall.memories(call.owner)), {})
 
 
 def _told(done: Imported, *, with_counts: bool) -> str:

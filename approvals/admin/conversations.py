@@ -17,9 +17,9 @@ from memory_app.models import Message, NoteAccess
 @admin.register(Message)
 class MessageAdmin(ReadOnlyAdmin[Message]):
     list_display = ["owner", "session_id", "role", "author", "agent", "at"]
-    list_filter = ["role"]
+    list_filter = ["role", "received_at"]
+    ordering = ["-id"]  # not the model's, which sorts all conversations
     search_fields = ["owner", "session_id", "content"]
-    date_hierarchy = "at"
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return bool(request.user.is_superuser)  # people may ask for it
@@ -37,5 +37,5 @@ class MessageAdmin(ReadOnlyAdmin[Message]):
 @admin.register(NoteAccess)
 class NoteAccessAdmin(ReadOnlyAdmin[NoteAccess]):
     list_display = ["owner", "note_id", "count", "last_at"]
+    list_filter = ["last_at"]
     search_fields = ["owner", "note_id"]
-    date_hierarchy = "last_at"

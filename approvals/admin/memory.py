@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from approvals import services
-from approvals.admin.read_only import ReadOnlyAdmin
+from approvals.admin.read_only import ReadOnlyAdmin, values_filter
 from approvals.admin.through_services import MemoryForm, ThroughServices
 from approvals.forms_memory import add_refusal, check_label, with_line_breaks_of
 from approvals.services import BlockFields
@@ -125,9 +125,8 @@ class ChangeAdmin(ReadOnlyAdmin[Change]):
 
     list_display = ["at", "owner", "target", "action", "actor", "agent", "proposal_link", "short_commit"]
     list_display_links = ["at"]
-    list_filter = ["action", "target_kind"]
+    list_filter = ["action", values_filter("target_kind", gettext_lazy("target kind"), ["block", "note"]), "at"]
     search_fields = ["owner", "target", "commit", "actor", "agent", "comment"]
-    date_hierarchy = "at"
 
     @admin.display(description=gettext_lazy("commit"), ordering="commit")
     def short_commit(self, change: Change) -> str:

@@ -23,7 +23,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from approvals import services
-from approvals.admin.read_only import ReadOnlyAdmin, ReadOnlyInline
+from approvals.admin.read_only import ReadOnlyAdmin, ReadOnlyInline, values_filter
 from approvals.models import Event, Mergeability, Proposal, ProposedNote, RejectReason, Revision, Status
 from approvals.permissions import Action
 from approvals.review import Review, review_of
@@ -93,10 +93,9 @@ class EventInline(ReadOnlyInline[Event, Proposal]):
 @admin.register(Proposal)
 class ProposalAdmin(ReadOnlyAdmin[Proposal]):
     list_display = ["__str__", "why", "agent", "status", "mergeability", "created_at"]
-    list_filter = ["status", "mergeability", "kind", "confidence", "agent"]
+    list_filter = ["status", "mergeability", "kind", "confidence", "agent", "created_at"]
     list_select_related = ["agent", "decided_by"]
     search_fields = ["=id", "owner", "target", "target_title", "agent__name", "reasoning", "merge_commit"]
-    date_hierarchy = "created_at"
     actions = ["approve_selected", "reject_selected"]
     inlines = [RevisionInline, EventInline]
     readonly_fields = ["change"]
@@ -260,19 +259,19 @@ def _candidate(request: HttpRequest, proposal: Proposal, action: Action) -> Cand
 @admin.register(Revision)
 class RevisionAdmin(ReadOnlyAdmin[Revision]):
     list_display = ["proposal", "number", "origin", "branch", "created_at"]
-    list_filter = ["origin"]
+    list_filter = ["origin", "created_at"]
+    ordering = ["-id"]  # not the model's, which sorts all texts by their proposals
     list_select_related = ["proposal"]
     search_fields = ["=proposal__id", "proposal__owner", "proposal__target", "branch", "base_commit", "head_commit"]
-    date_hierarchy = "created_at"
 
 
 @admin.register(Event)
 class EventAdmin(ReadOnlyAdmin[Event]):
     list_display = ["at", "what", "actor", "actor_kind", "owner", "proposal", "revision"]
-    list_filter = ["what", "actor_kind"]
+    list_filter = ["what", values_filter("actor_kind", gettext_lazy("by whom"), ["person", "agent", "assent"]), "at"]
+    ordering = ["-id"]
     list_select_related = ["proposal"]
     search_fields = ["=proposal__id", "owner", "actor", "text"]
-    date_hierarchy = "at"
 
 
 @admin.register(ProposedNote)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from django.contrib import admin
+from django.utils.translation import gettext_lazy as _
 
-from approvals.admin.read_only import ReadOnlyAdmin
+from approvals.admin.read_only import ReadOnlyAdmin, values_filter
 from memory_app.models import Chunk, SearchIndex
+
+SOURCES = ("user_memory", "memory_block", "conversation")
 
 
 @admin.register(SearchIndex)
@@ -18,5 +21,5 @@ class SearchIndexAdmin(ReadOnlyAdmin[SearchIndex]):
 class ChunkAdmin(ReadOnlyAdmin[Chunk]):
     exclude = ["vector"]
     list_display = ["owner", "source", "document_id", "title", "type", "at", "removed"]
-    list_filter = ["source", "removed"]
+    list_filter = [values_filter("source", _("source"), list(SOURCES)), "removed"]
     search_fields = ["owner", "document_id", "text"]

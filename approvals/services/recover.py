@@ -15,7 +15,7 @@ from django.core.cache import cache
 from django.db import DatabaseError
 from django.db.models import Q
 
-from approvals.models import DECIDED, Proposal, Revision, Status
+from approvals.models import DECIDED, Mergeability, Proposal, Revision, Status
 from approvals.services.decide import drop_branches, finish_merging
 from approvals.services.errors import DecisionRefused, NotesChanged
 from approvals.services.heal import approve_merged, drop_unknown_branches, make_branches_again, make_proposals_again
@@ -23,6 +23,7 @@ from approvals.services.ledger import settle_dirt, top_up_ledger
 from approvals.services.notes.agents import finish_applying
 from approvals.services.notes.revert import finish_reverting
 from approvals.services.propose import finish_preparing
+from approvals.services.recheck import recheck_unknown
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.errors import DoltError
 from memory_app.models import Change
@@ -106,6 +107,7 @@ def recover(*, trust_log: bool = False) -> RecoveryReport:
     ledger_rows = top_up_ledger(trust_log=trust_log)
     known_approved = approve_merged()
     made_again = make_proposals_again() if trust_log else 0
+    recheck_unknown()
     report = RecoveryReport(
         opened=opened,
         approved=approved,
@@ -126,11 +128,14 @@ def recover(*, trust_log: bool = False) -> RecoveryReport:
 
 def recover_on_read() -> None:
     """Without a worker nobody else would until the next start: twice a minute a reader looks, and recovers if
-    a lease ran out or the ledger does not know where main is. Never fails the reading."""
+    a lease ran out, the ledger does not know where main is, or a proposal could not be checked. Never fails the
+    reading."""
     if not settings.CELERY_TASK_ALWAYS_EAGER or not cache.add("approvals.recover", 1, timeout=EVERY):
         return
     try:
-        if Proposal.objects.lease_ran_out().exists() or not Change.objects.filter(commit=head_of_main()).exists():
+        is_behind = not Change.objects.filter(commit=head_of_main()).exists()
+        unknown = Proposal.objects.open().filter(mergeability=Mergeability.UNKNOWN)
+        if is_behind or Proposal.objects.lease_ran_out().exists() or unknown.exists():
             recover()
     except (DatabaseError, DoltError):
         log.exception("recovery_on_read_failed")
@@ -138,8 +143,9 @@ def recover_on_read() -> None:
 
 def is_interrupted(owner: str) -> bool:
     """Whether a change of this memory is under way: on main perhaps, and not in the ledger, which search follows."""
-    under_way = Q(status=Status.MERGING) | Q(status=Status.PREPARING, by_policy=True)
-    return Proposal.objects.of_owner(owner).filter(under_way).exists()
+    # The status on its own first: with the whole condition in one OR, SQLite read all proposals of the owner.
+    under_way = Proposal.objects.of_owner(owner).filter(status__in=[Status.MERGING, Status.PREPARING])
+    return under_way.filter(Q(status=Status.MERGING) | Q(by_policy=True)).exists()
 
 
 def finish(proposal: Proposal) -> Proposal:

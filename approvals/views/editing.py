@@ -287,7 +287,7 @@ def _saved(request: HttpRequest, owner: str, label: str) -> HttpResponse:
 
 
 def _pending(person: User, label: str) -> list[Proposal]:
-    return waiting_by_block(person.username).get(label, [])
+    return waiting_by_block(person.username, [label]).get(label, [])
 
 
 def _with_text_of(request: HttpRequest, current: Block) -> BlockForm:

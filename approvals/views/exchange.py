@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
@@ -22,7 +23,6 @@ from approvals.views.editing import own_memory
 from approvals.views.memory import readable_owner
 from approvals.views.request import Request
 from memory_app import deadlines, memories_md, recall
-from memory_app.memories_md import Memory
 
 #: Seconds they may take, as with the agent API (`agent_tools.tools.files`).
 _IMPORT_SECONDS = 600
@@ -35,12 +35,7 @@ def export_markdown(request: HttpRequest, owner: str) -> HttpResponse:
     """The notes that hold today, as memories.md."""
     deadlines.allow(_EXPORT_SECONDS)
     readable_owner(request, owner)
-    notes = recall.notes(owner, include_superseded=False)
-    text = memories_md.write(
-        Memory(id=note.id, type=note.type, content=note.content, tags=note.tags, created=note.created_at.date())
-        for note in notes
-    )
-    return _download(text, "memories.md", "text/markdown")
+    return _download(memories_md.write(recall.memories(owner)), "memories.md", "text/markdown")
 
 
 @signed_in()
@@ -68,7 +63,7 @@ def export_json(request: HttpRequest, owner: str) -> HttpResponse:
         "blocks": blocks,
         "notes": [note.as_json() for note in recall.notes(owner)],
     }
-    return _download(json.dumps(exported, ensure_ascii=False, indent=2) + "\n", f"{owner}.json", "application/json")
+    return _download(_line_by_line(exported), f"{owner}.json", "application/json")
 
 
 @signed_in()
@@ -121,6 +116,18 @@ def import_progress_part(request: Request, owner: str) -> HttpResponse:
     return render(
         request, "notes/import_progress.html", {"owner": person, "key": key, "said": said, "progress": progress}
     )
+
+
+def _line_by_line(exported: dict[str, Any]) -> str:
+    """Return JSON with a line for each block and note. Indenting it is Python's own code: 0.6 s for 20,000 notes."""
+    parts = []
+    for name, value in exported.items():
+        if isinstance(value, list):
+            rows = ",\n    ".join(json.dumps(row, ensure_ascii=False) for row in value)
+            parts.append(f'  "{name}": [\n    {rows}\n  ]' if rows else f'  "{name}": []')
+        else:
+            parts.append(f'  "{name}": {json.dumps(value, ensure_ascii=False)}')
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def _form(comment: str = "") -> ImportForm:

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.core.cache import cache
+from django.db.models import Exists, OuterRef
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -122,8 +123,9 @@ def _url(parameters: dict[str, str]) -> str:
 
 def _agents(visible: ProposalQuerySet) -> list[str]:
     """Names of the agents that proposed something this person may see, and no others."""
-    known = visible.order_by().values_list("agent_id", flat=True).distinct()
-    return list(Agent.objects.filter(pk__in=list(known)).values_list("name", flat=True)[:MOST_CHOICES])
+    # Asked of each agent, which are few: telling them from the proposals means reading all of those.
+    theirs = visible.order_by().filter(agent=OuterRef("pk"))
+    return list(Agent.objects.filter(Exists(theirs)).values_list("name", flat=True)[:MOST_CHOICES])
 
 
 def _fields(visible: ProposalQuerySet, people: dict[str, str] | None, tab: Tab, filters: Filters) -> list[Field]:

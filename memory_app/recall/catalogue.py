@@ -14,6 +14,7 @@ Not here: the notes themselves (`notes`), and finding by meaning (`memory_app.se
 from __future__ import annotations
 
 import threading
+from bisect import insort
 from collections import Counter, OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -38,7 +39,7 @@ _ENTRY = 500
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A note in short. `words` is everything it says, folded, for finding letters in it."""
+    """A note in short. `words` is everything it says, folded, for finding letters in it; `nbytes` of its text alone."""
 
     id: str
     created_at: datetime
@@ -48,7 +49,13 @@ class Entry:
     session_id: str | None
     confidence: float
     is_superseded: bool
+    nbytes: int
     words: str
+
+    @property
+    def room(self) -> int:
+        """Bytes of memory it takes, estimated."""
+        return _ENTRY + getsizeof(self.words)
 
 
 @dataclass(frozen=True)
@@ -145,8 +152,13 @@ def _followed(owner: str, held: Catalogue, commit: str) -> Catalogue | None:
         return None
     if not ids:
         return Catalogue(held.entries, commit, held.nbytes)
-    now = (_entry_of(note) for note in find_notes(owner, ids).values())
-    return _made([*(entry for entry in held.entries if entry.id not in ids), *now], commit)
+    now = [_entry_of(note) for note in find_notes(owner, ids).values()]
+    before = [entry for entry in held.entries if entry.id in ids]
+    kept = [entry for entry in reversed(held.entries) if entry.id not in ids]
+    for entry in now:
+        insort(kept, entry, key=_place)  # sorting and weighing all 20,000 again took 40 ms after each save
+    nbytes = held.nbytes + sum(entry.room for entry in now) - sum(entry.room for entry in before)
+    return Catalogue(tuple(reversed(kept)), commit, nbytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +181,12 @@ def _said_by(commit: str) -> _Said:
 
 
 def _made(entries: Iterable[Entry], commit: str) -> Catalogue:
-    ordered = tuple(sorted(entries, key=lambda entry: (entry.created_at, entry.id), reverse=True))
-    return Catalogue(ordered, commit, sum(_ENTRY + getsizeof(entry.words) for entry in ordered))
+    ordered = tuple(sorted(entries, key=_place, reverse=True))
+    return Catalogue(ordered, commit, sum(entry.room for entry in ordered))
+
+
+def _place(entry: Entry) -> tuple[datetime, str]:
+    return entry.created_at, entry.id
 
 
 _COLUMNS = (
@@ -210,6 +226,7 @@ def _entry(
         session_id=session_id,
         confidence=confidence,
         is_superseded=superseded_at is not None,
+        nbytes=len(content.encode()),
         words="\n".join([id, content, category or "", rationale or "", *tags]).casefold(),
     )
 

@@ -32,6 +32,9 @@ MEMORY = ("user_memory", "memory_block")
 
 #: Seconds a search waits for an index that is being made; what it then answers is `index_behind`.
 LONGEST_WAIT = 3.0
+#: Behind more changes than this, which take longer than anybody wants to wait, it waits less.
+WORTH_WAITING_FOR = 1_000
+SHORT_WAIT = 0.5
 
 #: An index of the past is made for one answer; above this many chunks, of words alone.
 MOST_EMBEDDED_AT_ONCE = 2_000
@@ -195,8 +198,9 @@ def _catch_up(owner: str) -> None:
     is_first = state is None or not (state.change_id or state.message_id)
     if not is_first and not settings.CELERY_TASK_ALWAYS_EAGER:
         return
+    is_short = store.how_far_behind(owner, most=WORTH_WAITING_FOR + 1) > WORTH_WAITING_FOR
     making = reindexing.in_background(owner)
-    end = time.monotonic() + LONGEST_WAIT
+    end = time.monotonic() + (SHORT_WAIT if is_short else LONGEST_WAIT)
     while time.monotonic() < end:
         making.join(0.05)
         deadlines.require()

@@ -8,12 +8,12 @@ Not here: ranking (`index`), the arrays (`cache`) and answers (`service`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import structlog
 from django.db import DatabaseError, connection, transaction
-from django.db.models import F, Max, Q, Subquery, Value
+from django.db.models import F, OuterRef, Q, Subquery, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -27,9 +27,9 @@ from memory_app.search.rows import row_of
 
 log = structlog.get_logger(__name__)
 
-#: Documents written in one transaction of a rebuild: SQLite has one writer, and others wait for it.
+#: Documents written in one transaction: SQLite has one writer, and others wait for it.
 PORTION = 500
-#: Above this many changed documents a rebuild, which reads them all at once, is cheaper.
+#: More changes than this are left by whoever may not be held up by them: 2,000 are indexed in a second.
 MANY = 300
 #: Removed chunks are kept for this many versions, for processes that hold older arrays.
 KEPT_VERSIONS = 200
@@ -102,16 +102,21 @@ def is_behind(owner: str) -> bool:
 
 def owners_behind() -> list[str]:
     """Owners whose index is behind; for `/readyz` and the beat. One nobody has searched yet has no index."""
-    newest: dict[str, dict[str, int]] = {"change_id": {}, "message_id": {}}
-    for name, model in (("change_id", Change), ("message_id", Message)):
-        newest[name] = dict(model.objects.order_by().values_list("owner").annotate(Max("id")))
+    # Asked owner by owner, at the end of an index: grouping them meant reading the index of the whole ledger.
+    states = SearchIndex.objects.annotate(newest_change=_newest(Change), newest_message=_newest(Message))
     return sorted(
         state.owner
-        for state in SearchIndex.objects.all()
+        for state in states
         if embedders.is_to_replace(state.embedder)
-        or state.change_id < newest["change_id"].get(state.owner, 0)
-        or state.message_id < newest["message_id"].get(state.owner, 0)
+        or state.change_id < state.newest_change
+        or state.message_id < state.newest_message
     )
+
+
+def _newest(model: type[Change] | type[Message]) -> Coalesce:
+    """The highest id of a model's rows about the owner of an index."""
+    rows = model._default_manager.filter(owner=OuterRef("owner")).order_by("-id").values("id")
+    return Coalesce(Subquery(rows[:1]), 0)
 
 
 def reindex(
@@ -121,7 +126,7 @@ def reindex(
 
     Args:
         whole: make all of them anew, whatever the ledger says.
-        unless_many: leave it where all of them would be made anew, which takes 4 s for ten thousand notes.
+        unless_many: leave it where there is much to do, which takes 4 s for ten thousand notes.
         progress: called with (documents done, documents in all) during a rebuild.
 
     Raises:
@@ -135,10 +140,10 @@ def reindex(
             state = _state(owner)
             if state is None or not (whole or state.is_behind):
                 break
-            changed = None if whole else _changed_since(owner, state)
-            if changed is None and unless_many:
+            anew = whole or embedders.is_to_replace(state.embedder)
+            if unless_many and (anew or how_far_behind(owner, most=MANY + 1) > MANY):
                 break
-            more = _rebuild(owner, state, progress) if changed is None else _follow(owner, state, changed)
+            more = _rebuild(owner, state, progress) if anew else _follow(owner, state)
             done = Reindexed(done.documents + more.documents, done.has_vectors and more.has_vectors)
             whole, progress = False, None
         return done
@@ -167,25 +172,31 @@ def _take(owner: str) -> bool:
     return False
 
 
-def _changed_since(owner: str, state: _State) -> set[tuple[str, str]] | None:
-    """(kind, label or id) of what the ledger has that the chunks do not reflect; None where all chunks have to be
-    made anew."""
-    if embedders.is_to_replace(state.embedder):
-        return None
-    if state.newest_change == state.change_id:
-        return set()
-    news = Change.objects.filter(owner=owner, id__gt=state.change_id, id__lte=state.newest_change)
-    targets = set(news.order_by().values_list("target_kind", "target").distinct()[: MANY + 1])
-    return targets if len(targets) <= MANY else None
+def how_far_behind(owner: str, *, most: int) -> int:
+    """How many changes of the memory the chunks do not reflect; at most `most` are counted."""
+    known = SearchIndex.objects.filter(owner=owner).values_list("change_id", flat=True).first() or 0
+    return len(Change.objects.filter(owner=owner, id__gt=known).order_by("id").values_list("id")[:most])
 
 
-def _follow(owner: str, state: _State, changed: set[tuple[str, str]]) -> Reindexed:
-    documents = [
-        *_blocks(owner, [target for kind, target in changed if kind == "block"]),
-        *_notes(owner, [target for kind, target in changed if kind == "note"]),
-    ]
-    said = _messages(owner, after=state.message_id) if state.newest_message > state.message_id else []
-    return Reindexed(len(documents) + len(said), _write(owner, documents, said, reflects=state))
+def _follow(owner: str, state: _State) -> Reindexed:
+    """Bring the chunks up to `state`, some changes at a time. The mark moves with each portion, so that a run cut
+    short is gone on with; making all chunks anew instead took 5 s for an import of 300 notes into 20,000."""
+    documents, has_vectors, reached = 0, True, state.change_id
+    while True:
+        news = Change.objects.filter(owner=owner, id__gt=reached, id__lte=state.newest_change).order_by("id")
+        some = list(news.values_list("id", "target_kind", "target")[:PORTION])
+        is_last = len(some) < PORTION
+        reached = state.newest_change if is_last else some[-1][0]
+        labels = dict.fromkeys(target for _, kind, target in some if kind == "block")
+        ids = dict.fromkeys(target for _, kind, target in some if kind == "note")
+        changed = [*_blocks(owner, [*labels]), *_notes(owner, [*ids])]
+        said = _messages(owner, after=state.message_id) if is_last and state.newest_message > state.message_id else []
+        newest_message = state.newest_message if is_last else state.message_id
+        reflects = replace(state, newest_change=reached, newest_message=newest_message)
+        has_vectors &= _write(owner, changed, said, reflects=reflects)
+        documents += len(changed) + len(said)
+        if is_last:
+            return Reindexed(documents, has_vectors)
 
 
 def forget_messages(owner: str, session_id: str | None = None, message_ids: Iterable[str] | None = None) -> None:
@@ -258,10 +269,11 @@ def _write(
     with transaction.atomic():
         version = _next_version(owner)
         if not is_new:
-            for document in documents:
-                ChunkRow.objects.filter(
-                    owner=owner, source=document.source, document_id=document.id, removed=False
-                ).update(removed=True, version=version, text="", terms="", vector=b"", title="", section="")
+            for source in {document.source for document in documents}:
+                ids = [document.id for document in documents if document.source is source]
+                ChunkRow.objects.filter(owner=owner, source=source, document_id__in=ids, removed=False).update(
+                    removed=True, version=version, text="", terms="", vector=b"", title="", section=""
+                )
         gone = _deleted_since(owner, said)
         rows = [
             _row(owner, chunk, vector, version)

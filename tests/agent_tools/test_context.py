@@ -174,9 +174,17 @@ def test_a_context_of_nobody_known_is_the_instructions(api: Any, alice: Any) -> 
 
 def test_old_notes_fall_out_of_recent(call: Any, api: Any, alice: Any) -> None:
     from memory_app import priming
+    from memory_app.recall import Entry
 
-    candidate = priming.Candidate("mem-1-aaaa", "fact", "x", (), _now() - timedelta(days=8))
-    done = priming.prime([candidate], budget=0, filters=priming.Filters(recent=7), now=_now())
+    entry = Entry("mem-1-aaaa", _now() - timedelta(days=8), "fact", (), "user", None, 1.0, False, 1, "x")
+    done = priming.prime(
+        [entry],
+        read=lambda ids: dict.fromkeys(ids, "x"),
+        recalled={},
+        budget=0,
+        filters=priming.Filters(recent=7),
+        now=_now(),
+    )
     assert (done.included, done.left_out) == ((), (("mem-1-aaaa", "recent"),))
 
 
@@ -184,3 +192,55 @@ def _now() -> Any:
     from django.utils import timezone
 
     return timezone.now()
+
+
+def test_the_context_keeps_to_its_budget_however_many_blocks_there_are(
+    api: Any, alice: Any, make_block: Any, settings: Any
+) -> None:
+    for number in range(30):
+        make_block(alice, f"log-{number:02}", f"{number} " + "x" * 800)
+    save(alice, "She likes owls.")
+    data = answered(api.get(f"{CONTEXT}?budget=2000"))["data"]
+    receipt = data["blocks_receipt"]
+    assert receipt["tokens"] + data["receipt"]["tokens"] <= 2_000
+    assert receipt["included"] == [block["label"] for block in data["blocks"]] == sorted(receipt["included"])
+    assert receipt["left_out_count"] == 30 - len(receipt["included"])
+    assert {*receipt["included"], *receipt["left_out"]} == {f"log-{number:02}" for number in range(30)}
+    assert "log-29" in receipt["included"], "the last changed ones go first"
+    assert data["receipt"]["included"]
+    assert f"`{receipt['left_out'][0]}`" in data["text"]
+    assert "read_memory_block" in data["text"].split("## Memory Blocks")[0]
+
+    settings.MEMORIES_BLOCKS_BUDGET = 500
+    assert len(answered(api.get(CONTEXT))["data"]["blocks"]) == 2
+    settings.MEMORIES_BLOCKS_BUDGET = 0
+    assert len(answered(api.get(CONTEXT))["data"]["blocks"]) == 30
+    assert len(answered(api.get(f"{CONTEXT}?budget=0"))["data"]["blocks"]) == 30
+
+
+def test_a_block_larger_than_the_budget_is_named_and_never_cut(api: Any, alice: Any, make_block: Any) -> None:
+    make_block(alice, "diary", "x" * 9_000)
+    make_block(alice, "goals", "Pass the exam.")
+    data = answered(api.get(f"{CONTEXT}?budget=100"))["data"]
+    assert [block["label"] for block in data["blocks"]] == ["goals"]
+    assert data["blocks_receipt"]["left_out"] == ["diary"]
+    assert "no room here for these blocks: `diary`." in data["text"]
+
+
+def test_notes_are_read_for_a_context_only_as_far_as_they_fit(call: Any, alice: Any) -> None:
+    from django.db import connections
+
+    for number in range(30):
+        save(alice, f"{number} " + "x" * 200)
+    recall.catalogue("alice")
+    read: list[Any] = []
+
+    def wrap(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if "memory_app_note" in sql:
+            read.extend(params)
+        return execute(sql, params, many, context)
+
+    with connections["memory"].execute_wrapper(wrap):
+        receipt = primed(call, budget=70)["receipt"]
+    assert len(receipt["included"]) == 1
+    assert len(read) < 3

@@ -409,3 +409,15 @@ def test_of_many_proposals_a_block_shows_the_first_and_the_way_to_the_rest(
         assert "?owner=alice&amp;target=goals" in page
     everything = client.get(f"{reverse('inbox')}?owner=alice&target=goals").content.decode()
     assert all(f'href="{proposal.get_absolute_url()}"' in everything for proposal in proposals)
+
+
+def test_many_blocks_come_page_by_page(alice: Any, make_block: Any, client_of: Any) -> None:
+    labels = [f"log-{number:02}" for number in range(45)]
+    for label in labels:
+        make_block(alice, label, "Read a chapter.")
+    first, second = (client_of(alice).get(f"/memory/alice/?page={number}") for number in (1, 2))
+    shown = [[row.block.label for row in page.context["rows"]] for page in (first, second)]
+    assert [*shown[0], *shown[1]] == labels
+    assert "45 blocks" in first.content.decode()
+    assert "?page=2" in first.content.decode()
+    assert 'rel="next"' not in second.content.decode()

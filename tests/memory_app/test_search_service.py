@@ -29,6 +29,7 @@ from approvals.services import notes
 from approvals.services.imports import import_memories
 from approvals.services.notes import By
 from memory_app import conversations, recall
+from memory_app.deadlines import DeadlineExceeded
 from memory_app.memories_md import parse
 from memory_app.models import Change, Chunk, Message, SearchIndex
 from memory_app.search import embedders, service, store
@@ -224,6 +225,44 @@ def test_a_search_says_so_while_many_changes_are_being_indexed(alice: Any, monke
     assert search("alice", "tea").index_behind
     up_to_date()
     assert not search("alice", "tea").index_behind
+
+
+def test_an_import_is_added_to_the_index_and_nothing_else_is_written(alice: Any, worker: Any) -> None:
+    imported(alice, 40, "Sails the sea, day")
+    texts("sea")
+    up_to_date()
+    before = set(Chunk.objects.values_list("id", "version"))
+    text = "".join(f"### mem-{number}-bbbb\n> Keeps bees, hive {number}\n" for number in range(store.MANY + 100))
+    import_memories(by=By(actor=alice), owner="alice", parsed=parse(text))
+    texts("bees")
+    up_to_date()
+    assert before <= set(Chunk.objects.values_list("id", "version")), "chunks of other notes were made anew"
+    assert Chunk.objects.filter(removed=False).count() == 40 + store.MANY + 100
+    assert texts("hive 399") == ["Keeps bees, hive 399"] or "Keeps bees, hive 399" in texts("hive 399", top_k=20)
+
+
+def test_a_long_catching_up_goes_on_from_where_it_was_cut(alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(alice, "Likes tea.")
+    up_to_date()
+    SearchIndex.objects.update(busy_until=timezone.now() + timedelta(hours=1))  # no worker takes it up
+    imported(alice, 30, "Sails the sea, day")
+    SearchIndex.objects.update(busy_until=None)
+    monkeypatch.setattr(store, "PORTION", 7)
+    write, calls = store._write, []
+
+    def cut(*arguments: Any, **named: Any) -> bool:
+        calls.append(1)
+        if len(calls) == 3:
+            raise DeadlineExceeded
+        return write(*arguments, **named)
+
+    monkeypatch.setattr(store, "_write", cut)
+    with pytest.raises(DeadlineExceeded):
+        store.reindex("alice")
+    assert Chunk.objects.filter(removed=False).count() == 1 + 14
+    assert store.how_far_behind("alice", most=100) == 16
+    assert store.reindex("alice").documents == 16
+    assert not store.is_behind("alice")
 
 
 def test_reindexing_again_changes_nothing(alice: Any, capsys: Any) -> None:

@@ -1,0 +1,354 @@
+"""`make soak`, or `python benchmarks/soak.py [--minutes 10] [--leg embedded|server] [--rate 6] [--check]`.
+
+A real server under a fixed rate of everything people and agents do, for some minutes; then how the last minute
+compares with the first, and what memory, file descriptors, threads and every file of the data folder did meanwhile.
+Ends by itself. Seconds decide nothing, since machines differ; `--check` exits 1 where a bound below is passed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from statistics import median, quantiles
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[0] = str(ROOT)
+
+from benchmarks import processes  # noqa: E402
+from benchmarks.run import ENVIRONMENT, SERVERS  # noqa: E402
+from tests import services  # noqa: E402
+
+#: What `--check` holds a run to: the last minute against the first, the WAL of `default`, and memory against what
+#: it was after a third of the time.
+MOST_RATIO = 1.2
+MOST_WAL = 16 * 1024 * 1024
+MOST_GROWTH = 1.25
+
+CLIENTS = 4
+SAMPLES = 20
+STUDENTS = 3
+LINES = 120
+NAME_OF_WAL = "assent.sqlite3-wal"
+
+
+@dataclass(frozen=True)
+class Done:
+    """One operation: when it began (seconds since the start), which, how long it took, whether it went well."""
+
+    at: float
+    kind: str
+    ms: float
+    ok: bool
+
+
+@dataclass(frozen=True)
+class Sample:
+    at: float
+    rss: int
+    descriptors: int
+    threads: int
+    files: dict[str, int]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[1])
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--leg", choices=["embedded", "server"], default="embedded")
+    parser.add_argument("--rate", type=float, default=6.0, help="operations a second (default 6)")
+    parser.add_argument("--check", action="store_true", help="exit 1 when a bound is passed")
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.inside:
+        return _inside(options.minutes * 60, options.rate, check=options.check)
+    with ExitStack() as stack:
+        data = stack.enter_context(tempfile.TemporaryDirectory(prefix="assent-soak-"))
+        servers = stack.enter_context(services.running()) if options.leg == "server" else {}
+        inherited = {name: value for name, value in os.environ.items() if name not in SERVERS}
+        environment = inherited | ENVIRONMENT | servers | {"ASSENT_DATA_DIR": data, "ASSENT_PENDING_CAP": "1000"}
+        return subprocess.run(
+            [sys.executable, __file__, "--inside", *sys.argv[1:]], cwd=ROOT, env=environment, check=False
+        ).returncode
+
+
+def _inside(seconds: float, rate: float, *, check: bool) -> int:
+    """Run on the databases the environment names."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "benchmarks.settings")
+    import django
+    from django.conf import settings
+
+    folder = Path(settings.DATA_DIR)
+    django.setup()
+    token, targets = _prepare()
+    with ExitStack() as stack:
+        if settings.REDIS_URL:
+            stack.enter_context(processes.celery_worker(folder, {}))
+        port = stack.enter_context(processes.gunicorn("memory_app.wsgi", folder, {}))
+        load = Load(port, token, targets)
+        samples = _soak(load, seconds, rate, folder)
+    if not all(each.ok for each in load.done):
+        print((folder / "gunicorn.log").read_text()[-8000:], file=sys.stderr, flush=True)
+    return _report(load.done, samples, seconds, check=check)
+
+
+def _prepare() -> tuple[str, list[tuple[str, str]]]:
+    from django.conf import settings
+    from django.core.management import call_command
+    from django.db import connections
+
+    from approvals import services as use_cases
+    from approvals.models import User
+    from benchmarks import population
+
+    for alias in ("default", "memory"):
+        call_command("migrate", database=alias, verbosity=0)
+    students = population.make_people(STUDENTS)
+    token = population.make_agent()
+    targets = []
+    for owner in students:
+        for label in ("log", "plan"):
+            body = "\n".join(f"Line {number} says nothing yet." for number in range(LINES))
+            fields = use_cases.BlockFields(title="", description="", body=body, limit=settings.BLOCK_LIMIT)
+            person = User.objects.get(username=owner)
+            use_cases.create_block(actor=person, owner=owner, label=label, fields=fields)
+            targets.append((owner, label))
+    connections.close_all()
+    return token, targets
+
+
+@dataclass
+class Load:
+    """What is done to the server, and what came of it."""
+
+    port: int
+    token: str
+    targets: list[tuple[str, str]]
+    done: list[Done] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._local = threading.local()
+        self._waiting: SimpleQueue[int] = SimpleQueue()
+        self._chance = random.Random(7)  # the same mix each time
+        self.began = time.monotonic()
+        self.kinds: dict[str, tuple[int, Callable[[], bool]]] = {
+            "propose": (2, self.propose),
+            "approve": (2, self.approve),
+            "save": (1, self.save),
+            "search": (2, self.search),
+            "read": (1, self.read),
+            "inbox": (1, lambda: self._page("/")),
+            "memory page": (1, lambda: self._page(f"/memory/{self._target()[0]}/")),
+            "notes page": (1, lambda: self._page(f"/memory/{self._target()[0]}/notes/")),
+        }
+
+    def order(self, count: int) -> list[str]:
+        """So many operations in a mixed order."""
+        names = [name for name, (weight, _) in self.kinds.items() for _ in range(weight)]
+        wanted: list[str] = []
+        while len(wanted) < count:
+            self._chance.shuffle(names)
+            wanted += names
+        return wanted[:count]
+
+    def run(self, kind: str) -> None:
+        at = time.monotonic() - self.began
+        began = time.perf_counter()
+        try:
+            ok = self.kinds[kind][1]()
+        except (OSError, LookupError, ValueError) as error:
+            print(f"  {kind}: {error!r}", file=sys.stderr, flush=True)
+            ok = False
+        self.done.append(Done(at, kind, (time.perf_counter() - began) * 1000, ok))
+
+    # -- operations -------------------------------------------------------------------------------
+
+    def propose(self) -> bool:
+        owner, label = self._target()
+        read = self._tool("read_memory_block", user_id=owner, block_label=label)
+        lines = read["data"]["body"].split("\n")
+        old = self._chance.choice(lines)
+        number = old.split()[1]
+        answer = self._tool(
+            "propose_memory_edit",
+            user_id=owner,
+            block_label=label,
+            old_string=old,
+            new_string=f"Line {number} says {self._chance.randrange(10**9)} by now.",
+            reasoning="She said so.",
+        )
+        if answer["ok"]:
+            self._waiting.put(answer["data"]["proposal_id"])
+        return bool(answer["ok"])
+
+    def approve(self) -> bool:
+        try:
+            pk = self._waiting.get_nowait()
+        except Empty:
+            return True
+        person = self.signed_in()
+        page = person.get(f"/proposals/{pk}/")
+        address = f"/proposals/{pk}/approve/"
+        if page.status != 200:
+            return False
+        if address not in page.text:  # another change to the same line was first
+            return True
+        return person.post_form(address, processes.form(page.text, address)).status in (200, 302, 409)
+
+    def save(self) -> bool:
+        owner, _ = self._target()
+        said = f"She mentioned {self._chance.randrange(10**9)} and heading {self._chance.randrange(97)}."
+        return bool(self._tool("memory_save", user_id=owner, content=said)["ok"])
+
+    def search(self) -> bool:
+        query = f"what did she mention under heading {self._chance.randrange(97)}"
+        return bool(self._tool("memory_search", user_id=self._target()[0], query=query)["ok"])
+
+    def read(self) -> bool:
+        owner, label = self._target()
+        return bool(self._tool("read_memory_block", user_id=owner, block_label=label)["ok"])
+
+    def _page(self, path: str) -> bool:
+        return self.signed_in().get(path).status == 200
+
+    def _target(self) -> tuple[str, str]:
+        return self._chance.choice(self.targets)
+
+    def _tool(self, name: str, **arguments: object) -> dict[str, Any]:
+        answer = self._agent().post_json(f"/api/v1/tools/{name}/", json.dumps(arguments).encode())
+        if answer.status >= 500:
+            raise ValueError(f"{name} answered {answer.status}")
+        return dict(json.loads(answer.text))
+
+    def _agent(self) -> processes.Session:
+        if not hasattr(self._local, "agent"):
+            self._local.agent = processes.Session(self.port, self.token)
+        agent: processes.Session = self._local.agent
+        return agent
+
+    def signed_in(self) -> processes.Session:
+        from benchmarks import leg
+
+        if not hasattr(self._local, "person"):
+            self._local.person = leg.signed_in(processes.Session(self.port))
+        person: processes.Session = self._local.person
+        return person
+
+
+def _soak(load: Load, seconds: float, rate: float, folder: Path) -> list[Sample]:
+    samples: list[Sample] = []
+    with ThreadPoolExecutor(CLIENTS) as clients:
+        everybody = threading.Barrier(CLIENTS)
+
+        def sign_in(_: int) -> None:
+            load.signed_in()
+            everybody.wait()
+
+        list(clients.map(sign_in, range(CLIENTS)))
+        load.began = time.monotonic()
+        next_sample = 0.0
+        for number, kind in enumerate(load.order(int(seconds * rate))):
+            wait = load.began + number / rate - time.monotonic()
+            if wait > 0:
+                time.sleep(wait)
+            clients.submit(load.run, kind)
+            now = time.monotonic() - load.began
+            if now >= next_sample:
+                samples.append(_sample(now, folder))
+                next_sample += seconds / SAMPLES
+    samples.append(_sample(time.monotonic() - load.began, folder))
+    return samples
+
+
+def _sample(at: float, folder: Path) -> Sample:
+    rss = descriptors = threads = 0
+    for pid in _descendants(os.getpid()):
+        try:
+            status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+            rss += int(status.get("VmRSS", "0 kB").split()[0]) * 1024
+            threads += int(status["Threads"])
+            descriptors += len(os.listdir(f"/proc/{pid}/fd"))
+        except (OSError, ValueError, KeyError):
+            continue  # ended meanwhile
+    files = {file.name: file.stat().st_size for file in folder.iterdir() if file.is_file()}
+    return Sample(at, rss, descriptors, threads, files)
+
+
+def _descendants(pid: int) -> list[int]:
+    """The processes this one started, and theirs. Of Linux only: elsewhere there is no /proc, and none are seen."""
+    parents: defaultdict[int, list[int]] = defaultdict(list)
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            after_name = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents[int(after_name[1])].append(int(stat.parent.name))
+    found, new = list[int](), [pid]
+    while new:
+        new = [child for parent in new for child in parents[parent]]
+        found += new
+    return found
+
+
+def _report(done: list[Done], samples: list[Sample], seconds: float, *, check: bool) -> int:
+    minute = min(60.0, seconds / 3)
+    kinds = sorted({each.kind for each in done})
+    print(f"\n{'':14}{'first':>16}{'last':>16}   ratio of p50\n{'p50/p95 in ms':14}{minute:>14.0f} s{minute:>14.0f} s")
+    sums = [0.0, 0.0]
+    for kind in kinds:
+        first = [each.ms for each in done if each.kind == kind and each.at < minute]
+        last = [each.ms for each in done if each.kind == kind and each.at >= seconds - minute]
+        if not first or not last:
+            continue
+        sums = [sums[0] + median(first), sums[1] + median(last)]
+        print(f"{kind:14}{_both(first):>16}{_both(last):>16}   {median(last) / median(first):.2f}")
+    ratio = sums[1] / sums[0] if sums[0] else 1.0
+    failed = sum(not each.ok for each in done)
+    print(f"{'all':14}{sums[0]:>16.1f}{sums[1]:>16.1f}   {ratio:.2f}   ({len(done)} operations, {failed} failed)\n")
+
+    names = sorted({name for sample in samples for name in sample.files})
+    print("  ".join([f"{'s':>5}", f"{'RSS MB':>7}", f"{'fds':>4}", f"{'threads':>7}", *names]))
+    for sample in samples:
+        sizes = (f"{sample.files.get(name, 0) / 2**20:>{len(name)}.2f}" for name in names)
+        start = f"{sample.at:>5.0f}  {sample.rss / 2**20:>7.0f}  {sample.descriptors:>4}  {sample.threads:>7}"
+        print("  ".join([start, *sizes]))
+    print("(files in MB)")
+
+    early = samples[len(samples) // 3].rss
+    growth = samples[-1].rss / early if early else 1.0
+    wal = max(sample.files.get(NAME_OF_WAL, 0) for sample in samples)
+    bounds = {
+        f"the last minute is at most {MOST_RATIO} × the first: {ratio:.2f}": ratio <= MOST_RATIO,
+        f"memory is at most {MOST_GROWTH} × what it was after a third: {growth:.2f}": growth <= MOST_GROWTH,
+        f"the WAL stays under {MOST_WAL // 2**20} MB: {wal / 2**20:.1f}": wal < MOST_WAL,
+        f"no operation failed: {failed}": not failed,
+    }
+    print()
+    for bound, is_kept in bounds.items():
+        print(f"{'kept  ' if is_kept else 'BROKEN'}  {bound}")
+    return 1 if check and not all(bounds.values()) else 0
+
+
+def _both(times: Iterable[float]) -> str:
+    cuts = quantiles([*times, *times], n=20, method="inclusive")
+    return f"{cuts[9]:.1f}/{cuts[18]:.1f}"
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
