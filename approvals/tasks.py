@@ -3,6 +3,7 @@
 from celery import shared_task
 
 from approvals import services
+from approvals.services import texts
 
 
 @shared_task(name="approvals.recheck", autoretry_for=(Exception,), max_retries=5, retry_backoff=1)
@@ -18,3 +19,8 @@ def recover() -> str:
 @shared_task(name="approvals.expire")
 def expire() -> int:
     return services.expire()
+
+
+@shared_task(name="approvals.collect_removed_texts", autoretry_for=(Exception,), max_retries=5, retry_backoff=1)
+def collect_removed_texts() -> int:
+    return texts.collect()

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -56,6 +57,7 @@ def fresh_databases(request: pytest.FixtureRequest) -> Iterator[None]:
     from django.core.cache import cache
     from django.db import connections
 
+    from approvals.services import texts
     from memory_app.recall.catalogue import catalogues
     from memory_app.search.cache import indices
 
@@ -64,6 +66,7 @@ def fresh_databases(request: pytest.FixtureRequest) -> Iterator[None]:
     indices.clear()  # versions begin anew with the databases, and so do the ids of the ledger
     catalogues.clear()
     yield
+    wait_for_thread(texts.THREAD)  # or it would go on in the databases of the next test
     connections.close_all()
 
 
@@ -215,6 +218,13 @@ def eventually(condition: Callable[[], Any], seconds: float = 10) -> Any:
         assert time.monotonic() < end, "did not happen in time"
         time.sleep(0.05)
     return value
+
+
+def wait_for_thread(name: str) -> None:
+    """Wait until every thread of this name has ended."""
+    for thread in threading.enumerate():
+        if thread.name == name:
+            thread.join(20)
 
 
 def missing(what: str) -> None:

@@ -11,6 +11,7 @@ from approvals.services.expire import expire
 from approvals.services.propose import Proposed, propose
 from approvals.services.recheck import recheck
 from approvals.services.recover import RecoveryReport, is_interrupted, recover, recover_on_read
+from approvals.services.redact import redact
 from memory_app.writes import BlockFields
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "recheck",
     "recover",
     "recover_on_read",
+    "redact",
     "reject",
     "withdraw",
 ]

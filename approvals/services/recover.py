@@ -16,6 +16,7 @@ from django.db import DatabaseError
 from django.db.models import Q
 
 from approvals.models import DECIDED, Proposal, Revision, Status
+from approvals.services import texts
 from approvals.services.decide import drop_branches, finish_merging
 from approvals.services.errors import DecisionRefused, NotesChanged
 from approvals.services.ledger import settle_dirt, top_up_ledger
@@ -39,6 +40,7 @@ class RecoveryReport:
     Args:
         failed: proposals that could not be finished and stay as they were, for the next run.
         dirt: the commit of rows somebody had left uncommitted, empty when there were none.
+        texts_collected: proposals whose removed texts are now in no file of the memory.
     """
 
     opened: int = 0
@@ -49,6 +51,7 @@ class RecoveryReport:
     branches_dropped: int = 0
     failed: tuple[int, ...] = ()
     dirt: str = ""
+    texts_collected: int = 0
 
     def __str__(self) -> str:
         parts = [
@@ -57,6 +60,8 @@ class RecoveryReport:
         ]
         if self.reverted:
             parts.append(f"{self.reverted} reverts finished")
+        if self.texts_collected:
+            parts.append(f"removed texts of {self.texts_collected} proposals collected as garbage")
         if self.failed:
             parts.append(f"not finished: {', '.join(f'#{pk}' for pk in self.failed)}")
         if self.dirt:
@@ -95,6 +100,7 @@ def recover() -> RecoveryReport:
         branches_dropped=_drop_left_over(),
         failed=tuple(failed),
         dirt=dirt,
+        texts_collected=_collect_removed_texts(),
     )
     if report != RecoveryReport():
         log.info("recovered", report=str(report))
@@ -107,6 +113,8 @@ def recover_on_read() -> None:
     if not settings.CELERY_TASK_ALWAYS_EAGER or not cache.add("approvals.recover", 1, timeout=EVERY):
         return
     try:
+        if texts.is_garbage_left():
+            texts.collect_soon()  # takes seconds, for which a reader does not wait
         if Proposal.objects.lease_ran_out().exists() or not Change.objects.filter(commit=head_of_main()).exists():
             recover()
     except (DatabaseError, DoltError):
@@ -148,6 +156,14 @@ def _finish_reverts() -> int:
     for proposal in left:
         finish_reverting(proposal, reverts.filter(proposal_id=proposal.pk)[0])
     return len(left)
+
+
+def _collect_removed_texts() -> int:
+    try:
+        return texts.collect()
+    except (DatabaseError, DoltError):
+        log.exception("removed_texts_not_collected")
+        return 0
 
 
 def _drop_left_over() -> int:

@@ -24,6 +24,7 @@ from approvals.services.ledger import despite_dirt
 from approvals.services.notes.values import By, NoteChange, Outcome, said_beside
 from approvals.services.propose import branch_name, finish_preparing
 from approvals.services.recheck import after_change
+from approvals.services.texts import require_texts
 from approvals.targets import note_writes, targets_of
 from memory_app import commits, deadlines, edits, recall, worddiff
 from memory_app.dolt.connections import head_of_main, retrying
@@ -204,6 +205,7 @@ def _prepare(
 
 
 def _finished(proposal: Proposal, *, is_new: bool = False) -> Proposal:
+    require_texts(proposal)
     if proposal.status != Status.PREPARING:
         return proposal
     return finish_applying(proposal, is_new=is_new) if proposal.by_policy else finish_preparing(proposal)
