@@ -48,6 +48,8 @@ def explain(error: Exception, *, tool: str, fields: Mapping[str, str] | None = N
             return refusals.too_many_pending(error)
         case services.MemoryFull():
             return refusals.memory_full()
+        case services.AlreadyDecided():
+            return refusals.already_decided(error)
     raise error
 
 

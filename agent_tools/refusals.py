@@ -97,7 +97,18 @@ def explain(error: Exception, subject: Subject) -> ApiError:
             return too_many_pending(error)
         case services.MemoryFull():
             return memory_full()
+        case services.AlreadyDecided():
+            return already_decided(error)
     raise error
+
+
+def already_decided(error: services.AlreadyDecided) -> ApiError:
+    """What became of the proposal, for a call that comes too late or back after its texts were removed."""
+    return ApiError(
+        ErrorCode.ALREADY_DECIDED,
+        representations.told(error.proposal),
+        details={"proposal": representations.proposal(error.proposal)},
+    )
 
 
 # -- an edit that cannot be made ------------------------------------------------------------------
