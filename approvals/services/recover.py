@@ -20,7 +20,7 @@ from approvals.services import texts
 from approvals.services.decide import drop_branches, finish_merging
 from approvals.services.errors import DecisionRefused, NotesChanged
 from approvals.services.ledger import settle_dirt, top_up_ledger
-from approvals.services.notes.agents import finish_applying
+from approvals.services.notes import agents
 from approvals.services.notes.revert import finish_reverting
 from approvals.services.propose import finish_preparing
 from memory_app.dolt.connections import dolt, head_of_main
@@ -128,13 +128,11 @@ def is_interrupted(owner: str) -> bool:
 
 
 def finish(proposal: Proposal) -> Proposal:
-    """Finish one proposal a crash left PREPARING or MERGING; it comes back OPEN or APPROVED."""
+    """Finish one proposal a crash left PREPARING or MERGING; it comes back OPEN, APPLIED or APPROVED."""
     fresh = Proposal.objects.select_related("agent", "decided_by").get(pk=proposal.pk)
     if fresh.status == Status.PREPARING:
-        if not fresh.by_policy:
-            return finish_preparing(fresh)
         try:
-            return finish_applying(fresh)
+            return finish_preparing(fresh) if fresh.target_kind == "block" else agents.finish(fresh)
         except NotesChanged as refusal:
             log.warning("application_dropped", proposal=proposal.pk, why=refusal.message)
             fresh.status = Status.WITHDRAWN
