@@ -93,7 +93,7 @@ def test_its_page_says_who_when_and_why(client_of: Any, tim: Any, secret: Propos
     assert "Reason: Too private" in said
     assert "Not about her birds." in said
     assert "scribe wanted to change this block" in said
-    assert "The texts of this proposal were removed" in said
+    assert "The texts were removed" in said
     assert "Texts removed Tim Okafor" in said
     assert "The change" not in said
     assert "No reason was given" not in said
