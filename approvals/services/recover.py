@@ -31,6 +31,8 @@ log = structlog.get_logger(__name__)
 
 #: Seconds between two looks of readers: as often as beat's.
 EVERY = 30
+#: Seconds between two tries to collect what a crash left of removed texts.
+COLLECT_EVERY = 300
 
 
 @dataclass(frozen=True)
@@ -157,6 +159,9 @@ def _finish_reverts() -> int:
 
 
 def _collect_removed_texts() -> int:
+    """Not with every run: where the server denies it, each try is refused and logged."""
+    if not texts.is_garbage_left() or not cache.add("approvals.collect_removed_texts", 1, timeout=COLLECT_EVERY):
+        return 0
     try:
         return texts.collect()
     except (DatabaseError, DoltError):

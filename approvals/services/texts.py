@@ -21,6 +21,8 @@ from approvals.services import events
 from approvals.services.errors import AlreadyDecided
 from memory_app import commits
 from memory_app.dolt import maintenance
+from memory_app.dolt.connections import dolt
+from memory_app.dolt.errors import RevisionNotFound
 from memory_app.workers import NoWorker, hand_over
 
 log = structlog.get_logger(__name__)
@@ -93,26 +95,41 @@ def is_garbage_left() -> bool:
 
 
 def collect() -> int:
-    """Drop the branches of redacted proposals, collect the garbage and note that it is done; of how many proposals.
+    """Drop the branches of redacted proposals, collect the garbage and note where it is done; of how many proposals.
+
+    Done is what cannot be read any more, whoever collected it: a server may deny it to us, and collects by itself.
 
     Raises:
         DoltError, DatabaseError: what is not done is left to the next run.
     """
-    done = 0
-    while left := list(Proposal.objects.filter(is_garbage_left=True).select_related("agent")):
-        for name in Revision.objects.filter(proposal__in=left).values_list("branch", flat=True):
-            if name:
-                commits.drop_branch(name)
-        if not maintenance.collect_garbage(force=True):
-            break
-        for proposal in left:
-            with transaction.atomic():
-                _remove_copies(proposal)
-                Proposal.objects.filter(pk=proposal.pk).update(is_garbage_left=False)
-        done += len(left)
-    if done:
-        log.info("removed_texts_collected", proposals=done)
-    return done
+    left = list(Proposal.objects.filter(is_garbage_left=True).select_related("agent"))
+    if not left:
+        return 0
+    for name in Revision.objects.filter(proposal__in=left).exclude(branch="").values_list("branch", flat=True):
+        commits.drop_branch(name)
+    if any(map(_is_readable, left)):
+        maintenance.collect_garbage(force=True)
+    done = [proposal for proposal in left if not _is_readable(proposal)]
+    for proposal in done:
+        with transaction.atomic():
+            _remove_copies(proposal)
+            Proposal.objects.filter(pk=proposal.pk).update(is_garbage_left=False)
+    log.info("removed_texts_collected", proposals=len(done), left=len(left) - len(done))
+    return len(done)
+
+
+def _is_readable(proposal: Proposal) -> bool:
+    """Whether the memory still has a commit of the proposal."""
+    heads = proposal.revisions.exclude(head_commit="").values_list("head_commit", flat=True)
+    return any(map(_is_there, heads))
+
+
+def _is_there(commit: str) -> bool:
+    try:
+        dolt().log(commit, limit=1)
+    except RevisionNotFound:
+        return False
+    return True
 
 
 def _collect_here() -> None:
