@@ -14,6 +14,7 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError
 from django.db.models import Q
+from redis.exceptions import RedisError
 
 from approvals.models import DECIDED, Proposal, Revision, Status
 from approvals.services import texts
@@ -160,11 +161,11 @@ def _finish_reverts() -> int:
 
 def _collect_removed_texts() -> int:
     """Not with every run: where the server denies it, each try is refused and logged."""
-    if not texts.is_garbage_left() or not cache.add("approvals.collect_removed_texts", 1, timeout=COLLECT_EVERY):
-        return 0
     try:
+        if not texts.is_garbage_left() or not cache.add("approvals.collect_removed_texts", 1, timeout=COLLECT_EVERY):
+            return 0
         return texts.collect()
-    except (DatabaseError, DoltError):
+    except (DatabaseError, DoltError, RedisError):
         log.exception("removed_texts_not_collected")
         return 0
 
