@@ -7,3 +7,9 @@ class AgentToolsConfig(AppConfig):
     name = "agent_tools"
     verbose_name = "Agent tools"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from agent_tools import copies
+        from approvals.services import texts
+
+        texts.copies.append(copies.remove)

@@ -2,7 +2,10 @@
 
 The unique row (token, key) is inserted before the work. Who loses that race waits; who comes later
 reads the answer; who comes after a crash resumes with the same operation id, which
-`approvals.services.propose` turns into the same proposal.
+`approvals.services.propose` turns into the same proposal. A key is held for one lease, which a call that
+takes longer renews: a killed import was answered "try again shortly" for ten minutes, its whole time limit.
+Where the proposal of the operation is there and no longer PREPARING, only the answer is missing, and
+whoever asks gets it at once.
 
 Refusals that follow from the arguments and the memory (4xx) are answers too and are kept. Not kept:
 429 and 5xx, which say "try again".
@@ -12,8 +15,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -21,14 +26,18 @@ from typing import Any
 import structlog
 from django.conf import settings
 from django.db import Error as DatabaseError
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connections, transaction
 from django.utils import timezone
 
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import AgentToken, IdempotencyKey
+from approvals.models import Proposal, Status
 from memory_app import deadlines
 
 log = structlog.get_logger(__name__)
+
+#: Seconds between two renewals of a lease, at the least: a lease lasts three of them.
+BEAT = 2.0
 
 
 @dataclass(frozen=True)
@@ -53,16 +62,18 @@ def once(
 
     Args:
         work: takes the operation id, returns the payload of a success or raises ApiError.
-        seconds: how long that may take, where it is more than a lease: so long nobody resumes it.
+        seconds: how long that may take. Where it is more than a lease, the lease is renewed meanwhile.
 
     Raises:
         ApiError: what `work` raises; `idempotency_key_reused`, `idempotency_in_progress`.
     """
-    row = _claim(token, key, arguments_sha256, max(settings.LEASE, timedelta(seconds=seconds)))
+    lease = max(settings.LEASE, timedelta(seconds=3 * BEAT))
+    row = _claim(token, key, arguments_sha256, lease)
     if row.status is not None:
         return Kept(row.status, json.loads(row.response), replayed=True)
     try:
-        payload = work(row.operation)
+        with _renewed(row, lease, is_long=seconds > lease.total_seconds()):
+            payload = work(row.operation)
     except ApiError as error:
         if error.code.status < 500 and error.code.status != 429:
             _keep(row, error.code.status, error.payload)
@@ -110,10 +121,12 @@ def _claim(token: AgentToken, key: str, arguments_sha256: str, lease: timedelta)
         )
     if row.status is not None:
         return row
-    resumed = IdempotencyKey.objects.filter(
-        pk=row.pk, status=None, lease_expires_at=row.lease_expires_at, lease_expires_at__lte=now
-    ).update(lease_expires_at=now + lease)
-    if not resumed:
+    free = IdempotencyKey.objects.filter(pk=row.pk, status=None, lease_expires_at=row.lease_expires_at)
+    if not _is_done(row.operation):
+        free = free.filter(lease_expires_at__lte=now)
+    if free.update(lease_expires_at=now + lease):
+        row.lease_expires_at = now + lease
+    else:
         wait = max(1, round((row.lease_expires_at - now).total_seconds()))
         raise ApiError(
             ErrorCode.IDEMPOTENCY_IN_PROGRESS,
@@ -123,6 +136,45 @@ def _claim(token: AgentToken, key: str, arguments_sha256: str, lease: timedelta)
             retry_after=min(wait, 2),
         )
     return row
+
+
+def _is_done(operation: str) -> bool:
+    """Whether the work of a call is known to be done, whatever became of the call."""
+    return Proposal.objects.filter(operation=operation).exclude(status=Status.PREPARING).exists()
+
+
+@contextmanager
+def _renewed(row: IdempotencyKey, lease: timedelta, *, is_long: bool) -> Iterator[None]:
+    """Renew the lease of a long call until it is done."""
+    if not is_long:
+        yield
+        return
+    is_over = threading.Event()
+    threading.Thread(target=_renew, args=(row, lease, is_over), name=f"renew key {row.pk}", daemon=True).start()
+    try:
+        yield
+    finally:
+        # Not waited for: it only renews the lease it wrote last, so it cannot undo what ends the call.
+        is_over.set()
+
+
+def _renew(row: IdempotencyKey, lease: timedelta, is_over: threading.Event) -> None:
+    held = row.lease_expires_at
+    try:
+        while not is_over.wait(lease.total_seconds() / 3):
+            until = timezone.now() + lease
+            try:
+                renewed = IdempotencyKey.objects.filter(pk=row.pk, status=None, lease_expires_at=held).update(
+                    lease_expires_at=until
+                )
+            except DatabaseError as error:  # the next beat tries again
+                log.warning("idempotency_lease_not_renewed", error=type(error).__name__)
+                continue
+            if not renewed:  # done, or it ran out and another call has it
+                return
+            held = until
+    finally:
+        connections.close_all()
 
 
 def _keep(row: IdempotencyKey, status: int, payload: dict[str, Any]) -> None:

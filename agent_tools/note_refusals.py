@@ -62,6 +62,8 @@ def explain(error: Exception, *, tool: str, may_read: bool = True, fields: Mappi
                 details={"retry_after": _NEXT_TURN},
                 retry_after=_NEXT_TURN,
             )
+        case services.AlreadyDecided():
+            return refusals.already_decided(error)
     raise error
 
 

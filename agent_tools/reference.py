@@ -36,7 +36,11 @@ The aliases `old_str`, `new_str`, `label` and `reason` are taken for `old_string
 
 A call that changes something takes an `Idempotency-Key` header (or the argument `idempotency_key`): the same key
 with the same arguments gives the first answer again, marked `Idempotency-Replayed: true`; other arguments give 409.
-Answers 429 and 5xx are not kept under the key: try again with it, after `Retry-After` seconds.
+Answers 429 and 5xx are not kept under the key: try again with it, after `Retry-After` seconds. A call that was cut off
+can be sent again with its key: it goes on with what was begun, and is answered as soon as that is done.
+
+A proposal rejected as `too_private`, or redacted for its owner later, keeps who decided, when and why, and none of its
+texts (`redacted`). The call that made it, sent again with its key, is answered `already_decided`.
 """
 
 

@@ -102,7 +102,18 @@ def explain(error: Exception, subject: Subject) -> ApiError:
             return too_many_pending(error, may_read=subject.call.may_read)
         case services.MemoryFull():
             return memory_full()
+        case services.AlreadyDecided():
+            return already_decided(error)
     raise error
+
+
+def already_decided(error: services.AlreadyDecided) -> ApiError:
+    """What became of the proposal, for a call that comes too late or back after its texts were removed."""
+    return ApiError(
+        ErrorCode.ALREADY_DECIDED,
+        representations.told(error.proposal),
+        details={"proposal": representations.proposal(error.proposal)},
+    )
 
 
 # -- an edit that cannot be made ------------------------------------------------------------------

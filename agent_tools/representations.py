@@ -21,6 +21,8 @@ from memory_app.recall import Block, Note
 
 Fields = dict[str, str]
 
+_REDACTED = "Its texts were removed: what you proposed, and why, is kept no more. Do not propose it again."
+
 #: Notes of a proposal in an answer; an import may have thousands.
 _NOTES_SHOWN = 50
 
@@ -54,7 +56,7 @@ PROPOSAL: Fields = {
     "block_label": "which block; null for notes",
     "note_id": "which note; null for blocks and imports",
     "title": "the block's title, or the beginning of the note, when it was proposed; null without memory:read, and "
-    "when the block or note was deleted since",
+    "when the block or note was deleted since; once redacted, its label or id",
     "kind": "edit or rewrite; of notes: save, update, delete, forget or import",
     "status": "preparing, open, merging, approved, rejected, withdrawn, superseded, expired or applied",
     "mergeability": (
@@ -67,6 +69,7 @@ PROPOSAL: Fields = {
     "session_id": "yours, or empty",
     "created_at": "ISO 8601, UTC",
     "expires_at": "when it closes by itself; null once decided",
+    "redacted": "true once its texts were removed, as too private or for its owner: they are empty then",
     "decision": "null, or `by` (username or null), `at`, `reason` (of a rejection: wrong, outdated, too_private, "
     "duplicate, badly_worded or other; else null) and `comment`, the reviewer's words",
     "review_url": "where people look at it",
@@ -214,6 +217,7 @@ def proposal(proposal: Proposal, *, may_read: bool = True, is_gone: bool = False
         "session_id": proposal.session_id,
         "created_at": time(proposal.created_at),
         "expires_at": time(proposal.expires_at) if proposal.status == Status.OPEN else None,
+        "redacted": proposal.is_redacted,
         "decision": _decision(proposal) if decided and proposal.is_decided else None,
         "review_url": review_url(proposal),
     }
@@ -316,6 +320,26 @@ def written(outcome: Outcome, *, may_read: bool) -> dict[str, Any]:
         "review_url": review_url(proposal),
         "created": outcome.created,
     }
+
+
+def target(proposal: Proposal) -> str:
+    """What a proposal is about, in a sentence."""
+    if proposal.target_kind == "import":
+        return "an import of memories"
+    return f"{'block' if proposal.target_kind == 'block' else 'note'} '{proposal.target}'"
+
+
+def told(proposal: Proposal) -> str:
+    """What became of a proposal, in one sentence and the reviewer's words."""
+    told = f"Proposal {proposal.pk} for {target(proposal)} is {proposal.status}"
+    if proposal.is_decided and proposal.decided_by is not None:
+        told += f", by {proposal.decided_by.username}"
+    if proposal.decision_reason:
+        told += f" ({proposal.decision_reason})"
+    if not proposal.is_decided:
+        told += f" ({proposal.mergeability})"
+    told = f"{told}: {proposal.decision_comment}" if proposal.decision_comment else f"{told}."
+    return f"{told}\n{_REDACTED}" if proposal.is_redacted else told
 
 
 def review_url(proposal: Proposal) -> str:

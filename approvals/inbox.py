@@ -227,7 +227,8 @@ def _grouped(found: list[Proposal], totals: dict[tuple[str, str], int]) -> tuple
             owner=key[0],
             target_kind=key[1],
             target=key[2],
-            title=rows[0].proposal.target_title,
+            # A redacted one has the label or the id only.
+            title=next((row for row in rows if not row.proposal.is_redacted), rows[0]).proposal.target_title,
             rows=tuple(rows),
             total=max(totals.get((key[0], key[2]), 0), len(rows)),
         )

@@ -102,6 +102,9 @@ class Status(models.TextChoices):
     APPLIED = "applied", _("applied by policy")
 
 
+#: Decided, and nothing of them is in the memory: their texts can be removed.
+NOT_TAKEN = (Status.REJECTED, Status.WITHDRAWN, Status.SUPERSEDED, Status.EXPIRED)
+
 #: Nothing more will happen to these.
 DECIDED = (
     Status.APPROVED,
@@ -254,6 +257,11 @@ class Proposal(models.Model):
     main_before = models.CharField(max_length=64, blank=True)
     merge_commit = models.CharField(max_length=64, blank=True)
 
+    # When its texts were removed (`services.texts`): an empty text then says "removed", not "nothing".
+    redacted_at = models.DateTimeField(_("texts removed"), null=True, blank=True)
+    # The files of the memory may still hold the texts of a dropped branch, until garbage is collected.
+    is_garbage_left = models.BooleanField(default=False)
+
     objects = ProposalQuerySet.as_manager()
 
     class Meta:
@@ -273,6 +281,8 @@ class Proposal(models.Model):
             models.Index(fields=["target_kind", "owner", "target"], name="proposal_kind_owner"),
             # The admin's list, which is of no status and no owner.
             models.Index(fields=["-created_at", "-id"], name="proposal_created"),
+            # Asked by each run of recovery, of all proposals there ever were.
+            models.Index(fields=["id"], condition=Q(is_garbage_left=True), name="proposal_garbage_left"),
         ]
 
     def __str__(self) -> str:
@@ -284,6 +294,10 @@ class Proposal(models.Model):
     @property
     def is_decided(self) -> bool:
         return self.status in DECIDED
+
+    @property
+    def is_redacted(self) -> bool:
+        return self.redacted_at is not None
 
     @property
     def current(self) -> Revision:
@@ -396,6 +410,7 @@ class Event(models.Model):
         APPLIED = "applied", _("applied by policy")
         REVERTED = "reverted", _("reverted")
         REOPENED = "reopened", _("back to open")
+        REDACTED = "redacted", _("texts removed")
 
     proposal = models.ForeignKey(Proposal, models.CASCADE, related_name="events")
     owner = models.CharField(_("owner"), max_length=64)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from approvals.models import Proposal, ProposalQuerySet, Status, Tutorship, User
+from approvals.models import NOT_TAKEN, Proposal, ProposalQuerySet, Status, Tutorship, User
 
 
 class Action(StrEnum):
     APPROVE = "approve"
     REJECT = "reject"
     REVERT = "revert"
+    REDACT = "redact"
 
 
 def may_read(user: User, owner: str) -> bool:
@@ -44,6 +45,14 @@ def may_delete_messages(user: User, owner: str) -> bool:
     return may_edit(user, owner)
 
 
+def may_redact(user: User, owner: str) -> bool:
+    """Whether a person may remove the texts of proposals that were not taken: whoever may write that memory.
+
+    A tutor may reject one as too private, which removes them too; afterwards nothing brings a text back.
+    """
+    return may_edit(user, owner)
+
+
 def available_actions(actor: User, proposal: Proposal) -> frozenset[Action]:
     """What `actor` may do about `proposal` now.
 
@@ -54,6 +63,8 @@ def available_actions(actor: User, proposal: Proposal) -> frozenset[Action]:
         return frozenset()
     if proposal.status == Status.APPLIED and not proposal.reverted_by_commit:
         return frozenset({Action.REVERT})
+    if proposal.status in NOT_TAKEN and not proposal.is_redacted and may_redact(actor, proposal.owner):
+        return frozenset({Action.REDACT})
     if proposal.status != Status.OPEN:
         return frozenset()
     return frozenset({Action.APPROVE, Action.REJECT})

@@ -3,6 +3,7 @@
 from celery import shared_task
 
 from approvals import password_mail, services
+from approvals.services import texts
 
 
 @shared_task(name="approvals.recheck", autoretry_for=(Exception,), max_retries=5, retry_backoff=1)
@@ -23,3 +24,8 @@ def expire() -> int:
 @shared_task(name=password_mail.TASK)
 def send_password_link(email: str) -> None:
     password_mail.send(email)
+
+
+@shared_task(name="approvals.collect_removed_texts", autoretry_for=(Exception,), max_retries=5, retry_backoff=1)
+def collect_removed_texts() -> int:
+    return texts.collect()

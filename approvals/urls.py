@@ -18,6 +18,7 @@ from approvals.views import (
     notes,
     policies,
     proposal,
+    redact,
 )
 
 _BLOCK = "memory/<str:owner>/blocks/<str:label>/"
@@ -32,6 +33,7 @@ urlpatterns = [
     path("proposals/<int:pk>/", proposal.proposal, name="proposal"),
     path("proposals/<int:pk>/approve/", proposal.approve, name="approve"),
     path("proposals/<int:pk>/reject/", proposal.reject, name="reject"),
+    path("proposals/<int:pk>/remove-texts/", redact.redact, name="redact"),
     path("proposals/<int:pk>/revert/", notes.revert, name="revert"),
     path("memory/", memory.memories, name="memories"),
     path("memory/<str:owner>/", memory.memory, name="memory"),

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -58,8 +59,11 @@ def fresh_databases(request: pytest.FixtureRequest) -> Iterator[None]:
         return
     from django.db import connections
 
+    from approvals.services import texts
+
     begin_anew(request.getfixturevalue("databases"))
     yield
+    wait_for_thread(texts.THREAD)  # or it would go on in the databases of the next test
     connections.close_all()
 
 
@@ -224,6 +228,13 @@ def eventually(condition: Callable[[], Any], seconds: float = 10) -> Any:
         assert time.monotonic() < end, "did not happen in time"
         time.sleep(0.05)
     return value
+
+
+def wait_for_thread(name: str) -> None:
+    """Wait until every thread of this name has ended."""
+    for thread in threading.enumerate():
+        if thread.name == name:
+            thread.join(20)
 
 
 def missing(what: str) -> None:

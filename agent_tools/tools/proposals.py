@@ -58,7 +58,7 @@ def list_proposals(call: Call, arguments: ListArguments) -> Answer:
         proposals = proposals.filter(pk__lt=last)
     found = list(proposals.order_by("-pk")[: arguments.limit + 1])
     shown, cursor = paging.page(found, arguments, lambda proposal: proposal.pk, tool="list_proposals")
-    lines = [f"- {proposal.pk}: {_target(proposal)}, {proposal.status}" for proposal in shown]
+    lines = [f"- {proposal.pk}: {representations.target(proposal)}, {proposal.status}" for proposal in shown]
     text = "\n".join(["Your proposals:", "", *lines]) if shown else "You have no such proposals."
     gone = withholding.about_deleted(call, shown)
     items = [representations.proposal(proposal, is_gone=proposal.pk in gone) for proposal in shown]
@@ -85,7 +85,7 @@ class GetArguments(Arguments):
 def get_proposal(call: Call, arguments: GetArguments) -> Answer:
     proposal = _own(call, arguments.proposal_id)
     gone = withholding.deleted_since(call, proposal)
-    return Answer(_told(proposal), representations.proposal_in_full(proposal, proposal.current, gone))
+    return Answer(representations.told(proposal), representations.proposal_in_full(proposal, proposal.current, gone))
 
 
 class WithdrawArguments(WriteArguments):
@@ -112,7 +112,7 @@ def withdraw_proposal(call: Call, arguments: WithdrawArguments) -> Answer:
     except AlreadyDecided as error:
         raise ApiError(
             ErrorCode.ALREADY_DECIDED,
-            _told(error.proposal),
+            representations.told(error.proposal),
             details={"proposal": _shown(call, error.proposal)},
         ) from error
     except BeingDecided as error:
@@ -148,23 +148,3 @@ def _own(call: Call, proposal_id: int) -> Proposal:
 def _not_found(proposal_id: int) -> ApiError:
     details: dict[str, Any] = {"proposal_id": proposal_id}
     return ApiError(ErrorCode.PROPOSAL_NOT_FOUND, f"Proposal {proposal_id} not found.", details=details)
-
-
-def _target(proposal: Proposal) -> str:
-    if proposal.target_kind == "import":
-        return "an import of memories"
-    return f"{'block' if proposal.target_kind == 'block' else 'note'} '{proposal.target}'"
-
-
-def _told(proposal: Proposal) -> str:
-    """What became of a proposal, in one sentence and the reviewer's words."""
-    told = f"Proposal {proposal.pk} for {_target(proposal)} is {proposal.status}"
-    if proposal.is_decided and proposal.decided_by is not None:
-        told += f", by {proposal.decided_by.username}"
-    if proposal.decision_reason:
-        told += f" ({proposal.decision_reason})"
-    if proposal.decision_comment:
-        return f"{told}: {proposal.decision_comment}"
-    if not proposal.is_decided:
-        told += f" ({proposal.mergeability})"
-    return f"{told}."

@@ -49,7 +49,11 @@ class DecisionForm(forms.Form):
 
 
 class RejectionForm(DecisionForm):
-    reason = forms.ChoiceField(label=gettext_lazy("Reason"), choices=RejectReason.choices)
+    reason = forms.ChoiceField(
+        label=gettext_lazy("Reason"),
+        choices=RejectReason.choices,
+        help_text=gettext_lazy("“Too private” also removes what the agent wrote, for good."),
+    )
     field_order = ["reason", "comment"]
 
 
@@ -109,7 +113,16 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
         ),
         (
             gettext_lazy("Decision"),
-            {"fields": ["decided_by", "decided_at", "decision_reason", "decision_comment", "merge_commit"]},
+            {
+                "fields": [
+                    "decided_by",
+                    "decided_at",
+                    "decision_reason",
+                    "decision_comment",
+                    "merge_commit",
+                    "redacted_at",
+                ]
+            },
         ),
         (
             gettext_lazy("For repairs"),
@@ -122,6 +135,7 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
                     "merge_operation",
                     "main_before",
                     "lease_expires_at",
+                    "is_garbage_left",
                 ],
             },
         ),

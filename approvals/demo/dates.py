@@ -48,6 +48,7 @@ def put_back(step: Step, at: datetime) -> None:
             case _:
                 proposals = Proposal.objects.filter(operation=operation_of(step.name))
                 proposals.update(decided_at=at, updated_at=at)
+                proposals.exclude(redacted_at=None).update(redacted_at=at)
                 Event.objects.filter(proposal__in=proposals).exclude(what__in=_FIRST).update(at=at)
                 if isinstance(step, Approved):
                     Change.objects.filter(proposal_id__in=proposals.values("id")).update(at=at)

@@ -12,6 +12,7 @@ from approvals.services.expire import expire
 from approvals.services.propose import Proposed, propose
 from approvals.services.recheck import recheck
 from approvals.services.recover import RecoveryReport, is_interrupted, recover, recover_on_read
+from approvals.services.redact import redact
 from approvals.services.restore import Restored, restore, restore_here, verify
 from memory_app.writes import BlockFields
 
@@ -33,6 +34,7 @@ __all__ = [
     "recheck",
     "recover",
     "recover_on_read",
+    "redact",
     "reject",
     "restore",
     "restore_here",

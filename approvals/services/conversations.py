@@ -17,7 +17,10 @@ log = structlog.get_logger(__name__)
 
 
 def delete(*, actor: User, owner: str, session_id: str, message_id: str | None = None) -> int:
-    """Delete a conversation, or the one message of it; search forgets it. Copies in proposals stay.
+    """Delete a conversation, or the one message of it; search forgets it.
+
+    What an agent copied into a proposal, as evidence, stays with that proposal (`redact` removes it). The id of the
+    session stays with the notes and proposals made in it, and as long as the audit and kept answers do.
 
     Returns:
         How many messages are gone: none where they were deleted already.

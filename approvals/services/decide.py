@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 from approvals.mergeability import Assessment
 from approvals.models import Agent, Event, Mergeability, Proposal, RejectReason, Revision, Status, User
 from approvals.permissions import Action, available_actions, may_decide, may_read
-from approvals.services import events
+from approvals.services import events, texts
 from approvals.services.errors import (
     AlreadyDecided,
     AlreadyInMemory,
@@ -96,7 +96,7 @@ def approve(*, actor: User, proposal_id: int, revision: int, seen_sha256: str, c
 
 
 def reject(*, actor: User, proposal_id: int, revision: int, reason: str, comment: str = "") -> Proposal:
-    """Reject a revision. Who, why and the head's hash stay; the branch goes.
+    """Reject a revision. Who, why and the head's hash stay; the branch goes, and with `too_private` every text.
 
     Args:
         reason: a `RejectReason` value.
@@ -122,6 +122,7 @@ def reject(*, actor: User, proposal_id: int, revision: int, reason: str, comment
             "decision_reason": reason,
             "decision_comment": comment.strip(),
         },
+        removes_texts=reason == RejectReason.TOO_PRIVATE,
     )
 
 
@@ -366,7 +367,14 @@ class _FinishedByAnother(Exception):
 
 
 def _close(
-    proposal: Proposal, status: Status, what: Event.What, *, actor: events.Actor, text: str, fields: dict[str, object]
+    proposal: Proposal,
+    status: Status,
+    what: Event.What,
+    *,
+    actor: events.Actor,
+    text: str,
+    fields: dict[str, object],
+    removes_texts: bool = False,
 ) -> Proposal:
     with transaction.atomic(durable=True):
         closed = Proposal.objects.filter(pk=proposal.pk, status=Status.OPEN, revision=proposal.revision).update(
@@ -375,12 +383,16 @@ def _close(
         if closed:
             proposal.proposed_notes.all().delete()
             events.record(proposal, what, actor=actor, text=text, reason=str(fields.get("decision_reason", "")))
+            if removes_texts:
+                texts.remove(proposal, actor=actor)
     shown = proposal.revision
     proposal.refresh_from_db()
     if not closed:
         _refuse_late(proposal, shown)
     log.info(f"proposal_{what}", proposal=proposal.pk, user_id=proposal.owner, target=proposal.target)
     drop_branches(proposal)
+    if removes_texts:
+        texts.collect_soon()
     return proposal
 
 

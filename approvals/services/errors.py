@@ -140,6 +140,12 @@ class NoLongerFits(DecisionRefused):
     code = "conflict"
 
 
+class NotRemovable(DecisionRefused):
+    """The texts of this proposal cannot be removed: it is undecided, or the memory holds what it says."""
+
+    code = "not_removable"
+
+
 class AlreadyInMemory(DecisionRefused):
     """The memory says already what the proposal would make it say."""
 

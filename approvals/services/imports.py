@@ -69,6 +69,10 @@ def import_memories(*, by: By, owner: str, parsed: Parsed) -> Imported:
         NoteInvalid: a memory no note can hold; nothing was changed.
         EditNotAllowed, NotesChanged, TooManyPending, MemoryFull: as for `notes.change_notes`.
     """
+    if earlier := notes.done_before(by):  # by now the memory may say all of it, and nothing of it would be new
+        made = sum(change.before is None for change in earlier.changes)
+        changed = len(earlier.changes)
+        return Imported(earlier, made, changed - made, len(parsed.memories) - changed, parsed.skipped)
     commit = recall.head()
     known = recall.find_notes(owner, [memory.id for memory in parsed.memories])
     now = timezone.now()

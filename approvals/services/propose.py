@@ -27,6 +27,7 @@ from approvals.services.errors import (
     PreconditionFailed,
     TooManyPending,
 )
+from approvals.services.texts import require_texts
 from approvals.targets import targets_of, writes_of
 from memory_app import commits, recall, worddiff
 from memory_app import edits as text_edits
@@ -89,6 +90,7 @@ def propose(
     Raises:
         BlockNotFound, EditError: see `recall` and `edits`; the index tells which edit.
         BlockReadOnly, PreconditionFailed, NoChange, OverLimit, TooManyPending, MemoryFull: see `errors`.
+        AlreadyDecided: the operation was done before, and the texts of its proposal are removed by now.
         EngineUnavailable: the branch could not be made; the row stays and is finished by `recover`.
     """
     operation = operation or uuid.uuid4().hex
@@ -257,6 +259,7 @@ def _prepare(
 
 
 def _finished(proposal: Proposal) -> Proposal:
+    require_texts(proposal)
     return finish_preparing(proposal) if proposal.status == Status.PREPARING else proposal
 
 

@@ -14,13 +14,15 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError
 from django.db.models import Q
+from redis.exceptions import RedisError
 
 from approvals.models import DECIDED, Mergeability, Proposal, Revision, Status
+from approvals.services import texts
 from approvals.services.decide import drop_branches, finish_merging
 from approvals.services.errors import DecisionRefused, NotesChanged
 from approvals.services.heal import approve_merged, drop_unknown_branches, make_branches_again, make_proposals_again
 from approvals.services.ledger import settle_dirt, top_up_ledger
-from approvals.services.notes.agents import finish_applying
+from approvals.services.notes import agents
 from approvals.services.notes.revert import finish_reverting
 from approvals.services.propose import finish_preparing
 from approvals.services.recheck import recheck_unknown
@@ -32,6 +34,8 @@ log = structlog.get_logger(__name__)
 
 #: Seconds between two looks of readers: as often as beat's.
 EVERY = 30
+#: Seconds between two tries to collect what a crash left of removed texts.
+COLLECT_EVERY = 300
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,7 @@ class RecoveryReport:
         branches_made: branches of open proposals that were missing.
         failed: proposals that could not be finished and stay as they were, for the next run.
         dirt: the commit of rows somebody had left uncommitted, empty when there were none.
+        texts_collected: proposals whose removed texts are now in no file of the memory.
     """
 
     opened: int = 0
@@ -57,6 +62,7 @@ class RecoveryReport:
     branches_made: int = 0
     failed: tuple[int, ...] = ()
     dirt: str = ""
+    texts_collected: int = 0
 
     def __str__(self) -> str:
         parts = [
@@ -71,6 +77,8 @@ class RecoveryReport:
             parts.append(f"{self.branches_made} branches made again")
         if self.reverted:
             parts.append(f"{self.reverted} reverts finished")
+        if self.texts_collected:
+            parts.append(f"removed texts of {self.texts_collected} proposals collected as garbage")
         if self.failed:
             parts.append(f"not finished: {', '.join(f'#{pk}' for pk in self.failed)}")
         if self.dirt:
@@ -120,6 +128,7 @@ def recover(*, trust_log: bool = False) -> RecoveryReport:
         branches_made=make_branches_again(),
         failed=tuple(failed),
         dirt=dirt,
+        texts_collected=_collect_removed_texts(),
     )
     if report != RecoveryReport():
         log.info("recovered", report=str(report))
@@ -133,6 +142,8 @@ def recover_on_read() -> None:
     if not settings.CELERY_TASK_ALWAYS_EAGER or not cache.add("approvals.recover", 1, timeout=EVERY):
         return
     try:
+        if texts.is_garbage_left():
+            texts.collect_soon()  # takes seconds, for which a reader does not wait
         is_behind = not Change.objects.filter(commit=head_of_main()).exists()
         unknown = Proposal.objects.open().filter(mergeability=Mergeability.UNKNOWN)
         if is_behind or Proposal.objects.lease_ran_out().exists() or unknown.exists():
@@ -149,13 +160,11 @@ def is_interrupted(owner: str) -> bool:
 
 
 def finish(proposal: Proposal) -> Proposal:
-    """Finish one proposal a crash left PREPARING or MERGING; it comes back OPEN or APPROVED."""
+    """Finish one proposal a crash left PREPARING or MERGING; it comes back OPEN, APPLIED or APPROVED."""
     fresh = Proposal.objects.select_related("agent", "decided_by").get(pk=proposal.pk)
     if fresh.status == Status.PREPARING:
-        if not fresh.by_policy:
-            return finish_preparing(fresh)
         try:
-            return finish_applying(fresh)
+            return finish_preparing(fresh) if fresh.target_kind == "block" else agents.finish(fresh)
         except NotesChanged as refusal:
             log.warning("application_dropped", proposal=proposal.pk, why=refusal.message)
             fresh.status = Status.WITHDRAWN
@@ -177,6 +186,17 @@ def _finish_reverts() -> int:
     for proposal in left:
         finish_reverting(proposal, reverts.filter(proposal_id=proposal.pk)[0])
     return len(left)
+
+
+def _collect_removed_texts() -> int:
+    """Not with every run: where the server denies it, each try is refused and logged."""
+    try:
+        if not texts.is_garbage_left() or not cache.add("approvals.collect_removed_texts", 1, timeout=COLLECT_EVERY):
+            return 0
+        return texts.collect()
+    except (DatabaseError, DoltError, RedisError):
+        log.exception("removed_texts_not_collected")
+        return 0
 
 
 def _drop_left_over() -> int:

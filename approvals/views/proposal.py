@@ -192,6 +192,8 @@ def _page(
     # A decision answers with the page, wherever its form was sent from; the page's own address is meant.
     context["page_url"] = reverse("proposal", args=[found.pk])
     if request.htmx and request.htmx.target == "change":
+        if found.is_redacted:  # since the page was loaded: there is no change to show in another view
+            return HttpResponse(status=204, headers={"HX-Refresh": "true"})
         template = "proposal/notes.html" if review.note_count else "proposal/change.html"
         return render(request, template, context | {"is_part": True}, status=status)
     names = queue.names_of({found.owner, *(event.actor for event in review.events if event.actor_kind == "person")})

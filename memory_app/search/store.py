@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any
 
 import structlog
 from django.db import DatabaseError, connection, transaction
@@ -38,6 +39,25 @@ KEPT_VERSIONS = 200
 LEASE = timedelta(seconds=60)
 #: How often a run looks for what came in while it ran.
 MOST_ROUNDS = 5
+
+#: What is left of a removed chunk: its number, which tells processes that hold the arrays. The words go at once, and
+#: with them whose they were, when they were said, and every id and tag, which agents make up.
+_EMPTIED: dict[str, Any] = {
+    "removed": True,
+    "document_id": "",
+    "item_id": "",
+    "text": "",
+    "title": "",
+    "section": "",
+    "type": "",
+    "tags": [],
+    "category": "",
+    "author": "",
+    "at": None,
+    "session_id": "",
+    "terms": "",
+    "vector": b"",
+}
 
 Progress = Callable[[int, int], None]
 
@@ -210,8 +230,7 @@ def forget_messages(owner: str, session_id: str | None = None, message_ids: Iter
         gone = gone.filter(item_id__in=list(message_ids))
     with transaction.atomic():
         version = _next_version(owner)
-        # The words go at once; the emptied row tells processes that hold the arrays.
-        gone.update(removed=True, version=version, text="", terms="", vector=b"", title="", section="")
+        gone.update(version=version, **_EMPTIED)
 
 
 def _rebuild(owner: str, state: _State, progress: Progress | None) -> Reindexed:
@@ -272,7 +291,7 @@ def _write(
             for source in {document.source for document in documents}:
                 ids = [document.id for document in documents if document.source is source]
                 ChunkRow.objects.filter(owner=owner, source=source, document_id__in=ids, removed=False).update(
-                    removed=True, version=version, text="", terms="", vector=b"", title="", section=""
+                    version=version, **_EMPTIED
                 )
         gone = _deleted_since(owner, said)
         rows = [

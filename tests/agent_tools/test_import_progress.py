@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 from django.db import connections
 from django.test import override_settings
+from django.utils import timezone
 
-from agent_tools.models import AgentToken
+from agent_tools import idempotency
+from agent_tools.models import AgentToken, IdempotencyKey
 from approvals import import_progress
 from approvals.models import Agent
 from memory_app import progress
@@ -120,6 +122,19 @@ def test_the_same_again_under_another_name_has_not_begun(alice: Any, token: str,
         refused(put(machine(token), key=other, Idempotency_Key="one"), 409, "idempotency_in_progress")
         assert state_of(machine(token), other) == "unknown"
         assert state_of(machine(token)) == "running"
+
+
+@override_settings(LEASE=timedelta(0))
+def test_its_key_is_held_as_long_as_it_runs_and_no_longer(
+    alice: Any, token: str, machine: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(idempotency, "BEAT", 0.2)
+    with one_under_way(machine, token, Idempotency_Key="one") as statuses:
+        first = IdempotencyKey.objects.get().lease_expires_at
+        eventually(lambda: IdempotencyKey.objects.get().lease_expires_at > first + timedelta(seconds=1))
+        refused(put(machine(token), key="l" * 22, Idempotency_Key="one"), 409, "idempotency_in_progress")
+        assert IdempotencyKey.objects.get().lease_expires_at < timezone.now() + timedelta(seconds=1)
+    assert statuses == [200]
 
 
 def test_another_token_is_told_nothing(api: Any, alice: Any, ben: Any, machine: Any, issue: Any) -> None:

@@ -106,6 +106,7 @@ def test_what_says_try_again_is_not_kept(call: Any, goals: Any) -> None:
 
 def test_a_second_caller_meanwhile_is_told_to_wait(call: Any, goals: Any) -> None:
     call("propose_memory_edit", **EDIT, idempotency_key="k")
+    Proposal.objects.all().delete()  # as before the first call has made it
     IdempotencyKey.objects.update(status=None, response="")
     response = call("propose_memory_edit", **EDIT, idempotency_key="k")
     refused(response, 409, "idempotency_in_progress")
@@ -119,6 +120,15 @@ def test_a_crashed_call_is_resumed_and_not_repeated(call: Any, goals: Any) -> No
     again = answered(call("propose_memory_edit", **EDIT, idempotency_key="k"))
     assert again["data"]["proposal_id"] == first["data"]["proposal_id"]
     assert Proposal.objects.count() == 1
+
+
+def test_a_call_cut_off_after_its_work_is_answered_at_once(call: Any, goals: Any) -> None:
+    first = call("propose_memory_edit", **EDIT, idempotency_key="k")
+    # As after a crash a moment ago: the lease still runs.
+    IdempotencyKey.objects.update(status=None, response="", lease_expires_at=timezone.now() + timedelta(minutes=10))
+    again = call("propose_memory_edit", **EDIT, idempotency_key="k")
+    assert answered(again) == answered(first)
+    assert call("propose_memory_edit", **EDIT, idempotency_key="k")["Idempotency-Replayed"] == "true"
 
 
 def test_many_at_once_make_one_proposal(machine: Any, token: str, goals: Any) -> None:

@@ -19,8 +19,7 @@ from approvals.review import review_of
 from approvals.services import notes
 from approvals.services.errors import EditNotAllowed, NoChange, NoLongerFits, TargetChanged
 from approvals.services.imports import Imported, import_memories
-from approvals.services.notes import NoteChange
-from approvals.services.notes.agents import finish_applying
+from approvals.services.notes import NoteChange, agents
 from approvals.services.recheck import recheck
 from memory_app import memories_md, progress, recall
 from memory_app.memories_md import Memory
@@ -287,7 +286,7 @@ def test_of_two_that_finish_one_import_the_second_takes_what_the_first_wrote(ali
     assert done.outcome is not None
     # As the second one found it, before the first had written anything.
     Proposal.objects.update(status=Status.PREPARING, merge_commit="")
-    finished = finish_applying(Proposal.objects.get(), is_new=True)
+    finished = agents.finish(Proposal.objects.get(), is_new=True)
     assert (finished.status, finished.merge_commit) == (Status.APPLIED, done.outcome.commit)
     assert list(problems()) == []
 

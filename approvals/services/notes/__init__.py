@@ -4,7 +4,7 @@ The verbs are `change`; below it a person's change is written by `people`, an ag
 policy applied is taken back by `revert`.
 """
 
-from approvals.services.notes.agents import require_room_unless_applied
+from approvals.services.notes.agents import done_before, require_room_unless_applied
 from approvals.services.notes.change import change_notes, delete, reinstate, save, supersede, update
 from approvals.services.notes.revert import revert
 from approvals.services.notes.values import By, NoteChange, Outcome, require_valid, stamped, tidied
@@ -15,6 +15,7 @@ __all__ = [
     "Outcome",
     "change_notes",
     "delete",
+    "done_before",
     "reinstate",
     "require_room_unless_applied",
     "require_valid",

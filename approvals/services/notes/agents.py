@@ -1,7 +1,9 @@
 """Agents change notes as their owner's policy says: a proposal that waits for a person, or one that is
 committed in the same breath, labelled and reversible (design.md §7).
 
-Row PREPARING → commit → APPLIED for what policy applies; what waits goes on as proposals of blocks do.
+Row PREPARING → commit → APPLIED for what policy applies; what waits goes on as proposals of blocks do. Policy is asked
+when the row is made and once more before the commit: weighing an import takes minutes, and what a crash left is taken
+up later still.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from approvals.services.ledger import despite_dirt
 from approvals.services.notes.values import By, NoteChange, Outcome, said_beside
 from approvals.services.propose import branch_name, finish_preparing, require_room
 from approvals.services.recheck import after_change
+from approvals.services.texts import require_texts
 from approvals.targets import note_writes, targets_of
 from memory_app import commits, deadlines, edits, recall, worddiff
 from memory_app.dolt.connections import head_of_main, retrying
@@ -50,14 +53,14 @@ def change(
     try:
         proposal, created = _prepare(by, agent, owner, kind, changes, why_asked, base_commit)
     except IntegrityError:
-        return _outcome(_finished(Proposal.objects.get(operation=by.operation)))
-    return _outcome(_finished(proposal, is_new=created), created=created)
+        return _outcome(finish(Proposal.objects.get(operation=by.operation)))
+    return _outcome(finish(proposal, is_new=created), created=created)
 
 
 def done_before(by: By) -> Outcome | None:
     """What this operation came to, when it was begun before: what it changed may look otherwise by now."""
     earlier = Proposal.objects.filter(operation=by.operation).first() if by.operation else None
-    return _outcome(_finished(earlier)) if earlier else None
+    return _outcome(finish(earlier)) if earlier else None
 
 
 def require_room_unless_applied(by: By, agent: Agent, owner: str) -> None:
@@ -67,15 +70,29 @@ def require_room_unless_applied(by: By, agent: Agent, owner: str) -> None:
         require_room(Proposal.objects.by_agent(agent).of_owner(owner).pending())
 
 
-def finish_applying(proposal: Proposal, *, is_new: bool = False) -> Proposal:
-    """Commit a PREPARING proposal that policy applies; used by `change` and `recover`.
+def finish(proposal: Proposal, *, is_new: bool = False) -> Proposal:
+    """Bring a PREPARING proposal to APPLIED, or to OPEN where a person is asked; used by `change` and `recover`.
 
     Args:
         is_new: the operation was begun this moment, so that there is nothing of it to look for in the log.
 
     Raises:
         NotesChanged: a note changed since; the proposal is gone, as if it had never been.
+        AlreadyDecided: its texts were removed.
     """
+    require_texts(proposal)
+    if proposal.status != Status.PREPARING:
+        return proposal
+    if proposal.by_policy:
+        return _finish_applying(proposal, is_new=is_new)
+    try:
+        return finish_preparing(proposal)
+    except commits.TargetMoved as error:
+        commits.drop_branch(proposal.current.branch)
+        raise _gone(proposal) from error
+
+
+def _finish_applying(proposal: Proposal, *, is_new: bool) -> Proposal:
     revision = proposal.current
     entry = commits.Entry(
         action=Change.Action.APPLIED,
@@ -86,6 +103,8 @@ def finish_applying(proposal: Proposal, *, is_new: bool = False) -> Proposal:
         proposal_id=proposal.pk,
     )
     done = None if is_new else commits.find(proposal.owner, proposal.operation, since=revision.base_commit)
+    if done is None and not policies.notes_apply_at_once(proposal.owner):
+        return _finish_waiting(proposal)
     if done is None:
         try:
             commit = despite_dirt(
@@ -100,25 +119,51 @@ def finish_applying(proposal: Proposal, *, is_new: bool = False) -> Proposal:
             # Another process that finishes the same, since a large import outlived its lease, may have been first.
             done = commits.find(proposal.owner, proposal.operation, since=revision.base_commit)
             if done is None:
-                # Somebody else changed the note in between. Nothing has happened yet that anybody could have
-                # seen, so nothing stays; the agent reads the note again.
-                Proposal.objects.filter(pk=proposal.pk, status=Status.PREPARING).delete()
-                raise NotesChanged([change["id"] for change in revision.note_changes]) from error
+                raise _gone(proposal) from error
     if done:
         commit = commits.record(done.hash, entry, at=commits.time_of(done)).commit
     with transaction.atomic(durable=True):
-        closed = Proposal.objects.filter(pk=proposal.pk, status=Status.PREPARING).update(
+        # From OPEN too: another process that finishes the same asked policy later and made it wait; it is in the
+        # memory all the same, and can be reverted.
+        closed = Proposal.objects.filter(pk=proposal.pk, status__in=[Status.PREPARING, Status.OPEN]).update(
             status=Status.APPLIED,
+            by_policy=True,
+            why_asked="",
             merge_commit=commit,
             decided_at=timezone.now(),
             lease_expires_at=None,
             updated_at=timezone.now(),
         )
         if closed:
+            proposal.proposed_notes.all().delete()
             events.record(proposal, Event.What.APPLIED, actor=proposal.agent, text=proposal.reasoning, commit=commit)
     proposal.refresh_from_db()
     after_change(proposal.owner, targets_of(proposal, revision))
     return proposal
+
+
+def _finish_waiting(proposal: Proposal) -> Proposal:
+    """Have a person decide about what policy was to apply: since then the owner wants to be asked."""
+    revision = proposal.current
+    with transaction.atomic(durable=True):
+        waits = Proposal.objects.filter(pk=proposal.pk, status=Status.PREPARING, by_policy=True).update(
+            by_policy=False, why_asked=WhyAsked.POLICY, updated_at=timezone.now()
+        )
+        if waits:
+            proposal.revisions.update(branch=branch_name(proposal.pk, revision.number))
+            if proposal.kind == Kind.IMPORT:
+                _name_notes(proposal, [change["id"] for change in revision.note_changes])
+    now = Proposal.objects.select_related("agent", "decided_by").filter(pk=proposal.pk).first()
+    if now is None:  # another process found that it no longer fits
+        raise _gone(proposal)
+    return finish(now)
+
+
+def _gone(proposal: Proposal) -> NotesChanged:
+    """Somebody else changed a note in between. Nothing has happened yet that anybody could have seen, so nothing
+    stays; the agent reads the note again."""
+    Proposal.objects.filter(pk=proposal.pk, status=Status.PREPARING).delete()
+    return NotesChanged([change["id"] for change in proposal.current.note_changes])
 
 
 # -- steps ----------------------------------------------------------------------------------------
@@ -201,15 +246,14 @@ def _prepare(
             created_at=now,
         )
         if is_import and not applies:
-            named = (ProposedNote(proposal=proposal, note_id=change.id) for change in changes)
-            ProposedNote.objects.bulk_create(named, batch_size=commits.ROWS)
+            _name_notes(proposal, [change.id for change in changes])
     return proposal, True
 
 
-def _finished(proposal: Proposal, *, is_new: bool = False) -> Proposal:
-    if proposal.status != Status.PREPARING:
-        return proposal
-    return finish_applying(proposal, is_new=is_new) if proposal.by_policy else finish_preparing(proposal)
+def _name_notes(proposal: Proposal, ids: Sequence[str]) -> None:
+    """Put down which notes a waiting import is about."""
+    named = (ProposedNote(proposal=proposal, note_id=id_) for id_ in ids)
+    ProposedNote.objects.bulk_create(named, batch_size=commits.ROWS)
 
 
 def _outcome(proposal: Proposal, *, created: bool = True) -> Outcome:

@@ -1,0 +1,147 @@
+"""Removing the texts of a proposal that was not taken: its rows at once, the files of the memory soon after.
+
+The rows are blanked in the transaction that decides, so that nobody reads a rejected text for another second. A dropped
+branch stays in the files until garbage is collected, which takes seconds and is done in the background; `recover` makes
+up for a crash in between. What remains says who decided, when and why.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import structlog
+from django.db import connections, transaction
+from django.db.models import F
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals.models import Event, Proposal, Revision, Status
+from approvals.services import events
+from approvals.services.errors import AlreadyDecided
+from memory_app import commits
+from memory_app.dolt import maintenance
+from memory_app.dolt.connections import dolt
+from memory_app.dolt.errors import RevisionNotFound
+from memory_app.workers import NoWorker, hand_over
+
+log = structlog.get_logger(__name__)
+
+#: Called with a proposal whose texts go: for whatever keeps copies of them in the layers above. Each is called in the
+#: transaction that blanks the rows, and once more afterwards, for a call that was still being answered.
+copies: list[Callable[[Proposal], None]] = []
+
+#: The name of the thread that collects where there is no worker; tests wait for it.
+THREAD = "collect removed texts"
+
+_collecting = threading.Lock()
+
+
+def remove(proposal: Proposal, *, actor: events.Actor) -> bool:
+    """Blank every text of the proposal in `default`; whether there was something to blank.
+
+    Call it inside the transaction that decides about the proposal, and `collect_soon` after it. The reviewer's own
+    comment stays: it tells the agent what was wrong.
+    """
+    now = timezone.now()
+    blanked = Proposal.objects.filter(pk=proposal.pk, redacted_at=None).update(
+        # A label or an id, which the row keeps anyway: lists and pages have something to call it by.
+        target_title=F("target"),
+        reasoning="",
+        session_id="",
+        evidence=[],
+        excerpt=[],
+        risks=[],
+        # A short text can be guessed from its hash.
+        result_sha256="",
+        redacted_at=now,
+        is_garbage_left=True,
+        updated_at=now,
+    )
+    if not blanked:
+        return False
+    # An agent's own words about taking it back, and not a reviewer's.
+    Proposal.objects.filter(pk=proposal.pk, status=Status.WITHDRAWN).update(decision_comment="")
+    proposal.revisions.update(base_text="", result_text="", base_sha256="", edits=[], note_changes=[], weighed=None)
+    proposal.proposed_notes.all().delete()
+    proposal.events.filter(actor_kind="agent").update(text="", data={})
+    _remove_copies(proposal)
+    events.record(proposal, Event.What.REDACTED, actor=actor)
+    proposal.__dict__.pop("_current", None)
+    return True
+
+
+def require_texts(proposal: Proposal) -> None:
+    """For a call that comes back with the operation of a proposal: its answer would be made from the texts.
+
+    Raises:
+        AlreadyDecided: they were removed.
+    """
+    if proposal.is_redacted:
+        raise AlreadyDecided(proposal, _("The texts of this proposal were removed."))
+
+
+def collect_soon() -> None:
+    """Collect the garbage the removed texts are in: by a worker, in a thread of its own where there is none."""
+    try:
+        hand_over("approvals.collect_removed_texts")
+    except NoWorker:
+        threading.Thread(target=_collect_here, name=THREAD, daemon=True).start()
+
+
+def is_garbage_left() -> bool:
+    """Whether the files of the memory may still hold removed texts."""
+    return Proposal.objects.filter(is_garbage_left=True).exists()
+
+
+def collect() -> int:
+    """Drop the branches of redacted proposals, collect the garbage and note where it is done; of how many proposals.
+
+    Done is what cannot be read any more, whoever collected it: a server may deny it to us, and collects by itself.
+
+    Raises:
+        DoltError, DatabaseError: what is not done is left to the next run.
+    """
+    left = list(Proposal.objects.filter(is_garbage_left=True).select_related("agent"))
+    if not left:
+        return 0
+    for name in Revision.objects.filter(proposal__in=left).exclude(branch="").values_list("branch", flat=True):
+        commits.drop_branch(name)
+    if any(map(_is_readable, left)):
+        maintenance.collect_garbage(force=True)
+    done = [proposal for proposal in left if not _is_readable(proposal)]
+    for proposal in done:
+        with transaction.atomic():
+            _remove_copies(proposal)
+            Proposal.objects.filter(pk=proposal.pk).update(is_garbage_left=False)
+    log.info("removed_texts_collected", proposals=len(done), left=len(left) - len(done))
+    return len(done)
+
+
+def _is_readable(proposal: Proposal) -> bool:
+    """Whether the memory still has a commit of the proposal."""
+    heads = proposal.revisions.exclude(head_commit="").values_list("head_commit", flat=True)
+    return any(map(_is_there, heads))
+
+
+def _is_there(commit: str) -> bool:
+    try:
+        dolt().log(commit, limit=1)
+    except RevisionNotFound:
+        return False
+    return True
+
+
+def _collect_here() -> None:
+    try:
+        with _collecting:  # one at a time; who waited finds it done, or the rest
+            collect()
+    except Exception:
+        log.exception("removed_texts_not_collected")
+    finally:
+        connections.close_all()
+
+
+def _remove_copies(proposal: Proposal) -> None:
+    for remove_copies in copies:
+        remove_copies(proposal)

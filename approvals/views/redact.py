@@ -1,0 +1,51 @@
+"""Removing the texts of a proposal that was not taken, after saying what that means."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from approvals import services
+from approvals.models import Proposal
+from approvals.permissions import Action, available_actions, may_redact
+from approvals.review import find_proposal
+from approvals.services.errors import NotRemovable, ProposalNotFound
+from approvals.views.auth import signed_in
+from approvals.views.request import Request
+from approvals.views.viewer import viewer_of
+
+
+@signed_in()
+@transaction.non_atomic_requests
+@require_http_methods(["GET", "HEAD", "POST"])
+def redact(request: Request, pk: int) -> HttpResponse:
+    user = viewer_of(request)
+    proposal = _found(request, pk)
+    if request.method == "POST":
+        try:
+            services.redact(actor=user, proposal_id=pk)
+        except NotRemovable as error:
+            messages.error(request, error.message)
+        else:
+            messages.success(request, _("The texts of the proposal are removed."))
+        return redirect("proposal", pk=pk)
+    if Action.REDACT not in available_actions(user, proposal):
+        return redirect("proposal", pk=pk)
+    context = {"proposal": proposal, "conversations_url": reverse("conversations", args=[proposal.owner])}
+    return render(request, "proposal/redact.html", context)
+
+
+def _found(request: Request, pk: int) -> Proposal:
+    user = viewer_of(request)
+    try:
+        proposal = find_proposal(pk, user)
+    except (ProposalNotFound, OverflowError):
+        raise Http404 from None
+    if not may_redact(user, proposal.owner):
+        raise Http404
+    return proposal
