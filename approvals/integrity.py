@@ -105,7 +105,7 @@ def _branches() -> Iterator[Finding]:
         status = needed.get(branch.name)
         if status is None:
             what = f"No proposal has the branch {branch.name} (at {branch.head})."
-            advice = "It is left over from a memory restored without its `default`, or somebody made it. Drop it."
+            advice = "After restoring an older `default` run `manage.py recover --trust-log`; else drop it."
             yield Finding("orphan_branch", branch.name, what, advice)
         elif status not in (Status.PREPARING, Status.OPEN, Status.MERGING):
             what = f"The branch {branch.name} is still there although its proposal is {status}."
