@@ -55,15 +55,14 @@ def import_(session: Session, file: Path, form: str) -> None:
         came = session.memories.import_file(data, show)
     for line, reason in came.skipped:
         output.warn(f"{_named(file)}, line {line}: {reason}.")
-    if not (came.created or came.updated or came.unchanged or came.skipped):
+    if (came.created, came.updated, came.unchanged, came.skipped) == (0, 0, 0, ()):
         output.warn(f"{_named(file)} has no memories: no heading in it is such as “### mem-1737372000-a1b2”.")
     if form == "json":
         output.print_json(came.as_json())
         return
     done = "Proposed" if came.is_waiting else "Imported"
-    counts = (
-        f"{came.created:,} new, {came.updated:,} updated, {came.unchanged:,} unchanged, {len(came.skipped):,} skipped"
-    )
+    counted = {"new": came.created, "updated": came.updated, "unchanged": came.unchanged, "skipped": len(came.skipped)}
+    counts = ", ".join(f"{count:,} {what}" for what, count in counted.items() if count is not None)
     output.print_text(f"{done}: {counts}.")
     if came.is_waiting:
         output.print_waiting(came.review_url)

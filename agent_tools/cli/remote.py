@@ -141,9 +141,9 @@ class RemoteMemories:
         with self._understanding():
             return Imported(
                 status=str(came["status"]),
-                created=int(came["created"]),
-                updated=int(came["updated"]),
-                unchanged=int(came["unchanged"]),
+                created=_count(came["created"]),
+                updated=_count(came["updated"]),
+                unchanged=_count(came["unchanged"]),
                 skipped=tuple((int(skipped["line"]), str(skipped["reason"])) for skipped in came["skipped"]),
                 proposal_id=came.get("proposal_id"),
                 review_url=str(came.get("review_url") or ""),
@@ -282,3 +282,7 @@ def _memory(item: dict[str, Any]) -> Memory:
 
 def _outcome(id: str, data: dict[str, Any]) -> Outcome:
     return Outcome(id, str(data.get("status", "applied")), str(data.get("review_url") or ""))
+
+
+def _count(number: Any) -> int | None:
+    return None if number is None else int(number)

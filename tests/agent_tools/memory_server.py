@@ -48,6 +48,7 @@ class Contract:
     """The memory behind the server.
 
     Attributes:
+        may_read: whether the token may read the memory; if not, an import's counts are not told.
         policy: `apply`, or `review`, where every write waits for a person.
         taken: ids that `remember` calls taken, as if another client had just used them.
         told: what is said of a running import's progress, one after another; it is answered when all were asked for.
@@ -58,6 +59,7 @@ class Contract:
     notes: dict[str, dict[str, Any]] = field(default_factory=dict)
     owners: list[str] = field(default_factory=lambda: ["alice"])
     policy: str = "apply"
+    may_read: bool = True
     taken: int = 0
     told: list[dict[str, Any]] = field(default_factory=list)
     all_told: threading.Event = field(default_factory=threading.Event)
@@ -164,9 +166,9 @@ class Contract:
         return {
             "proposal_id": 12,
             "status": "applied" if self.policy == "apply" else "open",
-            "created": len(new),
-            "updated": len(parsed.memories) - len(new),
-            "unchanged": 0,
+            "created": len(new) if self.may_read else None,
+            "updated": len(parsed.memories) - len(new) if self.may_read else None,
+            "unchanged": 0 if self.may_read else None,
             "skipped": [{"line": skipped.line, "reason": skipped.reason} for skipped in parsed.skipped],
         }
 
