@@ -105,8 +105,9 @@ def collect() -> int:
     left = list(Proposal.objects.filter(is_garbage_left=True).select_related("agent"))
     if not left:
         return 0
-    for name in Revision.objects.filter(proposal__in=left).exclude(branch="").values_list("branch", flat=True):
-        commits.drop_branch(name)
+    branches = Revision.objects.filter(proposal__in=left).exclude(branch="")
+    for owner, name in branches.values_list("proposal__owner", "branch"):
+        commits.drop_branch(owner, name)
     if any(map(_is_readable, left)):
         maintenance.collect_garbage(force=True)
     done = [proposal for proposal in left if not _is_readable(proposal)]

@@ -28,8 +28,8 @@ SENTENCE = "does not answer at the moment"
 def gone(alias: str) -> Iterator[None]:
     """Nobody listens at the address of a server; a file is not there."""
     given = connections[alias].settings_dict
-    away = ("NAME", "/nonexistent/file") if environment.is_embedded() else ("PORT", nobody_listens())
-    with replaced(alias, *away, given):
+    key, value = ("NAME", "/nonexistent/file") if environment.is_embedded() else ("PORT", nobody_listens())
+    with replaced(alias, key, value, given):
         yield
 
 

@@ -88,7 +88,7 @@ def finish(proposal: Proposal, *, is_new: bool = False) -> Proposal:
     try:
         return finish_preparing(proposal)
     except commits.TargetMoved as error:
-        commits.drop_branch(proposal.current.branch)
+        commits.drop_branch(proposal.owner, proposal.current.branch)
         raise _gone(proposal) from error
 
 
