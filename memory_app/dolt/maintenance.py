@@ -1,9 +1,9 @@
 """Garbage collection of the memory: commits that no branch reaches any more, and pages written anew.
 
-A collection writes the embedded file anew. Measured on two busy cores beside two readers and a writer, files of
-7, 50 and 240 MB: 0.05, 0.25 and 0.3 s. Readers and new connections do not notice, the GIL is free, and the one who
-writes waits for the end. So it is done while nothing writes, and beside writes only when much has come together.
-Dolt's server collects by itself.
+A collection writes the embedded file anew. Measured on two busy cores beside two readers and a writer, files of 7, 50
+and 240 MB (2, 10 and 40 of them live): 0.05, 0.25 and 0.3 s; 0.5 s of processor for 2,600 live commits. Readers and new
+connections do not notice, the GIL is free, and the one who writes waits for the end. So it is done while nothing
+writes, and beside writes only when much has come together. Dolt's server collects by itself.
 """
 
 from __future__ import annotations
