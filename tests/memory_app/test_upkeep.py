@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 from django.conf import settings
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connections
 
 from memory_app import commits, recall, upkeep, wal
@@ -291,3 +291,22 @@ def test_the_command_collects_and_says_what_came_of_it(capsys: pytest.CaptureFix
     connections.close_all()
     assert not dolt().exists(head)
     assert recall.block_at("alice", "goals", base).body == "one"
+
+
+@server
+def test_a_server_that_denies_it_is_no_error_for_who_collects_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in docker-compose.yml, where Assent's own user has its database and nothing else."""
+    memory = connections["memory"]
+    name = memory.settings_dict["NAME"]
+    with memory.cursor() as cursor:
+        cursor.execute("CREATE USER IF NOT EXISTS modest@'%%' IDENTIFIED BY 'modest'", [])
+        cursor.execute(f"GRANT ALL ON `{name}`.* TO modest@'%%'", [])
+    memory.close()
+    monkeypatch.setitem(memory.settings_dict, "USER", "modest")
+    monkeypatch.setitem(memory.settings_dict, "PASSWORD", "modest")
+    try:
+        assert not maintenance.collect_garbage(force=True).done
+        with pytest.raises(CommandError, match="only an administrator"):
+            call_command("gc")
+    finally:
+        memory.close()
