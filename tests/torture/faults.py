@@ -123,7 +123,8 @@ def watched(site: Site) -> Iterator[Callable[[], float]]:
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
     try:
-        yield lambda: max(longest, time.monotonic() - since)
+        yield lambda: longest
     finally:
         ended.set()
         thread.join()
+        longest = max(longest, time.monotonic() - since)
