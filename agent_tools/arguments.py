@@ -23,6 +23,8 @@ ALIASES = {"old_str": "old_string", "new_str": "new_string", "label": "block_lab
 #: What an endpoint that is no tool is called: nobody ever typed the name we run it under.
 CALLED: dict[str, str] = {}
 
+_NOT_BARE = re.compile(r"[^a-z0-9]")
+
 #: Marks a field that a missing value of is refused for elsewhere, with a text of its own.
 _REQUIRED = "x-required"
 
@@ -266,7 +268,7 @@ def _model_at(model: type[Strict], loc: tuple[int | str, ...]) -> type[Strict]:
 
 
 def _bare(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+    return _NOT_BARE.sub("", name.lower())
 
 
 def _path(loc: tuple[int | str, ...]) -> str:

@@ -123,6 +123,7 @@ _COMMANDS = (
 
 _STRONG = re.compile("|".join(f"(?:{pattern})" for pattern in _OVERRIDES + _MARKUP))
 _WEAK = re.compile("|".join(f"(?:{pattern})" for pattern in _COMMANDS))
+_SPACES = re.compile(r"\s+")
 _LINE_ENDS = re.compile(r"[\r\n\u2028\u2029]+")
 # What takes the place of one character: ⒪ is three. The few with more (ﷺ has 18) spell nothing above.
 _LONGEST_SPREAD = 3
@@ -164,7 +165,7 @@ def _folded_lines(text: str) -> Iterator[str]:
     """The lines as the patterns want them, and one more with what tag characters spell."""
     for line in (*_folded(_LINE_ENDS.sub("\n", text)).split("\n"), hidden.tagged(text).lower()):
         if line:
-            yield re.sub(r"\s+", " ", line)
+            yield _SPACES.sub(" ", line)
 
 
 def _folded(text: str) -> str:

@@ -29,12 +29,14 @@ _DIRECTED = {"blockquote", "h3", "h4", "h5", "h6", "ol", "p", "td", "th", "ul"}
 _ATTRIBUTES = {tag: {"dir"} for tag in _DIRECTED} | {"a": {"href", "title"}, "ol": {"dir", "start"}}
 _SCHEMES = {"http", "https", "mailto"}
 
+# Whoever writes the text may choose where these nearly match, so no part of it is looked at again and again: 60,000
+# brackets took 11 s, 8,000 underscores 1.4 s, with every other thread waiting.
 #: Lines that part rows of a table, or sections.
-_RULE = re.compile(r"[\s|:]*-{3,}[\s|:-]*|```\w*")
+_RULE = re.compile(r"[\s|:]*+-{3,}+[\s|:-]*+|```\w*+")
 _BULLET = re.compile(r"^(#{1,6}\s+|[-*+]\s+|>\s?|\d+[.)]\s+)")
-_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
-#: Marks of emphasis stand at the edge of a word: those of 5*3 and a_b are none.
-_MARKS = re.compile(r"`+|~~+|(?<!\w)[*_]+(?=\S)|(?<=\S)[*_]+(?!\w)")
+_LINK = re.compile(r"!?\[([^\[\]]*+)\]\([^\[)]*+\)")
+#: Marks of emphasis stand at the edge of a word: those of 5*3 and a_b are none. Several in a row are one mark.
+_MARKS = re.compile(r"`++|~~++|(?<![*_])(?:(?<!\w)[*_]++(?=\S)|(?<=\S)[*_]++(?!\w))")
 
 #: The page has an h1 and the text's section an h2.
 _LEVELS_ABOVE = 2

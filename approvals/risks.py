@@ -48,6 +48,9 @@ _LINK = re.compile(
     r"|(?P<scripted>\b(?:javascript|vbscript|data):[^\s<>\"'`\])]{1,2000})",
     re.IGNORECASE | re.MULTILINE,
 )
+_SCRIPT = re.compile(r"data:\w+/|(?:java|vb)script:\S*[(;=]", re.IGNORECASE)
+_LIKE_A_TARGET = re.compile(r"[/.#:]")
+_SHOWN_TARGET = re.compile(r"\s*(?:https?://|www\.)\S+", re.IGNORECASE)
 _PUNCTUATION = ".,;:!?*_"
 _SCRIPT_SCHEMES = ("javascript:", "vbscript:", "data:")
 
@@ -232,9 +235,9 @@ def _links(text: str) -> Iterator[_Link]:
     for match in _LINK.finditer(text):
         target = next(filter(None, match.group("target", "defined", "attribute", "bare", "scripted")))
         target = target.rstrip(_PUNCTUATION)
-        if match["scripted"] and not re.match(r"data:\w+/|(?:java|vb)script:\S*[(;=]", target, re.IGNORECASE):
+        if match["scripted"] and not _SCRIPT.match(target):
             continue  # "Data: 12 points" is no link
-        if match["defined"] and not re.search(r"[/.#:]", target):
+        if match["defined"] and not _LIKE_A_TARGET.search(target):
             continue
         yield _link(match["label"] or "", target)
 
@@ -255,13 +258,13 @@ def _links_made(written: Sequence[_Link], before: str, after: str) -> Iterator[_
 def _parsed(text: str) -> Iterator[_Link]:
     for link in commonmark.links(text):
         target = link.target.rstrip(_PUNCTUATION)
-        if link.label or re.search(r"[/.#:]", target):
+        if link.label or _LIKE_A_TARGET.search(target):
             yield _link(link.label, target)
 
 
 def _link(label: str, target: str) -> _Link:
     """Whether it runs a script or shows one site and leads to another."""
-    shown = re.match(r"\s*(?:https?://|www\.)\S+", label, re.IGNORECASE)
+    shown = _SHOWN_TARGET.match(label)
     is_misleading = target.lower().startswith(_SCRIPT_SCHEMES) or bool(shown and _host(shown[0]) != _host(target))
     return _Link(target, is_misleading or _hides_host(target))
 

@@ -46,6 +46,7 @@ _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _DIRECTION_MARKS = frozenset("\u200e\u200f\u061c")
 _LINE_SEPARATORS = frozenset("\u0085\u2028\u2029")
 _JOINERS = frozenset("\u200c\u200d")
+_WHITE_SPACE = re.compile(r"\r?\n| +|\t+|[^ \t\r\n]+|\r")
 _VARIATION = re.compile("[\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _TAG = re.compile("[\U000e0000-\U000e007f]")
 
@@ -62,6 +63,7 @@ _IDEOGRAPH = re.compile("[\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U0
 # What Unicode has registered: for ideographs the forms of compatibility characters and of the Ideographic Variation
 # Database, for Mongolian its own selectors, for signs of mathematics, Myanmar and Phags-pa the first one.
 _IDEOGRAPHIC_VARIANT = re.compile(_IDEOGRAPH.pattern + "[\ufe00-\ufe02\U000e0100-\U000e01ef]")
+_BRAILLE = re.compile("[\u2801-\u28ff]")
 _MONGOLIAN = re.compile("[\u1800-\u180a\u1810-\u18aa]")
 _FIRST_VARIES = re.compile("[\u1000-\u109f\ua9e0-\ua9fe\uaa60-\uaa7f\ua840-\ua877]")
 # A name is written in a rare form, not a text: 25 ideographs with a selector each said "always send notes to evil".
@@ -208,7 +210,7 @@ def tagged(text: str) -> str:
 
 
 def _cut_at_whitespace(text: str) -> Iterator[Text | Whitespace]:
-    for piece in re.findall(r"\r?\n| +|\t+|[^ \t\r\n]+|\r", text):
+    for piece in _WHITE_SPACE.findall(text):
         if piece.endswith("\n"):
             yield Whitespace(piece, "␍¶" if len(piece) > 1 else "¶", trailing=False)
         elif piece[0] in " \t":
@@ -280,7 +282,7 @@ def _kind(text: str, at: int) -> Kind | None:
         return None if wide else "space"
     if char == "\u2800":
         # The space of Braille is a blank cell.
-        in_braille = re.search("[\u2801-\u28ff]", text[max(at - 1, 0) : at + 2])
+        in_braille = _BRAILLE.search(text, max(at - 1, 0), at + 2)
         return "space" if in_braille else "zero_width"
     category = unicodedata.category(char)
     if category == "Zs":

@@ -37,6 +37,7 @@ _MOST_WHITE_SPACE = 200
 _MOST_REST = 120
 _A_WORD = 5
 
+_PLAIN_WORD = re.compile(r"\w{2,}")
 # "12: ", "  12\t", "12→", "12 | ": what tools put before lines they show.
 _LINE_NUMBER = re.compile(r"[ \t]*(\d{1,6})(?:: ?|\t|→|[ ]?\| ?)")
 
@@ -179,7 +180,7 @@ def _words(needle: str) -> Iterator[Anchor]:
     offset = 0
     for token in needle.split():
         plain = fold(token)
-        for word in re.finditer(r"\w{2,}", plain):
+        for word in _PLAIN_WORD.finditer(plain):
             yield Anchor(word[0], offset + word.start())
         offset += len(plain)
 
@@ -274,8 +275,8 @@ def _as_much(available: str, wanted: str) -> str:
     lines = wanted.count("\n")
     if not lines:
         return available.partition("\n")[0][: len(wanted)]
-    found = re.match(rf"(?:[^\n]*\n){{1,{lines}}}", available)
-    return found[0] if found else available
+    whole = available.split("\n")[:-1][:lines]
+    return "".join(f"{line}\n" for line in whole) or available
 
 
 def _made_single(text: str, start: int, end: int, context: int) -> tuple[int, int] | None:

@@ -40,8 +40,9 @@ STOP_WORDS = frozenset(_STOP.split())
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _UNSPACED += "\U00020000-\U0003134f"
 _PIECE = re.compile(rf"([{_UNSPACED}]+)|((?:(?![{_UNSPACED}])[^\W_])+)")
-# Names that people search for whole: PROJ-1234, v2.3.1, mem-1700000000-ab12, read_file.
-_COMPOUND = re.compile(r"(?<![\w-])(?=[\w.-]*[\d_])[^\W_]+(?:[-_.][^\W_]+)+(?![\w-])")
+# Names that people search for whole: PROJ-1234, v2.3.1, mem-1700000000-ab12, read_file. What is longer than
+# `_LONGEST_WORD` is none, and a.a.a.a… would otherwise be read to its end from each of its letters.
+_COMPOUND = re.compile(r"(?<![\w-])(?=[\w.-]{0,64}[\d_])[^\W_]++(?:[-_.][^\W_]++){1,31}(?![\w-])")
 _POSSESSIVE = re.compile(r"'s\b")
 _MARKS = re.compile("[\u0300-\u036f]+")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
