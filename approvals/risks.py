@@ -26,7 +26,7 @@ from memory_app.worddiff import Segment, common_ends, diff
 Level = Literal["danger", "warning", "info"]
 
 #: Every key `flags` can give, in the order it gives them.
-KEYS = ("hidden_characters", "reads_like_instructions", "deletes_much", "links_added", "contacts_added")
+KEYS = ("hidden_characters", "mixed_scripts", "reads_like_instructions", "deletes_much", "links_added", "contacts_added")
 
 DELETES_MUCH_DANGER = 0.5
 DELETES_MUCH_WARNING = 0.25
@@ -135,6 +135,7 @@ def flags(
     before, after = before[head : len(before) - tail], after[head : len(after) - tail]
     found = (
         _hidden_characters(before, after),
+        _mixed_scripts(before, after),
         _reads_like_instructions(before, after),
         deletes_much,
         _links_added(before, after, whole),
@@ -194,6 +195,23 @@ def _hidden_characters(before: str, after: str) -> Risk | None:
 
 def _unseen(text: str) -> Iterator[hidden.Hidden]:
     return (found for found in hidden.find(text) if found.kind not in hidden.HARMLESS)
+
+
+def _mixed_scripts(before: str, after: str) -> Risk | None:
+    # Where it stands in the text makes no difference.
+    had = Counter((stray.word, stray.letters) for stray in hidden.stray_letters(before))
+    new: dict[str, list[str]] = {}
+    for stray in hidden.stray_letters(after):
+        if had[stray.word, stray.letters]:
+            had[stray.word, stray.letters] -= 1
+        else:
+            new.setdefault(stray.word, []).extend(
+                f"{letter} {name}" for letter, name in zip(stray.letters, stray.names, strict=True)
+            )
+    if not new:
+        return None
+    said = [f"{word}: {', '.join(dict.fromkeys(letters))}" for word, letters in new.items()]
+    return _risk("mixed_scripts", "danger", said)
 
 
 def _reads_like_instructions(before: str, after: str) -> Risk | None:

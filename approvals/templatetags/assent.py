@@ -27,7 +27,7 @@ from approvals.memory_pages import url_of_target
 from approvals.models import Kind, Mergeability, Proposal, RejectReason, Status, WhyAsked
 from approvals.risks import Risk
 from memory_app import hidden
-from memory_app.hidden import Mark, Text, Whitespace
+from memory_app.hidden import Letters, Mark, Text, Whitespace
 from memory_app.worddiff import Segment
 
 register = template.Library()
@@ -118,11 +118,19 @@ def plain(text: object) -> str:
     return hidden.plain(str(text))
 
 
-def _drawn(parts: Iterable[Text | Mark | Whitespace]) -> SafeString:
+def _drawn(parts: Iterable[Text | Letters | Mark | Whitespace]) -> SafeString:
     return format_html_join("", "{}", ((_part(part),) for part in parts))
 
 
-def _part(part: Text | Mark | Whitespace) -> str:
+def _part(part: Text | Letters | Mark | Whitespace) -> str:
+    if isinstance(part, Letters):
+        # The word stays readable: its letters are framed, and say what they are.
+        return format_html(
+            '<span class="stray" title="{}">{}<span class="stray-script"> {}</span></span>',
+            ", ".join(part.names),
+            part.text,
+            part.script,
+        )
     if isinstance(part, Mark):
         return format_html('<span class="mark">{}</span>', part.label.strip("⟨⟩"))
     if isinstance(part, Whitespace):
