@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import nh3
-from django.utils.html import escape
+from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-from approvals.commonmark import Parser
+from approvals.commonmark import LONGEST, Parser
 from memory_app import hidden
 
 _TAGS = {
@@ -43,7 +44,13 @@ _LEVELS_ABOVE = 2
 
 
 def render(text: str) -> SafeString:
-    """HTML for `text`, whoever wrote it. Invisible characters are replaced by visible marks."""
+    """HTML for `text`, whoever wrote it. Invisible characters are replaced by visible marks.
+
+    A text over `commonmark.LONGEST` is shown as it is written, under a note that says so.
+    """
+    if len(text) > LONGEST:
+        note = _("This text is too long to be laid out; it is shown as it is written.")
+        return format_html('<p class="meta">{}</p><pre class="as-written">{}</pre>', note, hidden.plain(text))
     clean = nh3.clean(
         _markdown.render(hidden.plain(text)),
         tags=_TAGS,

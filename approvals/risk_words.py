@@ -37,10 +37,10 @@ def sentence(risk: Risk) -> str:
             ) % {"count": count}
         case "mixed_scripts":
             return ngettext(
-                "%(count)d new word has letters of another alphabet that look like the ones expected. They are marked "
-                "in the text.",
-                "%(count)d new words have letters of another alphabet that look like the ones expected. They are marked "
-                "in the text.",
+                "%(count)d new word has letters of another alphabet, which look like the ones expected. "
+                "They are marked in the text.",
+                "%(count)d new words have letters of another alphabet, which look like the ones expected. "
+                "They are marked in the text.",
                 count,
             ) % {"count": count}
         case "reads_like_instructions":

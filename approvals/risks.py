@@ -26,7 +26,14 @@ from memory_app.worddiff import Segment, common_ends, diff
 Level = Literal["danger", "warning", "info"]
 
 #: Every key `flags` can give, in the order it gives them.
-KEYS = ("hidden_characters", "mixed_scripts", "reads_like_instructions", "deletes_much", "links_added", "contacts_added")
+KEYS = (
+    "hidden_characters",
+    "mixed_scripts",
+    "reads_like_instructions",
+    "deletes_much",
+    "links_added",
+    "contacts_added",
+)
 
 DELETES_MUCH_DANGER = 0.5
 DELETES_MUCH_WARNING = 0.25

@@ -116,8 +116,8 @@ def find(text: str) -> tuple[Hidden, ...]:
 def inked(text: str) -> tuple[str, ...]:
     """What is left of `text` without all that leaves no ink, for looking for words in it.
 
-    Spaces of all kinds become ordinary ones. Two readings, where there are blanks as wide as a letter: one in which they
-    part words, one in which they are nothing.
+    Spaces of all kinds become ordinary ones. Two readings, where there are blanks as wide as a letter: one in which
+    they part words, one in which they are nothing.
     """
     readings = (text,) if not _WIDE_BLANK.search(text) else (_WIDE_BLANK.sub(" ", text), text)
     return tuple(NO_INK_CHARACTER.sub(_space_or_nothing, reading) for reading in readings)

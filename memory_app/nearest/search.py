@@ -146,6 +146,7 @@ def _best(folded: Folded, needle: str) -> _Found | None:
                 continue
             looked_at.add(place)
             start, end = best_start(folded.text, wanted, place), best_end(folded.text, wanted, place)
+            end = min(end, len(folded.text))  # a needle that repeats itself may seem to end after the text
             if start < end:
                 span = _to_line_ends(folded.original, *folded.span(start, end), start - place.start, place.end - end)
                 span = _as_needle_ends(folded.original, needle, *span)
@@ -317,9 +318,12 @@ def _why(needle: str, passage: str) -> Why | None:
 
 
 def _composed(text: str) -> str:
-    """The text with each character in its one form, and without those nobody sees."""
-    return "".join(
-        char
-        for char in unicodedata.normalize("NFKC", text)
-        if char in "\n\t" or not (unicodedata.category(char) in ("Cf", "Cc") or "\ufe00" <= char <= "\ufe0f")
-    )
+    """The text with each character taken apart, and without those nobody sees."""
+    return text.translate({ord(char): _taken_apart(char) for char in set(text)})
+
+
+def _taken_apart(char: str) -> str:
+    if char in "\n\t":
+        return char
+    is_unseen = unicodedata.category(char) in ("Cf", "Cc") or "\ufe00" <= char <= "\ufe0f"
+    return "" if is_unseen else unicodedata.normalize("NFKD", char)
