@@ -29,6 +29,12 @@ def sentence(risk: Risk) -> str:
     """What was found and why it may matter."""
     count = risk.params.get("count", 0)
     match risk.key:
+        case "hidden_characters" if "hide_others" not in risk.params:
+            return ngettext(
+                "%(count)d character that cannot be seen is added. It is marked in the text.",
+                "%(count)d characters that cannot be seen are added. They are marked in the text.",
+                count,
+            ) % {"count": count}
         case "hidden_characters":
             return ngettext(
                 "%(count)d character that cannot be seen, or hides others, is added. It is marked in the text.",

@@ -13,7 +13,7 @@ import html
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -80,7 +80,7 @@ class Risk:
     Attributes:
         key: one of `KEYS`; the pages have the words for it.
         params: plain values to fill these in with: `percent` of deletes_much; `count` and up to five `examples` of
-            the others.
+            the others; `hide_others` where some of hidden_characters are seen and cover what stands beside them.
     """
 
     key: str
@@ -193,11 +193,14 @@ def _hidden_characters(before: str, after: str) -> Risk | None:
     if not new:
         return None
     is_dangerous = any(unseen.kind in _DANGEROUS_KINDS for unseen in new)
-    return _risk(
+    risk = _risk(
         "hidden_characters",
         "danger" if is_dangerous else "warning",
         [f"{unseen.code} {unseen.name}" for unseen in new],
     )
+    if any(unseen.kind == "piled" for unseen in new):
+        return replace(risk, params={**risk.params, "hide_others": True})
+    return risk
 
 
 def _unseen(text: str) -> Iterator[hidden.Hidden]:

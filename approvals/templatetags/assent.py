@@ -127,7 +127,8 @@ def _part(part: Text | Letters | Mark | Whitespace) -> str:
     if isinstance(part, Letters):
         # The word stays readable: its letters are framed, and say what they are.
         return format_html(
-            '<span class="stray" title="{}">{}<span class="stray-script"> {}</span></span>',
+            '<span class="stray" title="{}">{}<span class="stray-script"><span class="visually-hidden"> (</span>{}'
+            '<span class="visually-hidden">) </span></span></span>',
             ", ".join(part.names),
             part.text,
             part.script,

@@ -105,7 +105,7 @@ def test_of_a_thousand_wrong_arguments_the_first_are_explained(api: Any, goals: 
     unknown = {f"block_labels{number}": 1 for number in range(1_000)}
     answer = api.call("read_memory_block", **unknown)
     error = refused(answer, 400, "invalid_arguments")
-    assert list(error["details"]["fields"]) == [*(f"block_labels{number}" for number in range(20)), "block_label"]
+    assert list(error["details"]["fields"]) == ["block_label", *(f"block_labels{number}" for number in range(19))]
     assert error["details"]["fields"]["block_labels0"] == "is not known here (did you mean block_label?)"
     assert "and 981 more" in error["message"]
     assert len(answer.content) < 8_000

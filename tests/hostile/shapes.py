@@ -140,7 +140,7 @@ def _sample(code: Any, value: Any, alphabet: str, rng: random.Random) -> str:
     if code is op.LITERAL:
         return chr(value)
     if code is op.NOT_LITERAL:
-        return rng.choice([char for char in alphabet + _ELSEWHERE if char != chr(value)])
+        return str(rng.choice([char for char in alphabet + _ELSEWHERE if char != chr(value)]))
     if code is op.ANY:
         return rng.choice([*alphabet, "a"])
     if code is op.IN:

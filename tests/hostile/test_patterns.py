@@ -62,9 +62,9 @@ def trees() -> Iterator[tuple[str, ast.Module]]:
 
 
 def modules() -> Iterator[ModuleType]:
-    """Those in which patterns are compiled, or Django compiles one; others are not imported for this."""
+    """Those in which patterns are compiled, by us or for a form; others are not imported for this."""
     for name, tree in trees():
-        if any(isinstance(node, ast.Name) and node.id in ("re", "RegexValidator") for node in ast.walk(tree)):
+        if any(isinstance(node, ast.Name) and node.id in ("re", "RegexValidator", "forms") for node in ast.walk(tree)):
             try:
                 yield importlib.import_module(name)
             except ImportError:
@@ -95,7 +95,7 @@ def patterns_in(values: Iterable[tuple[str, object]]) -> Iterator[tuple[str, re.
         if isinstance(value, re.Pattern):
             yield name, value
         elif isinstance(value, RegexValidator):
-            yield name, value.regex
+            yield name, re.compile(value.regex)
         elif isinstance(value, EmailValidator):
             yield from ((name, pattern) for pattern in (value.user_regex, value.domain_regex))
         elif isinstance(value, list | tuple | set | frozenset):
