@@ -121,7 +121,7 @@ FUNCTIONS: dict[str, tuple[Callable[[str], object], int]] = {
     "shape.marks": (marks, CHUNK),
     "query.asked_for": (lambda text: asked_for(text, {1: "ann"}), QUERY),
     "dates.cues": (cues, QUERY),
-    "memories_md.parse": (lambda text: memories_md.parse("### mem-1-aaaa\n> a\n" + text), BLOCK),
+    "memories_md.parse": (lambda text: memories_md.parse("### mem-2-bbbb\n> a\n" + text), BLOCK),
     "worddiff.paragraphs": (lambda text: paragraphs(diff("", text)), BLOCK),
     "worddiff.excerpt": (lambda text: excerpt(diff("a", text)), BLOCK),
 }
