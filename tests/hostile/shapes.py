@@ -142,7 +142,7 @@ def _sample(code: Any, value: Any, alphabet: str, rng: random.Random) -> str:
     if code is op.NOT_LITERAL:
         return str(rng.choice([char for char in alphabet + _ELSEWHERE if char != chr(value)]))
     if code is op.ANY:
-        return rng.choice([*alphabet, "a"])
+        return str(rng.choice([*alphabet, "a"]))
     if code is op.IN:
         return _member(value, alphabet, rng)
     if code is op.BRANCH:
