@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, blockquote, list_block, table
 from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline, image, link
 
 from memory_app import hidden
 
@@ -23,12 +24,18 @@ from memory_app import hidden
 MOST_CELLS = 2_000
 #: Characters of all addresses and titles of links, unless the text has more itself; links after that lead nowhere.
 MOST_REFERENCED = 100_000
+#: Characters of a text that is read as Markdown; a longer one is shown as it is written. Of hostile texts some take
+#: time that grows with the square of their length, 4 to 15 s at 200,000.
+LONGEST = 50_000
+#: Brackets that turn out to begin no link or image; those after that are text. Each may be looked for to the end.
+MOST_BRACKETS = 2_000
 #: Nesting deeper than this is shown flat; rendering recurses.
 DEEPEST = 20
 #: What containers may hold below `DEEPEST`; the parser leaves out what is deeper than its own limit.
 _BELOW = 4
 
 _BlockRule = Callable[[StateBlock, int, int, bool], bool]
+_InlineRule = Callable[[StateInline, bool], bool]
 
 # Without one of these there is no link, and nothing needs to be parsed to know.
 _MAY_LINK = re.compile(r"\]\(|\]:|<[a-z][a-z0-9+.-]{1,31}:", re.IGNORECASE)
@@ -43,8 +50,11 @@ class Link:
 
 
 def links(text: str) -> Iterator[Link]:
-    """Every link that rendering `text` makes, and every address it defines; addresses of mail in <> are none."""
-    if not _MAY_LINK.search(text):
+    """Every link that rendering `text` makes, and every address it defines; addresses of mail in <> are none.
+
+    A text over `LONGEST` is not rendered.
+    """
+    if len(text) > LONGEST or not _MAY_LINK.search(text):
         return
     env: dict[str, dict[str, dict[str, str]]] = {}
     for block in _reader.parse(hidden.plain(text), env):
@@ -76,6 +86,8 @@ class Parser(MarkdownIt):
         alternatives = ["paragraph", "reference", "blockquote", "list"]
         self.block.ruler.at("blockquote", _flat_below(blockquote), {"alt": alternatives})
         self.block.ruler.at("list", _flat_below(list_block), {"alt": alternatives[:3]})
+        self.inline.ruler.at("link", _few_failures(link))
+        self.inline.ruler.at("image", _few_failures(image))
         self.core.ruler.push("addresses", _addresses)
 
 
@@ -104,6 +116,20 @@ def _flat_below(rule: _BlockRule) -> _BlockRule:
 
     def bounded(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return state.level < DEEPEST and rule(state, start, end, silent)
+
+    return bounded
+
+
+def _few_failures(rule: _InlineRule) -> _InlineRule:
+    """The rule for links or images, which finds no more of them after `MOST_BRACKETS` that were none."""
+
+    def bounded(state: StateInline, silent: bool) -> bool:
+        if not state.src.startswith(("[", "!["), state.pos) or state.env.get("brackets", 0) >= MOST_BRACKETS:
+            return False
+        if rule(state, silent):
+            return True
+        state.env["brackets"] = state.env.get("brackets", 0) + 1
+        return False
 
     return bounded
 

@@ -30,6 +30,10 @@ MOST_WAITING = 20
 #: Characters of context left before the first match, and shown in all.
 BEFORE_MATCH = 60
 SHOWN = 280
+#: Words of a query that are looked for in a text; a query may be 8,000 characters of them.
+MOST_WORDS = 48
+#: Characters around the first match that are put on one line. Of a proposal's 200,000 new ones, 280 are shown.
+_AROUND = 2_000
 
 _WORD = re.compile(r"\w+")
 
@@ -129,18 +133,23 @@ def _told(query: str) -> list[str]:
 
 def in_context(text: str, words: Sequence[str]) -> tuple[Part, ...]:
     """The piece of `text` around its first match, on one line and without marks, with each match apart."""
-    flat = markdown.on_one_line(text)
-    wanted = sorted({word for word in words if len(word) > 1 or word.isdigit()}, key=len, reverse=True)
+    wanted = dict.fromkeys(word for word in words if len(word) > 1 or word.isdigit())
     if not wanted:
-        return (Part(_cut(flat, 0), False),)
+        return (Part(_cut(markdown.on_one_line(text[:_AROUND]), 0), False),)
     # Longer words match with their endings ("exam" in "exams"); "an" must not match in "and".
-    one = (re.escape(word) + (r"\w{0,2}" if len(word) > 3 else "") for word in wanted)
+    longest_first = sorted([*wanted][:MOST_WORDS], key=len, reverse=True)
+    one = (re.escape(word) + (r"\w{0,2}" if len(word) > 3 else "") for word in longest_first)
     pattern = re.compile(rf"(?<!\w)(?:{'|'.join(one)})(?!\w)", re.IGNORECASE)
+    found = pattern.search(text)
+    around = max(found.start() - _AROUND, 0) if found else 0
+    if around:  # whole lines, where there are any: what begins one may be a mark
+        around = text.find("\n", around, around + _AROUND // 2) + 1 or around
+    flat = markdown.on_one_line(text[around : around + 2 * _AROUND])
     first = pattern.search(flat)
     begin = max(0, first.start() - BEFORE_MATCH) if first else 0
     if begin:
         begin = flat.find(" ", begin, first.start() if first else None) + 1 or begin
-    shown = _cut(flat, begin)
+    shown = _cut(flat, begin, is_cut=around > 0)
     parts: list[Part] = []
     end = 0
     for match in pattern.finditer(shown):
@@ -153,8 +162,8 @@ def in_context(text: str, words: Sequence[str]) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _cut(flat: str, begin: int) -> str:
+def _cut(flat: str, begin: int, *, is_cut: bool = False) -> str:
     shown = flat[begin : begin + SHOWN]
     if begin + SHOWN < len(flat):
         shown = shown.rsplit(" ", 1)[0] + "\u00a0…"
-    return f"… {shown}" if begin else shown
+    return f"… {shown}" if begin or is_cut else shown

@@ -123,6 +123,7 @@ _COMMANDS = (
 
 _STRONG = re.compile("|".join(f"(?:{pattern})" for pattern in _OVERRIDES + _MARKUP))
 _WEAK = re.compile("|".join(f"(?:{pattern})" for pattern in _COMMANDS))
+_SPACES = re.compile(r"\s+")
 _LINE_ENDS = re.compile(r"[\r\n\u2028\u2029]+")
 # What takes the place of one character: ⒪ is three. The few with more (ﷺ has 18) spell nothing above.
 _LONGEST_SPREAD = 3
@@ -162,13 +163,13 @@ def _snippet(match: re.Match[str]) -> str:
 
 def _folded_lines(text: str) -> Iterator[str]:
     """The lines as the patterns want them, and one more with what tag characters spell."""
-    for line in (*_folded(_LINE_ENDS.sub("\n", text)).split("\n"), hidden.tagged(text).lower()):
+    readings = hidden.inked(_LINE_ENDS.sub("\n", text))
+    for line in (*(line for seen in readings for line in _folded(seen).split("\n")), hidden.tagged(text).lower()):
         if line:
-            yield re.sub(r"\s+", " ", line)
+            yield _SPACES.sub(" ", line)
 
 
-def _folded(text: str) -> str:
-    seen = hidden.without(text)
+def _folded(seen: str) -> str:
     # Each character by itself: combining marks go anyway, and bringing 200,000 of them in order took 30 s.
     return seen.translate({ord(char): _folded_character(char) for char in set(seen)})
 

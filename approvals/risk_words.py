@@ -12,6 +12,7 @@ from approvals.risks import Risk
 
 _TITLES: Mapping[str, Any] = {
     "hidden_characters": _("hidden characters"),
+    "mixed_scripts": _("mixed alphabets"),
     "reads_like_instructions": _("reads like instructions"),
     "deletes_much": _("deletes much"),
     "links_added": _("links added"),
@@ -28,10 +29,24 @@ def sentence(risk: Risk) -> str:
     """What was found and why it may matter."""
     count = risk.params.get("count", 0)
     match risk.key:
-        case "hidden_characters":
+        case "hidden_characters" if "hide_others" not in risk.params:
             return ngettext(
                 "%(count)d character that cannot be seen is added. It is marked in the text.",
                 "%(count)d characters that cannot be seen are added. They are marked in the text.",
+                count,
+            ) % {"count": count}
+        case "hidden_characters":
+            return ngettext(
+                "%(count)d character that cannot be seen, or hides others, is added. It is marked in the text.",
+                "%(count)d characters that cannot be seen, or hide others, are added. They are marked in the text.",
+                count,
+            ) % {"count": count}
+        case "mixed_scripts":
+            return ngettext(
+                "%(count)d new word has letters of another alphabet, which look like the ones expected. "
+                "They are marked in the text.",
+                "%(count)d new words have letters of another alphabet, which look like the ones expected. "
+                "They are marked in the text.",
                 count,
             ) % {"count": count}
         case "reads_like_instructions":

@@ -13,7 +13,7 @@ import html
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -26,7 +26,14 @@ from memory_app.worddiff import Segment, common_ends, diff
 Level = Literal["danger", "warning", "info"]
 
 #: Every key `flags` can give, in the order it gives them.
-KEYS = ("hidden_characters", "reads_like_instructions", "deletes_much", "links_added", "contacts_added")
+KEYS = (
+    "hidden_characters",
+    "mixed_scripts",
+    "reads_like_instructions",
+    "deletes_much",
+    "links_added",
+    "contacts_added",
+)
 
 DELETES_MUCH_DANGER = 0.5
 DELETES_MUCH_WARNING = 0.25
@@ -48,6 +55,9 @@ _LINK = re.compile(
     r"|(?P<scripted>\b(?:javascript|vbscript|data):[^\s<>\"'`\])]{1,2000})",
     re.IGNORECASE | re.MULTILINE,
 )
+_SCRIPT = re.compile(r"data:\w+/|(?:java|vb)script:\S*[(;=]", re.IGNORECASE)
+_LIKE_A_TARGET = re.compile(r"[/.#:]")
+_SHOWN_TARGET = re.compile(r"\s*(?:https?://|www\.)\S+", re.IGNORECASE)
 _PUNCTUATION = ".,;:!?*_"
 _SCRIPT_SCHEMES = ("javascript:", "vbscript:", "data:")
 
@@ -70,7 +80,7 @@ class Risk:
     Attributes:
         key: one of `KEYS`; the pages have the words for it.
         params: plain values to fill these in with: `percent` of deletes_much; `count` and up to five `examples` of
-            the others.
+            the others; `hide_others` where some of hidden_characters are seen and cover what stands beside them.
     """
 
     key: str
@@ -132,6 +142,7 @@ def flags(
     before, after = before[head : len(before) - tail], after[head : len(after) - tail]
     found = (
         _hidden_characters(before, after),
+        _mixed_scripts(before, after),
         _reads_like_instructions(before, after),
         deletes_much,
         _links_added(before, after, whole),
@@ -182,15 +193,35 @@ def _hidden_characters(before: str, after: str) -> Risk | None:
     if not new:
         return None
     is_dangerous = any(unseen.kind in _DANGEROUS_KINDS for unseen in new)
-    return _risk(
+    risk = _risk(
         "hidden_characters",
         "danger" if is_dangerous else "warning",
         [f"{unseen.code} {unseen.name}" for unseen in new],
     )
+    if any(unseen.kind == "piled" for unseen in new):
+        return replace(risk, params={**risk.params, "hide_others": True})
+    return risk
 
 
 def _unseen(text: str) -> Iterator[hidden.Hidden]:
     return (found for found in hidden.find(text) if found.kind not in hidden.HARMLESS)
+
+
+def _mixed_scripts(before: str, after: str) -> Risk | None:
+    # Where it stands in the text makes no difference.
+    had = Counter((stray.word, stray.letters) for stray in hidden.stray_letters(before))
+    new: dict[str, list[str]] = {}
+    for stray in hidden.stray_letters(after):
+        if had[stray.word, stray.letters]:
+            had[stray.word, stray.letters] -= 1
+        else:
+            new.setdefault(stray.word, []).extend(
+                f"{letter} {name}" for letter, name in zip(stray.letters, stray.names, strict=True)
+            )
+    if not new:
+        return None
+    said = [f"{word}: {', '.join(dict.fromkeys(letters))}" for word, letters in new.items()]
+    return _risk("mixed_scripts", "danger", said)
 
 
 def _reads_like_instructions(before: str, after: str) -> Risk | None:
@@ -232,9 +263,9 @@ def _links(text: str) -> Iterator[_Link]:
     for match in _LINK.finditer(text):
         target = next(filter(None, match.group("target", "defined", "attribute", "bare", "scripted")))
         target = target.rstrip(_PUNCTUATION)
-        if match["scripted"] and not re.match(r"data:\w+/|(?:java|vb)script:\S*[(;=]", target, re.IGNORECASE):
+        if match["scripted"] and not _SCRIPT.match(target):
             continue  # "Data: 12 points" is no link
-        if match["defined"] and not re.search(r"[/.#:]", target):
+        if match["defined"] and not _LIKE_A_TARGET.search(target):
             continue
         yield _link(match["label"] or "", target)
 
@@ -255,13 +286,13 @@ def _links_made(written: Sequence[_Link], before: str, after: str) -> Iterator[_
 def _parsed(text: str) -> Iterator[_Link]:
     for link in commonmark.links(text):
         target = link.target.rstrip(_PUNCTUATION)
-        if link.label or re.search(r"[/.#:]", target):
+        if link.label or _LIKE_A_TARGET.search(target):
             yield _link(link.label, target)
 
 
 def _link(label: str, target: str) -> _Link:
     """Whether it runs a script or shows one site and leads to another."""
-    shown = re.match(r"\s*(?:https?://|www\.)\S+", label, re.IGNORECASE)
+    shown = _SHOWN_TARGET.match(label)
     is_misleading = target.lower().startswith(_SCRIPT_SCHEMES) or bool(shown and _host(shown[0]) != _host(target))
     return _Link(target, is_misleading or _hides_host(target))
 

@@ -146,7 +146,7 @@ def warn(text: str) -> None:
 
 def visible(text: str) -> str:
     """`text` with unseen characters by name: `⟨U+001B ESCAPE⟩`."""
-    return "".join(part.text if isinstance(part, hidden.Text) else part.label for part in hidden.visible(text))
+    return hidden.plain(text)
 
 
 def _table(memories: Iterable[Memory]) -> str:

@@ -27,13 +27,14 @@ from approvals.memory_pages import url_of_target
 from approvals.models import Kind, Mergeability, Proposal, RejectReason, Status, WhyAsked
 from approvals.risks import Risk
 from memory_app import hidden
-from memory_app.hidden import Mark, Text, Whitespace
+from memory_app.hidden import Letters, Mark, Text, Whitespace
 from memory_app.worddiff import Segment
 
 register = template.Library()
 
 #: How much of a reason a row shows, in characters.
 _OPENING = 140
+_LOOKED_AT = 2_000
 _MAY_BREAK = mark_safe("<wbr>")
 #: How many risks a row names before it only counts them.
 _CHIPS = 2
@@ -118,11 +119,20 @@ def plain(text: object) -> str:
     return hidden.plain(str(text))
 
 
-def _drawn(parts: Iterable[Text | Mark | Whitespace]) -> SafeString:
+def _drawn(parts: Iterable[Text | Letters | Mark | Whitespace]) -> SafeString:
     return format_html_join("", "{}", ((_part(part),) for part in parts))
 
 
-def _part(part: Text | Mark | Whitespace) -> str:
+def _part(part: Text | Letters | Mark | Whitespace) -> str:
+    if isinstance(part, Letters):
+        # The word stays readable: its letters are framed, and say what they are.
+        return format_html(
+            '<span class="stray" title="{}">{}<span class="stray-script"><span class="visually-hidden"> (</span>{}'
+            '<span class="visually-hidden">) </span></span></span>',
+            ", ".join(part.names),
+            part.text,
+            part.script,
+        )
     if isinstance(part, Mark):
         return format_html('<span class="mark">{}</span>', part.label.strip("⟨⟩"))
     if isinstance(part, Whitespace):
@@ -141,7 +151,8 @@ def rendered(text: str) -> SafeString:
 @register.filter
 def opening(text: str) -> SafeString:
     """The beginning of a text, on one line."""
-    return marked(Truncator(" ".join(text.split())).chars(_OPENING))
+    # The rest is not looked at: Django brings marks in order first, which takes long where thousands are piled up.
+    return marked(Truncator(" ".join(text.strip()[:_LOOKED_AT].split())).chars(_OPENING))
 
 
 # -- changes --------------------------------------------------------------------------------------

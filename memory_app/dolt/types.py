@@ -9,6 +9,9 @@ from typing import Any
 
 Row = dict[str, Any]
 
+_NOT_IN_NAMES = re.compile(r"[<>\x00-\x1f\x7f]")
+_NOT_IN_ADDRESSES = re.compile(r"[<>\s\x00-\x1f\x7f]+")
+
 
 @dataclass(frozen=True)
 class Author:
@@ -19,8 +22,8 @@ class Author:
     email: str
 
     def __str__(self) -> str:
-        name = " ".join(re.sub(r"[<>\x00-\x1f\x7f]", " ", self.name).split()) or "unknown"
-        email = re.sub(r"[<>\s\x00-\x1f\x7f]+", "", self.email) or "unknown@assent.invalid"
+        name = " ".join(_NOT_IN_NAMES.sub(" ", self.name).split()) or "unknown"
+        email = _NOT_IN_ADDRESSES.sub("", self.email) or "unknown@assent.invalid"
         return f"{name} <{email}>"
 
 

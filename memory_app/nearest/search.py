@@ -37,6 +37,7 @@ _MOST_WHITE_SPACE = 200
 _MOST_REST = 120
 _A_WORD = 5
 
+_PLAIN_WORD = re.compile(r"\w{2,}")
 # "12: ", "  12\t", "12→", "12 | ": what tools put before lines they show.
 _LINE_NUMBER = re.compile(r"[ \t]*(\d{1,6})(?:: ?|\t|→|[ ]?\| ?)")
 
@@ -145,6 +146,7 @@ def _best(folded: Folded, needle: str) -> _Found | None:
                 continue
             looked_at.add(place)
             start, end = best_start(folded.text, wanted, place), best_end(folded.text, wanted, place)
+            end = min(end, len(folded.text))  # a needle that repeats itself may seem to end after the text
             if start < end:
                 span = _to_line_ends(folded.original, *folded.span(start, end), start - place.start, place.end - end)
                 span = _as_needle_ends(folded.original, needle, *span)
@@ -179,7 +181,7 @@ def _words(needle: str) -> Iterator[Anchor]:
     offset = 0
     for token in needle.split():
         plain = fold(token)
-        for word in re.finditer(r"\w{2,}", plain):
+        for word in _PLAIN_WORD.finditer(plain):
             yield Anchor(word[0], offset + word.start())
         offset += len(plain)
 
@@ -274,8 +276,8 @@ def _as_much(available: str, wanted: str) -> str:
     lines = wanted.count("\n")
     if not lines:
         return available.partition("\n")[0][: len(wanted)]
-    found = re.match(rf"(?:[^\n]*\n){{1,{lines}}}", available)
-    return found[0] if found else available
+    whole = available.split("\n")[:-1][:lines]
+    return "".join(f"{line}\n" for line in whole) or available
 
 
 def _made_single(text: str, start: int, end: int, context: int) -> tuple[int, int] | None:
@@ -316,9 +318,12 @@ def _why(needle: str, passage: str) -> Why | None:
 
 
 def _composed(text: str) -> str:
-    """The text with each character in its one form, and without those nobody sees."""
-    return "".join(
-        char
-        for char in unicodedata.normalize("NFKC", text)
-        if char in "\n\t" or not (unicodedata.category(char) in ("Cf", "Cc") or "\ufe00" <= char <= "\ufe0f")
-    )
+    """The text with each character taken apart, and without those nobody sees."""
+    return text.translate({ord(char): _taken_apart(char) for char in set(text)})
+
+
+def _taken_apart(char: str) -> str:
+    if char in "\n\t":
+        return char
+    is_unseen = unicodedata.category(char) in ("Cf", "Cc") or "\ufe00" <= char <= "\ufe0f"
+    return "" if is_unseen else unicodedata.normalize("NFKD", char)

@@ -16,7 +16,7 @@ from memory_app.search.shape import Mark, asked
 from memory_app.search.text import LONGEST_QUERY, query_words, words
 
 # note-…, mem-…, message ids: what has a digit or a joint and is too long to be an everyday word.
-_ID = re.compile(r"(?<![\w-])(?=[\w.:-]*[\d_:-])[\w][\w.:-]{4,126}[\w](?![\w-])")
+_ID = re.compile(r"(?<![\w-])(?=[\w.:-]{0,127}[\d_:-])[\w][\w.:-]{4,126}[\w](?![\w-])")
 _MOST_IDS = 20
 
 

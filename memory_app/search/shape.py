@@ -36,13 +36,13 @@ _TIME = re.compile(
 )
 _NUMBER = re.compile(rf"\b(?:\d+|{_COUNTS}|once|twice|dozen|first|second|third)\b", re.IGNORECASE)
 # A capital inside a sentence, or something in quotes: the names of people, places, books, firms.
-_NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+|[\"“][^\"”]+[\"”]")
+_NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+|[\"“][^\"“”]+[\"”]")
 _QUESTION_END = ("?", "？", "؟")
 
 _ASKS = (
-    (Mark.TIME, 1.0, re.compile(r"\W*(?:when|what (?:year|month|day|date)|how long)\b", re.IGNORECASE)),
-    (Mark.NUMBER, 0.65, re.compile(r"\W*how (?:many|much|often|old)\b", re.IGNORECASE)),
-    (Mark.NAME, 0.65, re.compile(r"\W*(?:who|which|where|what (?:is|was) the name)\b", re.IGNORECASE)),
+    (Mark.TIME, 1.0, re.compile(r"\A\W*+(?:when|what (?:year|month|day|date)|how long)\b", re.IGNORECASE)),
+    (Mark.NUMBER, 0.65, re.compile(r"\A\W*+how (?:many|much|often|old)\b", re.IGNORECASE)),
+    (Mark.NAME, 0.65, re.compile(r"\A\W*+(?:who|which|where|what (?:is|was) the name)\b", re.IGNORECASE)),
 )
 
 

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import Stemmer  # type: ignore[import-not-found]  # compiled, without stubs
 
+from memory_app.hidden.classes import PILED
 from memory_app.search.irregular import ROOTS
 
 #: A longer query is cut here: beyond it lie pasted documents, whose first paragraphs say what is looked for.
@@ -40,10 +41,13 @@ STOP_WORDS = frozenset(_STOP.split())
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _UNSPACED += "\U00020000-\U0003134f"
 _PIECE = re.compile(rf"([{_UNSPACED}]+)|((?:(?![{_UNSPACED}])[^\W_])+)")
-# Names that people search for whole: PROJ-1234, v2.3.1, mem-1700000000-ab12, read_file.
-_COMPOUND = re.compile(r"(?<![\w-])(?=[\w.-]*[\d_])[^\W_]+(?:[-_.][^\W_]+)+(?![\w-])")
+# Names that people search for whole: PROJ-1234, v2.3.1, mem-1700000000-ab12, read_file. What is longer than
+# `_LONGEST_WORD` is none, and a.a.a.a… would otherwise be read to its end from each of its letters.
+_COMPOUND = re.compile(r"(?<![\w-])(?=[\w.-]{0,64}[\d_])[^\W_]++(?:[-_.][^\W_]++){1,31}(?![\w-])")
 _POSSESSIVE = re.compile(r"'s\b")
 _MARKS = re.compile("[\u0300-\u036f]+")
+# Unicode's own bound (UAX 15, stream-safe text): to bring more of them in order takes the square of their number.
+_PILED_UP = re.compile(f"([{PILED}]{{30}})[{PILED}]+")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 # A stemmer keeps its buffers between calls and may not be used by two threads at once.
@@ -53,7 +57,7 @@ _stemmers = threading.local()
 def folded(text: str) -> str:
     """`text` without the differences nobody searches by: case, width, accents of Latin letters, curly quotes."""
     if _NOT_ASCII.search(text):
-        text = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
+        text = unicodedata.normalize("NFKC", _PILED_UP.sub(r"\1", text)).replace("\u2019", "'")
         # Taken apart, accents are characters of their own; put together again, Hangul is whole as before.
         text = unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", text)))
     return text.casefold()

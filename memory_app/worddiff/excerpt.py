@@ -20,7 +20,7 @@ _STOPS = " .,;:!?…"
 
 # What parts the cells of a Markdown table, and what stands for it on one line, where `| |` reads as noise.
 _PIPE = re.compile(r"(?<!\\)\|")
-_RULE = re.compile(r"[\s|:-]*-[\s|:-]*")
+_RULE = re.compile(r"[\s|:]*+-[\s|:-]*+")
 _CELL = "·"
 _ROW_END = re.compile(rf"{_CELL}(?:\s*{_CELL})+")
 

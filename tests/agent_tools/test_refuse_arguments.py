@@ -101,6 +101,16 @@ def test_the_methods_there_are_make_a_sentence(api: Any, goals: Any) -> None:
         assert refused(api.http.put(path), 405, "method_not_allowed")["message"] == sentence
 
 
+def test_of_a_thousand_wrong_arguments_the_first_are_explained(api: Any, goals: Any) -> None:
+    unknown = {f"block_labels{number}": 1 for number in range(1_000)}
+    answer = api.call("read_memory_block", **unknown)
+    error = refused(answer, 400, "invalid_arguments")
+    assert list(error["details"]["fields"]) == ["block_label", *(f"block_labels{number}" for number in range(19))]
+    assert error["details"]["fields"]["block_labels0"] == "is not known here (did you mean block_label?)"
+    assert "and 981 more" in error["message"]
+    assert len(answer.content) < 8_000
+
+
 def test_a_time_that_is_too_long_is_counted_in_characters(api: Any, goals: Any) -> None:
     turn = {"role": "user", "content": "Hello.", "at": "2026-01-01" + " " * 40}
     error = refused(api.post(f"{ALICE}/conversations/s/messages/", {"messages": [turn]}), 400, "invalid_arguments")

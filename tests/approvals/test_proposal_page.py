@@ -11,6 +11,7 @@ from approvals import services
 from approvals.models import Proposal, Status
 from memory_app import commits, recall
 from memory_app.edits import Replace
+from tests.approvals.test_risks import SMUGGLED
 from tests.pages import form, has_form, words
 
 HTMX = {"HX-Request": "true", "HX-Target": "proposal"}
@@ -147,6 +148,24 @@ def test_hidden_characters_are_marked_in_every_view(client_of: Any, tim: Any, go
         said = words(client_of(tim).get(f"{url(proposal)}?view={view}"))
         assert "U+202E RIGHT-TO-LEFT OVERRIDE" in said
         assert "U+200B ZERO WIDTH SPACE" in said
+
+
+def test_what_is_smuggled_in_is_never_called_free_of_it(client_of: Any, tim: Any, goals: Any, propose: Any) -> None:
+    client = client_of(tim)
+    assert "No hidden characters" in words(client.get(url(propose(goals, "in June", "in July"))))
+    for name, smuggled in [*SMUGGLED.items()][:18]:
+        page = client.get(url(propose(goals, "in June", f"in {smuggled}")))
+        assert "No hidden characters" not in words(page), name
+        assert 'class="mark"' in page.content.decode() or 'class="stray"' in page.content.decode(), name
+
+
+def test_letters_of_another_script_are_framed(client_of: Any, tim: Any, goals: Any, propose: Any) -> None:
+    proposal = propose(goals, "Alice likes", "Тіm likes")
+    for view in ("inline", "side", "source"):
+        page = client_of(tim).get(f"{url(proposal)}?view={view}")
+        assert "Ті (Cyrillic) m" in words(page)
+    assert "Mixed alphabets 1 new word has letters of another alphabet" in words(page)
+    assert "m: Т CYRILLIC CAPITAL LETTER TE, і CYRILLIC" in words(page)
 
 
 def test_a_stranger_is_told_there_is_no_such_page(client_of: Any, mallory: Any, goals: Any, propose: Any) -> None:

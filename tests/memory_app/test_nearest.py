@@ -218,6 +218,30 @@ def test_hostile_input_ends_soon(text: str, needle: str) -> None:
     assert time.thread_time() - start < 5
 
 
+def test_a_needle_that_repeats_itself_has_a_passage_inside_the_text() -> None:
+    text = "- a\n" * 300
+    result = found(text[:600] + "z" + text[:100], text)
+    assert result.passage in text
+
+
+@given(
+    period=st.sampled_from(("- a\n", "a b ", "ab", "  - a\n    - b\n", "read more. ", "數學", "é ", "\n")),
+    times=st.integers(2, 120),
+    start=st.integers(0, 40),
+    length=st.integers(1, 400),
+    middle=st.sampled_from(("", "z", "\n", "zebra ", "a")),
+    tail=st.integers(0, 200),
+)
+def test_texts_that_repeat_themselves_have_their_passages(
+    period: str, times: int, start: int, length: int, middle: str, tail: int
+) -> None:
+    text = period * times
+    result = nearest(text, text[start : start + length] + middle + text[:tail])
+    if result:
+        assert result.passage
+        assert result.passage in text
+
+
 awkward = st.lists(
     st.sampled_from(
         ("read", "more", "Read", "café", "cafe\u0301", " ", "  ", "\n", "\r\n", "“", '"', "-", "–", "3: ", "数", "学")

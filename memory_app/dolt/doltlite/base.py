@@ -20,8 +20,7 @@ from memory_app.dolt.operations import DoltOperations
 from memory_app.dolt.types import Author
 
 _NO_REVISION = re.compile(r"ref not found|invalid ref spec|invalid dolt_log revision|branch not found|not found", re.I)
-
-
+_BUSY = re.compile(r"locked|busy")
 _UNREADABLE = re.compile(r"unable to open database|disk I/O error|malformed|not a database", re.I)
 
 
@@ -77,7 +76,7 @@ class DoltLiteOperations(DoltOperations):
         return None
 
     def is_retryable(self, error: BaseException) -> bool:
-        return isinstance(error, OperationalError) and bool(re.search(r"locked|busy", str(error)))
+        return isinstance(error, OperationalError) and bool(_BUSY.search(str(error)))
 
     def lost_connection(self, error: BaseException) -> bool:
         return False  # in this process: there is no connection to lose

@@ -1,0 +1,158 @@
+"""What reads the texts of others takes about as much longer as they are longer, whatever they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from approvals import markdown
+from approvals.commonmark import LONGEST, links
+from approvals.finding import in_context
+from approvals.instructions import instructions
+from approvals.risks import flags
+from approvals.templatetags.assent import marked, opening
+from memory_app import edits, hidden, memories_md
+from memory_app.nearest import nearest
+from memory_app.nearest.folded import Folded, fold
+from memory_app.search.chunking import cut, sections
+from memory_app.search.dates import cues
+from memory_app.search.query import asked_for
+from memory_app.search.shape import marks
+from memory_app.search.text import words
+from memory_app.worddiff import diff, excerpt, paragraphs
+from tests.hostile.growth import superlinear
+
+pytestmark = pytest.mark.pure
+
+#: What a text may consist of, again and again; a pair is a beginning, and what follows it.
+PIECES = (
+    *("[", "](", "![", "[a](", "[a](b ", "[a][", "<", "<a ", "*a ", "a_", "_", "**", "`", "~~a ", "> ", "- ", "- a\n"),
+    *(
+        "|",
+        "|a|\n",
+        "-|",
+        "---",
+        "# a ",
+        "#",
+        " ",
+        "\n",
+        "\t\n",
+        "\\",
+        "&#1",
+        "a",
+        "a b ",
+        "a.a",
+        "a-",
+        "1.",
+        "1 ",
+        "é",
+    ),
+    *(
+        "\u0315\u0300",
+        "a\u0301",
+        "\u200d",
+        "👨\u200d",
+        "☀\ufe0f",
+        "می\u200c",
+        "\xa0a",
+        "Тi",
+        "Τα ",
+        "ﷺ",
+        "漢",
+        "\u2800",
+    ),
+    *(
+        "“",
+        '"',
+        "may ",
+        "2026-11-",
+        "last ",
+        "ignore ",
+        "you must ",
+        "<|a",
+        "https://",
+        "a@",
+        "0170 ",
+        "src=",
+        "\r",
+        "é\n",
+    ),
+)
+AFTER = (
+    ("# a", " "),
+    ("a", "_"),
+    ("> # a", " #"),
+    ("### mem-1-aaaa\n<!--", " --"),
+    ("[a]: ", "a"),
+    ("a\u0300", "\u0315"),
+)
+SHAPES: dict[str, Callable[[int], str]] = {
+    **{repr(piece): lambda n, piece=piece: piece * (n // len(piece)) for piece in PIECES},  # type: ignore[misc]
+    **{
+        f"{first!r} + {piece!r}": lambda n, first=first, piece=piece: first + piece * (n // len(piece)) + "b"  # type: ignore[misc]
+        for first, piece in AFTER
+    },
+}
+
+#: How long the texts are: long enough for what grows too fast to show, and no longer than what is read.
+BLOCK, PARSED, CHUNK, QUERY = 16_384, 8_192, 2_048, 4_096
+
+FUNCTIONS: dict[str, tuple[Callable[[str], object], int]] = {
+    "hidden.find": (hidden.find, BLOCK),
+    "hidden.visible": (hidden.visible, BLOCK),
+    "hidden.mark_whitespace": (hidden.mark_whitespace, BLOCK),
+    "hidden.stray_letters": (lambda text: [*hidden.stray_letters(text)], BLOCK),
+    "instructions": (lambda text: [*instructions(text)], BLOCK),
+    "flags": (lambda text: flags("", text), PARSED),
+    "flags of a change": (lambda text: flags(text, text[1:] + "!"), PARSED),
+    "markdown.render": (markdown.render, PARSED),
+    "markdown.on_one_line": (markdown.on_one_line, BLOCK),
+    "commonmark.links": (lambda text: [*links(text)], PARSED),
+    "finding.in_context": (lambda text: in_context(text, ["zebra", "may", "ignore"]), BLOCK),
+    "opening": (opening, BLOCK),
+    "marked": (marked, BLOCK),
+    "fold": (fold, BLOCK),
+    "Folded": (Folded, BLOCK),
+    "edits.apply": (lambda text: edits.apply(text, [edits.Rewrite(text + "!")]), BLOCK),
+    "chunking.sections": (lambda text: [*sections(text)], BLOCK),
+    "chunking.cut": (lambda text: cut(text, 1_000), BLOCK),
+    "text.words": (words, CHUNK),
+    "shape.marks": (marks, CHUNK),
+    "query.asked_for": (lambda text: asked_for(text, {1: "ann"}), QUERY),
+    "dates.cues": (cues, QUERY),
+    "memories_md.parse": (lambda text: memories_md.parse("### mem-2-bbbb\n> a\n" + text), BLOCK),
+    "worddiff.paragraphs": (lambda text: paragraphs(diff("", text)), BLOCK),
+    "worddiff.excerpt": (lambda text: excerpt(diff("a", text)), BLOCK),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_hostile_texts_take_time_in_proportion(name: str) -> None:
+    run, most = FUNCTIONS[name]
+    slow = {}
+    for shape, text_of in SHAPES.items():
+        if found := superlinear(run, text_of, (most // 64, most // 8, most)):
+            slow[shape] = found
+    assert slow == {}
+
+
+def test_looking_for_a_passage_takes_time_in_proportion() -> None:
+    slow = {}
+    for shape, text_of in SHAPES.items():
+        # A needle that is nearly a part of the text, and as hostile.
+        found = superlinear(lambda text: nearest(text, f"{text[: len(text) // 4]}z{text[:100]}"), text_of, (512, 4_096))
+        if found:
+            slow[shape] = found
+    assert slow == {}
+
+
+def test_a_text_that_is_too_long_is_not_laid_out() -> None:
+    text = "**bold** [a](https://example.org)\n" * 2_000
+    assert len(text) > LONGEST
+    html = markdown.render(text)
+    assert "too long to be laid out" in html
+    assert "<strong>" not in html
+    assert "**bold** [a](https://example.org)" in html
+    assert [risk.key for risk in flags("", text)] == ["links_added"]
+    assert "<strong>" in markdown.render(text[: LONGEST - 10])
