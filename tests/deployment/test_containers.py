@@ -163,7 +163,9 @@ def test_redis_starts_with_its_command_and_answers_its_health_check(
     text = {key: interpolate(value) for key, value in service("redis")["environment"].items()}
     env = container(None) | text
     command = [
-        part.replace("/data", f"{tmp_path} --bind {HOST} --port {port}").replace("/tmp/", f"{tmp_path}/")
+        part.replace("/tmp/redis.conf", f"{tmp_path}/redis.conf").replace(
+            "/data", f"{tmp_path} --bind {HOST} --port {port}"
+        )
         for part in command_of("redis")
     ]
     health = [word.replace("redis-cli", f"redis-cli -p {port}") for word in health_of("redis")]

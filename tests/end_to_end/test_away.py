@@ -28,8 +28,8 @@ SENTENCE = "does not answer at the moment"
 def gone(alias: str) -> Iterator[None]:
     """Nobody listens at the address of a server; a file is not there."""
     given = connections[alias].settings_dict
-    key, value = ("NAME", "/nonexistent/file") if environment.is_embedded() else ("PORT", nobody_listens())
-    with replaced(alias, key, value, given):
+    away = ("NAME", "/nonexistent/file") if environment.is_embedded() else ("PORT", nobody_listens())
+    with replaced(alias, away[0], away[1], given):
         yield
 
 
