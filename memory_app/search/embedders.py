@@ -6,6 +6,7 @@ nothing to each other.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Sequence
 from functools import cache
@@ -85,18 +86,23 @@ def set_aside(embedder: Embedder, error: EmbedderUnavailable) -> None:
     log.warning("embedder_unavailable", embedder=embedder.name, error=str(error))
 
 
+#: Without it, the first searches of eight threads load eight models, each of tens of megabytes.
+_loading = threading.Lock()
+
+
 def configured() -> Embedder | None:
     """The embedder of this site; None searches by words alone (chosen, or the chosen one is away)."""
     if time.monotonic() < _aside_until:
         return None
     try:
-        return _load(
-            settings.EMBEDDER,
-            settings.EMBEDDER_MODEL,
-            settings.EMBEDDER_URL,
-            settings.EMBEDDER_KEY,
-            settings.EMBEDDER_DIMENSIONS,
-        )
+        with _loading:
+            return _load(
+                settings.EMBEDDER,
+                settings.EMBEDDER_MODEL,
+                settings.EMBEDDER_URL,
+                settings.EMBEDDER_KEY,
+                settings.EMBEDDER_DIMENSIONS,
+            )
     except EmbedderUnavailable as error:
         _say_once(settings.EMBEDDER, str(error))
         return None

@@ -32,8 +32,8 @@ MEMORY = ("user_memory", "memory_block")
 
 #: Seconds a search waits for an index that is being made; what it then answers is `index_behind`.
 LONGEST_WAIT = 3.0
-#: Behind more changes than this, which take longer than anybody wants to wait, it waits less.
-WORTH_WAITING_FOR = 1_000
+#: Behind more changes than this, which take more than the second anybody wants to wait, it waits less.
+WORTH_WAITING_FOR = 2_000
 SHORT_WAIT = 0.5
 
 #: An index of the past is made for one answer; above this many chunks, of words alone.
