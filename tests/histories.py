@@ -24,7 +24,7 @@ from memory_app import edits, memories_md, recall
 from memory_app.edits import EditError, Replace, Rewrite
 from memory_app.memories_md import Memory
 from memory_app.models import Change
-from tests import hostile
+from tests import hostile_texts as hostile
 
 T = TypeVar("T")
 
