@@ -144,7 +144,7 @@ def parse(model: type[A], given: dict[str, Any], *, tool: str) -> A:
     """`given` as `model`.
 
     Raises:
-        ApiError: `invalid_arguments` with every bad field and a plain reason for each.
+        ApiError: `invalid_arguments` with the bad fields (`MOST_REASONS` of them) and a plain reason for each.
     """
     try:
         return model.model_validate(given)
@@ -163,7 +163,7 @@ def parse(model: type[A], given: dict[str, Any], *, tool: str) -> A:
 
 
 def invalid(fields: dict[str, str], *, tool: str, known: Iterable[str] = (), more: int = 0) -> ApiError:
-    """The refusal that names every bad field.
+    """The refusal that names the bad fields.
 
     Args:
         more: how many are wrong beside those.

@@ -42,7 +42,7 @@ class ErrorCode(Enum):
     INVALID_ARGUMENTS = (
         "invalid_arguments",
         400,
-        "`fields` names every bad argument with the reason, unknown ones with the nearest known name.",
+        "`fields` names the bad arguments (the first 20) with the reason, unknown ones with the nearest known name.",
     )
     FORBIDDEN_CHARACTER = (
         "forbidden_character",
