@@ -29,7 +29,7 @@ def gone(alias: str) -> Iterator[None]:
     """Nobody listens at the address of a server; a file is not there."""
     given = connections[alias].settings_dict
     away = ("NAME", "/nonexistent/file") if environment.is_embedded() else ("PORT", nobody_listens())
-    with replaced(alias, *away, given):
+    with replaced(alias, away[0], away[1], given):
         yield
 
 
