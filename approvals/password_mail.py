@@ -74,3 +74,4 @@ def _send_what_waits() -> Never:
             log.exception("password_mail_failed")
         finally:
             connections.close_all()
+            _waiting.task_done()
