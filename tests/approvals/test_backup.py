@@ -350,9 +350,19 @@ def test_a_user_who_may_not_back_up_is_told_what_to_grant(goals: Any, tmp_path: 
 
 
 @server_only
-def test_dolt_on_another_machine_is_told_of(goals: Any, tmp_path: Path) -> None:
-    with pytest.raises(Exception, match="to see this folder under the same path"):
-        dolt().restore(tmp_path / "nowhere")
+def test_dolt_on_another_machine_is_told_of(tmp_path: Path) -> None:
+    """In a database of its own: Dolt empties the one it is to restore into before it looks for the backup."""
+    program = f"""
+from pathlib import Path
+from memory_app.backups.errors import CopyFailed
+from memory_app.dolt.connections import dolt
+try:
+    dolt().restore(Path({str(tmp_path / "nowhere")!r}))
+except CopyFailed as error:
+    print(error)
+"""
+    with empty_place(tmp_path / "new") as place:
+        assert "to see this folder under the same path" in python(program, **place)
 
 
 # -- while others write -----------------------------------------------------------------------------

@@ -123,7 +123,8 @@ class DoltServerOperations(DoltOperations):
     def restore(self, copied: Path) -> None:
         name = str(self.connection.settings_dict["NAME"])
         try:
-            # `--force`, since the database is there already; that it is empty has been made sure of.
+            # `--force`, since the database is there already. It is emptied first, also when there is no backup to
+            # be found: callers make sure that it holds nothing.
             self._call("dolt_backup", "restore", "--force", copied.as_uri(), name)
         except (DatabaseError, errors.DoltError) as error:
             raise CopyFailed(f"Dolt could not restore the memory: {self._why_not(error, copied)}") from error
