@@ -282,7 +282,7 @@ class Proposal(models.Model):
             # The admin's list, which is of no status and no owner.
             models.Index(fields=["-created_at", "-id"], name="proposal_created"),
             # Asked by each run of recovery, of all proposals there ever were.
-            models.Index(fields=["id"], condition=Q(is_garbage_left=True), name="proposal_garbage_left"),
+            models.Index(fields=["redacted_at"], condition=Q(is_garbage_left=True), name="proposal_garbage_left"),
         ]
 
     def __str__(self) -> str:

@@ -136,14 +136,16 @@ def write_main(work: Merge | tuple[Write, ...], *, entry: Entry, author: Author,
 
     def attempt() -> Made:
         with dolt_transaction() as verbs:
-            # Taken inside the transaction: times in the ledger follow the order of the commits.
-            at = timezone.now()
             if isinstance(work, Merge):
+                at = timezone.now()
                 message = entry.message(subject, at, most=verbs.merge_message_limit)
                 return Made(verbs.merge(work.head, message, author), at)
             if len(work) == 1 and _closes_circle(work[0]):  # an import says of no note what took its place
                 raise TargetMoved(None)
             _write(work)
+            # Inside the transaction, so that times in the ledger follow the order of the commits; and after the
+            # rows, none of which is then younger than the commit that made it.
+            at = timezone.now()
             return Made(verbs.commit(entry.message(subject, at, most=verbs.commit_message_limit), author), at)
 
     if entry.proposal_id is None:

@@ -140,8 +140,9 @@ class Change(models.Model):
             models.Index(fields=["owner", "id"], name="change_since"),
             # Of all owners: the commit at a time, and the last ones recorded.
             models.Index(fields=["-at", "-id"], name="change_at"),
-            # Few among many; `recover` looks for them each time.
+            # `recover` looks each time for reverts, and for what became of proposals that are open.
             models.Index(fields=["proposal_id"], condition=models.Q(action="reverted"), name="change_reverts"),
+            models.Index(fields=["proposal_id"], condition=models.Q(action="approved"), name="change_approvals"),
         ]
 
     def __str__(self) -> str:

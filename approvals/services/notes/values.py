@@ -69,7 +69,7 @@ class By:
         actor: a person (at once, in their own or, for staff, another's memory) or an agent.
         may_apply: whether the agent's token has the scope that policy needs to apply (`notes:write`).
         may_read: whether it may read the memory; if not, the order of refusals tells nothing of its texts.
-        operation: 32 hexadecimal digits; the same one gives the same outcome.
+        operation: of an agent, 32 hexadecimal digits; the same one gives the same outcome.
     """
 
     actor: User | Agent
