@@ -11,8 +11,12 @@ COPY locks/server.txt /tmp/server.txt
 RUN /opt/assent/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes --no-deps -r /tmp/server.txt
 
 FROM python:3.13.7-slim-bookworm
+# `manage.py backup` calls pg_dump, which must not be older than the server; Debian's own is. The script comes with the
+# package and adds PostgreSQL's packages for this release of Debian.
 RUN apt-get update \
- && apt-get install -y --no-install-recommends libmariadb3 \
+ && apt-get install -y --no-install-recommends libmariadb3 postgresql-common ca-certificates \
+ && /usr/share/postgresql-common/pgdg/apt.postgresql.org.sh -y \
+ && apt-get install -y --no-install-recommends postgresql-client-17 \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --system --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin assent \
  && install -d -o assent -g assent /data

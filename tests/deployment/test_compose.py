@@ -11,7 +11,7 @@ from tests.deployment.containers import ROOT, compose
 
 pytestmark = pytest.mark.pure
 
-SERVICES = {"proxy", "web", "worker", "beat", "migrate", "redis", "dolt", "postgres"}
+SERVICES = {"proxy", "web", "worker", "beat", "migrate", "backup", "redis", "dolt", "postgres"}
 TEXT = (ROOT / "docker-compose.yml").read_text()
 
 
@@ -24,7 +24,7 @@ def test_the_services_are_all_there() -> None:
     assert set(services()) == SERVICES
 
 
-@pytest.mark.parametrize("name", sorted(SERVICES - {"migrate"}))
+@pytest.mark.parametrize("name", sorted(SERVICES - {"migrate", "backup"}))
 def test_every_service_that_stays_has_a_health_check_and_comes_back(name: str) -> None:
     service = services()[name]
     assert service["healthcheck"]["test"]
@@ -36,7 +36,7 @@ def test_nothing_starts_before_the_databases_answer_and_are_migrated() -> None:
         "dolt": {"condition": "service_healthy"},
         "postgres": {"condition": "service_healthy"},
     }
-    for name in ("web", "worker", "beat"):
+    for name in ("web", "worker", "beat", "backup"):
         after = services()[name]["depends_on"]
         assert after["migrate"] == {"condition": "service_completed_successfully"}
         assert after["redis"] == {"condition": "service_healthy"}
@@ -84,6 +84,18 @@ def test_data_lives_in_named_volumes() -> None:
                 assert rest.endswith(":ro")
 
 
+def test_a_backup_is_written_where_dolt_writes_too() -> None:
+    backup, dolt = services()["backup"], services()["dolt"]
+    assert backup["profiles"] == ["backup"], "it runs when it is asked for"
+    assert "backups:/backups" in backup["volumes"]
+    assert "backups:/backups" in dolt["volumes"]
+    assert " /backups/" in backup["command"][-1]
+    assert "./deploy/dolt-grants.sql:/docker-entrypoint-initdb.d/grants.sql:ro" in dolt["volumes"]
+    version = re.match(r"postgres:(\d+)", services()["postgres"]["image"])
+    assert version is not None
+    assert f"postgresql-client-{version[1]} " in (ROOT / "Dockerfile").read_text(), "pg_dump of the server's version"
+
+
 def test_only_nginx_is_reachable_and_only_from_this_machine() -> None:
     networks = compose()["networks"]
     assert networks["inside"] == {"internal": True}
@@ -120,7 +132,7 @@ def test_no_password_is_on_a_command_line() -> None:
 
 
 def test_containers_have_no_more_rights_than_they_need() -> None:
-    for name in ("proxy", "web", "worker", "beat", "migrate", "redis"):
+    for name in ("proxy", "web", "worker", "beat", "migrate", "backup", "redis"):
         service = services()[name]
         assert service["read_only"] is True
         assert service["cap_drop"] == ["ALL"]
