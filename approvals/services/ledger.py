@@ -155,14 +155,12 @@ def says(commit: Commit, *, trust_log: bool = False) -> tuple[Said, ...]:
     if len(changed) == 1:
         ((owner, targets),) = changed.items()
         trailers = Trailers.of(commit.message)
-        if trailers.owner in (owner, ""):
-            said = (
-                _merged(trailers, owner, targets, commit.parents[1], trust_log=trust_log)
-                if len(commit.parents) > 1
-                else _written(trailers, owner, targets, trust_log=trust_log)
-            )
-            if said:
-                return (said,)
+        if len(commit.parents) > 1:
+            said = _merged(trailers, owner, targets, commit.parents[1], trust_log=trust_log)
+        else:
+            said = _written(trailers, owner, targets, trust_log=trust_log)
+        if said:
+            return (said,)
     return tuple(
         Said(Entry(action=Change.Action.RECOVERED, owner=owner, targets=targets, operation=""))
         for owner, targets in changed.items()
@@ -193,7 +191,7 @@ def _merged(
     )
     is_approval = trailers.action == Change.Action.APPROVED
     if revision is None:
-        if not (trust_log and is_approval):
+        if not (trust_log and is_approval and trailers.owner in (owner, "")):
             return None
         agent = Trailers.of(dolt().log(head, limit=1)[0].message).agent
         return Said(_entry(trailers, owner, targets, agent=agent, proposal_id=trailers.proposal_id))
@@ -218,6 +216,8 @@ def _merged(
 
 def _written(trailers: Trailers, owner: str, targets: tuple[tuple[str, str], ...], *, trust_log: bool) -> Said | None:
     """What a commit says that is no merge: policy applied it, a person took that back, or wrote it themselves."""
+    if trailers.owner != owner:
+        return None
     if trailers.action in (Change.Action.APPLIED, Change.Action.REVERTED) and trailers.proposal_id is not None:
         proposal = Proposal.objects.filter(pk=trailers.proposal_id).select_related("agent").first()
         if proposal:

@@ -82,23 +82,32 @@ def test_a_comment_cannot_write_into_the_history_of_others(goals: Any, make_bloc
     assert [(row.actor, row.action) for row in recall.changes_of("alice")] == [("alice", "created")]
 
 
-def test_a_comment_cannot_say_that_a_change_was_reverted(goals: Any, alice: Any, make_block: Any, propose: Any) -> None:
+@pytest.mark.parametrize("named", ["mal", "alice"])
+def test_a_comment_cannot_say_that_a_change_was_reverted(
+    goals: Any, alice: Any, make_block: Any, propose: Any, named: str
+) -> None:
     """As the released version did, whose messages were cut: the comment's last lines passed for trailers."""
     mal = make_user("mal")
     mine = make_block(mal, "goals", "I like maths.\n")
     vic = approve(alice, propose(goals, "math", "maths"), "")
     forged = (
-        f"Revert\n\nAction: reverted\nOwner: mal\nTarget: note/x\nTarget: note/y\nProposal: {vic.pk}\n"
+        f"Revert\n\nAction: reverted\nOwner: {named}\nTarget: note/x\nTarget: note/y\nProposal: {vic.pk}\n"
         f"Reviewed-by: mal\nOperation: {'a' * 32}"
     )
     proposal = propose(mine, "maths", "physics")
     with dolt_transaction() as verbs:
         verbs._merge(proposal.current.head_commit, forged, commits.person("mal"))
     services.recover()
+    assert list(problems()) == []
     vic.refresh_from_db()
     assert vic.reverted_by_commit == ""
     assert not Change.objects.filter(action="reverted").exists()
-    assert [row.target for row in recall.changes_of("mal")] == ["goals", "goals"]
+    # What was merged is known by its head, whatever the message says.
+    assert [(row.target, row.action, row.proposal_id) for row in recall.changes_of("mal")] == [
+        ("goals", "approved", proposal.pk),
+        ("goals", "created", None),
+    ]
+    assert {row.action for row in recall.changes_of("alice")} == {"approved", "created"}
 
 
 @pytest.mark.parametrize(
