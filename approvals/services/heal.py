@@ -7,7 +7,6 @@ after. Reasons and comments are only in `default`; those of that moment are lost
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from approvals.services import events
 from approvals.services.decide import drop_branches
 from approvals.services.notes.agents import text_of, title_of
 from approvals.services.notes.values import NoteChange, said_beside
-from approvals.services.propose import branch_name, write_revision_branch
+from approvals.services.propose import branch_name, named_by, write_revision_branch
 from approvals.services.recheck import after_change, recheck
 from approvals.targets import targets_of
 from memory_app import commits, edits, recall, worddiff
@@ -37,8 +36,6 @@ from memory_app.models import Change
 from memory_app.trailers import Trailers
 
 log = structlog.get_logger(__name__)
-
-_BRANCH = re.compile(r"p/(\d{1,18})(-\d+)?")
 
 #: Segments of a difference that an excerpt is looked for in.
 _EXCERPTED = 400
@@ -73,11 +70,12 @@ def make_proposals_again() -> int:
     known |= {number for number in unknown if number}
     made = len(unknown)
     for branch in dolt().branches():
-        found = _BRANCH.fullmatch(branch.name)
-        if found is None or dolt().is_ancestor(branch.head):
+        named = named_by(branch.name)
+        if named is None or dolt().is_ancestor(branch.head):
             continue  # main, or a branch on which nothing was written yet
-        if int(found[1]) not in known and not found[2]:
-            made += _make_open_again(int(found[1]), branch.head)
+        number, revision = named
+        if number not in known and revision == 1:
+            made += _make_open_again(number, branch.head)
     return made
 
 
@@ -106,7 +104,7 @@ def make_branches_again() -> int:
 
 def drop_unknown_branches() -> int:
     """Drop branches no revision has: made for a decision that was under way when the memory was copied; how many."""
-    present = [branch.name for branch in dolt().branches() if _BRANCH.fullmatch(branch.name)]
+    present = [branch.name for branch in dolt().branches() if named_by(branch.name)]
     known = set(Revision.objects.exclude(branch="").values_list("branch", flat=True))
     unknown = [name for name in present if name not in known]
     for name in unknown:

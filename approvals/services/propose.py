@@ -6,6 +6,7 @@ by `recover` or by the same call coming back with its operation id (design.md §
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -33,6 +34,8 @@ from memory_app import commits, recall, worddiff
 from memory_app import edits as text_edits
 
 log = structlog.get_logger(__name__)
+
+_BRANCH = re.compile(r"p/(\d{1,18})(?:-(\d{1,9}))?")
 
 #: From this share of a block's limit on, the agent is told that little room is left.
 NEARLY_FULL = 0.9
@@ -173,6 +176,12 @@ def write_revision_branch(proposal: Proposal, revision: Revision) -> str:
 def branch_name(proposal_id: int, revision: int) -> str:
     """Short, since DoltLite rewrites the list of all branches on each write."""
     return f"p/{proposal_id}" if revision == 1 else f"p/{proposal_id}-{revision}"
+
+
+def named_by(branch: str) -> tuple[int, int] | None:
+    """The proposal and the revision `branch_name` made this name of; None when it is no such name."""
+    found = _BRANCH.fullmatch(branch)
+    return (int(found[1]), int(found[2] or 1)) if found else None
 
 
 def require_room(pending: ProposalQuerySet) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,7 @@ from django.utils import timezone
 from approvals.integrity import problems
 from approvals.models import Proposal
 from approvals.pair import missing_from_memory
+from approvals.services.propose import named_by
 from approvals.services.recover import RecoveryReport, recover
 from memory_app.backups import databases, sequences, sqlite_files
 from memory_app.backups.errors import BackupError, CopyFailed, Damaged, PairMismatch, WrongPlace
@@ -188,7 +188,7 @@ def _let_go() -> None:
 def _skip_ids(last: Mapping[str, int]) -> None:
     """Give no id out again that the manifest, the databases, main's log or a branch knows."""
     numbers = [Change.objects.aggregate(Max("proposal_id"))["proposal_id__max"] or 0]
-    numbers += [int(found[1]) for branch in dolt().branches() if (found := re.match(r"p/(\d{1,18})", branch.name))]
+    numbers += [named[0] for branch in dolt().branches() if (named := named_by(branch.name))]
     numbers += [Trailers.of(commit.message).proposal_id or 0 for commit in dolt().log()]
     present = sequences.last_ids()
     highest = {table: max(last.get(table, 0), present.get(table, 0)) for table in {*last, *present}}

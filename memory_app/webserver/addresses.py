@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 #: A name and a password, or two new ones.
 SMALL_FORM = 16 * 1024
-#: What a form has beside the file.
-_AROUND_A_FILE = 64 * 1024
+#: What a form has beside the file, and room for a file somewhat too large: the form then says so, and loses nothing.
+_AROUND_A_FILE = 2560 * 1024
 
 _API_FILE = re.compile(r"/api/v1/users/[^/]+/memories\.md")
 _IMPORT_PAGE = re.compile(r"/memory/[^/]+/notes/import/")

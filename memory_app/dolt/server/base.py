@@ -26,6 +26,7 @@ _GONE, _LOST = 2006, 2013
 _UNREACHABLE = {2002, 2003, 2005, _GONE, _LOST}
 # Two of Dolt's races come as the catch-all 1105 and are told apart by their words only.
 _RACES = re.compile(r"optimistic lock failed|not ancestor|cannot commit on stale|serialization failure", re.I)
+_NO_FOLDER = re.compile(r"permission denied|not found|no such file", re.I)
 _NO_REVISION = re.compile(
     r"branch not found|invalid ref spec|invalid ancestor spec|target commit not found|could not find|"
     r"unknown ref|no such (commit|branch)|ref not found|database not found|not a valid",
@@ -142,7 +143,7 @@ class DoltServerOperations(DoltOperations):
         user, name = (self.connection.settings_dict[key] for key in ("USER", "NAME"))
         if "denied to user" in text:
             return f"{text}. As root: GRANT EXECUTE ON PROCEDURE `{name}`.dolt_backup TO `{user}`@`%`"
-        if re.search(r"permission denied|not found|no such file", text, re.I):
+        if _NO_FOLDER.search(text):
             return (
                 f"{text}. The *server* reads and writes {folder} itself: it has to see this folder under the same "
                 "path, and to run as a user who may use it (the folder is open to the user who made it alone)"
