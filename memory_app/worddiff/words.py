@@ -34,14 +34,15 @@ def _marks() -> str:
 
 _MARK = f"[{_marks()}\u200c\u200d]"
 _LETTER = rf"[^\W{_UNSPACED}]"
-_LETTERS = f"{_LETTER}+(?:{_MARK}+{_LETTER}*)*"
+# Possessive: what follows a word is never part of one, and giving letters back would take exponential time.
+_LETTERS = f"{_LETTER}++(?:{_MARK}++{_LETTER}*+)*+"
 # What prolongs an emoji: marks and variation selectors, skin tones, tags (regional flags), a joiner and the next one.
-_PROLONGED = f"(?:\u200d.|{_MARK}|[\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f])*"
+_PROLONGED = f"(?:\u200d.|{_MARK}|[\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f])*+"
 
 _PIECE = re.compile(
     "|".join(
         (
-            rf"{_LETTERS}(?:['’]{_LETTERS}|(?<=\d)[.,](?=\d){_LETTERS})*",
+            rf"{_LETTERS}(?:['’]{_LETTERS}|(?<=\d)[.,](?=\d){_LETTERS})*+",
             r"\r\n|[\r\n]",
             r"[^\S\r\n]+",
             rf"[\U0001f1e6-\U0001f1ff]{{2}}|[^\s]{_PROLONGED}",
