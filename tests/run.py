@@ -77,13 +77,15 @@ def main() -> int:
     # Two processes: the tests wait for disks more than they compute.
     arguments = [f"--numprocesses={os.environ.get('ASSENT_TEST_PROCESSES', '2')}", *pytest_arguments]
     legs = {"both": (embedded, server), "embedded": (embedded,), "server": (server,)}[chosen.leg]
+    # Pure functions know no engine: of the whole suite the first leg has tested them, which takes minutes.
+    only_once = [] if pytest_arguments else ["-m", "not pure"]
     os.chdir(ROOT)
     outcomes = []
     # Whatever a killed test process leaves behind goes with this folder.
     with tempfile.TemporaryDirectory(prefix="assent-tests-", ignore_cleanup_errors=True) as folder:
-        for leg in legs:
+        for number, leg in enumerate(legs):
             environment = {name: value for name, value in os.environ.items() if name not in SERVER_SETTINGS}
-            outcome = leg(arguments, environment | {"TMPDIR": folder})
+            outcome = leg([*arguments, *only_once] if number else arguments, environment | {"TMPDIR": folder})
             outcomes.append(outcome)
             if outcome.code == INTERRUPTED:
                 break

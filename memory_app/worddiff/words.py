@@ -37,7 +37,7 @@ _LETTER = rf"[^\W{_UNSPACED}]"
 # Possessive: what follows a word is never part of one, and giving letters back would take exponential time.
 _LETTERS = f"{_LETTER}++(?:{_MARK}++{_LETTER}*+)*+"
 # What prolongs an emoji: marks and variation selectors, skin tones, tags (regional flags), a joiner and the next one.
-_PROLONGED = f"(?:\u200d.|{_MARK}|[\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f])*+"
+_PROLONGED = f"(?:\u200d\\S|{_MARK}|[\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f])*+"
 
 _PIECE = re.compile(
     "|".join(

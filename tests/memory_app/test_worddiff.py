@@ -96,6 +96,7 @@ def test_line_numbers_are_those_of_the_texts(before: str, after: str) -> None:
 
 
 @given(before=texts, after=texts)
+@example(before="", after="\u0301\u200d\n")  # a joiner joins no line end to what is before it
 def test_an_excerpt_is_short_and_says_something_when_anything_changed(before: str, after: str) -> None:
     parts = excerpt(diff(before, after))
     assert sum(len(text) for _, text in parts) <= LONGEST
