@@ -26,7 +26,8 @@ FILE = "/api/v1/users/alice/memories.md"
 LIKE_IT = "x" * 40
 
 _VARYING = re.compile(
-    r"p/\d+|[0-9a-f]{40,64}|note-[0-9a-f-]{36}|proposals/\d+|proposal \d+|Proposal \d+|\"proposal_id\": \d+|"
+    r"p/\d+|[0-9a-f]{40,64}|\"[0-9a-v]{32}\"|"  # a branch, hashes of DoltLite and of Dolt
+    r"note-[0-9a-f-]{36}|proposals/\d+|proposal \d+|Proposal \d+|\"proposal_id\": \d+|"
     r"\d{4}-\d\d-\d\dT[\d:.]+Z|mem-\d+-[0-9a-z]{4}"
 )
 
