@@ -100,6 +100,10 @@ class DoltOperations(ABC):
     def damage(self) -> tuple[str, ...]:
         """What is broken in the database's own file, a line each; empty when it is whole, or not ours to look at."""
 
+    def ready_to_migrate(self) -> None:
+        """Make the database ready for rows without a number, those of `django_migrations`; see the server's."""
+        return
+
     @abstractmethod
     def copy_name(self) -> str:
         """What the copy of this database is called in a backup."""

@@ -30,6 +30,18 @@ def alice_with_password(alice: Any) -> Any:
     return alice
 
 
+@pytest.fixture(autouse=True)
+def no_worker_takes_messages() -> Iterator[None]:
+    """A worker that tests before these have started would send the mail itself, where nobody sees it."""
+    if environment.is_embedded():
+        yield
+        return
+    queue = app.conf.task_default_queue
+    app.control.cancel_consumer(queue, reply=True, timeout=1)
+    yield
+    app.control.add_consumer(queue, reply=True, timeout=1)
+
+
 @pytest.fixture
 def deliver() -> Callable[[], None]:
     """`deliver()`: do what a worker does with a message in the broker; where there is none, wait for the thread."""

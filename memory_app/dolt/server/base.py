@@ -101,6 +101,15 @@ class DoltServerOperations(DoltOperations):
         # only a user with all privileges on everything gets in.
         return f"{self.connection.settings_dict['NAME']}/{revision}"
 
+    def ready_to_migrate(self) -> None:
+        # A database that `dolt_backup` restored gives out numbers from 1 again, until the server is started anew.
+        with self.connection.cursor() as cursor:
+            if "django_migrations" not in self.connection.introspection.table_names(cursor):
+                return
+            cursor.execute("SELECT MAX(id) FROM django_migrations")
+            highest = cursor.fetchone()[0] or 0
+            cursor.execute(f"ALTER TABLE django_migrations AUTO_INCREMENT = {int(highest) + 1}")
+
     def damage(self) -> tuple[str, ...]:
         return ()  # the server's files are the server's
 

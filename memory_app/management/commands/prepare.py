@@ -15,6 +15,8 @@ from django.db import connections
 from django.db.migrations.executor import MigrationExecutor
 from django.db.utils import Error as DatabaseError
 
+from memory_app.dolt.connections import MEMORY, dolt
+
 ALIASES = ("default", "memory")
 
 
@@ -33,6 +35,8 @@ class Command(BaseCommand):
         if behind:
             self.stdout.write(f"[3/4] preparing the databases ({describe_databases()})")
         for alias in behind:
+            if alias == MEMORY:
+                dolt().ready_to_migrate()
             call_command("migrate", database=alias, verbosity=0, interactive=False)
         connections.close_all()
 
