@@ -64,7 +64,7 @@ def report() -> dict[str, Any]:
             {"action": row.action, "kind": row.target_kind, "target": row.target, "proposal_id": row.proposal_id}
             for row in Change.objects.order_by("pk")
         ],
-        "problems": list(problems()),
+        "problems": list(map(str, problems())),
     }
 
 

@@ -85,7 +85,10 @@ def torture(leg: str, kinds: list[str], *, minutes: float, most: int, seed: int)
     say(f"{leg}: {', '.join(kinds)}, about {minutes:g} minutes, seed {seed}")
     rng = random.Random(f"{seed}/{leg}")
     with contextlib.ExitStack() as stack:
-        kept = stack.enter_context(tempfile.TemporaryDirectory(prefix="assent-torture-", ignore_cleanup_errors=True))
+        # Not below TMPDIR: of the tests it is a folder that PostgreSQL's user may not pass through.
+        kept = stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="assent-torture-", dir="/tmp", ignore_cleanup_errors=True)
+        )
         folder = Path(kept) / "site"
         folder.mkdir()
         wants_disk = any(kind.startswith("disk") for kind in kinds)
