@@ -27,13 +27,17 @@ class Taken(Exception):
 
 
 @contextmanager
-def taken(*names: str) -> Iterator[None]:
+def taken(*names: str, by: str | None = None) -> Iterator[None]:
     """Have the turns of these names, all or none, for what is done inside.
+
+    Args:
+        by: an operation; it has its turns still when it comes again after its process died. That it runs once
+            at a time, its idempotency key sees to.
 
     Raises:
         Taken: another thread or process has one of them.
     """
-    mine = secrets.token_hex(8)
+    mine = by or secrets.token_hex(8)
     keys = [f"turn:{hashlib.sha256(name.encode()).hexdigest()}" for name in names]
     has: list[str] = []
     is_over = threading.Event()
@@ -52,7 +56,7 @@ def taken(*names: str) -> Iterator[None]:
 
 def _take(key: str, mine: str) -> bool:
     try:
-        return bool(cache.add(key, mine, timeout=LEASE))
+        return bool(cache.add(key, mine, timeout=LEASE) or cache.get(key) == mine)
     except RedisError as error:
         log.warning("turn_without_cache", error=type(error).__name__)
         return True

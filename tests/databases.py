@@ -74,7 +74,7 @@ class ServerDatabases:
     def reset(self) -> None:
         connections.close_all()
         app.control.purge()  # what the test before asked of the worker is of no use to this one
-        _wait_for_the_worker()
+        wait_for_the_worker()
         verbs = dolt()
         for branch in verbs.branches():
             if branch.name != MAIN:
@@ -119,7 +119,7 @@ class ServerDatabases:
                 postgres.execute(f'{verb} "{urlparse(settings.DATABASE_URL).path[1:]}"{forced}')
 
 
-def _wait_for_the_worker() -> None:
+def wait_for_the_worker() -> None:
     """A task it has taken would go on through the reset, and write down what it read of the test before: an index
     that says it reflects the ledger's row 50 hides the first fifty of this test."""
     from django.conf import settings

@@ -13,6 +13,7 @@ from memory_app.backups import databases, sqlite_files
 from memory_app.dolt.connections import dolt
 from memory_app.recall.catalogue import catalogues
 from memory_app.search.cache import indices
+from tests.databases import wait_for_the_worker
 
 
 @contextmanager
@@ -26,6 +27,7 @@ def older_default(folder: Path) -> Iterator[None]:
         for file in sqlite_files.files_of(str(connection.settings_dict["NAME"])):
             file.unlink()
     else:
+        wait_for_the_worker()  # it would hold locks in another order
         with connection.cursor() as cursor:
             cursor.execute("DROP SCHEMA public CASCADE")
             cursor.execute("CREATE SCHEMA public")

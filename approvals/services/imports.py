@@ -49,7 +49,8 @@ def import_file(*, by: By, owner: str, data: bytes) -> Imported:
     """
     # Eight at once, by one token, kept every page waiting for up to 12 s: each has the processor for seconds.
     try:
-        with turns.taken(f"import of {owner}", f"import by {type(by.actor).__name__} {by.actor.pk}"):
+        names = f"import of {owner}", f"import by {type(by.actor).__name__} {by.actor.pk}"
+        with turns.taken(*names, by=by.operation):
             progress.report(Stage.READING, 0, 1)
             # East of Greenwich it may be tomorrow already.
             latest = timezone.now().date() + timedelta(days=1)
