@@ -94,6 +94,7 @@ class DoltOperations(ABC):
 
         Raises:
             CommandDenied: the server's user may not.
+            EngineUnavailable: another collection took longer than is waited for, or the engine gave up.
         """
 
     @abstractmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 
 import pytest
 from django.db import connections
@@ -285,6 +286,28 @@ def test_garbage_collection_keeps_what_main_reaches() -> None:
     connections["memory"].close()  # Dolt's server ends the session that collected
     assert recall.block_at("alice", "goals", base).body == "one"
     write(body="three", expected=sha())
+
+
+def test_collections_asked_for_at_once_all_end() -> None:
+    """Two of Dolt's wait for each other's statement: neither ended, nor any that came after, until a restart."""
+    write()
+    ended: list[int] = []
+
+    def collect(number: int) -> None:
+        for again in range(4):
+            branch = f"p/{number}-{again}"
+            retrying(partial(dolt().create_branch, branch, dolt().head()))
+            retrying(partial(dolt().drop_branch, branch))
+            retrying(partial(dolt().gc, full=True))
+        connections["memory"].close()
+        ended.append(number)
+
+    threads = [threading.Thread(target=collect, args=[number], daemon=True) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(ended) == [0, 1, 2, 3]
 
 
 def test_threads_stand_on_branches_of_their_own() -> None:

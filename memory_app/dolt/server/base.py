@@ -7,9 +7,14 @@ only isolation level is REPEATABLE READ.
 from __future__ import annotations
 
 import re
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import structlog
 from django.db.backends.mysql.base import DatabaseWrapper as MySQLWrapper
 from django.db.utils import Error as DatabaseError
 from django.db.utils import OperationalError
@@ -20,6 +25,13 @@ from memory_app.dolt import errors
 from memory_app.dolt.operations import MAIN, DoltOperations
 from memory_app.dolt.types import Author
 
+log = structlog.get_logger(__name__)
+
+#: Seconds for which a collection is waited for, ours or another's.
+_COLLECT_SECONDS = 600
+_ASK_AGAIN = 0.05
+#: The lock that who collects holds; on the whole server, since a collection stops for the statements of all databases.
+_COLLECTING = "assent.gc"
 _UNKNOWN_DATABASE = 1049
 _DEADLOCK, _LOCK_TIMEOUT, _OTHER = 1213, 1205, 1105
 _GONE, _LOST = 2006, 2013
@@ -114,7 +126,46 @@ class DoltServerOperations(DoltOperations):
         return ()  # the server's files are the server's
 
     def gc(self, *, full: bool = False) -> None:
-        self._call("dolt_gc", *(["--full"] if full else []))
+        with self._collecting_alone() as session:
+            # Dolt's own collection may begin meanwhile, which is none of our sessions: then each waits for the other.
+            way_out = threading.Timer(_COLLECT_SECONDS, self._stop, [session])
+            way_out.daemon = True
+            way_out.start()
+            try:
+                self._call("dolt_gc", *(["--full"] if full else []))
+            except (OperationalError, errors.EngineUnavailable) as error:
+                raise errors.EngineUnavailable(f"the garbage was not collected: {error}") from error
+            finally:
+                way_out.cancel()
+
+    @contextmanager
+    def _collecting_alone(self) -> Iterator[int]:
+        """Keep every other of our sessions on this server from collecting; the number of this one.
+
+        A collection waits for each statement under way, in whatever database. Two of them wait for each other for
+        good, clients or not, and so does one for a session that waits for it in GET_LOCK: hence the asking again.
+        """
+        end = time.monotonic() + _COLLECT_SECONDS
+        try:
+            while not self._query("SELECT GET_LOCK(%s, 0)", [_COLLECTING])[0][0]:
+                if time.monotonic() > end:
+                    raise errors.EngineUnavailable("another collection is under way")
+                deadlines.require()
+                time.sleep(_ASK_AGAIN)
+            yield int(self._query("SELECT CONNECTION_ID()")[0][0])
+        finally:
+            # Gives the lock back whatever became of the collection, which may also have ended the session.
+            self.connection.close()
+
+    def _stop(self, session: int) -> None:
+        connection = self.connection.copy()
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(f"KILL QUERY {session}")
+        except DatabaseError as error:
+            log.warning("collection_not_stopped", session=session, error=str(error))
+        finally:
+            connection.close()
 
     def copy_name(self) -> str:
         return "memory.dolt"
