@@ -74,8 +74,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--leg", choices=["embedded", "server", "both"], default="both")
     chosen, pytest_arguments = parser.parse_known_args()
-    # Two processes: the tests wait for disks more than they compute.
-    arguments = [f"--numprocesses={os.environ.get('ASSENT_TEST_PROCESSES', '2')}", *pytest_arguments]
+    # Two processes, since the tests wait for disks more than they compute; one that is done takes over what the
+    # other has not begun, or it would sit out the long tests at the end.
+    processes = os.environ.get("ASSENT_TEST_PROCESSES", "2")
+    arguments = [f"--numprocesses={processes}", "--dist=worksteal", *pytest_arguments]
     legs = {"both": (embedded, server), "embedded": (embedded,), "server": (server,)}[chosen.leg]
     # Pure functions know no engine: of the whole suite the first leg has tested them, which takes minutes.
     only_once = [] if pytest_arguments else ["-m", "not pure"]
