@@ -187,8 +187,8 @@ def _take(owner: str) -> bool:
     for _ in range(2):
         if SearchIndex.objects.filter(free, owner=owner).update(busy_until=now + LEASE):
             return True
-        if not SearchIndex.objects.get_or_create(owner=owner)[1]:
-            break
+        # Made by another this moment, it is nobody's yet: a search that took it for busy did not wait for it.
+        SearchIndex.objects.get_or_create(owner=owner)
     return False
 
 

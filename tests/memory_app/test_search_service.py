@@ -265,6 +265,26 @@ def test_a_long_catching_up_goes_on_from_where_it_was_cut(alice: Any, monkeypatc
     assert not store.is_behind("alice")
 
 
+def test_who_may_not_index_finds_somebody_else_at_it() -> None:
+    """Two who come first at the same moment: a search that saw neither at it answered from nothing."""
+    free: list[str] = []
+
+    def take(owner: str, together: threading.Barrier) -> None:
+        together.wait()
+        if not store._take(owner) and not store.is_busy(owner):
+            free.append(owner)
+        connections.close_all()
+
+    for number in range(60):
+        together = threading.Barrier(3)
+        threads = [threading.Thread(target=take, args=(f"owner-{number}", together)) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(20)
+    assert free == []
+
+
 def test_reindexing_again_changes_nothing(alice: Any, capsys: Any) -> None:
     save(alice, "Likes tea.")
     texts("tea")
