@@ -8,14 +8,14 @@ after. Reasons and comments are only in `default`; those of that moment are lost
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -29,6 +29,7 @@ from approvals.services.propose import branch_name, named_by, write_revision_bra
 from approvals.services.recheck import after_change, recheck
 from approvals.targets import targets_of
 from memory_app import commits, edits, recall, worddiff
+from memory_app.backups import sequences
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.dolt.types import Commit
@@ -36,6 +37,11 @@ from memory_app.models import Change
 from memory_app.trailers import Trailers
 
 log = structlog.get_logger(__name__)
+
+#: Ids given out after a copy was made are known to nobody but those who saw them: so many are left out.
+SKIPPED_IDS = 1_000
+
+_PROPOSALS = Proposal._meta.db_table
 
 #: Segments of a difference that an excerpt is looked for in.
 _EXCERPTED = 400
@@ -110,6 +116,21 @@ def drop_unknown_branches() -> int:
     for name in unknown:
         dolt().drop_branch(name)
     return len(unknown)
+
+
+def skip_ids(last: Mapping[str, int] | None = None) -> None:
+    """Give no id out again that a backup's manifest, the databases, main's log or a branch knows, nor the next ones.
+
+    Args:
+        last: the highest id of each table that the manifest knows.
+    """
+    numbers = [Change.objects.aggregate(Max("proposal_id"))["proposal_id__max"] or 0]
+    numbers += [named[0] for branch in dolt().branches() if (named := named_by(branch.name))]
+    numbers += [Trailers.of(commit.message).proposal_id or 0 for commit in dolt().log()]
+    known, present = last or {}, sequences.last_ids()
+    highest = {table: max(known.get(table, 0), present.get(table, 0)) for table in {*known, *present}}
+    highest[_PROPOSALS] = max(highest.get(_PROPOSALS, 0), *numbers)
+    sequences.go_on_above({table: id_ + SKIPPED_IDS for table, id_ in highest.items()})
 
 
 # -- steps ----------------------------------------------------------------------------------------

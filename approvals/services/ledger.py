@@ -32,6 +32,10 @@ T = TypeVar("T")
 #: How many recorded commits back the ledger is compared with the log, each time.
 LOOK_BACK = 100
 
+#: Commits known to be older than announcing; it never changes for any, and a rebuild asks for each in turn.
+_older: set[str] = set()
+MOST_HELD = 50_000
+
 #: What commits without a proposal may say they did.
 _DIRECT = {
     Change.Action.EDITED,
@@ -70,16 +74,34 @@ def top_up_ledger(*, trust_log: bool = False) -> int:
 
     Args:
         trust_log: believe what a commit says of itself although `default` does not know its operation. For a
-            `default` restored from before that commit, and only then.
+            `default` restored from before that commit, and only then. A run without it, as a start or the beat is,
+            may have come first: what that put down as written outside Assent is looked at once more.
     """
-    own = dolt().own_log(_last_recorded())
-    hashes = [commit.hash for commit in own]
+    own = dolt().own_log(None if trust_log else _last_recorded())
     recorded: set[str] = set()
-    for some in commits.portions(hashes):
+    for some in commits.portions([commit.hash for commit in own]):
         recorded |= set(Change.objects.filter(commit__in=some).values_list("commit", flat=True))
-    # The rows of a commit are written together: one that has any has all.
-    missing = [commit for commit in reversed(own) if commit.hash not in recorded]
-    return sum(_record(commit, says(commit, trust_log=trust_log)) for commit in missing)
+    doubted = _nobodys() if trust_log else set()
+    added = 0
+    for commit in reversed(own):
+        # The rows of a commit are written together: one that has any has all.
+        if commit.hash in recorded and commit.hash not in doubted:
+            continue
+        said = says(commit, trust_log=trust_log)
+        is_outside = any(each.entry.action == Change.Action.RECOVERED for each in said)
+        if commit.hash in recorded and is_outside:
+            continue
+        with transaction.atomic():
+            Change.objects.filter(commit=commit.hash).delete()
+            added += _record(commit, said)
+        if is_outside:
+            log.error("written_outside_assent", commit=commit.hash, owners=[each.entry.owner for each in said])
+    return added
+
+
+def _nobodys() -> set[str]:
+    """The commits that stand in the ledger as written outside Assent."""
+    return set(Change.objects.filter(action=Change.Action.RECOVERED).values_list("commit", flat=True))
 
 
 @dataclass(frozen=True)
@@ -158,7 +180,7 @@ def says(commit: Commit, *, trust_log: bool = False) -> tuple[Said, ...]:
         if len(commit.parents) > 1:
             said = _merged(trailers, owner, targets, commit.parents[1], trust_log=trust_log)
         else:
-            said = _written(trailers, owner, targets, trust_log=trust_log)
+            said = _written(commit, trailers, owner, targets, trust_log=trust_log)
         if said:
             return (said,)
     return tuple(
@@ -214,7 +236,9 @@ def _merged(
     )
 
 
-def _written(trailers: Trailers, owner: str, targets: tuple[tuple[str, str], ...], *, trust_log: bool) -> Said | None:
+def _written(
+    commit: Commit, trailers: Trailers, owner: str, targets: tuple[tuple[str, str], ...], *, trust_log: bool
+) -> Said | None:
     """What a commit says that is no merge: policy applied it, a person took that back, or wrote it themselves."""
     if trailers.owner != owner:
         return None
@@ -234,9 +258,31 @@ def _written(trailers: Trailers, owner: str, targets: tuple[tuple[str, str], ...
         if (announced.owner, announced.action, announced.actor) != (owner, trailers.action, trailers.person):
             return None
         return Said(_entry(trailers, owner, targets, comment=announced.comment))
-    if trailers.at is None:  # made before direct writes were announced
+    if trailers.at is None and _is_older_than_announcing(commit):
         return Said(_entry(trailers, owner, targets, comment=trailers.comment), comment_known=False)
     return Said(_entry(trailers, owner, targets), comment_known=False) if trust_log else None
+
+
+def _is_older_than_announcing(commit: Commit) -> bool:
+    """Whether `commit` was made before direct writes were announced: nothing before it says its time, either.
+
+    Asked of a commit that does not say its time itself. A release that announces gives every commit its time, so
+    one without that comes from elsewhere as soon as there is one with it before.
+    """
+    passed: list[str] = []
+    parents, is_older = commit.parents, True
+    while parents and parents[0] not in _older:
+        (before,) = dolt().log(parents[0], limit=1)
+        if Trailers.of(before.message).at is not None:
+            is_older = False
+            break
+        passed.append(before.hash)
+        parents = before.parents
+    if is_older:
+        if len(_older) > MOST_HELD:
+            _older.clear()
+        _older.update(passed)
+    return is_older
 
 
 def revert_operation(proposal: Proposal) -> str:

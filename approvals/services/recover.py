@@ -7,6 +7,7 @@ is no beat, when somebody reads.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import structlog
@@ -20,7 +21,13 @@ from approvals.models import DECIDED, Mergeability, Proposal, Revision, Status
 from approvals.services import texts
 from approvals.services.decide import drop_branches, finish_merging
 from approvals.services.errors import DecisionRefused, NotesChanged
-from approvals.services.heal import approve_merged, drop_unknown_branches, make_branches_again, make_proposals_again
+from approvals.services.heal import (
+    approve_merged,
+    drop_unknown_branches,
+    make_branches_again,
+    make_proposals_again,
+    skip_ids,
+)
 from approvals.services.ledger import settle_dirt, top_up_ledger
 from approvals.services.notes import agents
 from approvals.services.notes.revert import finish_reverting
@@ -86,15 +93,18 @@ class RecoveryReport:
         return "; ".join(parts)
 
 
-def recover(*, trust_log: bool = False) -> RecoveryReport:
+def recover(*, trust_log: bool = False, last_ids: Mapping[str, int] | None = None) -> RecoveryReport:
     """Roll everything forward whose lease ran out, top up the ledger, make and drop branches as the rows say.
 
     Args:
         trust_log: after `default` was restored from a backup older than the memory; see `top_up_ledger`. Proposals
-            that only the memory knows get their rows back.
+            that only the memory knows get their rows back, and no id is given out twice.
+        last_ids: with `trust_log`, the highest id of each table that the backup's manifest knows.
     """
     opened = approved = reopened = 0
     failed: list[int] = []
+    if trust_log:
+        skip_ids(last_ids)
     dirt = settle_dirt()
     for proposal in Proposal.objects.lease_ran_out().select_related("agent", "decided_by"):
         try:

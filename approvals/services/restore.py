@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,28 +22,20 @@ import structlog
 from django.conf import settings
 from django.core.management import call_command
 from django.db import DatabaseError, connection, connections
-from django.db.models import Max
 from django.utils import timezone
 
 from approvals.integrity import problems
 from approvals.models import Proposal
 from approvals.pair import missing_from_memory
-from approvals.services.propose import named_by
 from approvals.services.recover import RecoveryReport, recover
-from memory_app.backups import databases, sequences, sqlite_files
+from memory_app.backups import databases, sqlite_files
 from memory_app.backups.errors import BackupError, CopyFailed, Damaged, PairMismatch, WrongPlace
 from memory_app.backups.manifest import Manifest
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.errors import DoltError, RevisionNotFound
-from memory_app.models import Change, SearchIndex
-from memory_app.trailers import Trailers
+from memory_app.models import SearchIndex
 
 log = structlog.get_logger(__name__)
-
-#: Ids given out after the backup was made are known to nobody but those who saw them: so many are left out.
-SKIPPED_IDS = 1_000
-
-_PROPOSALS = Proposal._meta.db_table
 
 
 @dataclass(frozen=True)
@@ -169,8 +161,7 @@ def _brought_up_to_date(manifest: Manifest) -> Restored:
         raise PairMismatch(f"This is no pair. {missing}")
     call_command("prepare", stdout=io.StringIO())
     _let_go()
-    _skip_ids(manifest.last_ids)
-    report = recover(trust_log=True)
+    report = recover(trust_log=True, last_ids=manifest.last_ids)
     _forget_newer_indices()
     found = tuple(str(problem) for problem in problems())
     log.info("restored", head=head_of_main(), report=str(report), problems=len(found))
@@ -183,17 +174,6 @@ def _let_go() -> None:
     now = timezone.now()
     Proposal.objects.exclude(lease_expires_at=None).update(lease_expires_at=now)
     SearchIndex.objects.update(busy_until=None)
-
-
-def _skip_ids(last: Mapping[str, int]) -> None:
-    """Give no id out again that the manifest, the databases, main's log or a branch knows."""
-    numbers = [Change.objects.aggregate(Max("proposal_id"))["proposal_id__max"] or 0]
-    numbers += [named[0] for branch in dolt().branches() if (named := named_by(branch.name))]
-    numbers += [Trailers.of(commit.message).proposal_id or 0 for commit in dolt().log()]
-    present = sequences.last_ids()
-    highest = {table: max(last.get(table, 0), present.get(table, 0)) for table in {*last, *present}}
-    highest[_PROPOSALS] = max(highest.get(_PROPOSALS, 0), *numbers)
-    sequences.go_on_above({table: id_ + SKIPPED_IDS for table, id_ in highest.items()})
 
 
 def _forget_newer_indices() -> None:

@@ -80,6 +80,12 @@ def test_the_text_of_an_approved_proposal_that_was_altered(approved: Any) -> Non
     assert codes() == ["text_altered"]
 
 
+def test_a_memory_that_was_put_back_past_assent(approved: Any) -> None:
+    """The memory's own user can: it takes no more than `CALL dolt_reset`."""
+    dolt().reset_hard(dolt().parent(head_of_main()))
+    assert codes() == ["memory_older"]
+
+
 def test_a_branch_of_nobody(goals: Any) -> None:
     dolt().create_branch("p/77", head_of_main())
     assert codes() == ["orphan_branch"]

@@ -205,6 +205,32 @@ def test_edits_and_notes_made_since_are_in_the_ledger(goals: Any, alice: Any, tm
     assert list(problems()) == []
 
 
+def test_after_a_start_that_trusted_nothing_the_log_can_still_be_believed(
+    goals: Any, alice: Any, tim: Any, propose: Any, tmp_path: Path
+) -> None:
+    with older_default(tmp_path):
+        approve(propose(goals, "math", "maths"), tim)
+        edit_title(alice, "Other")
+    services.recover()  # at the start of the site, or by beat
+    assert [row.action for row in recall.history("alice", "block", "goals")] == ["recovered", "recovered", "created"]
+    services.recover(trust_log=True)
+    assert [row.action for row in recall.history("alice", "block", "goals")] == ["edited", "approved", "created"]
+    assert Proposal.objects.get().status == Status.APPROVED
+    assert list(problems()) == []
+
+
+def test_no_number_is_given_out_again_after_the_log_was_believed(
+    goals: Any, tim: Any, propose: Any, tmp_path: Path
+) -> None:
+    with older_default(tmp_path):
+        approve(propose(goals, "math", "maths"), tim)
+        rejected = propose(recall.block("alice", "goals"), "B2", "C1")
+        services.reject(actor=tim, proposal_id=rejected.pk, revision=1, reason="wrong")
+    services.recover(trust_log=True)
+    for old, new in (("B2", "C2"), ("June", "July")):
+        assert propose(recall.block("alice", "goals"), old, new).pk > rejected.pk
+
+
 def test_replacing_text_in_a_proposal_made_again_is_what_its_agent_proposed(
     goals: Any, scribe: Any, tmp_path: Path
 ) -> None:

@@ -38,11 +38,11 @@ def approve(person: Any, proposal: Any, comment: str) -> Any:
 
 
 def write_outside(body: str, message: str) -> str:
-    """Change alice's goals past our one way to write, as somebody at the engine's own shell can."""
-    block = recall.block("alice", "goals")
-    fields = BlockFields(title=block.title, description="", body=body, limit=block.limit)
+    """Change (or make) alice's goals past our one way to write, as somebody at the engine's own shell can."""
+    found = [block for block in recall.blocks("alice") if block.label == "goals"]
+    fields = BlockFields(title="Learning goals", description="", body=body, limit=20_000)
     with dolt_transaction() as verbs:
-        commits._write((BlockWrite("alice", "goals", fields, block.sha256),))
+        commits._write((BlockWrite("alice", "goals", fields, found[0].sha256 if found else ""),))
         return verbs.commit(message, commits.person("alice"))
 
 
@@ -185,10 +185,32 @@ def test_a_restored_ledger_believes_the_log_when_told_to(goals: Any, alice: Any)
     assert ledger_snapshot() == before
 
 
-def test_commits_of_the_first_release_keep_their_comment(goals: Any) -> None:
+RELEASED = "Edit goals of alice\n\nBecause.\n\nAction: edited\nOwner: alice\nTarget: block/goals\nActor: alice"
+
+
+def test_what_the_first_release_wrote_is_forged_once_a_later_one_has_written(goals: Any, alice: Any) -> None:
+    """Everything since says its time: who leaves that out would else be believed without having announced anything."""
+    for number in range(2):
+        write_outside(f"Forged {number}.", f"{RELEASED}\nOperation: {number:032}")
+    services.recover()
+    assert [row.action for row in recall.history("alice", "block", "goals")] == ["recovered", "recovered", "created"]
+    assert list(problems()) == []
+
+
+def test_commits_of_the_first_release_keep_their_comment(alice: Any) -> None:
     """It put the comment between subject and trailers, and announced nothing."""
-    released = "Edit goals of alice\n\nBecause.\n\nAction: edited\nOwner: alice\nTarget: block/goals\nActor: alice"
-    write_outside("Released.", f"{released}\nOperation: {'c' * 32}")
+    for number in range(2):
+        write_outside(f"Released {number}.", f"{RELEASED}\nOperation: {number:032}")
+    assert services.recover().ledger_rows == 2
+    services.create_block(
+        actor=alice, owner="alice", label="other", fields=BlockFields(title="", description="", body="x", limit=100)
+    )
+    call_command("rebuild_ledger", verbosity=0)
+    assert [row.action for row in recall.history("alice", "block", "goals")] == ["edited", "edited"]
+
+
+def test_a_comment_of_the_first_release_is_kept_whole(alice: Any) -> None:
+    write_outside("Released.", f"{RELEASED}\nOperation: {'c' * 32}")
     assert services.recover().ledger_rows == 1
     newest = recall.history("alice", "block", "goals")[0]
     assert (newest.action, newest.actor, newest.comment) == ("edited", "alice", "Because.")
