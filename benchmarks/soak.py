@@ -87,7 +87,8 @@ def _inside(seconds: float, rate: float, *, check: bool) -> int:
         samples = _soak(load, seconds, rate, folder)
     if not all(each.ok for each in load.done):
         print((folder / "gunicorn.log").read_text()[-8000:], file=sys.stderr, flush=True)
-    return _report(load.done, samples, seconds, check=check)
+    collections = (folder / "gunicorn.log").read_text().count("garbage_collected")
+    return _report(load.done, samples, seconds, collections, check=check)
 
 
 def _soak(load: Load, seconds: float, rate: float, folder: Path) -> list[Sample]:
@@ -145,7 +146,7 @@ def _descendants(pid: int) -> list[int]:
     return found
 
 
-def _report(done: list[Done], samples: list[Sample], seconds: float, *, check: bool) -> int:
+def _report(done: list[Done], samples: list[Sample], seconds: float, collections: int, *, check: bool) -> int:
     minute = min(60.0, seconds / 3)
     kinds = sorted({each.kind for each in done})
     print(f"\n{'':14}{'first':>16}{'last':>16}   ratio of p50\n{'p50/p95 in ms':14}{minute:>14.0f} s{minute:>14.0f} s")
@@ -160,6 +161,9 @@ def _report(done: list[Done], samples: list[Sample], seconds: float, *, check: b
     ratio = sums[1] / sums[0] if sums[0] else 1.0
     failed = sum(not each.ok for each in done)
     print(f"{'all':14}{sums[0]:>16.1f}{sums[1]:>16.1f}   {ratio:.2f}   ({len(done)} operations, {failed} failed)\n")
+    slowest = {kind: _p99(each.ms for each in done if each.kind == kind) for kind in kinds}
+    print(f"p99 in ms over the whole run, with {collections} collections of garbage in it:")
+    print(", ".join(f"{kind} {ms:.0f}" for kind, ms in slowest.items()), end="\n\n")
 
     names = sorted({name for sample in samples for name in sample.files})
     print("  ".join([f"{'s':>5}", f"{'RSS MB':>7}", f"{'fds':>4}", f"{'threads':>7}", *names]))
@@ -182,6 +186,11 @@ def _report(done: list[Done], samples: list[Sample], seconds: float, *, check: b
     for bound, is_kept in bounds.items():
         print(f"{'kept  ' if is_kept else 'BROKEN'}  {bound}")
     return 1 if check and not all(bounds.values()) else 0
+
+
+def _p99(times: Iterable[float]) -> float:
+    found = list(times)
+    return quantiles([*found, *found], n=100, method="inclusive")[98]
 
 
 def _both(times: Iterable[float]) -> str:

@@ -194,3 +194,8 @@ def test_the_document_says_what_addresses_take_and_when_a_body_is_needed(client:
     assert "400" in paths["/api/v1/users/{user_id}/blocks/"]["get"]["responses"]
     assert paths["/api/v1/tools/read_memory_block/"]["post"]["requestBody"]["required"]
     assert not paths["/api/v1/tools/list_memory_blocks/"]["post"]["requestBody"]["required"]
+    asked = paths["/api/v1/tools/read_memory_block/"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert asked["properties"]["as_of"]["nullable"]
+    assert "nullable" not in asked["properties"]["block_label"]
+    searched = paths["/api/v1/tools/memory_search/"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert not re.match(searched["properties"]["query"]["pattern"], "a\0b")

@@ -16,6 +16,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
+from approvals.services.recover import is_interrupted
 from benchmarks import population
 from benchmarks.population import History
 
@@ -103,6 +104,20 @@ def scanned(sql: str, params: Any) -> set[str]:
         cursor.execute("RESET enable_seqscan")
     nodes = _nodes((json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"])
     return {node["Relation Name"] for node in nodes if node["Node Type"] == "Seq Scan"}
+
+
+def test_asking_whether_a_change_is_under_way_looks_at_those_alone(history: str) -> None:
+    """Each search asks. Told "merging or ...", SQLite read all proposals of the owner: 14 ms at 4,000."""
+    if connection.vendor != "sqlite":
+        pytest.skip("plans by what is in the tables, and these are small")
+    recorder = Recorder()
+    with connection.execute_wrapper(recorder):
+        assert not is_interrupted(OWNER)
+    ((sql, params),) = recorder.statements.values()
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN QUERY PLAN {sql}", params)
+        plan = "\n".join(row[3] for row in cursor.fetchall())
+    assert "(owner=? AND status=?)" in plan
 
 
 def _nodes(node: Any) -> Iterator[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from functools import partial
+from typing import Any
 
 import pytest
 from django.db import connections
@@ -274,6 +275,23 @@ def test_a_writer_refuses_to_sweep_up_what_others_left_uncommitted() -> None:
     with pytest.raises(errors.DirtyMemory) as refused:
         write(label="profile", body="x")
     assert refused.value.tables == (TABLE,)
+
+
+def test_ancestry_is_asked_of_dolt_and_not_counted_in_its_log() -> None:
+    """0.3 ms at 100,000 commits, where a range of the log takes 122; DoltLite has no such function."""
+    if dolt().engine != "Dolt":
+        pytest.skip("of Dolt's server")
+    first = write()
+    write(body="two", expected=sha())
+    asked: list[str] = []
+
+    def note(execute: Any, sql: str, *rest: Any) -> Any:
+        asked.append(sql)
+        return execute(sql, *rest)
+
+    with connections["memory"].execute_wrapper(note):
+        assert dolt().is_ancestor(first)
+    assert any("has_ancestor" in sql for sql in asked)
 
 
 def test_garbage_collection_keeps_what_main_reaches() -> None:
