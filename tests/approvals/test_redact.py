@@ -71,9 +71,10 @@ def collected() -> None:
     """Wait for the worker, or the thread in its place."""
     if environment.is_embedded():
         wait_for_thread(texts.THREAD)
+        assert not texts.is_garbage_left()
     else:
-        texts.collect()
-    assert not texts.is_garbage_left()
+        # Dolt keeps what some session still stands on, a task of the worker for one; the next collection takes it.
+        eventually(lambda: texts.collect() >= 0 and not texts.is_garbage_left(), seconds=30)
 
 
 def require_gone(proposal: Proposal) -> None:
@@ -230,7 +231,10 @@ def test_killed_at_any_step_it_is_finished(secret: Proposal, alice: Any, crash: 
     proposal = Proposal.objects.get()
     assert proposal.is_redacted
     assert texts.is_garbage_left()
-    assert services.recover().texts_collected == 1
+    report = services.recover()
+    if environment.is_embedded():
+        assert report.texts_collected == 1
+    collected()
     require_gone(proposal)
     assert services.recover().texts_collected == 0
 
