@@ -16,6 +16,8 @@ from benchmarks import processes
 
 STUDENTS = 3
 LINES = 120
+#: As many as a page of them has.
+NOTES = 60
 
 
 @dataclass(frozen=True)
@@ -29,13 +31,16 @@ class Done:
 
 
 def prepare() -> tuple[str, list[tuple[str, str]]]:
-    """Make the databases, students with two blocks each and an agent; its token, and owners with labels."""
+    """Make the databases, students with two blocks and a page of notes each, and an agent; its token, and owners
+    with labels. The notes, since a page that fills up takes longer each minute, which says nothing about the site."""
     from django.conf import settings
     from django.core.management import call_command
     from django.db import connections
 
     from approvals import services as use_cases
     from approvals.models import User
+    from approvals.services.imports import import_memories
+    from approvals.services.notes import By
     from benchmarks import population
 
     for alias in ("default", "memory"):
@@ -44,12 +49,14 @@ def prepare() -> tuple[str, list[tuple[str, str]]]:
     token = population.make_agent()
     targets = []
     for owner in students:
+        person = User.objects.get(username=owner)
         for label in ("log", "plan"):
             body = "\n".join(f"Line {number} says nothing yet." for number in range(LINES))
             fields = use_cases.BlockFields(title="", description="", body=body, limit=settings.BLOCK_LIMIT)
-            person = User.objects.get(username=owner)
             use_cases.create_block(actor=person, owner=owner, label=label, fields=fields)
             targets.append((owner, label))
+        made = population.memories(0, NOTES)
+        import_memories(by=By(actor=person), owner=owner, parsed=made)
     connections.close_all()
     return token, targets
 
