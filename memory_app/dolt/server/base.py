@@ -134,6 +134,8 @@ class DoltServerOperations(DoltOperations):
             try:
                 self._call("dolt_gc", *(["--full"] if full else []))
             except (OperationalError, errors.EngineUnavailable) as error:
+                if self.is_retryable(error):
+                    raise
                 raise errors.EngineUnavailable(f"the garbage was not collected: {error}") from error
             finally:
                 way_out.cancel()
