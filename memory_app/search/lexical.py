@@ -17,6 +17,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
+from memory_app.search.columns import grown
 from memory_app.search.vocabulary import Ids, Vocabulary
 
 Slots = npt.NDArray[np.int32]
@@ -40,8 +41,9 @@ class Postings:
     def __init__(self) -> None:
         self.vocabulary = Vocabulary()
         self.alive = 0
-        self._lengths: list[Values] = [np.zeros(0, dtype=np.float32)]
-        self._leads: list[Leads] = [np.zeros((0, LEADING), dtype=np.int32)]
+        # With room for slots to come: nothing that is only read may change anything, for `nbytes` takes no lock.
+        self._lengths: Values = np.zeros(0, dtype=np.float32)
+        self._leads: Leads = np.zeros((0, LEADING), dtype=np.int32)
         self._dead: set[int] = set()
         self._kept_mask: npt.NDArray[np.bool_] | None = None
         self._total = 0.0
@@ -64,16 +66,12 @@ class Postings:
     @property
     def lengths(self) -> Values:
         """Words that count, per slot."""
-        if len(self._lengths) > 1:
-            self._lengths = [np.concatenate(self._lengths)]
-        return self._lengths[0]
+        return self._lengths[: self.slots]
 
     @property
     def leads(self) -> Leads:
         """The first `LEADING` terms that count, per slot; -1 where there are fewer."""
-        if len(self._leads) > 1:
-            self._leads = [np.concatenate(self._leads)]
-        return self._leads[0]
+        return self._leads[: self.slots]
 
     @property
     def norms(self) -> Values:
@@ -105,8 +103,10 @@ class Postings:
                 self._new[term].append((slot, count))
                 self._frequency[term] += 1
                 length += count
-        self._lengths.append(np.array([length], dtype=np.float32))
-        self._leads.append(_leads(ids, ~np.array([self.vocabulary.stop[term] for term in ids], dtype=bool), [0]))
+        self._lengths = grown(self._lengths, slot + 1)
+        self._lengths[slot] = length
+        self._leads = grown(self._leads, slot + 1)
+        self._leads[slot] = _leads(ids, ~np.array([self.vocabulary.stop[term] for term in ids], dtype=bool), [0])[0]
         self._total += length
         self.alive += 1
 
@@ -125,8 +125,8 @@ class Postings:
         lengths = np.bincount(slot_of[telling], minlength=count).astype(np.float32)
         self._total += float(lengths[first:].sum())
         self.alive += len(split)
-        self._lengths = [lengths]
-        self._leads = [_leads(self._words, telling, self._starts[:-1])]
+        self._lengths = lengths
+        self._leads = _leads(self._words, telling, self._starts[:-1])
         if self._dead:
             telling &= self._kept()[slot_of]
         pairs, counts = np.unique(self._words[telling].astype(np.int64) * count + slot_of[telling], return_counts=True)
@@ -179,7 +179,7 @@ class Postings:
     @property
     def nbytes(self) -> int:
         arrays = (self._words, self._starts, self._slots, self._counts, self._from, self._frequency)
-        by_slot = self.lengths.nbytes + self.leads.nbytes
+        by_slot = self._lengths.nbytes + self._leads.nbytes
         return sum(each.nbytes for each in arrays) + by_slot + self.vocabulary.nbytes + 200 * sum(map(len, self._added))
 
     def _scanned(self, term: int) -> tuple[Slots, Values]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from datetime import UTC, datetime
 from typing import Any
 
@@ -112,8 +114,6 @@ def test_memory_is_reported_and_wear_is_seen() -> None:
 
 
 def test_an_index_may_be_searched_while_it_changes() -> None:
-    import threading
-
     index, problems = OwnerIndex([note(i, f"dog number{i}") for i in range(200)]), []
 
     def keep(work: Any) -> None:
@@ -138,3 +138,27 @@ def test_an_index_may_be_searched_while_it_changes() -> None:
 
     assert problems == []
     assert len(index) == 200
+
+
+def test_asking_how_large_an_index_is_changes_nothing_in_it() -> None:
+    """The cache asks so of every owner's index, whoever is changing it meanwhile."""
+    index, done = OwnerIndex([note(0, "dog")]), threading.Event()
+
+    def measure() -> None:
+        while not done.is_set():
+            assert index.nbytes > 0
+
+    measuring = threading.Thread(target=measure)
+    switching = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        measuring.start()
+        for number in range(1, 900):
+            index.add([note(number, f"dog number{number}")])
+    finally:
+        done.set()
+        measuring.join()
+        sys.setswitchinterval(switching)
+
+    hits = index.search("dog number899", top_k=1).hits
+    assert [hit.chunk_id for hit in hits] == [899]
