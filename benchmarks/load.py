@@ -16,8 +16,12 @@ from benchmarks import processes
 
 STUDENTS = 3
 LINES = 120
-#: As many as a page of them has.
-NOTES = 60
+#: As many as a page of them has, and more proposals than an inbox page.
+NOTES, WAITING = 60, 30
+
+
+#: A block of each student whose proposals nobody decides.
+UNDECIDED = "tasks"
 
 
 @dataclass(frozen=True)
@@ -31,8 +35,8 @@ class Done:
 
 
 def prepare() -> tuple[str, list[tuple[str, str]]]:
-    """Make the databases, students with two blocks and a page of notes each, and an agent; its token, and owners
-    with labels. The notes, since a page that fills up takes longer each minute, which says nothing about the site."""
+    """Make the databases, students with blocks and a page of notes each, and an agent; its token, and owners with
+    labels. The notes, since a page that fills up takes longer each minute, which says nothing about the site."""
     from django.conf import settings
     from django.core.management import call_command
     from django.db import connections
@@ -50,11 +54,12 @@ def prepare() -> tuple[str, list[tuple[str, str]]]:
     targets = []
     for owner in students:
         person = User.objects.get(username=owner)
-        for label in ("log", "plan"):
+        for label in ("log", "plan", UNDECIDED):
             body = "\n".join(f"Line {number} says nothing yet." for number in range(LINES))
             fields = use_cases.BlockFields(title="", description="", body=body, limit=settings.BLOCK_LIMIT)
             use_cases.create_block(actor=person, owner=owner, label=label, fields=fields)
-            targets.append((owner, label))
+            if label != UNDECIDED:
+                targets.append((owner, label))
         made = population.memories(0, NOTES)
         import_memories(by=By(actor=person), owner=owner, parsed=made)
     connections.close_all()
@@ -105,25 +110,39 @@ class Load:
             ok = False
         self.done.append(Done(at, kind, (time.perf_counter() - began) * 1000, ok))
 
+    def fill_inbox(self) -> None:
+        """Let as many proposals wait as a page shows, and more: they stay."""
+        owners = sorted({owner for owner, _ in self.targets})
+        for number in range(WAITING):
+            answer = self._propose(owners[number % len(owners)], UNDECIDED, f"Line {number} says nothing yet.")
+            if not answer["ok"]:
+                raise RuntimeError(f"the inbox cannot be filled: {answer}")
+
+    def warm_up(self) -> None:
+        """Do everything a few times, unrecorded: a first search loads the model."""
+        for _ in range(3):
+            for do in [do for _, do in self.kinds.values()]:
+                do()
+
     # -- operations -------------------------------------------------------------------------------
 
     def propose(self) -> bool:
         owner, label = self._target()
         read = self._tool("read_memory_block", user_id=owner, block_label=label)
-        lines = read["data"]["body"].split("\n")
-        old = self._chance.choice(lines)
-        number = old.split()[1]
-        answer = self._tool(
+        answer = self._propose(owner, label, self._chance.choice(read["data"]["body"].split("\n")))
+        if answer["ok"]:
+            self._waiting.put(answer["data"]["proposal_id"])
+        return bool(answer["ok"])
+
+    def _propose(self, owner: str, label: str, old: str) -> dict[str, Any]:
+        return self._tool(
             "propose_memory_edit",
             user_id=owner,
             block_label=label,
             old_string=old,
-            new_string=f"Line {number} says {self._chance.randrange(10**9)} by now.",
+            new_string=f"Line {old.split()[1]} says {self._chance.randrange(10**9)} by now.",
             reasoning="She said so.",
         )
-        if answer["ok"]:
-            self._waiting.put(answer["data"]["proposal_id"])
-        return bool(answer["ok"])
 
     def approve(self) -> bool:
         try:
@@ -132,12 +151,13 @@ class Load:
             return True
         person = self.signed_in()
         page = person.get(f"/proposals/{pk}/")
-        address = f"/proposals/{pk}/approve/"
         if page.status != 200:
             return False
+        address, said = f"/proposals/{pk}/approve/", dict[str, str]()
         if address not in page.text:  # another change to the same line was first
-            return True
-        return person.post_form(address, processes.form(page.text, address)).status in (200, 302, 409)
+            address, said = f"/proposals/{pk}/reject/", {"reason": "outdated"}
+        fields = processes.form(page.text, address) | said
+        return person.post_form(address, fields).status in (200, 302, 409)
 
     def save(self) -> bool:
         owner, _ = self._target()

@@ -1,4 +1,4 @@
-"""`make soak`, or `python benchmarks/soak.py [--minutes 10] [--leg embedded|server] [--rate 6] [--check]`.
+"""`make soak`, or `python benchmarks/soak.py [--minutes 10] [--leg server] [--rate 6] [--collect 0] [--check]`.
 
 A real server under a fixed rate of everything people and agents do, for some minutes; then how the last minute
 compares with the first, and what memory, file descriptors, threads and every file of the data folder did meanwhile.
@@ -15,9 +15,9 @@ import tempfile
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
@@ -43,10 +43,14 @@ NAME_OF_WAL = "assent.sqlite3-wal"
 
 @dataclass(frozen=True)
 class Sample:
+    """What the server had used up to a moment: `processor` in seconds, `stolen` those the host gave to others."""
+
     at: float
     rss: int
     descriptors: int
     threads: int
+    processor: float
+    stolen: float
     files: dict[str, int]
 
 
@@ -55,11 +59,14 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--leg", choices=["embedded", "server"], default="embedded")
     parser.add_argument("--rate", type=float, default=6.0, help="operations a second (default 6)")
+    parser.add_argument(
+        "--collect", type=float, default=0, help="collect garbage every so many seconds (default: never)"
+    )
     parser.add_argument("--check", action="store_true", help="exit 1 when a bound is passed")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.inside:
-        return _inside(options.minutes * 60, options.rate, check=options.check)
+        return _inside(options.minutes * 60, options.rate, options.collect, check=options.check)
     with ExitStack() as stack:
         data = stack.enter_context(tempfile.TemporaryDirectory(prefix="assent-soak-"))
         servers = stack.enter_context(services.running()) if options.leg == "server" else {}
@@ -70,7 +77,7 @@ def main() -> int:
         ).returncode
 
 
-def _inside(seconds: float, rate: float, *, check: bool) -> int:
+def _inside(seconds: float, rate: float, collect: float, *, check: bool) -> int:
     """Run on the databases the environment names."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "benchmarks.settings")
     import django
@@ -84,11 +91,41 @@ def _inside(seconds: float, rate: float, *, check: bool) -> int:
             stack.enter_context(processes.celery_worker(folder, {}))
         port = stack.enter_context(processes.gunicorn("memory_app.wsgi", folder, {}))
         load = Load(port, token, targets)
-        samples = _soak(load, seconds, rate, folder)
+        with _collecting(collect) as collections:
+            samples = _soak(load, seconds, rate, folder)
     if not all(each.ok for each in load.done):
         print((folder / "gunicorn.log").read_text()[-8000:], file=sys.stderr, flush=True)
-    collections = (folder / "gunicorn.log").read_text().count("garbage_collected")
-    return _report(load.done, samples, seconds, collections, check=check)
+    own = (folder / "gunicorn.log").read_text().count("garbage_collected")
+    print(f"\n{own} collections of garbage by the site", end="")
+    print(f", {len(collections)} asked for, of {_both(collections)} ms (p50/p95)" if collections else "")
+    return _report(load.done, samples, seconds, check=check)
+
+
+@contextmanager
+def _collecting(every: float) -> Iterator[list[float]]:
+    """Collect garbage every so many seconds beside what is done here; how long each took, in ms."""
+    from django.db import connections
+
+    from memory_app.dolt import maintenance
+
+    took, over = list[float](), threading.Event()
+
+    def collect() -> None:
+        while not over.wait(every):
+            began = time.perf_counter()
+            maintenance.collect_garbage(force=True)
+            took.append((time.perf_counter() - began) * 1000)
+        connections.close_all()
+
+    collecting = threading.Thread(target=collect)
+    if every:
+        collecting.start()
+    try:
+        yield took
+    finally:
+        over.set()
+        if every:
+            collecting.join()
 
 
 def _soak(load: Load, seconds: float, rate: float, folder: Path) -> list[Sample]:
@@ -101,6 +138,8 @@ def _soak(load: Load, seconds: float, rate: float, folder: Path) -> list[Sample]
             everybody.wait()
 
         list(clients.map(sign_in, range(CLIENTS)))
+        load.fill_inbox()
+        load.warm_up()
         load.began = time.monotonic()
         next_sample = 0.0
         for number, kind in enumerate(load.order(int(seconds * rate))):
@@ -117,17 +156,27 @@ def _soak(load: Load, seconds: float, rate: float, folder: Path) -> list[Sample]
 
 
 def _sample(at: float, folder: Path) -> Sample:
-    rss = descriptors = threads = 0
+    rss = descriptors = threads = ticks = 0
     for pid in _descendants(os.getpid()):
         try:
             status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
             rss += int(status.get("VmRSS", "0 kB").split()[0]) * 1024
             threads += int(status["Threads"])
+            ticks += sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
             descriptors += len(os.listdir(f"/proc/{pid}/fd"))
         except (OSError, ValueError, KeyError):
             continue  # ended meanwhile
     files = {file.name: file.stat().st_size for file in folder.iterdir() if file.is_file()}
-    return Sample(at, rss, descriptors, threads, files)
+    per_second = os.sysconf("SC_CLK_TCK")
+    return Sample(at, rss, descriptors, threads, ticks / per_second, _stolen() / per_second, files)
+
+
+def _stolen() -> int:
+    """Ticks that the host of this machine gave to others although there was work here; none outside Linux."""
+    try:
+        return int(Path("/proc/stat").read_text().split("\n", 1)[0].split()[8])
+    except (OSError, IndexError):
+        return 0
 
 
 def _descendants(pid: int) -> list[int]:
@@ -146,7 +195,7 @@ def _descendants(pid: int) -> list[int]:
     return found
 
 
-def _report(done: list[Done], samples: list[Sample], seconds: float, collections: int, *, check: bool) -> int:
+def _report(done: list[Done], samples: list[Sample], seconds: float, *, check: bool) -> int:
     minute = min(60.0, seconds / 3)
     kinds = sorted({each.kind for each in done})
     print(f"\n{'':14}{'first':>16}{'last':>16}   ratio of p50\n{'p50/p95 in ms':14}{minute:>14.0f} s{minute:>14.0f} s")
@@ -162,7 +211,17 @@ def _report(done: list[Done], samples: list[Sample], seconds: float, collections
     failed = sum(not each.ok for each in done)
     print(f"{'all':14}{sums[0]:>16.1f}{sums[1]:>16.1f}   {ratio:.2f}   ({len(done)} operations, {failed} failed)\n")
     slowest = {kind: _p99(each.ms for each in done if each.kind == kind) for kind in kinds}
-    print(f"p99 in ms over the whole run, with {collections} collections of garbage in it:")
+    rate = len(done) / seconds
+    for name, begin, end in (("first", 0.0, minute), ("last", seconds - minute, seconds)):
+        among = [sample for sample in samples if begin - 1 <= sample.at <= end + 1]
+        if len(among) > 1 and among[-1].at > among[0].at:
+            passed = among[-1].at - among[0].at
+            used = (among[-1].processor - among[0].processor) * 1000 / (rate * passed)
+            stolen = 100 * (among[-1].stolen - among[0].stolen) / passed
+            print(
+                f"{name} {minute:.0f} s: {used:.1f} ms of processor an operation; {stolen:.0f} % of one taken by others"
+            )
+    print("\np99 in ms over the whole run:")
     print(", ".join(f"{kind} {ms:.0f}" for kind, ms in slowest.items()), end="\n\n")
 
     names = sorted({name for sample in samples for name in sample.files})

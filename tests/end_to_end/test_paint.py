@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page
 
+from tests import environment
 from tests.end_to_end.test_browser import browser, window_of  # noqa: F401  # fixtures
 
 #: Marks above, below and around one letter, and letters as wide as a line: put in by script, since our own pages show
@@ -85,6 +86,7 @@ def picture(page: Page) -> str:
     return b64encode(page.screenshot(animations="disabled")).decode()
 
 
+@pytest.mark.skipif(not environment.is_embedded(), reason="style sheets know no engine, and it takes half a minute")
 @pytest.mark.parametrize(("width", "scheme"), [(1_280, "light"), (390, "dark")])
 def test_a_flood_covers_nothing_beside_it(
     window_of: Callable[..., Page],  # noqa: F811
