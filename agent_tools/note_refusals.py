@@ -54,6 +54,8 @@ def explain(error: Exception, *, tool: str, may_read: bool = True, fields: Mappi
             return refusals.too_many_pending(error, may_read=may_read)
         case services.MemoryFull():
             return refusals.memory_full()
+        case services.BeingMade():
+            return refusals.being_made()
         case services.ImportUnderWay():
             return ApiError(
                 ErrorCode.IMPORT_UNDER_WAY,

@@ -66,6 +66,9 @@ class Subject:
     corrected: Callable[[int, str, str], dict[str, Any]] | None = None
 
 
+#: Seconds until a proposal that another call makes is made.
+_MADE_BY_THEN = 2
+
 #: What is wrong with the call itself, whatever the block says.
 _OF_THE_CALL = (edits.IdenticalStrings, edits.EmptyOldString, edits.ForbiddenCharacter)
 #: Refusals of the service that depend on what the block says.
@@ -102,6 +105,8 @@ def explain(error: Exception, subject: Subject) -> ApiError:
             return too_many_pending(error, may_read=subject.call.may_read)
         case services.MemoryFull():
             return memory_full()
+        case services.BeingMade():
+            return being_made()
         case services.AlreadyDecided():
             return already_decided(error)
     raise error
@@ -113,6 +118,16 @@ def already_decided(error: services.AlreadyDecided) -> ApiError:
         ErrorCode.ALREADY_DECIDED,
         representations.told(error.proposal),
         details={"proposal": representations.proposal(error.proposal)},
+    )
+
+
+def being_made() -> ApiError:
+    """For a call that came a second time while the first is under way, and took longer than it waits."""
+    return ApiError(
+        ErrorCode.BEING_MADE,
+        "Another call is making the same proposal. Make the same call again shortly.",
+        details={"retry_after": _MADE_BY_THEN},
+        retry_after=_MADE_BY_THEN,
     )
 
 

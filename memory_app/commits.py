@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from memory_app import progress, recall, trailers
 from memory_app.dolt.connections import connection, dolt, dolt_transaction, head_of_main, open_at, retrying
-from memory_app.dolt.errors import DirtyMemory, NothingToCommit, OutcomeUnknown, RevisionNotFound
+from memory_app.dolt.errors import BranchExists, DirtyMemory, NothingToCommit, OutcomeUnknown, RevisionNotFound
 from memory_app.dolt.types import Author, Commit
 from memory_app.models import Change, DirectWrite, MemoryBlock, Note, block_id, note_pk
 from memory_app.numbering import in_order
@@ -187,12 +187,15 @@ def write_branch(name: str, *, base: str, writes: tuple[Write, ...], entry: Entr
         NothingToCommit: the rows equal those at `base`.
     """
 
+    def made() -> str | None:
+        newest = dolt().log(name, limit=1)[0]
+        return newest.hash if Trailers.of(newest.message).operation == entry.operation else None
+
     def attempt() -> str:
         verbs = dolt()
         if verbs.exists(name):
-            newest = verbs.log(name, limit=1)[0]
-            if Trailers.of(newest.message).operation == entry.operation:
-                return newest.hash
+            if done := made():
+                return done
             verbs.drop_branch(name)
         verbs.create_branch(name, base)
         with open_at(name), dolt_transaction() as branch:
@@ -200,7 +203,14 @@ def write_branch(name: str, *, base: str, writes: tuple[Write, ...], entry: Entr
             message = entry.message(subject, timezone.now(), most=branch.commit_message_limit)
             return branch.commit(message, author)
 
-    return retrying(attempt)
+    try:
+        return retrying(attempt)
+    except (TargetMoved, BranchExists, RevisionNotFound):
+        # Another process that makes the same, since this one outlived its lease, may have been first.
+        done = retrying(lambda: made() if dolt().exists(name) else None)
+        if done is None:
+            raise
+        return done
 
 
 def find(owner: str, operation: str, since: str) -> Commit | None:

@@ -102,6 +102,15 @@ class DecisionRefused(Refused):
         super().__init__(message)
 
 
+class BeingMade(Refused):
+    """Another call makes the same proposal this moment; the same call again finds it made."""
+
+    code = "being_made"
+
+    def __init__(self) -> None:
+        super().__init__(_("The same proposal is being made by another call."))
+
+
 class NotAllowed(DecisionRefused):
     code = "not_allowed"
 

@@ -1,26 +1,30 @@
 """An agent proposes: the edits become a branch with one commit, and a row that waits for a person.
 
 Row PREPARING → branch → commit → OPEN. Each step can be done again, so a crash between them is finished
-by `recover` or by the same call coming back with its operation id (design.md §3 rules 7 and 16).
+by `recover` or by the same call coming back with its operation id (design.md §3 rules 7 and 16). One at a time: who
+meets a row in this state waits for who makes it, and takes it over when that one's lease has run out.
 """
 
 from __future__ import annotations
 
 import re
+import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import DatabaseError, IntegrityError, transaction
 from django.utils import timezone
 
 from approvals import risks
 from approvals.models import Agent, Event, Kind, Proposal, ProposalQuerySet, Revision, Status
 from approvals.services import events
 from approvals.services.errors import (
+    BeingMade,
     BlockReadOnly,
     MemoryFull,
     NoChange,
@@ -30,7 +34,7 @@ from approvals.services.errors import (
 )
 from approvals.services.texts import require_texts
 from approvals.targets import targets_of, writes_of
-from memory_app import commits, recall, worddiff
+from memory_app import commits, deadlines, recall, worddiff
 from memory_app import edits as text_edits
 
 log = structlog.get_logger(__name__)
@@ -39,6 +43,12 @@ _BRANCH = re.compile(r"p/(\d{1,18})(?:-(\d{1,9}))?")
 
 #: From this share of a block's limit on, the agent is told that little room is left.
 NEARLY_FULL = 0.9
+
+#: Writing 100,000 notes took from 25 s to well over 100 on a busy server: nobody else is to finish an import meanwhile.
+_LEASE_OF_A_NOTE = timedelta(milliseconds=3)
+
+#: Seconds to wait for another call that makes the same proposal, which takes some 50 ms.
+_PATIENCE = 5.0
 
 
 @dataclass(frozen=True)
@@ -94,6 +104,7 @@ def propose(
         BlockNotFound, EditError: see `recall` and `edits`; the index tells which edit.
         BlockReadOnly, PreconditionFailed, NoChange, OverLimit, TooManyPending, MemoryFull: see `errors`.
         AlreadyDecided: the operation was done before, and the texts of its proposal are removed by now.
+        BeingMade: another call makes this proposal, and is not done after a few seconds.
         EngineUnavailable: the branch could not be made; the row stays and is finished by `recover`.
     """
     operation = operation or uuid.uuid4().hex
@@ -133,10 +144,69 @@ def propose(
                 "evidence": list(evidence),
             },
         )
+        is_mine = created
     except IntegrityError:
         # The same operation came twice at once and the other call inserted its row first.
-        proposal, created = Proposal.objects.get(operation=operation), True
-    return _outcome(_finished(proposal), created=created, block=block)
+        proposal, created, is_mine = Proposal.objects.get(operation=operation), True, False
+    return _outcome(_finished(proposal, is_mine=is_mine), created=created, block=block)
+
+
+def make_alone(proposal: Proposal, make: Callable[[Proposal], Proposal], *, is_mine: bool) -> Proposal:
+    """What `make` makes of a PREPARING proposal, or what another call made of it meanwhile.
+
+    Args:
+        is_mine: the caller has just begun it, or taken it over, and holds its lease.
+
+    Raises:
+        BeingMade: another call is at it still, or found that it no longer fits.
+    """
+    if not is_mine:
+        proposal = _when_made(proposal)
+    if proposal.status != Status.PREPARING:
+        return proposal
+    try:
+        return make(proposal)
+    except Exception:
+        _let_go(proposal)
+        raise
+
+
+def take_over(proposal: Proposal) -> bool:
+    """Take the lease of a PREPARING proposal that nobody is at any more; False where somebody may be."""
+    until = timezone.now() + lease_of(len(proposal.current.note_changes))
+    left = Proposal.objects.lease_ran_out().filter(pk=proposal.pk, status=Status.PREPARING)
+    if not left.update(lease_expires_at=until):
+        return False
+    proposal.lease_expires_at = until
+    return True
+
+
+def lease_of(notes: int) -> timedelta:
+    """How long a proposal about so many notes may take to be made before others take it over."""
+    return settings.LEASE + notes * _LEASE_OF_A_NOTE
+
+
+def _when_made(proposal: Proposal) -> Proposal:
+    end = time.monotonic() + min(_PATIENCE, deadlines.remaining())
+    while proposal.status == Status.PREPARING and not take_over(proposal):
+        if time.monotonic() >= end:
+            raise BeingMade
+        time.sleep(0.02)
+        try:
+            proposal.refresh_from_db()
+        except Proposal.DoesNotExist as error:
+            raise BeingMade from error
+    return proposal
+
+
+def _let_go(proposal: Proposal) -> None:
+    """Let others finish what failed here without waiting for its lease, which runs out where this cannot be written."""
+    deadlines.extend()
+    held = Proposal.objects.filter(pk=proposal.pk, status=Status.PREPARING, lease_expires_at=proposal.lease_expires_at)
+    try:
+        held.update(lease_expires_at=None)
+    except DatabaseError as error:
+        log.warning("proposal_not_let_go", proposal=proposal.pk, error=type(error).__name__)
 
 
 def finish_preparing(proposal: Proposal) -> Proposal:
@@ -250,7 +320,7 @@ def _prepare(
             operation=operation,
             created_at=now,
             expires_at=now + settings.PROPOSAL_EXPIRY,
-            lease_expires_at=now + settings.LEASE,
+            lease_expires_at=now + lease_of(0),
             **fields,
         )
         Revision.objects.create(
@@ -267,9 +337,9 @@ def _prepare(
     return proposal, True
 
 
-def _finished(proposal: Proposal) -> Proposal:
+def _finished(proposal: Proposal, *, is_mine: bool = False) -> Proposal:
     require_texts(proposal)
-    return finish_preparing(proposal) if proposal.status == Status.PREPARING else proposal
+    return make_alone(proposal, finish_preparing, is_mine=is_mine)
 
 
 def _outcome(proposal: Proposal, *, created: bool, block: recall.Block | None = None) -> Proposed:

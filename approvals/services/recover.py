@@ -31,7 +31,7 @@ from approvals.services.heal import (
 from approvals.services.ledger import settle_dirt, top_up_ledger
 from approvals.services.notes import agents
 from approvals.services.notes.revert import finish_reverting
-from approvals.services.propose import finish_preparing
+from approvals.services.propose import finish_preparing, make_alone, take_over
 from approvals.services.recheck import recheck_unknown
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.errors import DoltError
@@ -170,11 +170,16 @@ def is_interrupted(owner: str) -> bool:
 
 
 def finish(proposal: Proposal) -> Proposal:
-    """Finish one proposal a crash left PREPARING or MERGING; it comes back OPEN, APPLIED or APPROVED."""
+    """Finish one proposal a crash left PREPARING or MERGING; it comes back OPEN, APPLIED or APPROVED, and as it was
+    where somebody else has begun to finish it."""
     fresh = Proposal.objects.select_related("agent", "decided_by").get(pk=proposal.pk)
     if fresh.status == Status.PREPARING:
+        if not take_over(fresh):
+            return fresh
         try:
-            return finish_preparing(fresh) if fresh.target_kind == "block" else agents.finish(fresh)
+            if fresh.target_kind == "block":
+                return make_alone(fresh, finish_preparing, is_mine=True)
+            return agents.finish(fresh, is_mine=True)
         except NotesChanged as refusal:
             log.warning("application_dropped", proposal=proposal.pk, why=refusal.message)
             fresh.status = Status.WITHDRAWN

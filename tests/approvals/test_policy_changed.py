@@ -152,7 +152,7 @@ def test_who_applies_it_and_who_makes_it_wait_at_once_agree_with_the_memory(alic
     policy("review")
     assert agents.finish(Proposal.objects.get()).status == Status.OPEN
     policy("apply")  # as the slow one was told
-    assert agents.finish(slow).status == Status.APPLIED
+    assert agents.finish(slow, is_mine=True).status == Status.APPLIED
     assert contents() == ["She rows."]
     services.recover()
     proposal = Proposal.objects.get()

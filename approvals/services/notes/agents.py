@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Sequence
-from datetime import timedelta
+from functools import partial
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -24,16 +24,13 @@ from approvals.services import events
 from approvals.services.errors import NotesChanged
 from approvals.services.ledger import despite_dirt
 from approvals.services.notes.values import By, NoteChange, Outcome, said_beside
-from approvals.services.propose import branch_name, finish_preparing, require_room
+from approvals.services.propose import branch_name, finish_preparing, lease_of, make_alone, require_room
 from approvals.services.recheck import after_change
 from approvals.services.texts import require_texts
 from approvals.targets import note_writes, targets_of
 from memory_app import commits, deadlines, edits, recall, worddiff
 from memory_app.dolt.connections import head_of_main, retrying
 from memory_app.models import Change
-
-#: Writing 100,000 notes took from 25 s to well over 100 on a busy server: nobody else is to finish an import meanwhile.
-_LEASE_OF_A_NOTE = timedelta(milliseconds=3)
 
 #: Segments of a difference that its excerpt is looked for in.
 _EXCERPTED = 400
@@ -45,7 +42,7 @@ def change(
     """Apply the changes where the owner's policy and the agent's token allow it; propose them otherwise.
 
     Raises:
-        NotesChanged, TooManyPending, MemoryFull: see `change_notes`.
+        NotesChanged, TooManyPending, MemoryFull, BeingMade: see `change_notes`.
     """
     if done := done_before(by):
         return done
@@ -54,7 +51,7 @@ def change(
         proposal, created = _prepare(by, agent, owner, kind, changes, why_asked, base_commit)
     except IntegrityError:
         return _outcome(finish(Proposal.objects.get(operation=by.operation)))
-    return _outcome(finish(proposal, is_new=created), created=created)
+    return _outcome(finish(proposal, is_mine=created, is_new=created), created=created)
 
 
 def done_before(by: By) -> Outcome | None:
@@ -70,19 +67,23 @@ def require_room_unless_applied(by: By, agent: Agent, owner: str) -> None:
         require_room(Proposal.objects.by_agent(agent).of_owner(owner).pending())
 
 
-def finish(proposal: Proposal, *, is_new: bool = False) -> Proposal:
+def finish(proposal: Proposal, *, is_mine: bool = False, is_new: bool = False) -> Proposal:
     """Bring a PREPARING proposal to APPLIED, or to OPEN where a person is asked; used by `change` and `recover`.
 
     Args:
+        is_mine: see `make_alone`.
         is_new: the operation was begun this moment, so that there is nothing of it to look for in the log.
 
     Raises:
         NotesChanged: a note changed since; the proposal is gone, as if it had never been.
         AlreadyDecided: its texts were removed.
+        BeingMade: see `make_alone`.
     """
     require_texts(proposal)
-    if proposal.status != Status.PREPARING:
-        return proposal
+    return make_alone(proposal, partial(_finish, is_new=is_new), is_mine=is_mine)
+
+
+def _finish(proposal: Proposal, *, is_new: bool = False) -> Proposal:
     if proposal.by_policy:
         return _finish_applying(proposal, is_new=is_new)
     try:
@@ -156,7 +157,7 @@ def _finish_waiting(proposal: Proposal) -> Proposal:
     now = Proposal.objects.select_related("agent", "decided_by").filter(pk=proposal.pk).first()
     if now is None:  # another process found that it no longer fits
         raise _gone(proposal)
-    return finish(now)
+    return _finish(now) if now.status == Status.PREPARING else now
 
 
 def _gone(proposal: Proposal) -> NotesChanged:
@@ -230,7 +231,7 @@ def _prepare(
             operation=operation,
             created_at=now,
             expires_at=now + settings.PROPOSAL_EXPIRY,
-            lease_expires_at=now + settings.LEASE + len(changes) * _LEASE_OF_A_NOTE,
+            lease_expires_at=now + lease_of(len(changes)),
         )
         Revision.objects.create(
             proposal=proposal,
