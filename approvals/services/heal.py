@@ -27,6 +27,7 @@ from approvals.services.notes.agents import text_of, title_of
 from approvals.services.notes.values import NoteChange, said_beside
 from approvals.services.propose import branch_name, named_by, write_revision_branch
 from approvals.services.recheck import after_change, recheck
+from approvals.services.texts import give_up_branch
 from approvals.targets import targets_of
 from memory_app import commits, edits, recall, worddiff
 from memory_app.backups import sequences
@@ -103,6 +104,10 @@ def make_branches_again() -> int:
             log.warning("branch_not_made_again", proposal=proposal.pk, base=revision.base_commit)
             continue
         Revision.objects.filter(pk=revision.pk).update(head_commit=head)
+        if not Proposal.objects.open().filter(pk=proposal.pk).exists():
+            # Decided since it was read, by somebody who found no branch to drop.
+            give_up_branch(revision)
+            continue
         recheck(proposal.owner, targets_of(proposal, revision))
         made += 1
     return made

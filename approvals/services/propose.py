@@ -32,7 +32,7 @@ from approvals.services.errors import (
     PreconditionFailed,
     TooManyPending,
 )
-from approvals.services.texts import require_texts
+from approvals.services.texts import give_up_branch, require_texts
 from approvals.targets import targets_of, writes_of
 from memory_app import commits, deadlines, recall, worddiff
 from memory_app import edits as text_edits
@@ -221,6 +221,8 @@ def finish_preparing(proposal: Proposal) -> Proposal:
         if opened:
             events.record(proposal, Event.What.PROPOSED, actor=proposal.agent, text=proposal.reasoning)
     proposal.refresh_from_db()
+    if proposal.is_decided:  # by others who finished it, since this call outlived its lease
+        give_up_branch(revision)
     return proposal
 
 

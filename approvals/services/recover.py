@@ -19,7 +19,7 @@ from redis.exceptions import RedisError
 
 from approvals.models import DECIDED, Mergeability, Proposal, Revision, Status
 from approvals.services import texts
-from approvals.services.decide import drop_branches, finish_merging
+from approvals.services.decide import finish_merging
 from approvals.services.errors import DecisionRefused, NotesChanged
 from approvals.services.heal import (
     approve_merged,
@@ -222,5 +222,8 @@ def _drop_left_over() -> int:
     decided = Revision.objects.filter(Q(proposal__status__in=DECIDED), branch__in=present).select_related("proposal")
     left_over = list(decided)
     for revision in left_over:
-        drop_branches(revision.proposal)
+        try:
+            texts.give_up_branch(revision)
+        except (DatabaseError, DoltError):
+            log.exception("branch_not_dropped", proposal=revision.proposal_id, branch=revision.branch)
     return len(left_over)

@@ -81,6 +81,19 @@ def require_texts(proposal: Proposal) -> None:
         raise AlreadyDecided(proposal, _("The texts of this proposal were removed."))
 
 
+def give_up_branch(revision: Revision) -> None:
+    """Drop a branch that was written while its proposal was decided, or whose dropping had failed.
+
+    Where the texts were removed they have to go from the files once more.
+    """
+    proposal = Proposal.objects.get(pk=revision.proposal_id)
+    if proposal.is_redacted:
+        with transaction.atomic():
+            Revision.objects.filter(pk=revision.pk).update(head_commit=dolt().head(revision.branch))
+            Proposal.objects.filter(pk=proposal.pk).update(is_garbage_left=True)
+    commits.drop_branch(proposal.owner, revision.branch)
+
+
 def collect_soon() -> None:
     """Collect the garbage the removed texts are in: by a worker, in a thread of its own where there is none."""
     try:

@@ -12,8 +12,8 @@ from django.utils import timezone
 from agent_tools.models import IdempotencyKey, ToolCall
 from approvals import services
 from approvals.integrity import problems
-from approvals.models import Event, Policy, Proposal, Status
-from approvals.services import notes, texts
+from approvals.models import Event, Policy, Proposal, Revision, Status
+from approvals.services import heal, notes, texts
 from approvals.services.errors import NotAllowed, NotRemovable, ProposalNotFound
 from approvals.services.notes import By
 from memory_app import recall
@@ -254,3 +254,26 @@ def test_without_a_worker_whoever_reads_has_it_finished(secret: Proposal, alice:
     assert client_of(alice).get("/").status_code == 200
     eventually(lambda: not texts.is_garbage_left())
     require_gone(Proposal.objects.get())
+
+
+def test_a_branch_made_again_while_its_proposal_is_removed_goes_too(
+    secret: Proposal, alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`recover` has read the texts; the owner removes them; then it writes the branch."""
+    dolt().drop_branch(secret.current.branch)
+    write, written = heal.write_revision_branch, list[str]()
+
+    def removed_in_between(proposal: Proposal, revision: Revision) -> str:
+        services.reject(actor=alice, proposal_id=proposal.pk, revision=1, reason="too_private")
+        wait_for_thread(texts.THREAD)
+        written.append(write(proposal, revision))
+        return written[-1]
+
+    monkeypatch.setattr(heal, "write_revision_branch", removed_in_between)
+    services.recover()
+
+    assert written
+    assert not dolt().exists(secret.current.branch)
+    eventually(lambda: texts.collect() >= 0 and not texts.is_garbage_left(), seconds=30)
+    with pytest.raises(RevisionNotFound):
+        dolt().log(written[0], limit=1)
