@@ -79,10 +79,10 @@ class Deadline:
 
     def watch(self, connection: BaseDatabaseWrapper) -> None:
         """Hold for this connection too, from now on."""
+        connection.execute_wrappers.append(self._before_each_statement)
         with self._lock:
             self._watched[id(connection)] = watched = _Watched(connection)
             watched.look()
-        connection.execute_wrappers.append(self._before_each_statement)
 
     def let_go(self, connection: BaseDatabaseWrapper) -> None:
         connection.execute_wrappers.remove(self._before_each_statement)
@@ -204,11 +204,11 @@ def within(seconds: float) -> Iterator[Deadline]:
     """
     outer = _current()
     deadline = Deadline(seconds if outer is None else min(seconds, outer.remaining))
-    for alias in connections:
-        deadline.watch(connections[alias])
-    _thread.deadline = deadline
-    _watchdog.watch(deadline)
     try:
+        for alias in connections:
+            deadline.watch(connections[alias])
+        _thread.deadline = deadline
+        _watchdog.watch(deadline)
         yield deadline
     finally:
         _thread.deadline = outer

@@ -126,10 +126,27 @@ def test_a_statement_that_runs_on_is_interrupted() -> None:
 def test_the_turn_at_an_index_is_waited_for_in_time(alice: Any) -> None:
     SearchIndex.objects.create(owner="carol")
     indices.index_of("carol")
-    building = indices._building["carol"]
+    building = indices._building.setdefault("carol", threading.Lock())
     with building, timed(0.5), deadlines.within(0.5), pytest.raises(deadlines.DeadlineExceeded):
         indices.index_of("carol")
     indices.index_of("carol")
+
+
+def test_a_deadline_that_cannot_begin_leaves_the_thread_as_it_was(goals: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(deadlines, "_watchdog", deadlines._Watchdog())
+        patched.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(RuntimeError, match="new thread"), deadlines.within(0.01):
+            pass
+
+    time.sleep(0.02)
+    assert deadlines.remaining() == float("inf")
+    assert recall.block("alice", "goals").body == goals.body
+    with deadlines.within(5):
+        assert recall.block("alice", "goals").body == goals.body
 
 
 def test_a_deadline_is_of_its_thread_alone(goals: Any) -> None:
