@@ -152,7 +152,7 @@ def recover_on_read() -> None:
     if not settings.CELERY_TASK_ALWAYS_EAGER or not cache.add("approvals.recover", 1, timeout=EVERY):
         return
     try:
-        if texts.is_garbage_left():
+        if _is_time_to_collect():
             texts.collect_soon()  # takes seconds, for which a reader does not wait
         is_behind = not Change.objects.filter(commit=head_of_main()).exists()
         unknown = Proposal.objects.open().filter(mergeability=Mergeability.UNKNOWN)
@@ -203,12 +203,14 @@ def _finish_reverts() -> int:
     return len(left)
 
 
-def _collect_removed_texts() -> int:
+def _is_time_to_collect() -> bool:
     """Not with every run: where the server denies it, each try is refused and logged."""
+    return texts.is_garbage_left() and bool(cache.add("approvals.collect_removed_texts", 1, timeout=COLLECT_EVERY))
+
+
+def _collect_removed_texts() -> int:
     try:
-        if not texts.is_garbage_left() or not cache.add("approvals.collect_removed_texts", 1, timeout=COLLECT_EVERY):
-            return 0
-        return texts.collect()
+        return texts.collect() if _is_time_to_collect() else 0
     except (DatabaseError, DoltError, RedisError):
         log.exception("removed_texts_not_collected")
         return 0
