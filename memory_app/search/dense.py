@@ -82,23 +82,27 @@ def loaded(stored_vectors: Sequence[bytes], dimensions: int) -> Vectors:
     return np.frombuffer(joined, dtype="<f2").reshape(len(stored_vectors), dimensions).astype(np.float32)
 
 
-def query_vector(embedder: Embedder, query: str, words: Sequence[str], rarity: Sequence[float]) -> Vector:
-    """The vector of a query, length 1 (zeros when it has none).
+def query_vector(embedder: WordEmbedder, words: Sequence[str], rarity: Sequence[float]) -> Vector:
+    """Return the vector of a query made of its words, length 1 (zeros when it has none).
 
     Arguments:
         words: the query's words that count.
         rarity: the IDF of each among the owner's chunks.
+    """
+    if not words:
+        return np.zeros(embedder.dimensions, dtype=np.float32)
+    mixed: Vector = np.asarray(rarity, dtype=np.float32) @ embedder.embed_words(words)
+    return unit(mixed)
+
+
+def whole_vector(embedder: Embedder, query: str) -> Vector:
+    """Return the vector of a query by an embedder without vectors for single words, length 1.
 
     Raises:
         EmbedderUnavailable: the embedder does not answer.
     """
-    if isinstance(embedder, WordEmbedder):
-        if not words:
-            return np.zeros(embedder.dimensions, dtype=np.float32)
-        mixed: Vector = np.asarray(rarity, dtype=np.float32) @ embedder.embed_words(words)
-        return unit(mixed)
-    whole: Vector = unit(embedder.embed([query]))[0]
-    return whole
+    vector: Vector = unit(embedder.embed([query]))[0]
+    return vector
 
 
 class WordLlama:

@@ -79,11 +79,37 @@ class OpenAICompatible:
         return unit(vectors)
 
 
+class CircuitBreaker:
+    """An embedder that is not asked for `ASIDE` seconds after it did not answer.
+
+    Here and not in what calls it: indices hold their embedder for hours, and each search would wait for it anew.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.name = embedder.name
+        self.dimensions = embedder.dimensions
+        self._embedder = embedder
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        if is_aside():
+            raise EmbedderUnavailable(f"{self.name} did not answer within the last {ASIDE:.0f} s")
+        try:
+            return self._embedder.embed(texts)
+        except EmbedderUnavailable as error:
+            set_aside(self._embedder, error)
+            raise
+
+
 def set_aside(embedder: Embedder, error: EmbedderUnavailable) -> None:
     """Do without an embedder that did not answer, for a minute: waiting for it at each save would stop the site."""
     global _aside_until
     _aside_until = time.monotonic() + ASIDE
     log.warning("embedder_unavailable", embedder=embedder.name, error=str(error))
+
+
+def is_aside() -> bool:
+    """Whether the embedder failed so lately that it is not asked."""
+    return time.monotonic() < _aside_until
 
 
 #: Without it, the first searches of eight threads load eight models, each of tens of megabytes.
@@ -92,7 +118,7 @@ _loading = threading.Lock()
 
 def configured() -> Embedder | None:
     """The embedder of this site; None searches by words alone (chosen, or the chosen one is away)."""
-    if time.monotonic() < _aside_until:
+    if is_aside():
         return None
     try:
         with _loading:
@@ -135,7 +161,7 @@ def _load(kind: str, model: str, url: str, key: str, dimensions: int) -> Embedde
         case "fastembed":
             return FastEmbed(model or "BAAI/bge-small-en-v1.5")
         case "openai":
-            return OpenAICompatible(url, model, key, dimensions)
+            return CircuitBreaker(OpenAICompatible(url, model, key, dimensions))
         case "none":
             return None
     raise EmbedderUnavailable(f"there is no embedder {kind!r}")

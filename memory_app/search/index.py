@@ -15,13 +15,23 @@ import numpy as np
 
 from memory_app.search import dates, signals
 from memory_app.search.columns import BLOCK, CONVERSATION, SOURCES, Columns, Filters, Mask, grown
-from memory_app.search.dense import Embedder, EmbedderUnavailable, Vectors, WordEmbedder, loaded, query_vector
+from memory_app.search.dense import (
+    Embedder,
+    EmbedderUnavailable,
+    Vector,
+    Vectors,
+    WordEmbedder,
+    loaded,
+    query_vector,
+    whole_vector,
+)
 from memory_app.search.lexical import Postings, Slots, Values
 from memory_app.search.query import Asked, asked_for, first_name
 from memory_app.search.rows import Row
 from memory_app.search.scoring import fused
 from memory_app.search.shape import Mark
 from memory_app.search.similar import WordVectors
+from memory_app.search.text import LONGEST_QUERY
 
 #: A chunk that shares no word with the query is listed from this cosine on. One in 360 chunks about other people's
 #: lives passes at .25 (1 in 84 at .2, 1 in 2,000 at .3), and so does "pass algebra" for "mathematics" (.256).
@@ -61,7 +71,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The hits, best first. `by_words_only`: the embedder did not answer, so meaning was left out."""
+    """The hits, best first. `by_words_only`: there is no embedder or it did not answer, so meaning was left out."""
 
     hits: tuple[Hit, ...]
     by_words_only: bool = False
@@ -78,14 +88,11 @@ class OwnerIndex:
     def __init__(self, rows: Sequence[Row] = (), embedder: Embedder | None = None) -> None:
         self._lock = threading.RLock()
         self._embedder = embedder
+        self._word_embedder = embedder if isinstance(embedder, WordEmbedder) else None
         self._postings = Postings()
         self._columns = Columns()
         self._vectors: Vectors = np.zeros((0, embedder.dimensions if embedder else 0), dtype=np.float32)
-        self._word_vectors = (
-            WordVectors(embedder, self._postings)
-            if embedder is not None and isinstance(embedder, WordEmbedder)
-            else None
-        )
+        self._word_vectors = WordVectors(self._word_embedder, self._postings) if self._word_embedder else None
         self._slots: dict[int, int] = {}
         self._authors: dict[int, str] = {}
         self.add(rows)
@@ -132,11 +139,17 @@ class OwnerIndex:
                     self._postings.remove(slot)
                     self._columns.remove(slot)
 
+    def replace(self, chunk_ids: Iterable[int], rows: Sequence[Row]) -> None:
+        """Put `rows` in the place of chunks, in one step: a search finds either the old or the new."""
+        with self._lock:
+            self.remove(chunk_ids)
+            self.add(rows)
+
     def replace_document(self, source: str, document_id: str, rows: Sequence[Row]) -> None:
         """Put `rows` in the place of all chunks of a document; none removes it."""
         with self._lock:
-            self.remove(int(self._columns.chunk_ids[slot]) for slot in self._columns.in_document(source, document_id))
-            self.add(rows)
+            slots = self._columns.in_document(source, document_id)
+            self.replace([int(self._columns.chunk_ids[slot]) for slot in slots], rows)
 
     def search(
         self,
@@ -155,23 +168,43 @@ class OwnerIndex:
         Arguments:
             today: what "last week" in the query is relative to; without it such words are no dates.
         """
+        filters = filters or Filters()
+        # Before the lock is taken: a service that hangs for 5 s would hold up the owner's other searches one by one.
+        whole = self._whole_vector(query, filters)
         with self._lock:
-            if not self._slots:
-                return Found(())
-            among = self._columns.eligible(filters or Filters())
+            among = self._eligible(filters)
             if not among.any():
                 return Found(())
             asked = asked_for(query, self._authors, today)
-            return self._ranked(asked, among, max(top_k, 0), cosine_floor)
+            return self._ranked(asked, among, max(top_k, 0), cosine_floor, whole)
 
-    def _ranked(self, asked: Asked, among: Mask, top_k: int, cosine_floor: float) -> Found:
+    def _eligible(self, filters: Filters) -> Mask:
+        return self._columns.eligible(filters) if self._slots else np.zeros(0, dtype=bool)
+
+    def _whole_vector(self, query: str, filters: Filters) -> Vector | None:
+        """The vector of the query as a whole; None where words make it, nothing is searched or the embedder failed."""
+        if self._embedder is None or self._word_embedder is not None:
+            return None
+        with self._lock:
+            if not self._eligible(filters).any():
+                return None
+        try:
+            return whole_vector(self._embedder, query[:LONGEST_QUERY])
+        except EmbedderUnavailable:
+            return None
+
+    def _ranked(self, asked: Asked, among: Mask, top_k: int, cosine_floor: float, whole: Vector | None) -> Found:
         columns = self._columns
         spoken = among & (columns.sources == CONVERSATION)
         stated = among & ~spoken
         terms = signals.terms_of(
             asked.words, self._postings, self._word_vectors, similar=bool(stated.any()), misspelt=self._unknown(asked)
         )
-        cosines, by_words_only = self._cosines(asked, terms)
+        if self._word_embedder is None:
+            vector = whole
+        else:
+            vector = query_vector(self._word_embedder, [term.held for term in terms], [term.rarity for term in terms])
+        cosines, by_words_only = self._cosines(vector), vector is None
         exact = self._named(asked, among)
 
         listed = exact | (cosines >= cosine_floor)
@@ -191,17 +224,12 @@ class OwnerIndex:
         hits = tuple(self._hit(slot, float(scores[slot]), asked, terms, cosines, bool(exact[slot])) for slot in best)
         return Found(hits, by_words_only)
 
-    def _cosines(self, asked: Asked, terms: Sequence[signals.Term]) -> tuple[Values, bool]:
-        """The cosine of each slot, and whether the embedder failed."""
-        if self._embedder is None:
-            return np.zeros(self._columns.size, dtype=np.float32), False
-        try:
-            held, rarity = [term.held for term in terms], [term.rarity for term in terms]
-            vector = query_vector(self._embedder, asked.query, held, rarity)
-        except EmbedderUnavailable:
-            return np.zeros(self._columns.size, dtype=np.float32), True
+    def _cosines(self, vector: Vector | None) -> Values:
+        """The cosine of each slot; 0 without a vector of the query."""
+        if vector is None:
+            return np.zeros(self._columns.size, dtype=np.float32)
         cosines: Values = self._vectors[: self._columns.size] @ vector
-        return cosines, False
+        return cosines
 
     def _unknown(self, asked: Asked) -> list[str]:
         """Words that may be misspelt: a common word that no chunk has is just not there."""

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_app.search import Chunk, Message, OwnerIndex, Row, Source, chunks_of_conversation, row_of
+from memory_app.search import Chunk, Filters, Hit, Message, OwnerIndex, Row, Source, chunks_of_conversation, row_of
 from memory_app.search import lexical as lexical_module
+from memory_app.search.dense import Vectors
 
 pytestmark = pytest.mark.pure
 
@@ -162,3 +165,60 @@ def test_asking_how_large_an_index_is_changes_nothing_in_it() -> None:
 
     hits = index.search("dog number899", top_k=1).hits
     assert [hit.chunk_id for hit in hits] == [899]
+
+
+def test_a_search_finds_the_old_chunk_or_the_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    index = OwnerIndex([note(1, "kayak")])
+    found: list[Hit] = []
+    searching = threading.Thread(target=lambda: found.extend(index.search("kayak").hits))
+    add = OwnerIndex.add
+
+    def add_while_another_thread_searches(self: OwnerIndex, rows: Sequence[Row]) -> None:
+        searching.start()
+        searching.join(0.5)
+        add(self, rows)
+
+    monkeypatch.setattr(OwnerIndex, "add", add_while_another_thread_searches)
+    index.replace([1], [note(2, "kayak again")])
+    searching.join()
+
+    assert [hit.chunk_id for hit in found] == [2]
+
+
+class Hanging:
+    """An embedder of whole texts whose service does not answer until it is let go."""
+
+    name, dimensions = "hanging", 4
+
+    def __init__(self) -> None:
+        self.asked, self.let_go = threading.Event(), threading.Event()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        self.asked.set()
+        assert self.let_go.wait(20)
+        return np.ones((len(texts), self.dimensions), dtype=np.float32)
+
+
+def test_an_index_is_free_while_its_embedder_is_waited_for() -> None:
+    """Eight searches of one owner waited 5 s each, one after another, for a service that hung."""
+    embedder = Hanging()
+    index = OwnerIndex([note(1, "dog")], embedder)
+    searching = threading.Thread(target=lambda: index.search("dog"))
+    adding = threading.Thread(target=lambda: index.add([note(2, "dogs")]))
+    searching.start()
+    try:
+        assert embedder.asked.wait(20)
+        adding.start()
+        adding.join(5)
+        assert len(index) == 2
+    finally:
+        embedder.let_go.set()
+        searching.join()
+        adding.join()
+
+
+def test_an_embedder_is_not_asked_where_nothing_is_searched() -> None:
+    embedder = Hanging()
+    assert OwnerIndex([], embedder).search("dog").hits == ()
+    assert OwnerIndex([note(1, "dog")], embedder).search("dog", filters=Filters(types=frozenset({"fact"}))).hits == ()
+    assert not embedder.asked.is_set()

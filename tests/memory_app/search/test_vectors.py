@@ -51,7 +51,7 @@ def test_vectors_of_another_size_are_zero() -> None:
 def test_rare_words_turn_the_query() -> None:
     ours, words = wordllama(), ["dog", "algebra"]
     dog, algebra = ours.embed(words)
-    turned = query_vector(ours, "dog algebra", words, [0.1, 5.0])
+    turned = query_vector(ours, words, [0.1, 5.0])
 
     assert float(turned @ algebra) > 0.99 > float(turned @ dog)
-    assert not query_vector(ours, "", [], []).any()
+    assert not query_vector(ours, [], []).any()
