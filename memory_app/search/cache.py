@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
+from weakref import WeakValueDictionary
 
 from django.conf import settings
 
@@ -38,11 +39,20 @@ _FIELDS = (
 )
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Held:
+    """The arrays of an owner.
+
+    Args:
+        version: of the chunks they reflect.
+        embedder: the name of the one they were built with; `WORDS_ONLY` without one.
+        nbytes: noted here, since asking 2,000 owners for theirs took each search 20 ms.
+    """
+
     index: OwnerIndex
     version: int
     embedder: str
+    nbytes: int
 
 
 class IndexCache:
@@ -51,29 +61,32 @@ class IndexCache:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._owners: OrderedDict[str, _Held] = OrderedDict()
-        self._building: dict[str, threading.Lock] = {}
+        self._nbytes = 0
+        # A lock is kept as long as a thread has it or waits for it. Dropped sooner, two threads would refresh the same
+        # arrays, and an older chunk might come back.
+        self._building: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
 
     def index_of(self, owner: str) -> OwnerIndex:
-        """The owner's arrays, as their chunks are now."""
+        """The owner's arrays, as their chunks are now.
+
+        Raises:
+            DeadlineExceeded: another thread was building them for as long as this one may wait.
+        """
         with self._lock:
             building = self._building.setdefault(owner, threading.Lock())
         # Two first searches of one owner build once.
         if not building.acquire(timeout=max(0.0, min(deadlines.remaining(), threading.TIMEOUT_MAX))):
             raise deadlines.DeadlineExceeded
         try:
-            state = SearchIndex.objects.filter(owner=owner).values("version", "floor", "embedder").first()
+            state = SearchIndex.objects.filter(owner=owner).values("version", "floor").first()
             if state is None:
                 return OwnerIndex()
             held = self._owners.get(owner)
-            is_usable = held is not None and held.version >= state["floor"] and held.embedder == state["embedder"]
-            if held is None or not is_usable or held.index.worn or held.version > state["version"]:
-                held = self._load(owner, state)
+            if held is None or not _is_usable(held, state):
+                held = self._load(owner, state["version"])
             elif held.version < state["version"]:
-                self._refresh(owner, held, state["version"])
-            with self._lock:
-                self._owners[owner] = held
-                self._owners.move_to_end(owner)
-                self._bound()
+                held = self._refresh(owner, held, state["version"])
+            self._hold(owner, held)
             return held.index
         finally:
             building.release()
@@ -81,26 +94,60 @@ class IndexCache:
     def clear(self) -> None:
         with self._lock:
             self._owners.clear()
+            self._nbytes = 0
 
-    def _load(self, owner: str, state: Mapping[str, Any]) -> _Held:
+    def _load(self, owner: str, version: int) -> _Held:
+        self._forget(owner)
+        embedder = embedders.configured()
         rows = Chunk.objects.filter(owner=owner, removed=False).order_by("id").values_list(*_FIELDS)
-        index = OwnerIndex([_row(values) for values in rows], embedders.configured())
-        return _Held(index, state["version"], state["embedder"])
+        index = OwnerIndex([_row(values) for values in rows], embedder)
+        return _Held(index, version, embedder.name if embedder else embedders.WORDS_ONLY, index.nbytes)
 
-    def _refresh(self, owner: str, held: _Held, version: int) -> None:
-        newer = Chunk.objects.filter(owner=owner, version__gt=held.version)
-        held.index.remove(newer.filter(removed=True).values_list("id", flat=True))
-        held.index.add([_row(values) for values in newer.filter(removed=False).order_by("id").values_list(*_FIELDS)])
-        held.version = version
+    def _refresh(self, owner: str, held: _Held, version: int) -> _Held:
+        # In one statement: of a chunk replaced between two, the index would have both or neither.
+        newer = Chunk.objects.filter(owner=owner, version__gt=held.version).order_by("id")
+        removed: list[int] = []
+        added: list[Row] = []
+        for is_removed, *values in newer.values_list("removed", *_FIELDS):
+            row = _row(values)
+            if is_removed:
+                removed.append(row.chunk_id)
+            else:
+                added.append(row)
+        try:
+            held.index.replace(removed, added)
+        except BaseException:
+            # Some arrays have the new chunks and others do not: each later search would fail until the process ends.
+            self._forget(owner)
+            raise
+        return replace(held, version=version, nbytes=held.index.nbytes)
 
-    def _bound(self) -> None:
+    def _hold(self, owner: str, held: _Held) -> None:
         bound = settings.SEARCH_MEMORY_MB * 1024 * 1024
-        while len(self._owners) > 1 and sum(held.index.nbytes for held in self._owners.values()) > bound:
-            owner, _ = self._owners.popitem(last=False)
-            self._building.pop(owner, None)
+        with self._lock:
+            before = self._owners.pop(owner, None)
+            self._owners[owner] = held
+            self._nbytes += held.nbytes - (before.nbytes if before else 0)
+            while len(self._owners) > 1 and self._nbytes > bound:
+                _, oldest = self._owners.popitem(last=False)
+                self._nbytes -= oldest.nbytes
+
+    def _forget(self, owner: str) -> None:
+        with self._lock:
+            held = self._owners.pop(owner, None)
+            self._nbytes -= held.nbytes if held else 0
 
 
-def _row(values: tuple[Any, ...]) -> Row:
+def _is_usable(held: _Held, state: Mapping[str, Any]) -> bool:
+    """Whether arrays can be brought up to `state` (`version`, `floor`) by what is newer, and have the meaning they may.
+
+    Those built while the embedder was set aside have none, and are built anew once it is back.
+    """
+    is_followed: bool = state["floor"] <= held.version <= state["version"]
+    return is_followed and not held.index.worn and not embedders.is_to_replace(held.embedder)
+
+
+def _row(values: Sequence[Any]) -> Row:
     fields = dict(zip(_FIELDS, values, strict=True))
     fields["chunk_id"] = fields.pop("id")
     fields["vector"] = bytes(fields["vector"])

@@ -30,7 +30,8 @@ class WordVectors:
 
     @property
     def nbytes(self) -> int:
-        return self._room.nbytes
+        """With the vectors that the next search makes: an index is measured when it is loaded, before any search."""
+        return max(self._room.nbytes, len(self._postings.vocabulary) * self._embedder.dimensions * 4)
 
     def knows(self, word: str) -> bool:
         """Whether `word` is a common word of the language, even when this owner never used it."""

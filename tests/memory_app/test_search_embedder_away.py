@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import json
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -85,3 +86,17 @@ def test_a_service_that_fails_a_search_is_not_asked_by_the_next(service: Embeddi
     service.is_failing = False
     embedders._aside_until = 0.0  # the minute is over
     assert found("ocean") == (["He loves to sail."], False)
+
+
+def test_arrays_built_while_the_service_is_set_aside_get_their_meaning_back(
+    service: EmbeddingService, sails: str
+) -> None:
+    indices.clear()  # as after a restart
+    embedders._aside_until = time.monotonic() + 60
+    assert found("sail") == (["He loves to sail."], True)
+    assert found("ocean") == ([], True)
+    without = indices.index_of("alice")
+    assert indices.index_of("alice") is without, "not built anew at each search"
+    embedders._aside_until = 0.0
+    assert found("ocean") == (["He loves to sail."], False)
+    assert indices.index_of("alice") is indices.index_of("alice")

@@ -1,0 +1,133 @@
+"""Search while what it reads changes: nothing is dropped without a word, and what breaks ends with the call."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.db import connections
+
+from approvals.services import notes
+from approvals.services.notes import By
+from memory_app.search import store
+from memory_app.search.cache import IndexCache, indices
+from memory_app.search.index import Hit, OwnerIndex
+from memory_app.search.lexical import Postings
+from memory_app.search.service import search
+from tests.conftest import eventually
+
+
+@pytest.fixture(autouse=True)
+def no_arrays(worker: None) -> Iterator[None]:
+    indices.clear()
+    yield
+    indices.clear()
+
+
+def in_a_thread(work: Callable[[], object]) -> threading.Thread:
+    def run() -> None:
+        try:
+            work()
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread
+
+
+def save(owner: Any, content: str) -> str:
+    return notes.save(by=By(actor=owner), owner=owner.username, content=content).note_id
+
+
+def up_to_date(owner: str = "alice") -> None:
+    eventually(lambda: not store.is_behind(owner))
+
+
+@pytest.fixture
+def kayak(alice: Any) -> str:
+    """A note that has the word in all its versions, found before."""
+    id_ = save(alice, "Kayak 0")
+    search("alice", "kayak")
+    up_to_date()
+    assert search("alice", "kayak").results
+    return id_
+
+
+def test_arrays_take_up_a_changed_note_in_one_step(alice: Any, kayak: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    index, add = indices.index_of("alice"), OwnerIndex.add
+    found: list[Hit] = []
+    searching: list[threading.Thread] = []
+
+    def add_while_another_thread_searches(self: OwnerIndex, rows: Any) -> None:
+        if self is index and not searching:
+            searching.append(in_a_thread(lambda: found.extend(index.search("kayak").hits)))
+            searching[0].join(0.5)
+        add(self, rows)
+
+    notes.update(by=By(actor=alice), owner="alice", note_id=kayak, content="Kayak 1")
+    up_to_date()
+    monkeypatch.setattr(OwnerIndex, "add", add_while_another_thread_searches)
+    assert indices.index_of("alice") is index
+    searching[0].join()
+    assert [hit.item_id for hit in found] == [kayak]
+
+
+def test_arrays_that_took_up_half_of_a_change_are_loaded_anew(alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(alice, "She sails.")
+    search("alice", "sails")
+    up_to_date()
+    search("alice", "sails")
+    extend = Postings.extend
+
+    def fail_once(postings: Postings, terms: Any) -> None:
+        monkeypatch.setattr(Postings, "extend", extend)
+        raise MemoryError
+
+    save(alice, "She rows.")
+    up_to_date()
+    monkeypatch.setattr(Postings, "extend", fail_once)
+    with pytest.raises(MemoryError):
+        search("alice", "rows")
+    assert [hit.text for hit in search("alice", "rows").results] == ["She rows."]
+
+
+def test_sizes_are_added_up_as_they_change_and_the_least_recently_used_owner_goes(
+    alice: Any, ben: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asking 2,000 owners' arrays for their size took each search 20 ms, one at a time."""
+    for owner in (alice, ben):
+        save(owner, "Likes tea.")
+        search(owner.username, "tea")
+        up_to_date(owner.username)
+    cache = IndexCache()
+    measure: Any = OwnerIndex.__dict__["nbytes"]
+    measured: list[OwnerIndex] = []
+
+    def count_and_measure(index: OwnerIndex) -> int:
+        measured.append(index)
+        size: int = measure.fget(index)
+        return size
+
+    hers, his = cache.index_of("alice"), cache.index_of("ben")
+    monkeypatch.setattr(OwnerIndex, "nbytes", property(count_and_measure))
+    assert (cache.index_of("alice"), cache.index_of("ben")) == (hers, his)
+    assert measured == []
+    save(alice, "Likes coffee.")
+    up_to_date()
+    assert cache.index_of("alice") is hers
+    assert measured == [hers]
+    assert cache._nbytes == hers.nbytes + his.nbytes
+    settings.SEARCH_MEMORY_MB = 0
+    cache.index_of("alice")
+    assert list(cache._owners) == ["alice"]
+    assert cache._nbytes == hers.nbytes
+
+
+def test_an_index_is_measured_with_what_its_first_search_makes(alice: Any, kayak: str) -> None:
+    index = IndexCache().index_of("alice")
+    before = index.nbytes
+    index.search("kayak")
+    assert index.nbytes == before
