@@ -12,6 +12,7 @@ from datetime import datetime
 
 import structlog
 from django.conf import settings
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from memory_app import deadlines, recall, reindexing
@@ -137,12 +138,12 @@ def search(
         commit = recall.resolve_revision(as_of)
         chunks = _chunks_of_the_past(owner, commit, with_deleted=with_deleted)
         return _search_the_past(query, commit, chunks, filters, top_k, floor)
-    found, is_behind = _search_now(owner, query, filters, top_k, floor)
-    rows = ChunkRow.objects.filter(owner=owner, removed=False).in_bulk([hit.chunk_id for hit in found.hits])
+    rows = ChunkRow.objects.filter(owner=owner, removed=False)
+    found, texts, is_behind = _search_now(owner, query, filters, top_k, floor, rows)
     state = SearchIndex.objects.filter(owner=owner).first()
     return SearchAnswer(
         results=tuple(
-            _hit(rows[hit.chunk_id], hit.score, hit.reasons.words) for hit in found.hits if hit.chunk_id in rows
+            _hit(texts[hit.chunk_id], hit.score, hit.reasons.words) for hit in found.hits if hit.chunk_id in texts
         ),
         index_behind=is_behind,
         words_only=found.by_words_only or (state is not None and state.embedder == embedders.WORDS_ONLY),
@@ -171,24 +172,39 @@ def rank_notes(
         session_id=session_id or "",
         include_superseded=include_superseded,
     )
-    found, is_behind = _search_now(owner, query, filters, top_k, settings.COSINE_FLOOR)
-    ids = [hit.chunk_id for hit in found.hits]
-    chunks = ChunkRow.objects.filter(owner=owner, removed=False).only("item_id").in_bulk(ids)
-    notes = dict.fromkeys(chunks[id_].item_id for id_ in ids if id_ in chunks)
-    return Ranking(tuple(notes), len(ids) < top_k, is_behind)
+    rows = ChunkRow.objects.filter(owner=owner, removed=False).only("item_id")
+    found, chunks, is_behind = _search_now(owner, query, filters, top_k, settings.COSINE_FLOOR, rows)
+    notes = dict.fromkeys(chunks[hit.chunk_id].item_id for hit in found.hits if hit.chunk_id in chunks)
+    return Ranking(tuple(notes), len(found.hits) < top_k, is_behind)
 
 
-def _search_now(owner: str, query: str, filters: Filters, top_k: int, floor: float) -> tuple[Found, bool]:
-    """What the owner's arrays say, and whether they are behind the memory."""
+def _search_now(
+    owner: str, query: str, filters: Filters, top_k: int, floor: float, rows: QuerySet[ChunkRow]
+) -> tuple[Found, dict[int, ChunkRow], bool]:
+    """Return what the owner's arrays say, the row of each hit by its id, and whether the arrays are behind the memory.
+
+    A chunk may be replaced between searching the arrays and reading its row: in 2 % of the searches for a note that
+    was being changed, it was not found. The arrays are then searched once more; where even then a row is missing, the
+    answer counts as behind.
+
+    Args:
+        rows: the owner's chunks, with the columns that the caller needs.
+    """
     # Asked before the arrays are read: asked after, a worker that finished in between would vouch for an
     # answer from before it.
     is_behind = store.is_behind(owner)
     if is_behind:
         _catch_up(owner)
         is_behind = store.is_behind(owner)
-    index = indices.index_of(owner)
-    found = index.search(query, filters=filters, top_k=top_k, today=timezone.localdate(), cosine_floor=floor)
-    return found, is_behind
+    for _ in range(2):
+        index = indices.index_of(owner)
+        found = index.search(query, filters=filters, top_k=top_k, today=timezone.localdate(), cosine_floor=floor)
+        chunks = rows.in_bulk([hit.chunk_id for hit in found.hits])
+        if len(chunks) == len(found.hits):
+            return found, chunks, is_behind
+        # An index that is being made anew loses all its chunks at once: the second search may find nothing to miss.
+        is_behind = is_behind or store.is_behind(owner)
+    return found, chunks, True
 
 
 def _catch_up(owner: str) -> None:
@@ -237,7 +253,7 @@ def _search_the_past(
     )
     return SearchAnswer(
         results=tuple(_hit(chunks[hit.chunk_id], hit.score, hit.reasons.words) for hit in found.hits),
-        words_only=embedder is None,
+        words_only=embedder is None or found.by_words_only,
         commit=commit,
     )
 

@@ -13,6 +13,7 @@ import pytest
 
 from approvals.services import notes
 from approvals.services.notes import By
+from memory_app import recall
 from memory_app.search import embedders
 from memory_app.search.cache import indices
 from memory_app.search.service import search
@@ -100,3 +101,17 @@ def test_arrays_built_while_the_service_is_set_aside_get_their_meaning_back(
     embedders._aside_until = 0.0
     assert found("ocean") == (["He loves to sail."], False)
     assert indices.index_of("alice") is indices.index_of("alice")
+
+
+def test_the_past_says_when_the_service_failed_for_the_query(service: EmbeddingService, sails: str) -> None:
+    now = recall.head()
+    assert found("ocean", as_of=now) == (["He loves to sail."], False)
+    ask = embedders.OpenAICompatible.embed
+
+    def fail_for_the_query(self: embedders.OpenAICompatible, texts: Any) -> Any:
+        service.is_failing = texts == ["ocean"]
+        return ask(self, texts)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(embedders.OpenAICompatible, "embed", fail_for_the_query)
+        assert found("ocean", as_of=now) == ([], True)

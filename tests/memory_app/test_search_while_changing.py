@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,9 +14,9 @@ from approvals.services import notes
 from approvals.services.notes import By
 from memory_app.search import store
 from memory_app.search.cache import IndexCache, indices
-from memory_app.search.index import Hit, OwnerIndex
+from memory_app.search.index import Found, Hit, OwnerIndex
 from memory_app.search.lexical import Postings
-from memory_app.search.service import search
+from memory_app.search.service import rank_notes, search
 from tests.conftest import eventually
 
 
@@ -54,6 +55,46 @@ def kayak(alice: Any) -> str:
     up_to_date()
     assert search("alice", "kayak").results
     return id_
+
+
+@pytest.fixture
+def changed_after_searching(alice: Any, kayak: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Have the note changed after each of the next so many searches of the arrays, before rows are read."""
+    left, find, versions = [0], OwnerIndex.search, itertools.count(1)
+
+    def find_and_change(index: OwnerIndex, *arguments: Any, **named: Any) -> Found:
+        found = find(index, *arguments, **named)
+        if left[0]:
+            left[0] -= 1
+            notes.update(by=By(actor=alice), owner="alice", note_id=kayak, content=f"Kayak {next(versions)}")
+            up_to_date()
+        return found
+
+    monkeypatch.setattr(OwnerIndex, "search", find_and_change)
+
+    def change(times: int) -> None:
+        left[0] = times
+
+    return change
+
+
+def test_a_note_changed_during_a_search_is_found_as_it_became(changed_after_searching: Any, kayak: str) -> None:
+    changed_after_searching(1)
+    answer = search("alice", "kayak")
+    assert [hit.text for hit in answer.results] == ["Kayak 1"]
+    assert not answer.index_behind
+    changed_after_searching(1)
+    ranking = rank_notes("alice", "kayak", top_k=5)
+    assert (ranking.note_ids, ranking.index_behind) == ((kayak,), False)
+
+
+def test_a_search_that_keeps_missing_a_note_says_that_it_is_behind(changed_after_searching: Any) -> None:
+    changed_after_searching(2)
+    answer = search("alice", "kayak")
+    assert (answer.results, answer.index_behind) == ((), True)
+    changed_after_searching(2)
+    assert rank_notes("alice", "kayak", top_k=5).index_behind
+    assert [hit.text for hit in search("alice", "kayak").results] == ["Kayak 4"]
 
 
 def test_arrays_take_up_a_changed_note_in_one_step(alice: Any, kayak: str, monkeypatch: pytest.MonkeyPatch) -> None:
