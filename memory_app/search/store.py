@@ -21,6 +21,7 @@ from django.utils import timezone
 from memory_app import deadlines, recall
 from memory_app.models import Change, Message, SearchIndex
 from memory_app.models import Chunk as ChunkRow
+from memory_app.numbering import in_order
 from memory_app.search import chunking, embedders
 from memory_app.search.chunking import Chunk, Source, chunks_of_block, chunks_of_conversation, chunks_of_note
 from memory_app.search.dense import Embedder, EmbedderUnavailable, Vector, stored
@@ -152,27 +153,35 @@ def reindex(
     Raises:
         EngineUnavailable: the memory could not be read; the next run takes it up.
     """
-    if not _take(owner):
-        return Reindexed(0, has_vectors=True)  # whoever is at it looks once more before it ends
-    try:
-        done = Reindexed(0, has_vectors=True)
-        for _ in range(MOST_ROUNDS):
-            state = _state(owner)
-            if state is None or not (whole or state.is_behind):
-                break
-            anew = whole or embedders.is_to_replace(state.embedder)
-            if unless_many and (anew or how_far_behind(owner, most=MANY + 1) > MANY):
-                break
-            more = _rebuild(owner, state, progress) if anew else _follow(owner, state)
-            done = Reindexed(done.documents + more.documents, done.has_vectors and more.has_vectors)
-            whole, progress = False, None
-        return done
-    finally:
-        deadlines.extend()
+    done = Reindexed(0, has_vectors=True)
+    for _ in range(MOST_ROUNDS):
+        if not _take(owner):
+            break  # the process that has the lease looks once more after it gives it back
         try:
-            SearchIndex.objects.filter(owner=owner).update(busy_until=None)
-        except DatabaseError:  # the lease runs out by itself
-            log.exception("index_lease_kept", user_id=owner)
+            state = _state(owner)
+            if state is not None and (whole or state.is_behind):
+                anew = whole or embedders.is_to_replace(state.embedder)
+                if unless_many and (anew or how_far_behind(owner, most=MANY + 1) > MANY):
+                    break
+                more = _rebuild(owner, state, progress) if anew else _follow(owner, state)
+                done = Reindexed(done.documents + more.documents, done.has_vectors and more.has_vectors)
+                whole, progress = False, None
+        finally:
+            _give_back(owner)
+        # Look after giving the lease back: a writer that finds it taken leaves its change to this run. When the run
+        # looked before, a change of the moment in between waited for the next search or the beat.
+        if not is_behind(owner):
+            break
+    return done
+
+
+def _give_back(owner: str) -> None:
+    """End the lease, also when the time for the call is up."""
+    deadlines.extend()
+    try:
+        SearchIndex.objects.filter(owner=owner).update(busy_until=None)
+    except DatabaseError:  # the lease runs out by itself
+        log.exception("index_lease_kept", user_id=owner)
 
 
 def is_busy(owner: str) -> bool:
@@ -188,8 +197,20 @@ def _take(owner: str) -> bool:
         if SearchIndex.objects.filter(free, owner=owner).update(busy_until=now + LEASE):
             return True
         # Made by another this moment, it is nobody's yet: a search that took it for busy did not wait for it.
-        SearchIndex.objects.get_or_create(owner=owner)
+        _make_row(owner)
     return False
+
+
+def _make_row(owner: str) -> None:
+    """Make the owner's `SearchIndex`, unless it is there.
+
+    Not before a deletion under way that found none, and so leaves the chunks alone, has ended (`forget_messages`): on
+    PostgreSQL the first index beside it took up the message that was being deleted, and kept it findable.
+    """
+    if not SearchIndex.objects.filter(owner=owner).exists():
+        with transaction.atomic():
+            in_order(owner)
+            SearchIndex.objects.get_or_create(owner=owner)
 
 
 def how_far_behind(owner: str, *, most: int) -> int:
@@ -220,7 +241,13 @@ def _follow(owner: str, state: _State) -> Reindexed:
 
 
 def forget_messages(owner: str, session_id: str | None = None, message_ids: Iterable[str] | None = None) -> None:
-    """Remove the chunks of deleted messages: of all, of one session, or of some of its messages."""
+    """Remove the chunks of deleted messages: of all, of one session, or of some of its messages.
+
+    Call it first in the transaction that deletes the messages.
+    """
+    # Until that transaction ends, no first index is begun, which would find them (`_make_row`). Always taken before the
+    # row of the index is locked.
+    in_order(owner)
     if not SearchIndex.objects.filter(owner=owner).exists():
         return  # nobody has searched yet; a row made here would pass for an index that is up to date
     gone = ChunkRow.objects.filter(owner=owner, source=Source.CONVERSATION, removed=False)
@@ -324,7 +351,7 @@ def _deleted_since(owner: str, said: Sequence[Chunk]) -> set[tuple[str, str]]:
 def _next_version(owner: str) -> int:
     """Take the owner's index for this transaction: the row stays locked until it ends."""
     if not SearchIndex.objects.filter(owner=owner).update(version=F("version") + 1):
-        SearchIndex.objects.get_or_create(owner=owner)
+        _make_row(owner)
         SearchIndex.objects.filter(owner=owner).update(version=F("version") + 1)
     return SearchIndex.objects.values_list("version", flat=True).get(owner=owner)
 
@@ -335,8 +362,7 @@ def _vectors(chunks: Sequence[Chunk]) -> tuple[list[bytes], bool]:
         return [b""] * len(chunks), True
     try:
         return [stored(vector) for vector in _embedded(embedder, chunks)], True
-    except EmbedderUnavailable as error:
-        embedders.set_aside(embedder, error)
+    except EmbedderUnavailable:
         return [b""] * len(chunks), False
 
 

@@ -12,11 +12,14 @@ from django.db import connections
 
 from approvals.services import notes
 from approvals.services.notes import By
+from memory_app import conversations
+from memory_app.models import Chunk, Message
 from memory_app.search import store
 from memory_app.search.cache import IndexCache, indices
 from memory_app.search.index import Found, Hit, OwnerIndex
 from memory_app.search.lexical import Postings
 from memory_app.search.service import rank_notes, search
+from tests import environment
 from tests.conftest import eventually
 
 
@@ -172,3 +175,48 @@ def test_an_index_is_measured_with_what_its_first_search_makes(alice: Any, kayak
     before = index.nbytes
     index.search("kayak")
     assert index.nbytes == before
+
+
+def test_a_message_deleted_while_the_first_index_is_begun_is_not_kept_by_it(alice: Any) -> None:
+    """On PostgreSQL the deletion, which found no index, and the index, which found the message, passed each other."""
+    said = {"role": "user", "content": "My sister is called Ada.", "at": "2026-11-01T10:00:00Z"}
+    Message.objects.create(owner="alice", session_id="s1", message_id="m1", **said)
+    has_looked, go_on = threading.Event(), threading.Event()
+    forget = store.forget_messages
+
+    def forget_and_wait(*arguments: Any) -> None:
+        forget(*arguments)
+        has_looked.set()
+        assert go_on.wait(20)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "forget_messages", forget_and_wait)
+        deleting = in_a_thread(lambda: conversations.delete("alice", "s1"))
+        assert has_looked.wait(20)
+        indexing = in_a_thread(lambda: store.reindex("alice"))
+        indexing.join(2)  # without waiting for the deletion it would be done
+        go_on.set()
+        deleting.join(20)
+        indexing.join(20)
+    assert not Message.objects.exists()
+    assert not Chunk.objects.filter(text__contains="Ada").exists()
+    assert search("alice", "sister Ada", sources=["conversation"]).results == ()
+
+
+@pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes after the change")
+def test_a_change_recorded_after_a_run_s_last_look_is_indexed(alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(alice, "She sails.")
+    search("alice", "sails")
+    look, has_saved = store._state, threading.Event()
+
+    def look_and_save(owner: str) -> Any:
+        state = look(owner)
+        if state and not state.is_behind and not has_saved.is_set():
+            has_saved.set()
+            in_a_thread(lambda: save(alice, "She rows.")).join(20)
+        return state
+
+    monkeypatch.setattr(store, "_state", look_and_save)
+    store.reindex("alice")
+    assert has_saved.is_set()
+    assert not store.is_behind("alice")
