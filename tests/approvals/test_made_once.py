@@ -70,7 +70,7 @@ def test_the_same_edit_from_several_callers_is_one_proposal(goals: Any, scribe: 
         came_to = at_once(lambda edits=edits, named=named: ask(scribe, edits=edits, **named).proposal.pk)  # type: ignore[misc]
 
         assert came_to == [came_to[0]] * CALLERS
-        assert_whole(came_to[0])  # type: ignore[arg-type]
+        assert_whole(came_to[0])
 
 
 def test_the_same_note_from_several_callers_is_one_proposal(alice: Any, scribe: Any) -> None:
@@ -85,7 +85,7 @@ def test_the_same_note_from_several_callers_is_one_proposal(alice: Any, scribe: 
         came_to = at_once(save)
 
         assert came_to == [came_to[0]] * CALLERS
-        assert_whole(came_to[0])  # type: ignore[arg-type]
+        assert_whole(came_to[0])
 
 
 def begun(scribe: Any, *, lease: timedelta | None) -> Proposal:

@@ -16,6 +16,7 @@ from approvals.models import Event, Policy, Proposal, Revision, Status
 from approvals.services import heal, notes, texts
 from approvals.services.errors import NotAllowed, NotRemovable, ProposalNotFound
 from approvals.services.notes import By
+from approvals.services.propose import write_revision_branch
 from memory_app import recall
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
@@ -261,12 +262,12 @@ def test_a_branch_made_again_while_its_proposal_is_removed_goes_too(
 ) -> None:
     """`recover` has read the texts; the owner removes them; then it writes the branch."""
     dolt().drop_branch(secret.current.branch)
-    write, written = heal.write_revision_branch, list[str]()
+    written = list[str]()
 
     def removed_in_between(proposal: Proposal, revision: Revision) -> str:
         services.reject(actor=alice, proposal_id=proposal.pk, revision=1, reason="too_private")
         wait_for_thread(texts.THREAD)
-        written.append(write(proposal, revision))
+        written.append(write_revision_branch(proposal, revision))
         return written[-1]
 
     monkeypatch.setattr(heal, "write_revision_branch", removed_in_between)
