@@ -38,9 +38,12 @@ class Lane(StrEnum):
 
 
 def path_of(target: str) -> str:
-    """The path that Django will see for the target of a request line."""
+    """Return the path that Django will see for the target of a request line; an empty one if that is no address."""
     if not target.startswith("/"):
-        target = urlsplit(target).path if "://" in target[:10] else ""
+        try:
+            target = urlsplit(target).path if "://" in target else ""
+        except ValueError:  # of `http://[`, which gunicorn answers with 400
+            target = ""
     return unquote(target.partition("?")[0].partition("#")[0])
 
 

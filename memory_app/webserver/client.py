@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from memory_app.webserver.framing import Incoming
 from memory_app.webserver.waiting import Room, Waiting
 
-#: Bytes of one look at a socket.
+#: Bytes of one look at a socket. There is one look in a turn of the loop: each takes 5 ms beside a busy thread, for
+#: the GIL, and a client that sends 50 MB/s has sent more by then. Until none was left, it kept the loop for 6.6 s.
 _PIECE = 256 * 1024
 
 
@@ -96,32 +97,34 @@ class Client:
         self.has_begun = False
 
     def receive(self) -> bool:
-        """Take what is there of the request; whether it is whole, or there will be no more of it.
+        """Take a piece of the request; whether it is whole, or there will be no more of it.
 
         Raises:
             NoRoom: it cannot be kept.
             OSError: the client is gone.
         """
         data, self._beyond = self._beyond, b""
-        while True:
-            if data:
-                if not self.has_begun:
-                    self.has_begun, self._began = True, time.monotonic()
-                self._moves(len(data))
-                used = self.request.feed(data)
-                self._received.write(memoryview(data)[:used])
-                self._beyond = data[used:]
-                if self.request.is_whole:
-                    return True
-                if self.request.expects_continue:
-                    self.request.expects_continue = False
-                    self._sock.send(b"HTTP/1.1 100 Continue\r\n\r\n")
-            try:
-                data = self._sock.recv(_PIECE)
-            except BlockingIOError:
-                return False
-            if not data:
-                raise ConnectionResetError("the client hung up")
+        if data and self._take(data):
+            return True
+        try:
+            data = self._sock.recv(_PIECE)
+        except BlockingIOError:
+            return False
+        if not data:
+            raise ConnectionResetError("the client hung up")
+        return self._take(data)
+
+    def _take(self, data: bytes) -> bool:
+        if not self.has_begun:
+            self.has_begun, self._began = True, time.monotonic()
+        self._moves(len(data))
+        used = self.request.feed(data)
+        self._received.write(memoryview(data)[:used])
+        self._beyond = data[used:]
+        if self.request.expects_continue and not self.request.is_whole:
+            self.request.expects_continue = False
+            self._sock.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+        return self.request.is_whole
 
     def begin_answer(self) -> None:
         """From now on it is the client's reading that is waited for."""
@@ -150,17 +153,19 @@ class Client:
             self._sock.shutdown(socket.SHUT_WR)
 
     def ignore(self) -> bool:
-        """Take and forget what is there; whether the client has closed."""
+        """Take and forget a piece of what is there; whether the client has closed."""
         self._received.clear()
         self._beyond = b""
         try:
-            while data := self._sock.recv(_PIECE):
-                self._moves(len(data))
+            return not self._sock.recv(_PIECE)
         except BlockingIOError:
             return False
         except OSError:
-            pass
-        return True
+            return True
+
+    @property
+    def is_closed(self) -> bool:
+        return self._sock.fileno() < 0
 
     def hang_up(self) -> None:
         self._received.clear()

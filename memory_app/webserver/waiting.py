@@ -5,6 +5,7 @@ Little is kept in memory, more in a file that has no name, and all of it togethe
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 import threading
 from collections.abc import Callable
@@ -95,7 +96,8 @@ class Waiting:
     def clear(self) -> None:
         self._room.give_back(self._taken)
         if self._file is not None:
-            self._file.close()
+            with contextlib.suppress(OSError):  # on a full disk, closing tries once more to write what is buffered
+                self._file.close()
             self._file = None
         self._memory.clear()
         self._written = self._read = self._taken = 0

@@ -17,6 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
+import structlog
 from gunicorn.http.errors import LimitRequestHeaders, ParseException
 from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, TConn, ThreadWorker
 
@@ -25,6 +26,8 @@ from memory_app.webserver.addresses import Lane
 from memory_app.webserver.client import Client, Patience
 from memory_app.webserver.framing import Incoming
 from memory_app.webserver.waiting import NoRoom, Room
+
+log = structlog.get_logger(__name__)
 
 #: Threads of each lane, beside the pages' (`threads`). Imports and exports keep the processor for seconds.
 LANES = {Lane.ALIVE: 1, Lane.READY: 1, Lane.IMPORTS: 2, Lane.EXPORTS: 2}
@@ -37,8 +40,11 @@ _LINGER_AFTER_REFUSAL = 10.0
 _LOOK = 0.25
 #: Part of all connections that may wait; then the one that waits longest is dropped for each that comes.
 _MOST_WAITING = 0.8
-#: Out of file handles: the next look at the listener comes at once, and may find some.
-_PASSING = {errno.EAGAIN, errno.EWOULDBLOCK, errno.ECONNABORTED, errno.EMFILE, errno.ENFILE}
+#: What `accept` raises for one connection, or for want of file handles and memory: the next look at the listener
+#: comes at once, and may find others. accept(2): Linux reports what happened to the network of the new connection.
+_PASSING = {errno.EAGAIN, errno.EWOULDBLOCK, errno.ECONNABORTED, errno.EPERM, errno.EPROTO, errno.ENOPROTOOPT}
+_PASSING |= {errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.EOPNOTSUPP}
+_PASSING |= {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 
 class Worker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
@@ -67,18 +73,18 @@ class Worker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
             if error.errno not in _PASSING:
                 raise
             return
+        conn = TConn(self.cfg, Client(sock, self.room, self.patience), address, listener.getsockname())
         self.nr_conns += 1
         if len(self.waiting) > _MOST_WAITING * self.worker_connections:
             self.drop(next(iter(self.waiting)))
-        conn = TConn(self.cfg, Client(sock, self.room, self.patience), address, listener.getsockname())
-        self.wait_for_request(conn, at_most=_FIRST_BYTE)
+        self.step_or_drop(conn, partial(self.wait_for_request, conn, at_most=_FIRST_BYTE))
 
     def wait_for_request(self, conn: TConn, *, at_most: float) -> None:
         """Wait for a request, so long for its first byte."""
         conn.sock.renew(Incoming(self.largest_body))
-        self.receive(conn, None, until=time.monotonic() + at_most)
+        self.receive(conn, until=time.monotonic() + at_most)
 
-    def receive(self, conn: TConn, _file: Any = None, *, until: float | None = None) -> None:
+    def receive(self, conn: TConn, *, until: float | None = None) -> None:
         """Take what is there; the request goes to a thread when it is whole."""
         client: Client = conn.sock
         try:
@@ -109,8 +115,11 @@ class Worker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         request: Incoming = conn.sock.request
         lane = addresses.lane_of(request.method, addresses.path_of(request.target))
         conn.data_ready = True  # or gunicorn waits for it
-        done = self.lanes[lane].submit(self.handle, conn)
-        done.add_done_callback(lambda future: self.method_queue.defer(self.finish_request, conn, future))
+
+        def when_done(done: Future[Any]) -> None:
+            self.method_queue.defer(self.step_or_drop, conn, partial(self.finish_request, conn, done))
+
+        self.lanes[lane].submit(self.handle, conn).add_done_callback(when_done)
 
     def handle(self, conn: TConn) -> Any:
         if conn.sock.request.head_is_too_long:
@@ -142,7 +151,7 @@ class Worker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         client.begin_answer()
         self.send_answer(conn, is_kept)
 
-    def send_answer(self, conn: TConn, is_kept: bool, _file: Any = None) -> None:
+    def send_answer(self, conn: TConn, is_kept: bool) -> None:
         client: Client = conn.sock
         try:
             is_sent = client.flush()
@@ -168,7 +177,7 @@ class Worker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
             until = time.monotonic() + seconds
             self.wait(conn, selectors.EVENT_READ, partial(self.ignore, conn), until=until)
 
-    def ignore(self, conn: TConn, _file: Any = None) -> bool:
+    def ignore(self, conn: TConn) -> bool:
         is_closed: bool = conn.sock.ignore()
         if is_closed:
             self.drop(conn)
@@ -176,14 +185,28 @@ class Worker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
 
     # -- the loop's own ----------------------------------------------------------------------------------
 
-    def wait(self, conn: TConn, event: int, then: Callable[[Any], Any], *, until: float | None = None) -> None:
+    def step_or_drop(self, conn: TConn, step: Callable[[], Any], _file: Any = None) -> None:
+        """Take the next step with a client, whose failure drops that client alone: the loop goes on for the others.
+
+        All that a client's bytes make the loop do happens below this. A step whose client was dropped since it became
+        due is not taken: `accept` drops clients whose events come next in the same batch.
+        """
+        if conn.sock.is_closed:
+            return
+        try:
+            step()
+        except Exception:
+            log.exception("client_dropped", ip=conn.client[0] if conn.client else "")
+            self.drop(conn)
+
+    def wait(self, conn: TConn, event: int, then: Callable[[], Any], *, until: float | None = None) -> None:
         """Call `then` when the socket is ready.
 
         Args:
             until: a moment that counts whatever the client does.
         """
+        self.poller.register(conn.sock, event, partial(self.step_or_drop, conn, then))
         self.waiting[conn] = until
-        self.poller.register(conn.sock, event, then)
 
     def stop_waiting(self, conn: TConn) -> None:
         if conn in self.waiting:
@@ -196,9 +219,11 @@ class Worker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         self.linger(conn, _LINGER)
 
     def drop(self, conn: TConn) -> None:
+        if conn.sock.is_closed:
+            return  # it was counted once
+        self.nr_conns -= 1
         self.stop_waiting(conn)
         conn.sock.hang_up()
-        self.nr_conns -= 1
 
     def murder_pending(self) -> None:
         """End with clients whose time is up; the loop calls it on each turn."""
@@ -206,16 +231,20 @@ class Worker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         if now - self.looked_at < _LOOK:
             return
         self.looked_at = now
-        for conn, until in list(self.waiting.items()):
-            client: Client = conn.sock
-            if until is None and now >= client.patience_ends:
-                is_half_way = client.has_begun and not client.request.is_whole
-                if is_half_way:
-                    self.refuse(conn, refusals.too_slow)
-                else:
-                    self.drop(conn)
-            elif until is not None and now >= until:
+        for conn in list(self.waiting):
+            self.step_or_drop(conn, partial(self.end_if_late, conn, now))
+
+    def end_if_late(self, conn: TConn, now: float) -> None:
+        client: Client = conn.sock
+        until = self.waiting[conn]
+        if until is None and now >= client.patience_ends:
+            is_half_way = client.has_begun and not client.request.is_whole
+            if is_half_way:
+                self.refuse(conn, refusals.too_slow)
+            else:
                 self.drop(conn)
+        elif until is not None and now >= until:
+            self.drop(conn)
 
     # -- starting and stopping ---------------------------------------------------------------------------
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import random
+import re
 import socket
 import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -15,6 +20,7 @@ import pytest
 from agent_tools.errors import ErrorCode
 from tests import environment
 from tests.services import HOST, Services, free_ports
+from tests.torture.site import descendants
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,15 +30,23 @@ pytestmark = [
 ]
 
 
+#: What Django refuses and logs with a stack.
+REFUSALS = ("DisallowedHost", "Unable to parse request body")
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("malformed")
 
 
 @pytest.fixture(scope="module")
-def port(folder: Path) -> Iterator[int]:
+def started(folder: Path) -> Services:
+    return Services(folder)
+
+
+@pytest.fixture(scope="module")
+def port(folder: Path, started: Services) -> Iterator[int]:
     (free,) = free_ports(1)
-    started = Services(folder)
     env = os.environ | {"ASSENT_DATA_DIR": str(folder / "data"), "ASSENT_DEBUG": "1"}
     env.pop("ASSENT_PUBLIC_URL", None)
     try:
@@ -44,7 +58,8 @@ def port(folder: Path) -> Iterator[int]:
             cwd=ROOT,
         )
         yield free
-        assert "Traceback" not in (folder / "serve.log").read_text()
+        log = (folder / "serve.log").read_text().splitlines()
+        assert [line for line in log if "Traceback" in line and not any(each in line for each in REFUSALS)] == []
     finally:
         started.stop()
 
@@ -56,16 +71,31 @@ def is_alive(port: int) -> bool:
         return False
 
 
+@pytest.fixture
+def same_worker(port: int, started: Services) -> Iterator[None]:
+    """The process that serves afterwards is the one that served before."""
+    before = descendants(started.running["serve"].pid)
+    yield
+    assert is_alive(port)
+    assert descendants(started.running["serve"].pid) == before
+
+
 def sent(port: int, request: bytes) -> tuple[int, str, bytes]:
     """Status, media type and body of the answer to these bytes."""
     with socket.create_connection((HOST, port), timeout=20) as connection:
         connection.sendall(request)
-        answer = b""
-        while data := connection.recv(65536):
-            answer += data
+        answer = heard(connection)
     head, _, body = answer.partition(b"\r\n\r\n")
     headers = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
     return int(head.split()[1]), headers[b"content-type"].decode(), body
+
+
+def heard(connection: socket.socket) -> bytes:
+    """All that comes until the server hangs up."""
+    answer = b""
+    while data := connection.recv(65536):
+        answer += data
+    return answer
 
 
 HOSTILE = [
@@ -124,3 +154,117 @@ def test_headers_that_would_move_the_site_are_not_obeyed_from_this_machine(port:
     plain, with_them = (httpx.get(f"{address}/memory/", headers=each) for each in ({}, headers))
     assert (with_them.status_code, with_them.headers["Location"]) == (plain.status_code, plain.headers["Location"])
     assert httpx.get(f"{address}/evil/memory/", headers=headers).status_code == 404
+
+
+# -- bytes that only an attacker sends: whatever they are, the process that serves outlives them -----------------------
+
+#: `urlsplit` raises ValueError for these. In the loop that serves all clients, that ended the worker.
+NO_ADDRESSES = [b"http://[", b"http://]/sign-in/", b"https://[::1/api/v1/", b"http://[x]/", b"a-longer-scheme://[/"]
+
+
+@pytest.mark.usefixtures("same_worker")
+@pytest.mark.parametrize("target", NO_ADDRESSES)
+@pytest.mark.parametrize(
+    "rest",
+    [b"\r\n", b"Content-Length: 5\r\n\r\nhello", b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"],
+    ids=["no body", "body", "chunks"],
+)
+def test_an_address_that_is_none_is_the_callers_mistake(target: bytes, rest: bytes, port: int) -> None:
+    head = b"POST " + target + b" HTTP/1.1\r\nHost: here\r\n"
+    assert sent(port, head + rest)[:2] == (400, "text/html; charset=utf-8")
+    with socket.create_connection((HOST, port), timeout=20) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" + head + rest)
+        both = heard(connection)
+    assert both.startswith(b"HTTP/1.1 200 ")
+    assert b"HTTP/1.1 400 " in both
+
+
+@pytest.mark.usefixtures("same_worker")
+def test_others_are_served_on_their_connections_while_an_attacker_tries(port: int) -> None:
+    with socket.create_connection((HOST, port), timeout=20) as bystander:
+        bystander.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n")
+        for target in NO_ADDRESSES:
+            sent(port, b"GET " + target + b" HTTP/1.1\r\n\r\n")
+        bystander.sendall(b"Connection: close\r\n\r\n")
+        assert heard(bystander).startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_long_scheme_does_not_make_a_small_form_larger(port: int) -> None:
+    request = b"POST a-longer-scheme://here/sign-in/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000000\r\n\r\n"
+    assert sent(port, request)[0] == 413
+
+
+METHODS = [b"", b"get", b"G\xc3\x84T", b"G\tT", b"G\0T", b"X" * 40, b"PRI", b"CONNECT", b"OPTIONS"]
+TARGETS = [
+    *b"/ /healthz /sign-in/ /api/v1/tools/memory_search/ /memory/alice/export/memory.json /static/".split(b" "),
+    *b" * ? # // //[ /[ /% /%zz%00%ff% /%2e%2e/%2f /\xff\xfe /\0 /\t here:443 [::1]:443 [ here \xff".split(b" "),
+    *b":// ://[ \xff://[ 1://[ ws://[ file://[/etc javascript://[ a-longer-scheme://[/ http:[/ http://".split(b" "),
+    *b"http://[ HTTP://[::1 http://] http://[v1.x]/ http://[1]:a/ http://a@[/ http://here?[/ http://%5b/".split(b" "),
+    *b"http://[::1]/healthz http://here:99999/healthz http:///healthz http://h\xe9/ http://a/%ff\xff".split(b" "),
+    *(b"/" + b"a" * 9000, b"http://" + b"[" * 9000, b"/ /"),
+]
+VERSIONS = [b"", b"\xff", b"HTTP/0.9", b"HTTP/1.0", b"HTTP/1.1 ", b"HTTP/2.0", b"HTTP/9.9", b"http/1.1"]
+HEADERS = [
+    *b"Host: 127.0.0.1|Host: [|Host: \xff|Host:|Connection: close|Connection: \xff|Cookie: \xff=[;;=|X: \0".split(b"|"),
+    *b"Content-Length: 5|Content-Length: -1|Content-Length: +5|Content-Length: 5, 5|Content-Length: 0x5".split(b"|"),
+    *b"Content-Length: \xb2|Content-Length:|content-length\t: 5|Transfer-Encoding: chunked".split(b"|"),
+    *b"Transfer-Encoding: gzip, chunked|Transfer-Encoding: \xff|Transfer-Encoding:|Range: [|Upgrade: h2c".split(b"|"),
+    *b"Expect: 100-continue|Expect: \xff|Content-Type: multipart/form-data; boundary=|Accept: \xff".split(b"|"),
+    *b"Authorization: Bearer \xff|Content-Type: application/json|Content-Type: text/\xff; charset=\xff".split(b"|"),
+    *b"no colon|: no name| folded||X-\xff: y|Forwarded: for=[|X-Forwarded-For: [|If-Modified-Since: [".split(b"|"),
+    *(b"Content-Length: " + b"9" * 5000, b"Accept-Language: " + b"a-" * 4000, b"X" * 9000 + b": y"),
+]
+BODIES = [
+    *(b"", b"hello", b"5\r\nhello\r\n0\r\n\r\n", b"0\r\n\r\n", b"0\r\nX: y\r\n\r\n", b"0\r\n\xff\r\n\r\n", b"-1\r\n"),
+    *(b"ffffffffffff\r\n", b"5;" + b"x" * 9000, b"\xff" * 1000, b"5\r\nhelloo", b"\r\n" * 500),
+    *(b"GET http://[ HTTP/1.1\r\n\r\n", b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"),
+]
+TYPING_ERRORS = [b"[", b"]", b"%", b"\xff", b"\0", b" ", b"\r\n", b"://"]
+
+
+def hostile(chance: random.Random) -> bytes:
+    """A request that is almost one."""
+    method = chance.choice([b"GET", b"POST", b"HEAD"] * 9 + METHODS)
+    line = b" ".join([method, chance.choice(TARGETS), chance.choice([b"HTTP/1.1"] * 8 + VERSIONS)])
+    line_end = chance.choice([b"\r\n"] * 57 + [b"\n", b"\r", b"\n\r"])
+    lines = [line, *chance.choices(HEADERS, k=chance.randrange(5)), b"", chance.choice(BODIES)]
+    request = bytearray(line_end.join(lines))
+    while chance.random() < 0.3:
+        place = chance.randrange(min(len(request), 200))
+        request[place : place + chance.randrange(2)] = chance.choice(TYPING_ERRORS)
+    if chance.random() < 0.1:
+        del request[chance.randrange(len(request)) :]
+    return bytes(request)
+
+
+def answer_to(port: int, request: bytes, pieces: int) -> bytes:
+    """What is answered to these bytes, sent in so many pieces, until the server hangs up or resets."""
+    answer = b""
+    with socket.create_connection((HOST, port), timeout=20) as connection, contextlib.suppress(ConnectionError):
+        size = len(request) // pieces + 1
+        for start in range(0, len(request), size):
+            connection.sendall(request[start : start + size])
+        connection.shutdown(socket.SHUT_WR)
+        while data := connection.recv(65536):
+            answer += data
+    return answer
+
+
+@pytest.mark.usefixtures("same_worker")
+def test_thousands_of_requests_that_make_no_sense_end_no_process(port: int) -> None:
+    end = time.monotonic() + 20  # five seconds where little else runs
+
+    def attack(seed: int) -> list[tuple[bytes, bytes]]:
+        """Send some hundred; return what got a wrong answer, and that."""
+        chance, wrong = random.Random(seed), []
+        for _ in range(750):
+            if time.monotonic() > end:
+                break
+            request = hostile(chance)
+            answer = answer_to(port, request, chance.choice([1, 1, 1, 2, 5]))
+            if answer and not re.match(rb"HTTP/1.[01] [1-4]", answer):
+                wrong.append((request[:300], answer[:300]))
+        return wrong
+
+    with ThreadPoolExecutor(4) as attackers:
+        assert [each for wrong in attackers.map(attack, range(4)) for each in wrong] == []

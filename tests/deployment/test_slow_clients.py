@@ -135,6 +135,7 @@ LARGE = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"
 HALF_A_HEAD = b"GET /healthz HTTP/1.1\r\n" + HOST_LINE + b"X-Half"
 HALF_A_FORM = POST + b"Content-Length: 1000\r\n\r\na="
 HALF_A_CHUNK = POST + b"Transfer-Encoding: chunked\r\n\r\n100\r\na="
+NO_ADDRESS = b"POST http://[ HTTP/1.1\r\n" + HOST_LINE + b"Content-Length: 1000\r\n\r\na="
 
 
 def call(server: Server, *headers: bytes) -> bytes:
@@ -145,7 +146,9 @@ def call(server: Server, *headers: bytes) -> bytes:
 
 @pytest.mark.parametrize("count", [8, 200])
 @pytest.mark.parametrize(
-    "sent", [HALF_A_HEAD, HALF_A_FORM, HALF_A_CHUNK, b""], ids=["head", "form", "chunk", "nothing"]
+    "sent",
+    [HALF_A_HEAD, HALF_A_FORM, HALF_A_CHUNK, NO_ADDRESS, b""],
+    ids=["head", "form", "chunk", "no address", "nothing"],
 )
 def test_clients_that_stop_half_way_keep_nobody_waiting_and_are_dropped(
     sent: bytes, count: int, server: Server
