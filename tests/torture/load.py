@@ -10,6 +10,7 @@ import collections
 import itertools
 import json
 import random
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -213,6 +214,10 @@ class _Agent(_Client):
         return None
 
 
+#: What the page of its own says, and the panel above a decision that was not taken.
+_AWAY = re.compile("(?:does|did) not answer")
+
+
 class Reviewer(_Client):
     """A person in a browser: signs in, looks at the inbox, opens a proposal, presses a button of its page."""
 
@@ -261,7 +266,7 @@ class Reviewer(_Client):
         self.journal.answered(what, str(answer.status_code))
         if answer.status_code == 302 and "/sign-in/" in answer.headers["Location"] and what == "page":
             self.is_signed_in = False
-        if answer.status_code >= 500 and not (answer.status_code == 503 and "does not answer" in answer.text):
+        if answer.status_code >= 500 and not (answer.status_code == 503 and _AWAY.search(answer.text)):
             self.journal.answered_strangely(f"{answer.status_code} to {what} {answer.url.path}")
         return answer
 
