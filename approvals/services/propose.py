@@ -110,7 +110,7 @@ def propose(
     operation = operation or uuid.uuid4().hex
     earlier = Proposal.objects.filter(operation=operation).first()
     if earlier:
-        return _outcome(_finished(earlier), created=True)
+        return _outcome(_finished(earlier, is_resumed=True), created=True)
 
     base = recall.snapshot(owner, label)
     block = base.block
@@ -151,17 +151,21 @@ def propose(
     return _outcome(_finished(proposal, is_mine=is_mine), created=created, block=block)
 
 
-def make_alone(proposal: Proposal, make: Callable[[Proposal], Proposal], *, is_mine: bool) -> Proposal:
+def make_alone(
+    proposal: Proposal, make: Callable[[Proposal], Proposal], *, is_mine: bool, is_resumed: bool = False
+) -> Proposal:
     """What `make` makes of a PREPARING proposal, or what another call made of it meanwhile.
 
     Args:
         is_mine: the caller has just begun it, or taken it over, and holds its lease.
+        is_resumed: the caller holds its operation id, which is for one call at a time: if who began it is not done
+            after a few seconds, it was killed. The lease of a large import would run on for minutes.
 
     Raises:
         BeingMade: another call is at it still, or found that it no longer fits.
     """
     if not is_mine:
-        proposal = _when_made(proposal)
+        proposal = _when_made(proposal, is_resumed=is_resumed)
     if proposal.status != Status.PREPARING:
         return proposal
     try:
@@ -171,11 +175,18 @@ def make_alone(proposal: Proposal, make: Callable[[Proposal], Proposal], *, is_m
         raise
 
 
-def take_over(proposal: Proposal) -> bool:
-    """Take the lease of a PREPARING proposal that nobody is at any more; False where somebody may be."""
+def take_over(proposal: Proposal, *, is_left: bool = False) -> bool:
+    """Take the lease of a PREPARING proposal that nobody is at any more; False where somebody may be.
+
+    Args:
+        is_left: whoever has the lease, as the row was read, is known to be gone.
+    """
     until = timezone.now() + lease_of(len(proposal.current.note_changes))
-    left = Proposal.objects.lease_ran_out().filter(pk=proposal.pk, status=Status.PREPARING)
-    if not left.update(lease_expires_at=until):
+    if is_left:
+        left = Proposal.objects.filter(lease_expires_at=proposal.lease_expires_at)
+    else:
+        left = Proposal.objects.lease_ran_out()
+    if not left.filter(pk=proposal.pk, status=Status.PREPARING).update(lease_expires_at=until):
         return False
     proposal.lease_expires_at = until
     return True
@@ -186,10 +197,12 @@ def lease_of(notes: int) -> timedelta:
     return settings.LEASE + notes * _LEASE_OF_A_NOTE
 
 
-def _when_made(proposal: Proposal) -> Proposal:
+def _when_made(proposal: Proposal, *, is_resumed: bool) -> Proposal:
     end = time.monotonic() + min(_PATIENCE, deadlines.remaining())
     while proposal.status == Status.PREPARING and not take_over(proposal):
         if time.monotonic() >= end:
+            if is_resumed and take_over(proposal, is_left=True):
+                break
             raise BeingMade
         time.sleep(0.02)
         try:
@@ -339,9 +352,9 @@ def _prepare(
     return proposal, True
 
 
-def _finished(proposal: Proposal, *, is_mine: bool = False) -> Proposal:
+def _finished(proposal: Proposal, *, is_mine: bool = False, is_resumed: bool = False) -> Proposal:
     require_texts(proposal)
-    return make_alone(proposal, finish_preparing, is_mine=is_mine)
+    return make_alone(proposal, finish_preparing, is_mine=is_mine, is_resumed=is_resumed)
 
 
 def _outcome(proposal: Proposal, *, created: bool, block: recall.Block | None = None) -> Proposed:

@@ -103,10 +103,20 @@ def test_what_another_call_is_at_is_left_to_it(goals: Any, scribe: Any, monkeypa
     proposal = begun(scribe, lease=timedelta(minutes=1))
 
     with pytest.raises(BeingMade):
-        ask(scribe, operation="a" * 32)
+        ask(scribe)
     assert finish(proposal).status == Status.PREPARING
     services.recover()
     assert not dolt().exists(proposal.current.branch)
+
+
+def test_who_holds_the_operation_takes_over_from_a_call_that_was_killed(
+    goals: Any, scribe: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the lease of its idempotency key has run out; that of a large import runs on for minutes."""
+    monkeypatch.setattr(import_module("approvals.services.propose"), "_PATIENCE", 0.1)
+    proposal = begun(scribe, lease=timedelta(minutes=5))
+    assert ask(scribe, operation="a" * 32).proposal.pk == proposal.pk
+    assert_whole(proposal.pk)
 
 
 @pytest.mark.parametrize("lease", [timedelta(seconds=-1), timedelta(milliseconds=300), None])

@@ -150,7 +150,6 @@ def test_a_proposal_killed_at_any_step_is_opened(goals: Any, scribe: Any, crash:
 
 def test_the_same_call_coming_back_resumes_what_was_begun(goals: Any, scribe: Any) -> None:
     killed(PROPOSE.format(crash="commits.dolt_transaction = die", operation="c" * 32))
-    let_leases_run_out()  # until then nobody can tell that it was killed
     again = services.propose(
         agent=scribe,
         owner="alice",

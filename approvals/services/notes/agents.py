@@ -57,7 +57,7 @@ def change(
 def done_before(by: By) -> Outcome | None:
     """What this operation came to, when it was begun before: what it changed may look otherwise by now."""
     earlier = Proposal.objects.filter(operation=by.operation).first() if by.operation else None
-    return _outcome(finish(earlier)) if earlier else None
+    return _outcome(finish(earlier, is_resumed=True)) if earlier else None
 
 
 def require_room_unless_applied(by: By, agent: Agent, owner: str) -> None:
@@ -67,11 +67,11 @@ def require_room_unless_applied(by: By, agent: Agent, owner: str) -> None:
         require_room(Proposal.objects.by_agent(agent).of_owner(owner).pending())
 
 
-def finish(proposal: Proposal, *, is_mine: bool = False, is_new: bool = False) -> Proposal:
+def finish(proposal: Proposal, *, is_mine: bool = False, is_resumed: bool = False, is_new: bool = False) -> Proposal:
     """Bring a PREPARING proposal to APPLIED, or to OPEN where a person is asked; used by `change` and `recover`.
 
     Args:
-        is_mine: see `make_alone`.
+        is_mine, is_resumed: see `make_alone`.
         is_new: the operation was begun this moment, so that there is nothing of it to look for in the log.
 
     Raises:
@@ -80,7 +80,7 @@ def finish(proposal: Proposal, *, is_mine: bool = False, is_new: bool = False) -
         BeingMade: see `make_alone`.
     """
     require_texts(proposal)
-    return make_alone(proposal, partial(_finish, is_new=is_new), is_mine=is_mine)
+    return make_alone(proposal, partial(_finish, is_new=is_new), is_mine=is_mine, is_resumed=is_resumed)
 
 
 def _finish(proposal: Proposal, *, is_new: bool = False) -> Proposal:
