@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 import structlog
 from django.db import connections, transaction
@@ -88,9 +89,9 @@ def give_up_branch(revision: Revision) -> None:
     """
     proposal = Proposal.objects.get(pk=revision.proposal_id)
     if proposal.is_redacted:
-        with transaction.atomic():
+        with suppress(RevisionNotFound):  # whoever collects dropped it this moment, and may not know of its commit
             Revision.objects.filter(pk=revision.pk).update(head_commit=dolt().head(revision.branch))
-            Proposal.objects.filter(pk=proposal.pk).update(is_garbage_left=True)
+        Proposal.objects.filter(pk=proposal.pk).update(is_garbage_left=True)
     commits.drop_branch(proposal.owner, revision.branch)
 
 

@@ -22,6 +22,10 @@ from approvals.models import Event, Mergeability, Proposal, Status, User
 from approvals.permissions import readable_owners
 from memory_app import conversations, recall
 from memory_app.models import Change
+from tests import environment
+
+#: Tests that only read what the demo made.
+told_the_same = pytest.mark.skipif(not environment.is_embedded(), reason="the story is the same on each engine")
 
 
 @pytest.fixture
@@ -111,6 +115,7 @@ def test_the_demo_has_a_proposal_of_every_kind() -> None:
     assert recall.block("alice", "accommodations").read_only
 
 
+@told_the_same
 @pytest.mark.usefixtures("debug")
 def test_the_people_of_the_demo_sign_in_and_see_what_is_theirs() -> None:
     demo()
@@ -122,6 +127,7 @@ def test_the_people_of_the_demo_sign_in_and_see_what_is_theirs() -> None:
     assert owners == {"alice": ["alice"], "ben": ["ben"], "tim": ["tim", "alice"], "admin": everyone}
 
 
+@told_the_same
 @pytest.mark.usefixtures("debug")
 def test_the_demo_happened_over_the_last_weeks() -> None:
     demo()
@@ -167,6 +173,7 @@ def test_a_later_run_leaves_alone_what_people_did_since() -> None:
     assert kanji.status == Status.REJECTED
 
 
+@told_the_same
 @pytest.mark.usefixtures("debug")
 def test_the_demo_has_notes_of_many_kinds_some_of_them_applied_by_policy() -> None:
     demo()
@@ -239,6 +246,7 @@ def test_the_printed_call_applies_whatever_became_of_the_one_before() -> None:
     assert "/api/docs/" in printed
 
 
+@told_the_same
 @pytest.mark.usefixtures("debug")
 def test_looking_at_the_token_leaves_no_trace_of_a_call(caplog: Any) -> None:
     from agent_tools.models import AgentToken, ToolCall

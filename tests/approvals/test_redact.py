@@ -265,8 +265,8 @@ def test_a_branch_made_again_while_its_proposal_is_removed_goes_too(
     written = list[str]()
 
     def removed_in_between(proposal: Proposal, revision: Revision) -> str:
-        services.reject(actor=alice, proposal_id=proposal.pk, revision=1, reason="too_private")
-        wait_for_thread(texts.THREAD)
+        reject(proposal, alice)
+        collected()
         written.append(write_revision_branch(proposal, revision))
         return written[-1]
 
