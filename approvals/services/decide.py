@@ -245,8 +245,7 @@ def _merge(proposal: Proposal) -> str:
     if assessment.is_stale:
         revision = _made_again(proposal, standing, assessment)
     if not revision.head_commit:
-        revision.head_commit = write_revision_branch(proposal, revision)
-        revision.save(update_fields=["head_commit"])
+        _put_on_branch(proposal, revision)
     try:
         _require_branch(proposal, revision)
     except BranchMissing:
@@ -262,8 +261,7 @@ def _merge(proposal: Proposal) -> str:
     # The target says what was seen, but its row was written since the base: changed, and changed back.
     # The engine compares rows, so the same text is put on a branch from today's main.
     revision = _made_again(proposal, now, assessment)
-    revision.head_commit = write_revision_branch(proposal, revision)
-    revision.save(update_fields=["head_commit"])
+    _put_on_branch(proposal, revision)
     try:
         return _write(proposal, revision)
     except MergeConflict:
@@ -314,6 +312,20 @@ def _made_again(proposal: Proposal, standing: Standing, assessment: Assessment) 
         proposal.revision = number
         events.record(proposal, Event.What.REAPPLIED, actor=None)
     return revision
+
+
+def _put_on_branch(proposal: Proposal, revision: Revision) -> None:
+    """Write the branch of a revision that was made again.
+
+    Raises:
+        TargetChanged: another decision or edit came between the target that was looked at and the head of main.
+    """
+    try:
+        revision.head_commit = write_revision_branch(proposal, revision)
+    except (commits.TargetMoved, recall.BlockNotFound):
+        _reopen(proposal)
+        raise TargetChanged(proposal, _block(standing_of(proposal, revision))) from None
+    revision.save(update_fields=["head_commit"])
 
 
 def _reopen(proposal: Proposal) -> None:

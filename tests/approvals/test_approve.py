@@ -11,6 +11,7 @@ from django.db import connections
 from approvals import services
 from approvals.integrity import problems
 from approvals.models import Mergeability, Proposal, Status
+from approvals.services import decide
 from approvals.services.errors import (
     AlreadyDecided,
     AlreadyInMemory,
@@ -152,6 +153,32 @@ def test_a_stale_proposal_that_fits_is_applied_to_todays_text(
     assert decided.current.result_text == body
     assert dolt().is_ancestor(decided.current.head_commit)
     assert [branch.name for branch in dolt().branches()] == ["main"]
+    assert list(problems()) == []
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_a_block_that_changes_while_a_stale_proposal_is_made_again_is_not_approved_unseen(
+    goals: Any, alice: Any, tim: Any, propose: Any, monkeypatch: pytest.MonkeyPatch, is_deleted: bool
+) -> None:
+    """Another person is faster, between the look at the target and the head of main that the text is put on."""
+    proposal = propose(goals, "math", "maths")
+    edit(alice, "goals", "June", "July")
+    seen, made_again = today(), decide._made_again
+
+    def after_somebody_else(*arguments: Any) -> Any:
+        if is_deleted:
+            services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=seen)
+        else:
+            edit(alice, "goals", "July", "August")
+        return made_again(*arguments)
+
+    monkeypatch.setattr(decide, "_made_again", after_somebody_else)
+    with pytest.raises(TargetChanged):
+        approve(tim, proposal, seen_sha256=seen)
+
+    proposal.refresh_from_db()
+    assert (proposal.status, proposal.revision, proposal.decided_by) == (Status.OPEN, 1, None)
+    assert sorted(branch.name for branch in dolt().branches()) == ["main", proposal.current.branch]
     assert list(problems()) == []
 
 
