@@ -80,6 +80,15 @@ class MemoryFull(Refused):
     code = "memory_full"
 
 
+class BeingMade(Refused):
+    """Another call makes the same proposal this moment; the same call again finds it made."""
+
+    code = "being_made"
+
+    def __init__(self) -> None:
+        super().__init__(_("The same proposal is being made by another call."))
+
+
 # -- deciding -------------------------------------------------------------------------------------
 
 
@@ -100,15 +109,6 @@ class DecisionRefused(Refused):
     def __init__(self, proposal: Proposal, message: str) -> None:
         self.proposal = proposal
         super().__init__(message)
-
-
-class BeingMade(Refused):
-    """Another call makes the same proposal this moment; the same call again finds it made."""
-
-    code = "being_made"
-
-    def __init__(self) -> None:
-        super().__init__(_("The same proposal is being made by another call."))
 
 
 class NotAllowed(DecisionRefused):

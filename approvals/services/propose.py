@@ -181,12 +181,11 @@ def take_over(proposal: Proposal, *, is_left: bool = False) -> bool:
     Args:
         is_left: whoever has the lease, as the row was read, is known to be gone.
     """
-    until = timezone.now() + lease_of(len(proposal.current.note_changes))
-    if is_left:
-        left = Proposal.objects.filter(lease_expires_at=proposal.lease_expires_at)
-    else:
-        left = Proposal.objects.lease_ran_out()
-    if not left.filter(pk=proposal.pk, status=Status.PREPARING).update(lease_expires_at=until):
+    held, now = proposal.lease_expires_at, timezone.now()
+    if held and held >= now and not is_left:
+        return False
+    until = now + lease_of(len(proposal.current.note_changes))
+    if not _as_read(proposal).update(lease_expires_at=until):
         return False
     proposal.lease_expires_at = until
     return True
@@ -215,11 +214,15 @@ def _when_made(proposal: Proposal, *, is_resumed: bool) -> Proposal:
 def _let_go(proposal: Proposal) -> None:
     """Let others finish what failed here without waiting for its lease, which runs out where this cannot be written."""
     deadlines.extend()
-    held = Proposal.objects.filter(pk=proposal.pk, status=Status.PREPARING, lease_expires_at=proposal.lease_expires_at)
     try:
-        held.update(lease_expires_at=None)
+        _as_read(proposal).update(lease_expires_at=None)
     except DatabaseError as error:
         log.warning("proposal_not_let_go", proposal=proposal.pk, error=type(error).__name__)
+
+
+def _as_read(proposal: Proposal) -> ProposalQuerySet:
+    """The row, unless it is made or its lease is another's by now."""
+    return Proposal.objects.filter(pk=proposal.pk, status=Status.PREPARING, lease_expires_at=proposal.lease_expires_at)
 
 
 def finish_preparing(proposal: Proposal) -> Proposal:

@@ -116,7 +116,7 @@ def recover(*, trust_log: bool = False, last_ids: Mapping[str, int] | None = Non
             continue
         if outcome.status == Status.APPROVED:
             approved += 1
-        elif outcome.status == Status.WITHDRAWN:
+        elif outcome.status in (Status.WITHDRAWN, Status.PREPARING):  # the second: somebody else is at it
             continue
         elif proposal.status == Status.PREPARING:
             opened += 1
@@ -221,8 +221,7 @@ def _drop_left_over() -> int:
     present = {branch.name for branch in dolt().branches()}
     if len(present) == 1:
         return 0
-    decided = Revision.objects.filter(Q(proposal__status__in=DECIDED), branch__in=present).select_related("proposal")
-    left_over = list(decided)
+    left_over = list(Revision.objects.filter(Q(proposal__status__in=DECIDED), branch__in=present))
     for revision in left_over:
         try:
             texts.give_up_branch(revision)

@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import Any
 
 import pytest
-from django.db import connections
 from django.utils import timezone
 
 from approvals import services
@@ -22,6 +21,7 @@ from approvals.services.recover import finish
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.edits import Replace
+from tests.conftest import in_a_thread
 
 ROUNDS, CALLERS = 6, 4
 
@@ -43,13 +43,8 @@ def at_once(call: Callable[[], int]) -> list[int | Exception]:
             came_to.append(call())
         except Exception as error:
             came_to.append(error)
-        finally:
-            connections.close_all()
 
-    threads = [threading.Thread(target=run) for _ in range(CALLERS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
+    for thread in [in_a_thread(run) for _ in range(CALLERS)]:
         thread.join()
     return came_to
 
@@ -105,7 +100,7 @@ def test_what_another_call_is_at_is_left_to_it(goals: Any, scribe: Any, monkeypa
     with pytest.raises(BeingMade):
         ask(scribe)
     assert finish(proposal).status == Status.PREPARING
-    services.recover()
+    assert services.recover().opened == 0
     assert not dolt().exists(proposal.current.branch)
 
 

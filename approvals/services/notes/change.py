@@ -191,7 +191,7 @@ def change_notes(
     Raises:
         EditNotAllowed: a person who may not write this memory.
         NotesChanged: a note is not as it was read.
-        NoChange, TooManyPending, MemoryFull.
+        NoChange, TooManyPending, MemoryFull, BeingMade.
     """
     changes = tuple(change for change in changes if sha256_of(change.before) != sha256_of(change.after))
     if not changes:
