@@ -18,8 +18,6 @@ STUDENTS = 3
 LINES = 120
 #: As many as a page of them has, and more proposals than an inbox page.
 NOTES, WAITING = 60, 30
-
-
 #: A block of each student whose proposals nobody decides.
 UNDECIDED = "tasks"
 
@@ -35,8 +33,13 @@ class Done:
 
 
 def prepare() -> tuple[str, list[tuple[str, str]]]:
-    """Make the databases, students with blocks and a page of notes each, and an agent; its token, and owners with
-    labels. The notes, since a page that fills up takes longer each minute, which says nothing about the site."""
+    """Make the databases, students with blocks and a full page of notes each, and an agent.
+
+    A page that fills up takes longer each minute, which says nothing about the site.
+
+    Returns:
+        The agent's token, and the (owner, label) of each block that is changed.
+    """
     from django.conf import settings
     from django.core.management import call_command
     from django.db import connections
@@ -111,7 +114,7 @@ class Load:
         self.done.append(Done(at, kind, (time.perf_counter() - began) * 1000, ok))
 
     def fill_inbox(self) -> None:
-        """Let as many proposals wait as a page shows, and more: they stay."""
+        """Make more proposals than a page shows, which nobody decides."""
         owners = sorted({owner for owner, _ in self.targets})
         for number in range(WAITING):
             answer = self._propose(owners[number % len(owners)], UNDECIDED, f"Line {number} says nothing yet.")
@@ -121,7 +124,7 @@ class Load:
     def warm_up(self) -> None:
         """Do everything a few times, unrecorded: a first search loads the model."""
         for _ in range(3):
-            for do in [do for _, do in self.kinds.values()]:
+            for _, do in self.kinds.values():
                 do()
 
     # -- operations -------------------------------------------------------------------------------

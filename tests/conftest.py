@@ -233,6 +233,21 @@ def eventually(condition: Callable[[], Any], seconds: float = 10) -> Any:
     return value
 
 
+def in_a_thread(work: Callable[[], object]) -> threading.Thread:
+    """Do it in a thread that has begun, and closes its connections at the end."""
+    from django.db import connections
+
+    def run() -> None:
+        try:
+            work()
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread
+
+
 def wait_for_thread(name: str) -> None:
     """Wait until every thread of this name has ended."""
     for thread in threading.enumerate():

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
-from django.db import connections, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from memory_app import commits, conversations
 from memory_app.models import Change, Message
+from tests.conftest import in_a_thread
 
 
 def entry(owner: str, target: str) -> commits.Entry:
@@ -18,18 +18,6 @@ def entry(owner: str, target: str) -> commits.Entry:
 
 def record(owner: str, target: str) -> None:
     commits.record(f"commit-{target}", entry(owner, target), at=timezone.now())
-
-
-def in_a_thread(work: Any) -> threading.Thread:
-    def run() -> None:
-        try:
-            work()
-        finally:
-            connections.close_all()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    return thread
 
 
 def test_a_ledger_row_is_not_seen_before_one_of_a_lower_number(alice: Any) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.db import connections
 
 from approvals.services import notes
 from approvals.services.notes import By
@@ -20,7 +19,7 @@ from memory_app.search.index import Found, Hit, OwnerIndex
 from memory_app.search.lexical import Postings
 from memory_app.search.service import rank_notes, search
 from tests import environment
-from tests.conftest import eventually
+from tests.conftest import eventually, in_a_thread
 
 
 @pytest.fixture(autouse=True)
@@ -28,18 +27,6 @@ def no_arrays(worker: None) -> Iterator[None]:
     indices.clear()
     yield
     indices.clear()
-
-
-def in_a_thread(work: Callable[[], object]) -> threading.Thread:
-    def run() -> None:
-        try:
-            work()
-        finally:
-            connections.close_all()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    return thread
 
 
 def save(owner: Any, content: str) -> str:
