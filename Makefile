@@ -19,7 +19,7 @@ LOCK := $(VENV)/bin/uv pip compile pyproject.toml --universal --python-version 3
 	--no-emit-index-url --no-annotate --custom-compile-command "make lock" --quiet $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test torture lint bench soak fuzz format lock environment server-environment remake
+.PHONY: help setup run test coverage torture lint bench soak fuzz format lock environment server-environment remake
 
 help: ## show this list
 	@echo "Assent: agents propose changes to what they remember about a person, people approve them."
@@ -43,6 +43,9 @@ test: $(VENV)/dev.stamp ## run all tests, on DoltLite and, where `dolt` is found
 	@$(SERVERS_IF_FOUND)
 	@exec $(PY) tests/run.py $(ARGS)
 
+coverage: $(VENV)/coverage.stamp ## run the tests on DoltLite and print how much of the code they run
+	@exec $(PY) tests/run.py --leg embedded --cov --cov-report=term:skip-covered $(ARGS)
+
 torture: $(VENV)/dev.stamp ## kill, hang and fill up a running site for minutes, and count what is lost (ARGS='--leg server')
 	@$(SERVERS_IF_FOUND)
 	@exec $(PY) tests/torture/run.py $(ARGS)
@@ -53,11 +56,11 @@ lint: $(VENV)/dev.stamp ## check formatting, likely mistakes, types and layers
 	ASSENT_DEBUG=1 ASSENT_DATA_DIR=$(VENV)/mypy $(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 
-format: $(VENV)/dev.stamp ## format the code and mend what can be mended mechanically
+format: $(VENV)/dev.stamp ## format the code and fix what can be fixed mechanically
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
-bench: environment ## measure proposing, approving, the inbox and diffs
+bench: environment ## measure proposing, approving, Review and diffs
 	@$(SERVERS_IF_FOUND)
 	@exec $(PY) benchmarks/run.py $(ARGS)
 
@@ -74,6 +77,7 @@ lock: $(VENV)/made-with ## resolve pyproject.toml into locks/ again (LOCK_FLAGS=
 	$(LOCK) --extra server -c locks/runtime.txt -o locks/server.txt
 	$(LOCK) --extra test --extra lint -c locks/runtime.txt -o locks/dev.txt
 	$(LOCK) --extra test --extra fuzz -c locks/dev.txt -o locks/fuzz.txt
+	$(LOCK) --extra test --extra coverage -c locks/dev.txt -o locks/coverage.txt
 
 # -- the environment ------------------------------------------------------------------------------
 # A stamp is made after an installation succeeded, so an interrupted one is simply done again.
@@ -118,6 +122,11 @@ $(VENV)/dev.stamp: locks/dev.txt $(VENV)/runtime.stamp
 $(VENV)/fuzz.stamp: locks/fuzz.txt $(VENV)/dev.stamp
 	@echo "installing schemathesis"
 	@$(INSTALL) --only-binary :all: -r locks/fuzz.txt
+	@touch $@
+
+$(VENV)/coverage.stamp: locks/coverage.txt $(VENV)/dev.stamp
+	@echo "installing pytest-cov"
+	@$(INSTALL) --only-binary :all: -r locks/coverage.txt
 	@touch $@
 
 $(VENV)/server.stamp: locks/server.txt $(VENV)/runtime.stamp

@@ -6,12 +6,23 @@ sqlite3, which is what DoltLite needs; so the application is not preloaded by th
 """
 
 import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # before gunicorn adds the folder it works in
+
+from memory_app.environment import BadSetting, Environment
+from memory_app.webserver import options
+
+try:
+    _options = options.read(Environment())
+except BadSetting as error:
+    sys.exit(f"\n{error}")  # it says what to do; gunicorn would print a traceback
 
 wsgi_app = "memory_app.wsgi"
-bind = os.environ.get("ASSENT_BIND", "127.0.0.1:8000")
+bind = _options.bind
 worker_class = "memory_app.webserver.worker.Worker"
-workers = int(os.environ.get("ASSENT_WORKERS", "1"))
-threads = int(os.environ.get("ASSENT_THREADS", "8"))
+workers = _options.workers
+threads = _options.threads
 # Each is a file handle, and so is each large body that waits; a process often may have 1,024.
 worker_connections = 500
 # Through the kernel, a thread would wait for a client that does not read.
@@ -25,7 +36,7 @@ forwarder_headers = ""
 secure_scheme_headers: dict[str, str] = {}
 # Requests take milliseconds; a container is given ten seconds to stop.
 graceful_timeout = 9
-loglevel = os.environ.get("ASSENT_LOG_LEVEL", "info").lower()
+loglevel = _options.log_level.lower()
 # Heartbeats go through a file; on a disk they can stall for longer than the timeout.
 worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108
 control_socket_disable = True

@@ -2,9 +2,13 @@
 
 from typing import Any
 
+import structlog
 from django.apps import AppConfig
+from django.conf import settings
 from django.db.backends.signals import connection_created
 from django.db.models.signals import post_migrate
+
+log = structlog.get_logger(__name__)
 
 
 class MemoryAppConfig(AppConfig):
@@ -16,6 +20,8 @@ class MemoryAppConfig(AppConfig):
         # `checks` registers itself; `celery` must be known before a `shared_task` is called.
         from memory_app import celery, checks, upkeep  # noqa: F401
 
+        for name, nearest in settings.UNKNOWN_SETTINGS:
+            log.warning("unknown_setting", name=name, did_you_mean=nearest)
         connection_created.connect(upkeep.start_with_first_connection, dispatch_uid="memory_app.upkeep")
         post_migrate.connect(_commit_schema, sender=self, dispatch_uid="memory_app.commit_schema")
 

@@ -8,14 +8,14 @@ No text of an agent or a person goes into a message: nothing there could ever be
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 from uuid import UUID
 
 import structlog
+from django.db import IntegrityError, transaction
 from django.db import connection as default_connection
-from django.db import transaction
 from django.utils import timezone
 
 from memory_app import progress, recall, trailers
@@ -24,6 +24,7 @@ from memory_app.dolt.errors import BranchExists, DirtyMemory, NothingToCommit, O
 from memory_app.dolt.types import Author, Commit
 from memory_app.models import Change, DirectWrite, MemoryBlock, Note, block_id, note_pk
 from memory_app.numbering import in_order
+from memory_app.prepared import Prepared, insert, update
 from memory_app.progress import Stage
 from memory_app.trailers import Trailers
 from memory_app.writes import BlockWrite, NoteWrite, Write
@@ -117,11 +118,23 @@ class TargetMoved(Exception):
         super().__init__("the target changed meanwhile")
 
 
-def write_main(work: Merge | tuple[Write, ...], *, entry: Entry, author: Author, subject: str) -> Change:
+def write_main(
+    work: Merge | tuple[Write, ...],
+    *,
+    entry: Entry,
+    author: Author,
+    subject: str,
+    since: str | None = None,
+    beside: Callable[[str], object] | None = None,
+) -> Change:
     """Write main: merge a reviewed commit or change rows, in one commit, and record it in the ledger.
 
     Retried from BEGIN while other writers are first; after a lost connection the operation id is looked
     for before anything is tried again (design.md §3 rule 4).
+
+    Args:
+        since: a commit of main from before the operation began; asked for by default.
+        beside: called with the new commit's hash in the transaction that records it: what `default` is to say of it.
 
     Returns:
         The ledger's row of the new commit; of several, that of the first target.
@@ -151,12 +164,12 @@ def write_main(work: Merge | tuple[Write, ...], *, entry: Entry, author: Author,
     if entry.proposal_id is None:
         _announce(entry)
     try:
-        made = _once(attempt, entry)
+        made = _once(attempt, entry, since)
     except (TargetMoved, NothingToCommit, DirtyMemory):
         if entry.proposal_id is None:
             DirectWrite.objects.filter(pk=entry.operation).delete()
         raise
-    return record(made.hash, entry, at=made.at)
+    return record(made.hash, entry, at=made.at, beside=beside)
 
 
 @dataclass(frozen=True)
@@ -193,11 +206,13 @@ def write_branch(name: str, *, base: str, writes: tuple[Write, ...], entry: Entr
 
     def attempt() -> str:
         verbs = dolt()
-        if verbs.exists(name):
+        try:
+            verbs.create_branch(name, base)
+        except BranchExists:
             if done := made():
                 return done
             verbs.drop_branch(name)
-        verbs.create_branch(name, base)
+            verbs.create_branch(name, base)
         with open_at(name), dolt_transaction() as branch:
             _write(writes)
             message = entry.message(subject, timezone.now(), most=branch.commit_message_limit)
@@ -224,11 +239,14 @@ def drop_branch(owner: str, name: str) -> None:
     retrying(lambda: dolt().drop_branch(name))
 
 
-def record(hash_: str, entry: Entry, at: datetime) -> Change:
+def record(hash_: str, entry: Entry, at: datetime, beside: Callable[[str], object] | None = None) -> Change:
     """Write the ledger's rows of a commit; rows that are there already stay (recovery comes twice).
 
     Of several targets only those get a row that the commit changed: an import may find some of its notes as they
     are to be.
+
+    Args:
+        beside: see `write_main`.
 
     Returns:
         The row of the first target: an import has thousands, and nobody reads them all again.
@@ -257,9 +275,15 @@ def record(hash_: str, entry: Entry, at: datetime) -> Change:
         in_order(entry.owner)
         for number, some in enumerate(portions(targets)):
             progress.report(Stage.RECORDING, number * ROWS, len(targets))
-            cursor.executemany(sql, [(*same.values(), kind, target) for kind, target in some])
+            rows = [(*same.values(), kind, target) for kind, target in some]
+            if len(rows) == 1:  # many at once are a pipeline of their own, on PostgreSQL
+                cursor.execute(sql, rows[0])
+            else:
+                cursor.executemany(sql, rows)
+        if beside:
+            beside(hash_)
     kind, target = targets[0]
-    return Change.objects.get(commit=hash_, owner=entry.owner, target_kind=kind, target=target)
+    return Change(target_kind=kind, target=target, **same | {"at": at})
 
 
 def time_of(commit: Commit) -> datetime:
@@ -350,9 +374,9 @@ def targets_changed(commit: Commit) -> dict[str, tuple[tuple[str, str], ...]]:
     return {owner: tuple(sorted(targets)) for owner, targets in sorted(owners.items())}
 
 
-def _once(attempt: Callable[[], Made], entry: Entry) -> Made:
+def _once(attempt: Callable[[], Made], entry: Entry, since: str | None) -> Made:
     """Run `attempt`; after a lost connection, find out whether it had been committed."""
-    before = retrying(head_of_main)
+    before = since or retrying(head_of_main)
     try:
         return retrying(attempt)
     except Exception as error:
@@ -395,10 +419,13 @@ def _write(writes: tuple[Write, ...]) -> None:
 
 def _write_notes(writes: list[NoteWrite]) -> None:
     """All at once: an import has thousands, and a query for each would take minutes."""
+    if len(writes) == 1 and writes[0].note is not None and not writes[0].expected_sha256:
+        _insert_note(writes[0].owner, writes[0].note)
+        return
     keys = {note_pk(write.owner, write.id): write for write in writes}
     present: dict[UUID, str] = {}
     for some in portions(list(keys)):
-        present |= dict(Note.objects.filter(pk__in=some).values_list("pk", "sha256"))
+        present |= _sha256s(some)
     if any(present.get(key, "") != write.expected_sha256 for key, write in keys.items()):
         raise TargetMoved(None)
     rows = {
@@ -413,8 +440,31 @@ def _write_notes(writes: list[NoteWrite]) -> None:
     done = 0
     for some in portions(list(rows)):
         progress.report(Stage.WRITING, done, len(rows))
-        done += len(Note.objects.bulk_create([rows[key] for key in some]))
+        if len(some) == 1:
+            insert(rows[some[0]])
+        else:
+            Note.objects.bulk_create([rows[key] for key in some])
+        done += len(some)
     progress.report(Stage.WRITING, done, len(rows))
+
+
+def _insert_note(owner: str, note: recall.Note) -> None:
+    """One that is new: the key says whether it is, without asking first."""
+    try:
+        insert(_note_row(note_pk(owner, note.id), note))
+    except IntegrityError as error:
+        raise TargetMoved(None) from error
+
+
+_SHA256 = Prepared(lambda key: Note.objects.filter(pk=key).order_by().values_list("sha256", flat=True), key=UUID)
+
+
+def _sha256s(keys: Sequence[UUID]) -> dict[UUID, str]:
+    if len(keys) == 1:
+        (key,) = keys
+        found = _SHA256.first(key=key)
+        return {} if found is None else {key: found}
+    return dict(Note.objects.filter(pk__in=keys).order_by().values_list("pk", "sha256"))
 
 
 def _closes_circle(write: Write) -> bool:
@@ -441,22 +491,27 @@ def _note_row(key: UUID, note: recall.Note) -> Note:
 
 
 def _write_block(write: BlockWrite) -> None:
-    current = MemoryBlock.objects.filter(pk=block_id(write.owner, write.label)).first()
-    if (current.sha256 if current else "") != write.expected_sha256:
-        raise TargetMoved(recall.find_block(write.owner, write.label))
+    """Raises TargetMoved."""
+    key, now = block_id(write.owner, write.label), timezone.now()
     if write.fields is None:
-        if current:
-            current.delete()
+        if not MemoryBlock.objects.filter(pk=key, sha256=write.expected_sha256).delete()[0]:
+            _require_as_expected(write)
         return
-    now = timezone.now()
-    row = current or MemoryBlock(
-        id=block_id(write.owner, write.label), owner=write.owner, label=write.label, created_at=now
-    )
-    for name in ("title", "description", "body", "limit", "read_only", "schema_ref"):
-        setattr(row, name, getattr(write.fields, name))
-    sha256 = recall.row_sha256(vars(row))
-    if sha256 == row.sha256:
+    content = asdict(write.fields)
+    sha256 = recall.row_sha256(content | {"label": write.label})
+    if sha256 == write.expected_sha256:
+        _require_as_expected(write)
         return  # as asked already; the commit will say that there is nothing to commit
-    row.sha256 = sha256
-    row.updated_at = now
-    row.save(force_insert=current is None, force_update=current is not None)
+    values = content | {"sha256": sha256, "updated_at": now}
+    if write.expected_sha256:
+        if not update(MemoryBlock, values, where={"id": key, "sha256": write.expected_sha256}):
+            raise TargetMoved(recall.find_block(write.owner, write.label))
+        return
+    _require_as_expected(write)
+    insert(MemoryBlock(id=key, owner=write.owner, label=write.label, created_at=now, **values))
+
+
+def _require_as_expected(write: BlockWrite) -> None:
+    present = MemoryBlock.objects.filter(pk=block_id(write.owner, write.label)).values_list("sha256", flat=True).first()
+    if (present or "") != write.expected_sha256:
+        raise TargetMoved(recall.find_block(write.owner, write.label))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -98,6 +98,7 @@ class Session:
         newest: the number of the message that was kept last; it tells sessions of one time apart.
         agents: names of those that handed messages in, as far as they are known.
         opening: the first `OPENING` characters of its first message.
+        asked: the same of the first message of its user; empty where none is kept.
     """
 
     id: str
@@ -107,7 +108,17 @@ class Session:
     newest: int
     agents: tuple[str, ...]
     opening: str
+    asked: str = ""
 
+    @property
+    def title(self) -> str:
+        """What its user said first, in `_TITLE` characters; made from the messages, and kept nowhere."""
+        words = " ".join((self.asked or self.opening).split())
+        return words if len(words) <= _TITLE else f"{words[: _TITLE - 1].rstrip()}…"
+
+
+#: Characters of a title.
+_TITLE = 80
 
 #: Characters of a conversation's first message that come with it.
 OPENING = 300
@@ -132,14 +143,42 @@ def find_session(owner: str, session_id: str) -> Session | None:
     return found[0] if found else None
 
 
+def is_kept(owner: str, session_id: str) -> bool:
+    """Whether any message of a conversation is kept."""
+    return _of(owner, session_id).exists()
+
+
 def messages(owner: str, session_id: str, *, start: int, limit: int) -> tuple[Message, ...]:
     """Some of a conversation's messages in the order they were said, leaving out the first `start`."""
     return tuple(_of(owner, session_id).order_by("at", "id")[start : start + limit])
 
 
+def messages_after(
+    owner: str, session_id: str, last: tuple[datetime, int] | None, *, limit: int
+) -> tuple[Message, ...]:
+    """A conversation's messages in the order they were said, after the one that was said at that time and has that
+    number."""
+    found = _of(owner, session_id).order_by("at", "id")
+    if last is not None:
+        at, number = last
+        found = found.filter(models.Q(at__gt=at) | models.Q(at=at, id__gt=number))
+    return tuple(found[:limit])
+
+
 def find_message(owner: str, session_id: str, number: int) -> Message | None:
     """The message of that number (its primary key), or None where that conversation has none such."""
     return _of(owner, session_id).filter(pk=number).first()
+
+
+def find_messages(owner: str, message_ids: Collection[str]) -> dict[tuple[str, str], Message]:
+    """Messages by session and the agent's own id, which several sessions may have used, in one query."""
+    found = Message.objects.filter(owner=owner, message_id__in=message_ids)
+    return {(message.session_id, message.message_id): message for message in found}
+
+
+def are_there(owner: str) -> bool:
+    """Whether any message of this owner is kept."""
+    return Message.objects.filter(owner=owner).exists()
 
 
 def how_many_before(message: Message) -> int:
@@ -163,13 +202,15 @@ def _grouped(messages: models.QuerySet[Message]) -> models.QuerySet[Any, Any]:
 
 
 def _described(owner: str, found: Sequence[dict[str, Any]]) -> tuple[Session, ...]:
-    first = _of(owner, models.OuterRef("session_id")).order_by("at", "id").values(start=Left("content", OPENING))[:1]
+    said = _of(owner, models.OuterRef("session_id")).order_by("at", "id").values(start=Left("content", OPENING))
+    asked = said.filter(role=Message.Role.USER)
     # From one message of each, so that the first is looked up once for each conversation.
-    openings = dict(
-        Message.objects.filter(pk__in=[row["newest"] for row in found])
-        .annotate(opening=models.Subquery(first))
-        .values_list("session_id", "opening")
-    )
+    starts = {
+        session_id: (opening, user_said or "")
+        for session_id, opening, user_said in Message.objects.filter(pk__in=[row["newest"] for row in found])
+        .annotate(opening=models.Subquery(said[:1]), asked=models.Subquery(asked[:1]))
+        .values_list("session_id", "opening", "asked")
+    }
     agents: defaultdict[str, set[str]] = defaultdict(set)
     handed_in = Message.objects.filter(owner=owner, session_id__in=[row["session_id"] for row in found])
     for session_id, agent in handed_in.exclude(agent="").order_by().values_list("session_id", "agent").distinct():
@@ -182,7 +223,8 @@ def _described(owner: str, found: Sequence[dict[str, Any]]) -> tuple[Session, ..
             last_at=row["last_at"],
             newest=row["newest"],
             agents=tuple(sorted(agents[row["session_id"]])),
-            opening=openings.get(row["session_id"], ""),
+            opening=starts.get(row["session_id"], ("", ""))[0],
+            asked=starts.get(row["session_id"], ("", ""))[1],
         )
         for row in found
     )

@@ -28,9 +28,9 @@ log = structlog.get_logger(__name__)
 GRACE = 2.0
 #: Seconds after which what was cut and still runs is cut again.
 _AGAIN = 0.25
-#: Seconds a lock may be waited for beyond the deadline: setting SQLite's limit anew before each statement would
-#: cost 2 µs every time.
-_SLACK = 0.1
+#: Milliseconds by which the time that a lock is waited for may be wrong: setting SQLite's limit anew before each
+#: statement would cost 2 µs every time.
+_SLACK = 100
 
 
 class DeadlineExceeded(OperationalError):
@@ -84,17 +84,17 @@ class Deadline:
             self._watched[id(connection)] = watched = _Watched(connection)
             watched.look()
 
-    def let_go(self, connection: BaseDatabaseWrapper) -> None:
+    def let_go(self, connection: BaseDatabaseWrapper, *, is_last: bool = False) -> None:
         connection.execute_wrappers.remove(self._before_each_statement)
         with self._lock:
-            self._watched.pop(id(connection)).let_go()
+            self._watched.pop(id(connection)).let_go(is_last=is_last)
 
-    def end(self) -> None:
+    def end(self, *, is_last: bool) -> None:
         with self._lock:
             self._is_over = True
             self._renew_what_was_cut()
         for watched in list(self._watched.values()):
-            self.let_go(watched.connection)
+            self.let_go(watched.connection, is_last=is_last)
 
     def cut(self) -> bool:
         """End what waits, if the time is up by now; called by the watchdog. Whether to come again: a statement may
@@ -134,18 +134,17 @@ class _Watched:
     def __init__(self, connection: BaseDatabaseWrapper) -> None:
         self.connection = connection
         self.raw: Any = None
+        self._waits: _Waits | None = None
         self._is_sqlite = connection.vendor == "sqlite"
         database: Any = connection
         self._error: type[Exception] = database.Database.Error  # the driver's own
         self._line: socket.socket | None = None
-        self._limited_at = -math.inf
-        self._usual = 0  # milliseconds
 
     def look(self) -> None:
         """Take the driver's connection as it is now; in the thread it belongs to."""
         self._hang_up()
         self.raw = self.connection.connection
-        self._limited_at = -math.inf
+        self._waits = None
         if self.raw is None or self._is_sqlite:
             return
         # A handle of our own: the driver's may not be touched from another thread, and its number may by then
@@ -169,27 +168,62 @@ class _Watched:
 
     def limit_locks(self, now: float, until: float) -> None:
         """Have SQLite wait for a lock no longer than that: an interruption does not reach it there."""
-        if not self._is_sqlite or now - self._limited_at <= _SLACK:
+        if not self._is_sqlite:
             return
-        with self.connection.wrap_database_errors:  # these may be interrupted as well
-            if self._limited_at < 0:
-                self._usual = self.raw.execute("PRAGMA busy_timeout").fetchone()[0]
-            self._limited_at = now
-            self._wait_for_locks(min(math.ceil((until - now) * 1000) + 10, self._usual))
+        waits = self._waits
+        if waits is None:
+            with self.connection.wrap_database_errors:  # this may be interrupted as well
+                waits = self._waits = _waits_of(self.connection, self.raw)
+        wanted = min(math.ceil((until - now) * 1000) + 10, waits.usual)
+        if abs(wanted - waits.now) > _SLACK:
+            with self.connection.wrap_database_errors:
+                waits.set(wanted)
 
-    def let_go(self) -> None:
+    def let_go(self, *, is_last: bool) -> None:
+        """End here.
+
+        Args:
+            is_last: no other deadline holds for this connection, so that locks are waited for as usual again.
+        """
         self._hang_up()
-        if self._is_sqlite and self._limited_at > 0 and self.raw is self.connection.connection:
+        if is_last and self._waits and self._waits.is_short and self.raw is self.connection.connection:
             with contextlib.suppress(self._error):  # an outer deadline's interruption, which closes it
-                self._wait_for_locks(self._usual)
-
-    def _wait_for_locks(self, milliseconds: int) -> None:
-        self.raw.execute(f"PRAGMA busy_timeout = {milliseconds}")
+                self._waits.set(self._waits.usual)
 
     def _hang_up(self) -> None:
         if self._line is not None:
             self._line.close()
             self._line = None
+
+
+class _Waits:
+    """How long a connection to SQLite waits for a lock, in milliseconds: usually, and now."""
+
+    def __init__(self, raw: Any) -> None:
+        self.raw = raw
+        self.usual: int = raw.execute("PRAGMA busy_timeout").fetchone()[0]
+        self.now = self.usual
+
+    @property
+    def is_short(self) -> bool:
+        """Whether it is too short to be left so; most calls leave seconds, and the next one begins with as many."""
+        return bool(self.now < self.usual // 8)
+
+    def set(self, milliseconds: int) -> None:
+        self.raw.execute(f"PRAGMA busy_timeout = {milliseconds}")
+        self.now = milliseconds
+
+
+_WAITS = "assent_lock_waits"
+
+
+def _waits_of(connection: BaseDatabaseWrapper, raw: Any) -> _Waits:
+    """What is known of this connection; kept with Django's wrapper, since each deadline would ask anew."""
+    known: _Waits | None = getattr(connection, _WAITS, None)
+    if known is None or known.raw is not raw:
+        known = _Waits(raw)
+        setattr(connection, _WAITS, known)
+    return known
 
 
 _thread = threading.local()
@@ -212,7 +246,7 @@ def within(seconds: float) -> Iterator[Deadline]:
         yield deadline
     finally:
         _thread.deadline = outer
-        deadline.end()
+        deadline.end(is_last=outer is None)
 
 
 @contextlib.contextmanager

@@ -95,7 +95,7 @@ class OldStringNotFound(EditError):
 
 
 class AlreadyTrue(OldStringNotFound):
-    """old_string does not occur, and new_string does: the change seems to have been made already."""
+    """old_string does not occur, and new_string does: the change may have been made already."""
 
     def __init__(self, index: int) -> None:
         super().__init__(index, "old_string not found, and new_string is there already")

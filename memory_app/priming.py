@@ -92,6 +92,12 @@ def tokens_of(text: str) -> int:
     return math.ceil(len(text.encode()) / BYTES_PER_TOKEN)
 
 
+def worth(id: str, created_at: datetime, recalled: Mapping[str, int]) -> tuple[float, str]:
+    """Return what orders the notes, the most valuable highest: how new a note is and how often it was recalled."""
+    bonus = _WORTH_OF_DOUBLING.total_seconds() * math.log2(1 + recalled.get(id, 0))
+    return created_at.timestamp() + bonus, id
+
+
 def prime(
     candidates: Sequence[Candidate],
     *,
@@ -112,14 +118,10 @@ def prime(
         budget: tokens; 0 for no limit.
     """
 
-    def worth(candidate: Candidate) -> tuple[float, str]:
-        bonus = _WORTH_OF_DOUBLING.total_seconds() * math.log2(1 + recalled.get(candidate.id, 0))
-        return candidate.created_at.timestamp() + bonus, candidate.id
-
     def may_fit(candidate: Candidate) -> bool:
         return _no_match(candidate, filters, now) is None and size.at_least_with(candidate) <= room
 
-    ordered = sorted(candidates, key=worth, reverse=True)
+    ordered = sorted(candidates, key=lambda each: worth(each.id, each.created_at, recalled), reverse=True)
     room = budget * BYTES_PER_TOKEN if budget else math.inf
     included: list[Memory] = []
     left_out: list[tuple[str, Why]] = []

@@ -1,8 +1,7 @@
-"""Asking for an owner's search index to be brought up: by a worker, inline where there is none.
+"""Asking for an owner's search index to be brought up: by a worker, in a thread of this process where there is none.
 
-Never fails what it comes after: until it is done, answers say `index_behind`, and the beat makes up for a lost task.
-Nor holds it up: a change so large that all is indexed anew is left, inline, to the next search (or the beat), which
-waits for it 3 s at most.
+Never fails or holds up what it comes after. Until it is done a search brings the index up itself, or says
+`index_behind`; what is lost with the process is made up for by the next search, and by the beat.
 """
 
 from __future__ import annotations
@@ -12,19 +11,25 @@ import threading
 import structlog
 from django.db import connections
 
+from memory_app.gathering import Gatherer
 from memory_app.models import SearchIndex
 from memory_app.search import store
-from memory_app.workers import NoWorker, hand_over
+from memory_app.workers import NoWorker, are_expected, hand_over
 
 log = structlog.get_logger(__name__)
+
+#: Seconds between two messages to the workers: each costs 2 ms of a processor here and 30 there.
+_BETWEEN_MESSAGES = 0.5
 
 
 def soon(owner: str) -> None:
     """Bring the owner's chunks up to the memory and the conversations."""
-    try:
-        hand_over("memory_app.reindex", owner)
-    except NoWorker:
-        _now(owner)
+    _changed.add(owner)
+
+
+def settle() -> None:
+    """Wait until nothing that was asked for in this process is left to do."""
+    _changed.settle()
 
 
 def in_background(owner: str) -> threading.Thread:
@@ -46,11 +51,23 @@ def _with_own_connections(owner: str) -> None:
         connections.close_all()
 
 
-def _now(owner: str) -> None:
+def _bring_up(owners: list[str]) -> None:
+    for owner in dict.fromkeys(owners):
+        try:
+            hand_over("memory_app.reindex", owner)
+        except NoWorker:
+            _bring_up_here(owner)
+
+
+def _bring_up_here(owner: str) -> None:
     try:
-        # An owner nobody has searched yet gets an index with the first search.
+        # An owner nobody has searched yet gets an index with the first search. And a change so large that all is
+        # indexed anew is left to that, too: who writes it has to do with this processor otherwise.
         if SearchIndex.objects.filter(owner=owner).exists():
             store.reindex(owner, unless_many=True)
     except Exception:
         # The index is derived, and whatever broke it must not break what it follows.
         log.exception("reindex_failed", user_id=owner)
+
+
+_changed = Gatherer("reindex", _bring_up, pause=lambda: _BETWEEN_MESSAGES if are_expected() else 0.0)

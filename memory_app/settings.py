@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 import sys
 from datetime import timedelta
+from email.utils import parseaddr
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,23 +19,31 @@ import environ
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from memory_app import data_folder, logs
+from memory_app import data_folder, logs, notes
 from memory_app.dolt import library
+from memory_app.environment import BadSetting, Environment
+from memory_app.webserver import options
 
 # Lets `admin.ModelAdmin[Proposal]` be written for the type checker; at run time it means nothing.
 django_stubs_ext.monkeypatch()
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-env = environ.Env()
+env = Environment()
 
 # -- where things are -----------------------------------------------------------------------------
 
-DATA_DIR = Path(env.str("ASSENT_DATA_DIR", default=str(BASE_DIR / "var"))).resolve()
-data_folder.make(DATA_DIR)
+DATA_DIR = Path(env.text("ASSENT_DATA_DIR", default=str(BASE_DIR / "var"))).resolve()
+try:
+    data_folder.make(DATA_DIR)
+except OSError as error:
+    raise BadSetting(
+        f"ASSENT_DATA_DIR is {str(DATA_DIR)!r}, which cannot be made or used as a folder: {error.strerror}."
+    ) from error
 
-DEBUG = env.bool("ASSENT_DEBUG", default=False)
-PUBLIC_URL = env.str("ASSENT_PUBLIC_URL", default="http://127.0.0.1:8000").rstrip("/")
+DEBUG = env.switch("ASSENT_DEBUG", default=False)
+PUBLIC_URL = env.text("ASSENT_PUBLIC_URL", default="http://127.0.0.1:8000").rstrip("/")
+env.require_url("ASSENT_PUBLIC_URL", PUBLIC_URL, schemes=("https", "http"))
 
 
 #: Characters of a secret key, and different ones among them. Whoever guesses it signs sessions and password links;
@@ -44,7 +53,7 @@ _KEY_LENGTH, _KEY_VARIETY = 32, 8
 
 def _secret_key() -> str:
     """The key from the environment; while developing, one made on first use and kept with the data."""
-    key: str = env.str("ASSENT_SECRET_KEY", default="")
+    key = env.secret("ASSENT_SECRET_KEY")
     if key and not DEBUG and (len(key) < _KEY_LENGTH or len(set(key)) < _KEY_VARIETY):
         raise ImproperlyConfigured(
             f"ASSENT_SECRET_KEY can be guessed: it needs {_KEY_LENGTH} characters or more, {_KEY_VARIETY} of them "
@@ -53,7 +62,10 @@ def _secret_key() -> str:
     if key:
         return key
     if not DEBUG:
-        raise ImproperlyConfigured("Set ASSENT_SECRET_KEY to a long random value (ASSENT_DEBUG is off).")
+        raise ImproperlyConfigured(
+            "Set ASSENT_SECRET_KEY to a long random value, or ASSENT_SECRET_KEY_FILE to a file that has one "
+            "(ASSENT_DEBUG is off)."
+        )
     path = DATA_DIR / "secret_key"
     if not path.exists():
         path.touch(mode=0o600)
@@ -62,14 +74,22 @@ def _secret_key() -> str:
 
 
 SECRET_KEY = _secret_key()
-ALLOWED_HOSTS = env.list("ASSENT_ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
-CSRF_TRUSTED_ORIGINS = env.list("ASSENT_CSRF_TRUSTED_ORIGINS", default=[])
+ALLOWED_HOSTS = env.words("ASSENT_ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
+CSRF_TRUSTED_ORIGINS = env.words("ASSENT_CSRF_TRUSTED_ORIGINS")
+for _host in ALLOWED_HOSTS:
+    if "/" in _host:
+        raise BadSetting(f"ASSENT_ALLOWED_HOSTS has {_host!r}: each has to be a host name alone, without https://.")
+for _origin in CSRF_TRUSTED_ORIGINS:
+    env.require_url("ASSENT_CSRF_TRUSTED_ORIGINS", _origin, schemes=("https", "http"))
 
 # -- the two databases (design.md §2) -------------------------------------------------------------
 
-MEMORY_DATABASE_URL = env.str("MEMORY_DATABASE_URL", default="")
-DATABASE_URL = env.str("DATABASE_URL", default="")
-REDIS_URL = env.str("REDIS_URL", default="")
+MEMORY_DATABASE_URL = env.secret("MEMORY_DATABASE_URL")
+DATABASE_URL = env.secret("DATABASE_URL")
+REDIS_URL = env.secret("REDIS_URL")
+env.require_url("MEMORY_DATABASE_URL", MEMORY_DATABASE_URL, schemes=("mysql",))
+env.require_url("DATABASE_URL", DATABASE_URL, schemes=("postgres", "postgresql"))
+env.require_url("REDIS_URL", REDIS_URL, schemes=("redis", "rediss", "unix"))
 
 EMBEDDED_MEMORY = not MEMORY_DATABASE_URL
 if EMBEDDED_MEMORY:
@@ -92,7 +112,7 @@ def _memory_database() -> dict[str, Any]:
             # Its index of the file grows with each commit, 0.5 kB for each connection, and is small again in a new one.
             "CONN_MAX_AGE": 300,
         }
-    server: dict[str, Any] = env.db_url_config(MEMORY_DATABASE_URL, engine="memory_app.dolt.server")
+    server: dict[str, Any] = environ.Env.db_url_config(MEMORY_DATABASE_URL, engine="memory_app.dolt.server")
     return server | {
         # REPEATABLE READ is the only level Dolt has; saying another would be a silent lie.
         "OPTIONS": {"isolation_level": "repeatable read", "charset": "utf8mb4", "connect_timeout": 5},
@@ -120,7 +140,7 @@ def _default_database() -> dict[str, Any]:
             },
             "CONN_MAX_AGE": None,
         }
-    server: dict[str, Any] = env.db_url_config(DATABASE_URL)
+    server: dict[str, Any] = environ.Env.db_url_config(DATABASE_URL)
     if server["ENGINE"] == "django.db.backends.postgresql":
         server["ENGINE"] = "memory_app.postgresql"
     # A lock that a client waits for when it is cut off (memory_app.deadlines) is given up by the server then.
@@ -160,17 +180,17 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "agent_tools.middleware.RequestIdMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "csp.middleware.CSPMiddleware",
+    "approvals.middleware.CSPMiddleware",
     "approvals.middleware.ReadableMiddleware",
     "approvals.middleware.DeadlineMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.locale.LocaleMiddleware",
+    "approvals.middleware.SessionMiddleware",
+    "approvals.middleware.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.messages.middleware.MessageMiddleware",
+    "approvals.middleware.AuthenticationMiddleware",
+    "approvals.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "django_htmx.middleware.HtmxMiddleware",
+    "approvals.middleware.HtmxMiddleware",
     "approvals.middleware.TimezoneMiddleware",
     "approvals.middleware.PageMiddleware",
 ]
@@ -205,6 +225,7 @@ LOGIN_REDIRECT_URL = "inbox"
 LOGOUT_REDIRECT_URL = "sign_in"
 
 LANGUAGE_CODE = "en"
+FORMAT_MODULE_PATH = ["memory_app.formats"]
 LANGUAGES = [("en", "English")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
@@ -235,10 +256,14 @@ SESSION_COOKIE_AGE = int(timedelta(days=14).total_seconds())
 _HTTPS = PUBLIC_URL.startswith("https://")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _HTTPS
 # Browsers then refuse plain http for so long. A day: who has to go back to http waits no longer than that.
-SECURE_HSTS_SECONDS = env.int("ASSENT_HSTS_SECONDS", default=int(timedelta(days=1).total_seconds()) if _HTTPS else 0)
+SECURE_HSTS_SECONDS = env.whole(
+    "ASSENT_HSTS_SECONDS",
+    default=int(timedelta(days=1).total_seconds()) if _HTTPS else 0,
+    most=int(timedelta(days=3_650).total_seconds()),
+)
 # Not for machines: a redirect comes after the token was sent in the clear and turns a POST into a GET, and whoever
 # asks for our health, or calls from a container beside this one, has no TLS.
-SECURE_SSL_REDIRECT = env.bool("ASSENT_SSL_REDIRECT", default=_HTTPS)
+SECURE_SSL_REDIRECT = env.switch("ASSENT_SSL_REDIRECT", default=_HTTPS)
 SECURE_REDIRECT_EXEMPT = ["^api/", "^healthz$", "^readyz$"]
 SECURE_SSL_HOST = urlsplit(PUBLIC_URL).netloc if _HTTPS else None
 # Sub-domains, and the browsers' list of hosts that never use http, are not ours to promise.
@@ -263,15 +288,19 @@ CONTENT_SECURITY_POLICY = {
 
 # -- mail: links to reset a password; printed to the log until a server is named --------------------
 
-vars().update(env.email("ASSENT_EMAIL_URL", default="consolemail://"))
+_EMAIL_URL = env.secret("ASSENT_EMAIL_URL") or "consolemail://"
+env.require_url("ASSENT_EMAIL_URL", _EMAIL_URL, schemes=tuple(environ.Env.EMAIL_SCHEMES))
+vars().update(environ.Env.email_url_config(_EMAIL_URL))
 EMAIL_TIMEOUT = 10
-DEFAULT_FROM_EMAIL = env.str("ASSENT_EMAIL_FROM", default="Assent <assent@localhost>")
+DEFAULT_FROM_EMAIL = env.text("ASSENT_EMAIL_FROM", default="Assent <assent@localhost>")
+if "@" not in parseaddr(DEFAULT_FROM_EMAIL)[1]:
+    raise BadSetting(f"ASSENT_EMAIL_FROM is {DEFAULT_FROM_EMAIL!r}: it has to be a mail address, as in 'Name <a@b.c>'.")
 
 # -- Celery and the cache -------------------------------------------------------------------------
 
 CACHES = {
     "default": {
-        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "BACKEND": "memory_app.cache_values.RedisCache",
         "LOCATION": REDIS_URL,
         # Asked on each call, for a count: a Redis that hangs must not hold up what it only counts.
         "OPTIONS": {
@@ -316,48 +345,55 @@ CELERY_BEAT_SCHEDULE = {
 
 # -- Assent's own ---------------------------------------------------------------------------------
 
-BLOCK_LIMIT = env.int("ASSENT_BLOCK_LIMIT", default=20_000)
+#: A hundred years; a date before the year 1 cannot be reckoned with.
+_LONGEST_DAYS = 36_500
+BLOCK_LIMIT = env.whole("ASSENT_BLOCK_LIMIT", default=20_000, least=1, most=200_000)
 # What becomes of a note an agent saves when its owner has said nothing: `apply` (at once, labelled and
 # reversible) or `review` (a proposal).
-NOTES_POLICY = env.str("ASSENT_NOTES_POLICY", default="apply")
+NOTES_POLICY = env.choice("ASSENT_NOTES_POLICY", allowed=("apply", "review"), default="apply")
 # wordllama (offline, in its package) · fastembed (extra) · openai (any service with that API) · none.
-EMBEDDER = env.str("ASSENT_EMBEDDER", default="wordllama")
-EMBEDDER_MODEL = env.str("ASSENT_EMBEDDER_MODEL", default="")
-EMBEDDER_URL = env.str("ASSENT_EMBEDDER_URL", default="")
-EMBEDDER_KEY = env.str("ASSENT_EMBEDDER_KEY", default="")
-EMBEDDER_DIMENSIONS = env.int("ASSENT_EMBEDDER_DIMENSIONS", default=1536)
-COSINE_FLOOR = env.float("ASSENT_COSINE_FLOOR", default=0.25)
-SEARCH_MEMORY_MB = env.int("ASSENT_SEARCH_MEMORY_MB", default=512)
+EMBEDDER = env.choice("ASSENT_EMBEDDER", allowed=("wordllama", "fastembed", "openai", "none"), default="wordllama")
+EMBEDDER_MODEL = env.text("ASSENT_EMBEDDER_MODEL")
+EMBEDDER_URL = env.text("ASSENT_EMBEDDER_URL")
+EMBEDDER_KEY = env.secret("ASSENT_EMBEDDER_KEY")
+env.require_url("ASSENT_EMBEDDER_URL", EMBEDDER_URL, schemes=("https", "http"))
+if EMBEDDER == "openai":
+    for _name, _value in (("ASSENT_EMBEDDER_URL", EMBEDDER_URL), ("ASSENT_EMBEDDER_MODEL", EMBEDDER_MODEL)):
+        if not _value:
+            raise BadSetting(f"{_name} is empty: ASSENT_EMBEDDER is 'openai', which needs it.")
+EMBEDDER_DIMENSIONS = env.whole("ASSENT_EMBEDDER_DIMENSIONS", default=1536, least=1, most=65_536)
+COSINE_FLOOR = env.number("ASSENT_COSINE_FLOOR", default=0.25, most=1)
+SEARCH_MEMORY_MB = env.whole("ASSENT_SEARCH_MEMORY_MB", default=512, least=1)
 # Messages of conversations are deleted after this many days; 0 keeps them.
-CONVERSATION_DAYS = env.int("ASSENT_CONVERSATION_DAYS", default=90)
+CONVERSATION_DAYS = env.whole("ASSENT_CONVERSATION_DAYS", default=90, most=_LONGEST_DAYS)
 # What of the notes goes into an agent's context (agent_tools.guidance).
-MEMORIES_ENABLED = env.bool("MEMORIES_ENABLED", default=True)
-MEMORIES_INJECT = env.str("MEMORIES_INJECT", default="auto")
-MEMORIES_BUDGET = env.int("MEMORIES_BUDGET", default=2_000)
-MEMORIES_BLOCKS_BUDGET = env.int("MEMORIES_BLOCKS_BUDGET", default=16_000)
-MEMORIES_FILTER_TYPES = env.list("MEMORIES_FILTER_TYPES", default=[])
-MEMORIES_FILTER_TAGS = env.list("MEMORIES_FILTER_TAGS", default=[])
-MEMORIES_FILTER_RECENT = env.int("MEMORIES_FILTER_RECENT", default=0)
-MEMORIES_SKILL_INJECTION = env.bool("MEMORIES_SKILL_INJECTION", default=True)
-if MEMORIES_INJECT not in ("auto", "manual", "none"):
-    raise ImproperlyConfigured("MEMORIES_INJECT is auto, manual or none.")
-PROPOSAL_EXPIRY = timedelta(days=env.int("ASSENT_PROPOSAL_EXPIRY_DAYS", default=30))
-PENDING_CAP = env.int("ASSENT_PENDING_CAP", default=20)
+MEMORIES_ENABLED = env.switch("MEMORIES_ENABLED", default=True)
+MEMORIES_INJECT = env.choice("MEMORIES_INJECT", allowed=("auto", "manual", "none"), default="auto")
+MEMORIES_BUDGET = env.whole("MEMORIES_BUDGET", default=2_000)
+MEMORIES_BLOCKS_BUDGET = env.whole("MEMORIES_BLOCKS_BUDGET", default=16_000)
+MEMORIES_FILTER_TYPES = env.words("MEMORIES_FILTER_TYPES", allowed=notes.TYPES)
+MEMORIES_FILTER_TAGS = env.words("MEMORIES_FILTER_TAGS")
+MEMORIES_FILTER_RECENT = env.whole("MEMORIES_FILTER_RECENT", default=0, most=_LONGEST_DAYS)
+MEMORIES_SKILL_INJECTION = env.switch("MEMORIES_SKILL_INJECTION", default=True)
+PROPOSAL_EXPIRY = timedelta(days=env.whole("ASSENT_PROPOSAL_EXPIRY_DAYS", default=30, least=1, most=_LONGEST_DAYS))
+PENDING_CAP = env.whole("ASSENT_PENDING_CAP", default=20, least=1)
 # DoltLite rewrites all refs on each write: 8 ms at 1,000 live branches, 109 ms at 5,000.
-MAX_OPEN_PROPOSALS = env.int("ASSENT_MAX_OPEN_PROPOSALS", default=2_000 if EMBEDDED_MEMORY else 20_000)
-LEASE = timedelta(seconds=env.int("ASSENT_LEASE_SECONDS", default=30))
-REQUEST_LIMIT = env.int("ASSENT_REQUEST_LIMIT", default=1024 * 1024)
+MAX_OPEN_PROPOSALS = env.whole("ASSENT_MAX_OPEN_PROPOSALS", default=2_000 if EMBEDDED_MEMORY else 20_000, least=1)
+LEASE = timedelta(seconds=env.whole("ASSENT_LEASE_SECONDS", default=30, least=1, most=86_400))
+REQUEST_LIMIT = env.whole("ASSENT_REQUEST_LIMIT", default=1024 * 1024, least=1024)
 # The longest a page may wait for its databases, in seconds. Files of notes may take longer.
-PAGE_TIMEOUT = env.float("ASSENT_PAGE_TIMEOUT", default=10)
+PAGE_TIMEOUT = env.number("ASSENT_PAGE_TIMEOUT", default=10, least=0.1, most=3_600)
 # The longest any tool may take, in seconds, whatever it declares; 0 leaves it at that.
-TOOL_TIMEOUT = env.float("ASSENT_TOOL_TIMEOUT", default=0)
+TOOL_TIMEOUT = env.number("ASSENT_TOOL_TIMEOUT", default=0, most=3_600)
+# Characters of a tool's answer unless the call says otherwise. A block of the usual limit fits whole.
+ANSWER_BUDGET = env.whole("ASSENT_ANSWER_BUDGET", default=20_000, least=1_000, most=1_000_000)
 # The rows about tool calls are deleted after this many days; 0 keeps them.
-TOOL_CALL_DAYS = env.int("ASSENT_TOOL_CALL_DAYS", default=90)
-RATE_LIMIT = env.int("ASSENT_RATE_LIMIT", default=120)
-SIGN_IN_LIMIT = env.int("ASSENT_SIGN_IN_LIMIT", default=10)
+TOOL_CALL_DAYS = env.whole("ASSENT_TOOL_CALL_DAYS", default=90, most=_LONGEST_DAYS)
+RATE_LIMIT = env.whole("ASSENT_RATE_LIMIT", default=120, least=1)
+SIGN_IN_LIMIT = env.whole("ASSENT_SIGN_IN_LIMIT", default=10, least=1)
 # How many proxies in front of us write `X-Forwarded-For`; what others wrote there is anybody's invention.
-TRUSTED_PROXIES = env.int("ASSENT_TRUSTED_PROXIES", default=0)
-IDEMPOTENCY_HOURS = env.int("ASSENT_IDEMPOTENCY_HOURS", default=24)
+TRUSTED_PROXIES = env.whole("ASSENT_TRUSTED_PROXIES", default=0, most=20)
+IDEMPOTENCY_HOURS = env.whole("ASSENT_IDEMPOTENCY_HOURS", default=24, least=1, most=24 * _LONGEST_DAYS)
 # A form with a whole block in it may be larger than Django's 2.5 MB default only by mistake.
 DATA_UPLOAD_MAX_MEMORY_SIZE = max(REQUEST_LIMIT, 2_621_440)
 
@@ -387,7 +423,11 @@ SPECTACULAR_SETTINGS = {
 
 # -- logging --------------------------------------------------------------------------------------
 
-LOG_LEVEL = env.str("ASSENT_LOG_LEVEL", default="INFO").upper()
-LOG_FORMAT = env.str("ASSENT_LOG_FORMAT", default="console" if sys.stderr.isatty() else "json")
+LOG_LEVEL = options.read(env).log_level
+LOG_FORMAT = env.choice(
+    "ASSENT_LOG_FORMAT", allowed=("json", "console"), default="console" if sys.stderr.isatty() else "json"
+)
+#: Names that are no settings though they look like it; said in the log when the program starts (`memory_app.apps`).
+UNKNOWN_SETTINGS = env.unknown()
 
 LOGGING = logs.configuration(level=LOG_LEVEL, form=LOG_FORMAT)

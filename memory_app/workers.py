@@ -23,6 +23,11 @@ class NoWorker(Exception):
     """There are none, or the broker does not answer. Who wanted to hand something over does it here."""
 
 
+def are_expected() -> bool:
+    """Whether this site has workers at all, be they there at the moment or not."""
+    return not settings.CELERY_TASK_ALWAYS_EAGER
+
+
 def hand_over(task: str, *arguments: object) -> None:
     """Have a worker run the task of this name.
 
@@ -31,7 +36,7 @@ def hand_over(task: str, *arguments: object) -> None:
     """
     global _aside_until
     # Where tasks run inline, they do without Celery's own 2 ms a task, too.
-    if settings.CELERY_TASK_ALWAYS_EAGER or time.monotonic() < _aside_until:
+    if not are_expected() or time.monotonic() < _aside_until:
         raise NoWorker(task)
     try:
         app.send_task(task, arguments, retry=False)

@@ -25,7 +25,7 @@ def problem():  # type: ignore[no-untyped-def]
             "This Python cannot make virtual environments: install that part of it first "
             "(on Debian and Ubuntu: `sudo apt install python3-venv`), then run make again."
         )
-    if os.environ.get("MEMORY_DATABASE_URL"):
+    if os.environ.get("MEMORY_DATABASE_URL") or os.environ.get("MEMORY_DATABASE_URL_FILE"):
         return None  # a Dolt server keeps the memory; any Python will do
     if "_sqlite3" in sys.builtin_module_names:
         return (

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from memory_app.memories_md.ids import is_id, new_id
 from memory_app.memories_md.memory import SECTIONS, TYPES, Memory, Parsed, Skipped, in_order
+from memory_app.memories_md.portable import PORTABLE_EXPLAINED, is_portable_id, replaced_ids, section_of, write_portable
 from memory_app.memories_md.reading import (
     LARGEST_FILE,
     MOST_MEMORIES,
@@ -34,12 +35,13 @@ from memory_app.memories_md.reading import (
     parse,
     read,
 )
-from memory_app.memories_md.skill import SKILL
+from memory_app.memories_md.skill import SKILL, skill
 from memory_app.memories_md.writing import TEMPLATE, Unwritable, write, write_block
 
 __all__ = [
     "LARGEST_FILE",
     "MOST_MEMORIES",
+    "PORTABLE_EXPLAINED",
     "SECTIONS",
     "SKILL",
     "TEMPLATE",
@@ -55,9 +57,14 @@ __all__ = [
     "Unwritable",
     "in_order",
     "is_id",
+    "is_portable_id",
     "new_id",
     "parse",
     "read",
+    "replaced_ids",
+    "section_of",
+    "skill",
     "write",
     "write_block",
+    "write_portable",
 ]

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import secrets
 import time
+import uuid
 
 from memory_app import notes
+
+#: For sentences that say what an id is; the export writes ids of this kind and of the other.
+EXAMPLE = "note-0b5f6f0e-58a4-4a52-9a3e-6c1d3a0f9f10 or mem-1737372000-a1b2"
+
+_OF_CONTENT = uuid.UUID("6f5f7f0a-6f0e-5d3c-9a52-2f6d5d0f4c11")
 
 
 def is_id(text: str) -> bool:
     """Whether `text` is an id a note may have."""
     return notes.ID.fullmatch(text) is not None
+
+
+def id_of(content: str) -> str:
+    """The id of a memory that came without one: the same for the same content."""
+    return f"note-{uuid.uuid5(_OF_CONTENT, content)}"
 
 
 def new_id() -> str:

@@ -57,10 +57,15 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What a file holds, in its order."""
+    """What a file holds, in its order.
+
+    Attributes:
+        is_portable: it has only the plan's four sections, and says so (`portable`): they tell no type.
+    """
 
     memories: tuple[Memory, ...]
     skipped: tuple[Skipped, ...]
+    is_portable: bool = False
 
 
 def in_order(memories: Iterable[Memory]) -> list[Memory]:

@@ -1,8 +1,8 @@
 """Reading memories.md: what is well-formed is taken, the rest reported with its line, and nothing else lost.
 
-Lenient where people write by hand: text before the first memory, a missing comment, a `>` without the space,
-Windows line ends, a byte order mark. Strict where guessing could overwrite another memory: two headings
-with one id refuse the whole file.
+Lenient where people write by hand: text before the first memory, a heading without an id, a missing comment, a `>`
+without the space, Windows line ends, a byte order mark. Strict where guessing could overwrite another memory: two
+headings with one id refuse the whole file.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from memory_app.memories_md.escapes import unescape_line, unescape_tag
-from memory_app.memories_md.ids import is_id
+from memory_app.memories_md.ids import EXAMPLE, id_of, is_id
 from memory_app.memories_md.memory import SECTIONS, Memory, Parsed, Skipped
 from memory_app.notes import MAX_CONTENT, MAX_TAG
 
@@ -28,6 +28,7 @@ _COMMENT = re.compile(r"\s*<!--(.*)-->\s*")
 _TAGS = re.compile(r"(?:^|\|)\s*tags:([^|]*)")
 _CREATED = re.compile(r"(?:^|\|)\s*created:([^|]*)")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_PORTABLE = re.compile(r"\s*<!--\s*portable:")
 _NO_TEXT = re.compile("[\x00\ud800-\udfff]")
 
 # "Patterns" may be followed by more words ("Patterns we use"), as in the plan's reader.
@@ -87,9 +88,11 @@ def read(data: bytes, *, latest: date | None = None) -> Parsed:
 def parse(text: str, *, latest: date | None = None) -> Parsed:
     """The memories in the text of a file.
 
-    A memory before any section is a pattern. Content over `notes.MAX_CONTENT`, a tag over `notes.MAX_TAG`, a day that
-    is none, an id that is none, an unknown section and a heading without content are skipped, each with its line. So is
-    a day after `latest`, where that is given: a memory of a day to come would be the newest of all until then.
+    A memory before any section is a pattern; one whose heading is `###` alone gets an id made of its content, so that
+    the same file read again means the same memories. Content over `notes.MAX_CONTENT`, a tag over `notes.MAX_TAG`, a
+    day that is none, an id that is none, an unknown section and a heading without content are skipped, each with its
+    line. So is a day after `latest`, where that is given: a memory of a day to come would be the newest of all until
+    then.
 
     Raises Unreadable: NotText when the text holds NUL or half of a surrogate pair, DuplicateId for two headings of
     one id, TooManyMemories.
@@ -101,7 +104,8 @@ def parse(text: str, *, latest: date | None = None) -> Parsed:
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         reader.take(number, line.removesuffix("\r"))
     reader.end_block()
-    return Parsed(tuple(reader.memories), tuple(sorted(reader.skipped, key=lambda skipped: skipped.line)))
+    skipped = tuple(sorted(reader.skipped, key=lambda skipped: skipped.line))
+    return Parsed(tuple(reader.memories), skipped, reader.is_portable)
 
 
 @dataclass
@@ -122,6 +126,7 @@ class _Reader:
     def __init__(self, latest: date | None) -> None:
         self._latest = latest
         self.memories: list[Memory] = []
+        self.is_portable = False
         self.skipped: list[Skipped] = []
         self._type = "pattern"
         self._unknown_section = ""
@@ -140,7 +145,7 @@ class _Reader:
         elif line.startswith("# "):
             self.end_block()
         elif not self._block or not line.strip():
-            pass
+            self.is_portable = self.is_portable or bool(_PORTABLE.match(line))
         elif comment := _COMMENT.fullmatch(line):
             _take_metadata(self._block, comment[1], self._latest)
         else:
@@ -153,12 +158,16 @@ class _Reader:
             return
         content = "\n".join(block.content)
         problem = block.problem or _problem_of(content)
+        if not block.id and not problem:
+            block.id = id_of(content)
+            if self._lines.setdefault(block.id, block.line) != block.line:
+                problem = f"the same memory as in line {self._lines[block.id]:,}"
         if problem:
             self.skipped.append(Skipped(block.line, problem))
             return
         self.memories.append(Memory(block.id, block.type, content, block.tags, block.created))
         if block.stray:
-            self.skipped.append(Skipped(block.stray, "text of a memory stands after `> `; this line does not"))
+            self.skipped.append(Skipped(block.stray, "the text of a memory follows `> `; this line does not"))
 
     def _begin_section(self, heading: str) -> None:
         self.end_block()
@@ -174,8 +183,8 @@ class _Reader:
             raise TooManyMemories
         start = _ID.match(heading)
         block = _Block(number, start[0] if start else "", self._type)
-        if not is_id(block.id):
-            block.problem = f"{_quoted(heading)} is not an id such as mem-1737372000-a1b2"
+        if heading and not is_id(block.id):
+            block.problem = f"{_quoted(heading)} is not an id such as {EXAMPLE}; `###` alone gets a new one"
         elif self._unknown_section:
             block.problem = f"{_quoted(self._unknown_section)} is no section: {', '.join(SECTIONS.values())}"
         if is_id(block.id) and self._lines.setdefault(block.id, number) != number:
@@ -210,7 +219,7 @@ def _take_metadata(block: _Block, comment: str, latest: date | None) -> None:
         if block.created is None:
             block.problem = block.problem or f"created is no day such as 2025-01-20: {_quoted(day)}"
         elif latest and block.created > latest:
-            block.problem = block.problem or f"created is a day to come: {_quoted(day)}"
+            block.problem = block.problem or f"the date {day} is in the future"
 
 
 def _quoted(text: str) -> str:

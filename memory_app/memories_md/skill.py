@@ -1,8 +1,33 @@
-"""The skill: what an agent is told about using memories, beside the memories themselves."""
+"""The skill: what an agent is told about using memories, beside the memories themselves.
+
+The text of the format's plan, as far as it is true: it says that memories stand above it, which holds only where some
+do. The types and tools that the plan does not know follow after it.
+"""
 
 from __future__ import annotations
 
-SKILL = """\
+from memory_app.memories_md.memory import TYPES
+
+_INCLUDED = """\
+Memories are automatically included in your context. Review the `# Memories` section above for:
+"""
+_NOT_INCLUDED = """\
+No memories are shown here. Look for them when they may help; there are:
+"""
+_BEYOND = "For targeted recall beyond auto-injected context:"
+
+_MORE = f"""
+### Other Types and Tools
+
+The types are {", ".join(TYPES[:-1])} and {TYPES[-1]}.
+
+Without a command line, use the tools: `remember` (or `memory_save`) stores, `recall` (or `memory_search`) finds,
+`memory_update` corrects, `forget` marks as outdated, `memory_delete` removes, `prime_memories` gives those worth
+knowing at the start. Do not store passwords, keys or tokens: say where they are kept.
+"""
+
+SKILL = (
+    """\
 ## Using Project Memories
 
 This project uses Assent's memory system for persistent learnings across sessions.
@@ -52,3 +77,10 @@ memory search --type fix --tags docker
 3. **Tag consistently**: Use existing tags when possible
 4. **One concept per memory**: Split complex learnings into multiple memories
 """
+    + _MORE
+)
+
+
+def skill(*, included: bool) -> str:
+    """The skill for a context in which memories stand above it, or for one without any."""
+    return SKILL if included else SKILL.replace(_INCLUDED, _NOT_INCLUDED).replace(_BEYOND, "For targeted recall:")

@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='change',
             name='action',
-            field=models.CharField(choices=[('approved', 'approved proposal'), ('edited', 'direct edit'), ('created', 'created'), ('superseded', 'superseded'), ('reinstated', 'no longer superseded'), ('deleted', 'deleted'), ('applied', 'applied by policy'), ('imported', 'imported'), ('reverted', 'reverted'), ('recovered', 'found uncommitted')], max_length=16),
+            field=models.CharField(choices=[('approved', 'approved proposal'), ('edited', 'direct edit'), ('created', 'created'), ('superseded', 'marked as outdated'), ('reinstated', 'reinstated'), ('deleted', 'deleted'), ('applied', 'automatic'), ('imported', 'imported'), ('reverted', 'reverted'), ('recovered', 'found uncommitted')], max_length=16),
         ),
     ]

@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('operation', models.CharField(max_length=32, primary_key=True, serialize=False)),
                 ('owner', models.CharField(max_length=64)),
-                ('action', models.CharField(choices=[('approved', 'approved proposal'), ('edited', 'direct edit'), ('created', 'created'), ('superseded', 'superseded'), ('reinstated', 'no longer superseded'), ('deleted', 'deleted'), ('applied', 'applied by policy'), ('imported', 'imported'), ('reverted', 'reverted'), ('recovered', 'written outside Assent')], max_length=16)),
+                ('action', models.CharField(choices=[('approved', 'approved proposal'), ('edited', 'direct edit'), ('created', 'created'), ('superseded', 'marked as outdated'), ('reinstated', 'reinstated'), ('deleted', 'deleted'), ('applied', 'automatic'), ('imported', 'imported'), ('reverted', 'reverted'), ('recovered', 'written outside Assent')], max_length=16)),
                 ('actor', models.CharField(blank=True, max_length=64)),
                 ('comment', models.TextField(blank=True)),
                 ('at', models.DateTimeField(auto_now_add=True)),
@@ -29,6 +29,6 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='change',
             name='action',
-            field=models.CharField(choices=[('approved', 'approved proposal'), ('edited', 'direct edit'), ('created', 'created'), ('superseded', 'superseded'), ('reinstated', 'no longer superseded'), ('deleted', 'deleted'), ('applied', 'applied by policy'), ('imported', 'imported'), ('reverted', 'reverted'), ('recovered', 'written outside Assent')], max_length=16),
+            field=models.CharField(choices=[('approved', 'approved proposal'), ('edited', 'direct edit'), ('created', 'created'), ('superseded', 'marked as outdated'), ('reinstated', 'reinstated'), ('deleted', 'deleted'), ('applied', 'automatic'), ('imported', 'imported'), ('reverted', 'reverted'), ('recovered', 'written outside Assent')], max_length=16),
         ),
     ]

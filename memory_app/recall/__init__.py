@@ -16,6 +16,7 @@ from memory_app.recall.blocks import (
     blocks,
     blocks_at,
     find_block,
+    find_blocks,
     row_sha256,
     sha256_of_blocks,
     snapshot,
@@ -39,6 +40,7 @@ from memory_app.recall.notes import (
     notes_at,
     replacements,
 )
+from memory_app.recall.portable import portable_file, portable_ids
 from memory_app.recall.surviving import (
     surviving_block_at,
     surviving_blocks_at,
@@ -68,6 +70,7 @@ __all__ = [
     "closes_circle",
     "commit_at_time",
     "find_block",
+    "find_blocks",
     "find_note",
     "find_notes",
     "head",
@@ -80,6 +83,8 @@ __all__ = [
     "note_sha256s",
     "notes",
     "notes_at",
+    "portable_file",
+    "portable_ids",
     "replacements",
     "resolve_revision",
     "row_sha256",

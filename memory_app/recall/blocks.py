@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory_app.dolt.connections import dolt, head_of_main, retrying
+from memory_app.dolt.connections import dolt, retrying
 from memory_app.dolt.operations import MAIN
 from memory_app.dolt.types import Row
 from memory_app.models import MemoryBlock, block_id
@@ -118,16 +118,24 @@ def find_block(owner: str, label: str) -> Block | None:
     return _block(rows[0]) if rows else None
 
 
+def find_blocks(targets: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Block]:
+    """Return those of many (owner, label) pairs that exist now, of any owners, in one query by primary key."""
+    ids = [block_id(owner, label).hex for owner, label in dict.fromkeys(targets)]
+    rows = dolt().rows(BLOCKS, None, {"id": ids}) if ids else []
+    return {(row["owner"], row["label"]): _block(row) for row in rows}
+
+
 def snapshot(owner: str, label: str) -> Snapshot:
     """One block and the commit it was read at, consistent with each other.
-
-    The hash comes first and the block is read *at* it: a change in between belongs to a later commit.
 
     Raises:
         BlockNotFound: also when the owner has no memory yet.
     """
-    commit = retrying(head_of_main)
-    return Snapshot(commit=commit, block=block_at(owner, label, commit))
+    found = retrying(lambda: dolt().row_at_main(BLOCKS, _key(owner, label)))
+    if found is None:
+        raise BlockNotFound(owner, label)
+    commit, row = found
+    return Snapshot(commit=commit, block=_block(row))
 
 
 def sha256_of_blocks(targets: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:

@@ -66,8 +66,11 @@ class IndexCache:
         # arrays, and an older chunk might come back.
         self._building: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
 
-    def index_of(self, owner: str) -> OwnerIndex:
+    def index_of(self, owner: str, state: Mapping[str, int] | None = None) -> OwnerIndex:
         """The owner's arrays, as their chunks are now.
+
+        Args:
+            state: `version` and `floor` of the owner's index, where the caller has just read them.
 
         Raises:
             DeadlineExceeded: another thread was building them for as long as this one may wait.
@@ -78,10 +81,11 @@ class IndexCache:
         if not building.acquire(timeout=max(0.0, min(deadlines.remaining(), threading.TIMEOUT_MAX))):
             raise deadlines.DeadlineExceeded
         try:
-            state = SearchIndex.objects.filter(owner=owner).values("version", "floor").first()
+            held = self._owners.get(owner)
+            if state is None or (held and held.version > state["version"]):  # another thread was faster
+                state = _state_of(owner)
             if state is None:
                 return OwnerIndex()
-            held = self._owners.get(owner)
             if held is None or not _is_usable(held, state):
                 held = self._load(owner, state["version"])
             elif held.version < state["version"]:
@@ -136,6 +140,11 @@ class IndexCache:
         with self._lock:
             held = self._owners.pop(owner, None)
             self._nbytes -= held.nbytes if held else 0
+
+
+def _state_of(owner: str) -> Mapping[str, int] | None:
+    found = SearchIndex.objects.filter(owner=owner).values_list("version", "floor").first()
+    return None if found is None else {"version": found[0], "floor": found[1]}
 
 
 def _is_usable(held: _Held, state: Mapping[str, Any]) -> bool:

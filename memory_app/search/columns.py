@@ -22,7 +22,7 @@ from memory_app.search.rows import Row
 Mask = npt.NDArray[np.bool_]
 
 SOURCES = tuple(Source)
-BLOCK, CONVERSATION = SOURCES.index(Source.MEMORY_BLOCK), SOURCES.index(Source.CONVERSATION)
+NOTE, BLOCK, CONVERSATION = map(SOURCES.index, (Source.USER_MEMORY, Source.MEMORY_BLOCK, Source.CONVERSATION))
 
 _FIELDS: dict[str, Any] = {
     "chunk_ids": np.int64,
@@ -161,7 +161,7 @@ class Columns:
         if not filters.include_superseded:
             mask &= ~self.superseded
         if filters.sources:
-            mask &= np.isin(self.sources, [i for i, source in enumerate(SOURCES) if source.value in filters.sources])
+            mask &= np.array([source.value in filters.sources for source in SOURCES])[self.sources]
         if filters.types:
             mask &= np.isin(self.types, [self.strings.known(each) for each in filters.types])
         if filters.category:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib.util
 import threading
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -26,6 +26,8 @@ import numpy.typing as npt
 _FEW = 64
 #: Texts that are added up at once, so that the sums stay in the processor's cache.
 _BATCH = 1_024
+#: Words of queries whose vectors are kept.
+_KEPT_WORDS = 4_096
 
 Vectors = npt.NDArray[np.float32]
 Vector = npt.NDArray[np.float32]
@@ -129,14 +131,19 @@ class WordLlama:
         self._tokenizer = Tokenizer.from_file(str(tokenizer))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
+        # What people ask repeats its words; a vector takes 1 kB, and making one .1 ms.
+        self._of_word = lru_cache(_KEPT_WORDS)(lambda word: self._means([word])[0])
+        self.knows = lru_cache(_KEPT_WORDS)(self._knows)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         return unit(self._means(texts))
 
     def embed_words(self, words: Sequence[str]) -> Vectors:
-        return self._means(words)
+        if len(words) > _FEW:
+            return self._means(words)
+        return np.stack([self._of_word(word) for word in words]) if words else self._means(words)
 
-    def knows(self, word: str) -> bool:
+    def _knows(self, word: str) -> bool:
         return len(self._tokenizer.encode(word, add_special_tokens=False).ids) <= 1
 
     def _means(self, texts: Sequence[str]) -> Vectors:

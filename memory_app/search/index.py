@@ -13,8 +13,8 @@ from datetime import date
 
 import numpy as np
 
-from memory_app.search import dates, signals
-from memory_app.search.columns import BLOCK, CONVERSATION, SOURCES, Columns, Filters, Mask, grown
+from memory_app.search import choosing, dates, signals
+from memory_app.search.columns import BLOCK, CONVERSATION, NOTE, SOURCES, Columns, Filters, Mask, grown
 from memory_app.search.dense import (
     Embedder,
     EmbedderUnavailable,
@@ -60,13 +60,18 @@ class Reasons:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk that was found. `score` is 0 to 1: 1 is best in everything the query asks for."""
+    """A chunk that was found. `score` is 0 to 1: 1 is best in everything the query asks for.
+
+    Attributes:
+        weak: it does not match; nothing nearer was there (`OwnerIndex.search`, `nearest`).
+    """
 
     chunk_id: int
     source: str
     item_id: str
     score: float
     reasons: Reasons
+    weak: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +164,8 @@ class OwnerIndex:
         top_k: int = 5,
         today: date | None = None,
         cosine_floor: float = COSINE_FLOOR,
+        for_agents: bool = False,
+        useful: Sequence[str] = (),
     ) -> Found:
         """The best chunks for a query, best first; equal texts and further chunks of one note or message only once.
 
@@ -167,6 +174,9 @@ class OwnerIndex:
 
         Arguments:
             today: what "last week" in the query is relative to; without it such words are no dates.
+            for_agents: notes that match keep their places where passages of blocks score better, and the rest of the
+                notes follow as weak hits up to `top_k` (`choosing.places`).
+            useful: ids of notes in the order in which they follow then, instead of that of their scores.
         """
         filters = filters or Filters()
         # Before the lock is taken: a service that hangs for 5 s would hold up the owner's other searches one by one.
@@ -176,7 +186,8 @@ class OwnerIndex:
             if not among.any():
                 return Found(())
             asked = asked_for(query, self._authors, today)
-            return self._ranked(asked, among, max(top_k, 0), cosine_floor, whole)
+            most_useful = [self._columns.strings.known(id_) for id_ in useful]
+            return self._ranked(asked, among, max(top_k, 0), cosine_floor, whole, for_agents, most_useful)
 
     def _eligible(self, filters: Filters) -> Mask:
         return self._columns.eligible(filters) if self._slots else np.zeros(0, dtype=bool)
@@ -193,7 +204,16 @@ class OwnerIndex:
         except EmbedderUnavailable:
             return None
 
-    def _ranked(self, asked: Asked, among: Mask, top_k: int, cosine_floor: float, whole: Vector | None) -> Found:
+    def _ranked(
+        self,
+        asked: Asked,
+        among: Mask,
+        top_k: int,
+        cosine_floor: float,
+        whole: Vector | None,
+        for_agents: bool,
+        useful: Sequence[int],
+    ) -> Found:
         columns = self._columns
         spoken = among & (columns.sources == CONVERSATION)
         stated = among & ~spoken
@@ -215,13 +235,22 @@ class OwnerIndex:
             before = columns.before
             listed |= spoken & (before >= 0) & listed[before] & ((columns.marks[before] & Mark.QUESTION) != 0)
         listed &= among
-        if not listed.any():
+        notes = among & (columns.sources == NOTE) if for_agents else None
+        if not listed.any() and (notes is None or not notes.any()):
             return Found((), by_words_only)
 
         scores = fused(asked, terms, cosines, stated, spoken, columns, self._postings)
         scores[exact] += 1
         best = self._distinct(scores, listed, top_k)
-        hits = tuple(self._hit(slot, float(scores[slot]), asked, terms, cosines, bool(exact[slot])) for slot in best)
+        if notes is not None:
+            best = self._distinct(
+                choosing.places(scores, listed, notes, best, columns.items, useful), listed | notes, top_k
+            )
+            best.sort(key=lambda slot: (not listed[slot], -scores[slot] if listed[slot] else 0))
+        hits = tuple(
+            self._hit(slot, float(scores[slot]), asked, terms, cosines, bool(exact[slot]), weak=not listed[slot])
+            for slot in best
+        )
         return Found(hits, by_words_only)
 
     def _cosines(self, vector: Vector | None) -> Values:
@@ -275,7 +304,15 @@ class OwnerIndex:
         return best
 
     def _hit(
-        self, slot: int, score: float, asked: Asked, terms: Sequence[signals.Term], cosines: Values, exact: bool
+        self,
+        slot: int,
+        score: float,
+        asked: Asked,
+        terms: Sequence[signals.Term],
+        cosines: Values,
+        exact: bool,
+        *,
+        weak: bool,
     ) -> Hit:
         columns = self._columns
         day = columns.days[slot : slot + 1]
@@ -291,6 +328,7 @@ class OwnerIndex:
                 author=asked.author is not None and int(columns.authors[slot]) == asked.author,
                 exact=exact,
             ),
+            weak=weak,
         )
 
 

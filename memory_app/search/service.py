@@ -6,24 +6,28 @@ Belongs here: putting the arrays, the texts of the hits and the state of the ind
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import starmap
+from typing import Any, NamedTuple
 
 import structlog
 from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from memory_app import deadlines, recall, reindexing
+from memory_app import accesses, deadlines, priming, recall, reindexing
 from memory_app.models import Chunk as ChunkRow
 from memory_app.models import SearchIndex
-from memory_app.search import embedders, store
+from memory_app.prepared import Prepared
+from memory_app.search import broad, embedders, store
 from memory_app.search.cache import indices
-from memory_app.search.chunking import Chunk
+from memory_app.search.chunking import Chunk, Source
 from memory_app.search.columns import Filters
 from memory_app.search.dense import EmbedderUnavailable, stored
 from memory_app.search.index import Found, OwnerIndex
+from memory_app.search.index import Hit as FoundHit
 from memory_app.search.rows import row_of
 
 log = structlog.get_logger(__name__)
@@ -49,6 +53,7 @@ class Hit:
         text: the chunk: a note, a message, or a section of a block.
         title: the block's title (with its section), or the note's or message's first words.
         words: the words of the query it has, for marking them.
+        weak: it does not match; it is among the nearest that do not.
     """
 
     source: str
@@ -63,6 +68,7 @@ class Hit:
     session_id: str | None = None
     author: str = ""
     words: tuple[str, ...] = ()
+    weak: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,15 +76,19 @@ class SearchAnswer:
     """The hits, best first; an empty answer is no error.
 
     Args:
+        is_broad: the question is about everything: the weak hits are in the order of `priming`.
         index_behind: the memory changed since the index was brought up to it.
         words_only: the embedder did not answer; meaning was left out.
         commit: the commit of main the index reflects.
+        newest_commit: the newest one the ledger had when the search began; empty where that was not asked.
     """
 
     results: tuple[Hit, ...]
+    is_broad: bool = False
     index_behind: bool = False
     words_only: bool = False
     commit: str = ""
+    newest_commit: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,6 +105,38 @@ class Ranking:
     index_behind: bool = False
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """What is looked for, in today's memory or in one of the past.
+
+    Args:
+        is_broad: the question is about everything, and asked by an agent.
+    """
+
+    query: str
+    filters: Filters
+    top_k: int
+    cosine_floor: float
+    for_agents: bool = False
+    is_broad: bool = False
+
+    def of(self, index: OwnerIndex, *, useful: Sequence[str] = ()) -> Found:
+        """Search an owner's arrays.
+
+        Args:
+            useful: ids of notes, for a broad question: see `OwnerIndex.search`.
+        """
+        return index.search(
+            self.query,
+            filters=self.filters,
+            top_k=self.top_k,
+            today=timezone.localdate(),
+            cosine_floor=self.cosine_floor,
+            for_agents=self.for_agents,
+            useful=useful,
+        )
+
+
 def search(
     owner: str,
     query: str,
@@ -109,6 +151,7 @@ def search(
     as_of: str | None = None,
     with_deleted: bool = True,
     cosine_floor: float | None = None,
+    for_agents: bool = False,
 ) -> SearchAnswer:
     """Find what an owner's memory (and, if asked, conversations) says about `query`.
 
@@ -120,6 +163,7 @@ def search(
         as_of: a commit of main; notes and blocks are searched as they were then.
         with_deleted: whether `as_of` finds what was deleted since.
         cosine_floor: how alike in meaning a hit must be that shares no word; the site's setting by default.
+        for_agents: whether notes come before blocks, and those that do not match follow: see `OwnerIndex.search`.
 
     Raises:
         RevisionNotFound: of `as_of`.
@@ -133,21 +177,27 @@ def search(
         session_id=session_id or "",
         include_superseded=include_superseded,
     )
-    floor = settings.COSINE_FLOOR if cosine_floor is None else cosine_floor
+    asked = _Asked(
+        query,
+        filters,
+        top_k,
+        settings.COSINE_FLOOR if cosine_floor is None else cosine_floor,
+        for_agents=for_agents,
+        is_broad=for_agents and "user_memory" in filters.sources and broad.is_broad(query),
+    )
     if as_of is not None:
         commit = recall.resolve_revision(as_of)
-        chunks = _chunks_of_the_past(owner, commit, with_deleted=with_deleted)
-        return _search_the_past(query, commit, chunks, filters, top_k, floor)
-    rows = ChunkRow.objects.filter(owner=owner, removed=False)
-    found, texts, is_behind = _search_now(owner, query, filters, top_k, floor, rows)
-    state = SearchIndex.objects.filter(owner=owner).first()
+        return _search_the_past(owner, asked, commit, _chunks_of_the_past(owner, commit, with_deleted=with_deleted))
+    entries = recall.catalogue(owner).entries if asked.is_broad else ()
+    useful = _most_useful(owner, {entry.id: entry.created_at for entry in entries})
+    found, texts, is_behind, state = _search_now(owner, asked, useful=useful)
     return SearchAnswer(
-        results=tuple(
-            _hit(texts[hit.chunk_id], hit.score, hit.reasons.words) for hit in found.hits if hit.chunk_id in texts
-        ),
+        results=tuple(_hit(texts[hit.chunk_id], hit) for hit in found.hits if hit.chunk_id in texts),
+        is_broad=asked.is_broad,
         index_behind=is_behind,
         words_only=found.by_words_only or (state is not None and state.embedder == embedders.WORDS_ONLY),
         commit=state.commit if state else "",
+        newest_commit=state.newest_commit if state else "",
     )
 
 
@@ -172,39 +222,87 @@ def rank_notes(
         session_id=session_id or "",
         include_superseded=include_superseded,
     )
-    rows = ChunkRow.objects.filter(owner=owner, removed=False).only("item_id")
-    found, chunks, is_behind = _search_now(owner, query, filters, top_k, settings.COSINE_FLOOR, rows)
+    found, chunks, is_behind, _ = _search_now(owner, _Asked(query, filters, top_k, settings.COSINE_FLOOR))
     notes = dict.fromkeys(chunks[hit.chunk_id].item_id for hit in found.hits if hit.chunk_id in chunks)
     return Ranking(tuple(notes), len(found.hits) < top_k, is_behind)
 
 
 def _search_now(
-    owner: str, query: str, filters: Filters, top_k: int, floor: float, rows: QuerySet[ChunkRow]
-) -> tuple[Found, dict[int, ChunkRow], bool]:
-    """Return what the owner's arrays say, the row of each hit by its id, and whether the arrays are behind the memory.
+    owner: str, asked: _Asked, *, useful: Sequence[str] = ()
+) -> tuple[Found, dict[int, _Shown], bool, store.State | None]:
+    """Return what the owner's arrays say, the row of each hit by its id, whether the arrays are behind the memory, and
+    the state of the index.
 
     A chunk may be replaced between searching the arrays and reading its row: in 2 % of the searches for a note that
     was being changed, it was not found. The arrays are then searched once more; where even then a row is missing, the
     answer counts as behind.
-
-    Args:
-        rows: the owner's chunks, with the columns that the caller needs.
     """
     # Asked before the arrays are read: asked after, a worker that finished in between would vouch for an
     # answer from before it.
-    is_behind = store.is_behind(owner)
+    state = store.state_of(owner)
+    is_behind = state.is_behind if state else store.is_behind(owner)
     if is_behind:
         _catch_up(owner)
-        is_behind = store.is_behind(owner)
+        state = store.state_of(owner)
+        is_behind = state.is_behind if state else store.is_behind(owner)
+    at = {"version": state.version, "floor": state.floor} if state else None
     for _ in range(2):
-        index = indices.index_of(owner)
-        found = index.search(query, filters=filters, top_k=top_k, today=timezone.localdate(), cosine_floor=floor)
-        chunks = rows.in_bulk([hit.chunk_id for hit in found.hits])
+        index = indices.index_of(owner, at)
+        found = asked.of(index, useful=useful)
+        chunks = _rows(owner, [hit.chunk_id for hit in found.hits])
         if len(chunks) == len(found.hits):
-            return found, chunks, is_behind
+            return found, chunks, is_behind, state
+        at = None
         # An index that is being made anew loses all its chunks at once: the second search may find nothing to miss.
         is_behind = is_behind or store.is_behind(owner)
-    return found, chunks, True
+    return found, chunks, True, state
+
+
+#: So many rows are asked for by a statement that is ready, some of them several times.
+_READY = (5, 20)
+
+
+class _Shown(NamedTuple):
+    """What a hit shows of its chunk; terms and vector are longer than the text."""
+
+    owner: str
+    removed: bool
+    id: int
+    source: str
+    item_id: str
+    text: str
+    title: str
+    section: str
+    type: str
+    author: str
+    at: datetime | None
+    session_id: str
+
+
+def _by_ids(count: int) -> Prepared[tuple[Any, ...]]:
+    return Prepared(
+        lambda **ids: _shown(list(ids.values())),
+        **{f"id{number}": int for number in range(count)},
+    )
+
+
+def _shown(ids: Sequence[int]) -> QuerySet[ChunkRow, tuple[Any, ...]]:
+    # By number alone: asked for the owner too, SQLite goes through all of that owner's.
+    return ChunkRow.objects.filter(pk__in=ids).order_by().values_list(*_Shown._fields)
+
+
+_BY_IDS = {count: _by_ids(count) for count in _READY}
+
+
+def _rows(owner: str, ids: Sequence[int]) -> dict[int, _Shown]:
+    """The owner's chunks of these numbers that are there still."""
+    count = next((count for count in _READY if len(ids) <= count), None)
+    if not ids or count is None:
+        found = list(_shown(ids)) if ids else []
+    else:
+        padded = [*ids, *[ids[0]] * (count - len(ids))]
+        found = _BY_IDS[count].all(**{f"id{number}": id_ for number, id_ in enumerate(padded)})
+    return {row.id: row for row in starmap(_Shown, found) if row.owner == owner and not row.removed}
 
 
 def _catch_up(owner: str) -> None:
@@ -237,9 +335,19 @@ def _chunks_of_the_past(owner: str, commit: str, *, with_deleted: bool) -> list[
     return chunks
 
 
-def _search_the_past(
-    query: str, commit: str, chunks: list[Chunk], filters: Filters, top_k: int, floor: float
-) -> SearchAnswer:
+def _most_useful(owner: str, made: Mapping[str, datetime]) -> Sequence[str]:
+    """Return ids of notes in the order in which `prime_memories` takes them.
+
+    Args:
+        made: when each was made, by id.
+    """
+    if not made:
+        return ()
+    recalled = accesses.counts(owner)
+    return sorted(made, key=lambda id_: priming.worth(id_, made[id_], recalled), reverse=True)
+
+
+def _search_the_past(owner: str, asked: _Asked, commit: str, chunks: list[Chunk]) -> SearchAnswer:
     embedder = embedders.configured() if len(chunks) <= MOST_EMBEDDED_AT_ONCE else None
     vectors = [b""] * len(chunks)
     if embedder and chunks:
@@ -247,24 +355,25 @@ def _search_the_past(
             vectors = [stored(vector) for vector in embedder.embed([chunk.meaning for chunk in chunks])]
         except EmbedderUnavailable:
             embedder = None
+    notes = [chunk for chunk in chunks if asked.is_broad and chunk.source is Source.USER_MEMORY]
+    useful = _most_useful(owner, {chunk.item_id: chunk.at for chunk in notes if chunk.at})
     rows = [row_of(number, chunk, vector) for number, (chunk, vector) in enumerate(zip(chunks, vectors, strict=True))]
-    found: Found = OwnerIndex(rows, embedder).search(
-        query, filters=filters, top_k=top_k, today=timezone.localdate(), cosine_floor=floor
-    )
+    found = asked.of(OwnerIndex(rows, embedder), useful=useful)
     return SearchAnswer(
-        results=tuple(_hit(chunks[hit.chunk_id], hit.score, hit.reasons.words) for hit in found.hits),
+        results=tuple(_hit(chunks[hit.chunk_id], hit) for hit in found.hits),
+        is_broad=asked.is_broad,
         words_only=embedder is None or found.by_words_only,
         commit=commit,
     )
 
 
-def _hit(chunk: ChunkRow | Chunk, score: float, words: tuple[str, ...]) -> Hit:
+def _hit(chunk: _Shown | Chunk, found: FoundHit) -> Hit:
     source = str(chunk.source)
     title = " › ".join(part for part in (chunk.title, chunk.section) if part)
     return Hit(
         source=source,
         text=chunk.text,
-        score=score,
+        score=found.score,
         title=title or _opening(chunk.text),
         type=chunk.type or ("block" if source == "memory_block" else "message" if source == "conversation" else "note"),
         created_at=chunk.at,
@@ -273,7 +382,8 @@ def _hit(chunk: ChunkRow | Chunk, score: float, words: tuple[str, ...]) -> Hit:
         message_id=chunk.item_id if source == "conversation" else None,
         session_id=chunk.session_id or None,
         author=chunk.author,
-        words=words,
+        words=found.reasons.words,
+        weak=found.weak,
     )
 
 

@@ -79,14 +79,24 @@ class _Document:
 
 
 @dataclass(frozen=True)
-class _State:
-    """What an owner's chunks reflect, and what there is to reflect."""
+class State:
+    """What an owner's chunks reflect, and what there is to reflect.
+
+    Args:
+        commit: of main, that the chunks reflect.
+        version, floor: of the chunks; see `cache`.
+        newest_commit: of main, that the ledger knows, whosever memory it changed.
+    """
 
     embedder: str
     change_id: int
     message_id: int
+    commit: str
+    version: int
+    floor: int
     newest_change: int
     newest_message: int
+    newest_commit: str
 
     @property
     def is_behind(self) -> bool:
@@ -97,25 +107,27 @@ class _State:
         )
 
 
-def _state(owner: str) -> _State | None:
-    """In one query, since every save asks; None for an owner without an index."""
+def state_of(owner: str) -> State | None:
+    """In one query, since every search and save asks; None for an owner without an index."""
     with connection.cursor() as cursor:  # building this query with the ORM takes 1 ms, as long as saving a row
         cursor.execute(_STATE, [owner, owner, owner])
         values = cursor.fetchone()
-    return _State(*values) if values else None
+    return State(*values) if values else None
 
 
+_CHANGES = Change._meta.db_table
 _STATE = f"""
-    SELECT embedder, change_id, message_id,
-        (SELECT COALESCE(MAX(id), 0) FROM {Change._meta.db_table} WHERE owner = %s),
-        (SELECT COALESCE(MAX(id), 0) FROM {Message._meta.db_table} WHERE owner = %s)
+    SELECT embedder, change_id, message_id, "commit", version, floor,
+        (SELECT COALESCE(MAX(id), 0) FROM {_CHANGES} WHERE owner = %s),
+        (SELECT COALESCE(MAX(id), 0) FROM {Message._meta.db_table} WHERE owner = %s),
+        COALESCE((SELECT "commit" FROM {_CHANGES} WHERE id = (SELECT MAX(id) FROM {_CHANGES})), '')
     FROM {SearchIndex._meta.db_table} WHERE owner = %s
 """  # noqa: S608 (names of our own tables)
 
 
 def is_behind(owner: str) -> bool:
     """Whether the memory or the conversations have changed since the owner's chunks were brought up to them."""
-    state = _state(owner)
+    state = state_of(owner)
     if state is None:
         return Change.objects.filter(owner=owner).exists() or Message.objects.filter(owner=owner).exists()
     return state.is_behind
@@ -147,7 +159,7 @@ def reindex(
 
     Args:
         whole: make all of them anew, whatever the ledger says.
-        unless_many: leave it where there is much to do, which takes 4 s for ten thousand notes.
+        unless_many: do nothing, and take no lease, where `_is_much`: ten thousand notes take 4 s.
         progress: called with (documents done, documents in all) during a rebuild.
 
     Raises:
@@ -155,14 +167,16 @@ def reindex(
     """
     done = Reindexed(0, has_vectors=True)
     for _ in range(MOST_ROUNDS):
+        # Checked before taking the lease: a search that finds the lease taken makes no index, so a run that took it
+        # and then left the work made that search answer nothing.
+        if unless_many and _is_much(owner):
+            break
         if not _take(owner):
             break  # the process that has the lease looks once more after it gives it back
         try:
-            state = _state(owner)
+            state = state_of(owner)
             if state is not None and (whole or state.is_behind):
                 anew = whole or embedders.is_to_replace(state.embedder)
-                if unless_many and (anew or how_far_behind(owner, most=MANY + 1) > MANY):
-                    break
                 more = _rebuild(owner, state, progress) if anew else _follow(owner, state)
                 done = Reindexed(done.documents + more.documents, done.has_vectors and more.has_vectors)
                 whole, progress = False, None
@@ -173,6 +187,13 @@ def reindex(
         if not is_behind(owner):
             break
     return done
+
+
+def _is_much(owner: str) -> bool:
+    """Whether all of the owner's chunks have to be made anew, or the chunks of more than `MANY` changes."""
+    state = state_of(owner)
+    is_anew = state is None or embedders.is_to_replace(state.embedder)
+    return is_anew or how_far_behind(owner, most=MANY + 1) > MANY
 
 
 def _give_back(owner: str) -> None:
@@ -219,7 +240,7 @@ def how_far_behind(owner: str, *, most: int) -> int:
     return len(Change.objects.filter(owner=owner, id__gt=known).order_by("id").values_list("id")[:most])
 
 
-def _follow(owner: str, state: _State) -> Reindexed:
+def _follow(owner: str, state: State) -> Reindexed:
     """Bring the chunks up to `state`, some changes at a time. The mark moves with each portion, so that a run cut
     short is gone on with; making all chunks anew instead took 5 s for an import of 300 notes into 20,000."""
     documents, has_vectors, reached = 0, True, state.change_id
@@ -260,7 +281,7 @@ def forget_messages(owner: str, session_id: str | None = None, message_ids: Iter
         gone.update(version=version, **_EMPTIED)
 
 
-def _rebuild(owner: str, state: _State, progress: Progress | None) -> Reindexed:
+def _rebuild(owner: str, state: State, progress: Progress | None) -> Reindexed:
     documents: list[_Document] = [*_blocks(owner, None), *_notes(owner, None)]
     said = _messages(owner, after=0)
     total, has_vectors = len(documents) + len(said), True
@@ -287,7 +308,7 @@ def _write(
     documents: Sequence[_Document],
     said: Sequence[Chunk],
     *,
-    reflects: _State | None,
+    reflects: State | None,
     is_new: bool = False,
 ) -> bool:
     """Replace the chunks of documents, add those of messages, and move the marks, in one transaction.

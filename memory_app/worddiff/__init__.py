@@ -1,7 +1,8 @@
 """What changed between two texts, word by word, for a person to read.
 
 Belongs here: cutting texts into words (`words`), comparing them (`compare`), laying the result out as
-paragraphs or side by side (`layout`), and the two lines of it an inbox row shows (`excerpt`).
+paragraphs or side by side (`layout`), rewritten ones as a whole (`replaced`), and the two lines of it an inbox row
+shows (`excerpt`).
 Not here: making or merging changes (`edits`), HTML, and any wording shown to people.
 """
 
@@ -9,6 +10,7 @@ from memory_app.worddiff.compare import Kind, Segment, count_words, diff
 from memory_app.worddiff.ends import common_ends
 from memory_app.worddiff.excerpt import excerpt
 from memory_app.worddiff.layout import Fold, Paragraph, Row, fold, paragraphs, side_by_side
+from memory_app.worddiff.replaced import with_replaced_paragraphs
 
 __all__ = [
     "Fold",
@@ -23,4 +25,5 @@ __all__ = [
     "fold",
     "paragraphs",
     "side_by_side",
+    "with_replaced_paragraphs",
 ]

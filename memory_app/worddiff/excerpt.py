@@ -61,6 +61,9 @@ def excerpt(segments: Sequence[Segment], *, words: int = 12) -> list[list[str]]:
 
 
 def _with_parted_cells(segments: Sequence[Segment]) -> Iterator[Segment]:
+    if not any("|" in segment.text for segment in segments):  # a table is rare, and looking for its lines is not cheap
+        yield from segments
+        return
     before, after = (_lines_of_tables(segments, other) for other in ("added", "removed"))
     line_before = line_after = 0
     for segment in segments:

@@ -16,10 +16,12 @@ from django.db.utils import OperationalError
 from memory_app import deadlines
 from memory_app.backups import sqlite_files
 from memory_app.dolt import errors
-from memory_app.dolt.operations import DoltOperations
+from memory_app.dolt.operations import MAIN, DoltOperations
 from memory_app.dolt.types import Author
 
-_NO_REVISION = re.compile(r"ref not found|invalid ref spec|invalid dolt_log revision|branch not found|not found", re.I)
+_NO_REVISION = re.compile(
+    r"ref not found|invalid ref spec|invalid dolt_log revision|branch not found|no such branch|not found", re.I
+)
 _BUSY = re.compile(r"locked|busy")
 _UNREADABLE = re.compile(r"unable to open database|disk I/O error|malformed|not a database", re.I)
 
@@ -28,6 +30,7 @@ class DoltLiteOperations(DoltOperations):
     hash_pattern = re.compile(r"[0-9a-f]{40}")
     engine = "DoltLite"
     collects_by_hand = True
+    has_one_writer = True
     # dolt_merge cuts its message there, without a word; dolt_commit refuses above some 20,000 characters.
     merge_message_limit = 255
     # Author and message as bytes: a message that was cut inside a character would make the whole log unreadable.
@@ -57,6 +60,15 @@ class DoltLiteOperations(DoltOperations):
     def _diff(self, table: str, before: str, after: str) -> tuple[str, list[str]]:
         return f"{self.connection.ops.quote_name(f'dolt_diff_{table}')}(%s, %s)", [before, after]
 
+    def _at_main(self, table: str) -> str:
+        as_of = self.connection.ops.quote_name(f"dolt_at_{table}")
+        # The hash is asked for first, and the rows are read at it.
+        head = f"SELECT dolt_hashof('{MAIN}') AS commit_of_main"
+        return f"SELECT * FROM ({head}) AS main JOIN {as_of}(commit_of_main)"  # noqa: S608 (names of our own)
+
+    def _stand_on(self, branch: str) -> None:
+        self._query("SELECT dolt_checkout(%s)", [branch])
+
     def _merge(self, head: str, message: str, author: Author) -> str:
         merged = str(self._call("dolt_merge", head, "--no-ff", "-m", message, "--author", str(author))[0][0])
         if not self.hash_pattern.fullmatch(merged):
@@ -69,6 +81,8 @@ class DoltLiteOperations(DoltOperations):
             return errors.EngineUnavailable(text)
         if "nothing to commit" in text:
             return errors.NothingToCommit(text)
+        if "branch already exists" in text:
+            return errors.BranchExists(text)
         if "conflict" in text.lower():
             return errors.MergeConflict(text)
         if "no such table" not in text and _NO_REVISION.search(text):

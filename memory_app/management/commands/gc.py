@@ -16,7 +16,7 @@ from memory_app.dolt.errors import DoltError
 class Command(BaseCommand):
     help = (
         "Gives back the space of decided proposals: the embedded memory does that by itself when much has come "
-        "together, and so does Dolt's server. Safe beside a running site; whoever writes waits for the end."
+        "together, and so does Dolt's server. Safe beside a running site; writers wait until it ends."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -1,0 +1,52 @@
+"""What the environment says about the web server: read by gunicorn's configuration and by its workers.
+
+`settings` reads it too, so that a wrong value stops whatever else is started (a migration, say) as well. It imports
+nothing of Django but its exceptions, since gunicorn's first process must not import sqlite3.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from memory_app.environment import BadSetting, Environment
+
+LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+_BIND = re.compile(r"unix:.+|fd://\d+|(?:[\w.-]*|\[[0-9a-fA-F:.]+\]):(?P<port>\d{1,5})")
+
+
+@dataclass(frozen=True)
+class Options:
+    """
+    Attributes:
+        bind: `host:port`, `unix:/path` or `fd://3`.
+        silence: seconds without a byte after which a client is dropped.
+        request: seconds a whole request may take to arrive, and an answer to be read.
+    """
+
+    bind: str
+    workers: int
+    threads: int
+    silence: float
+    request: float
+    log_level: str
+
+
+def read(env: Environment) -> Options:
+    """Raise BadSetting for a value that cannot be used."""
+    return Options(
+        bind=_bind(env),
+        workers=env.whole("ASSENT_WORKERS", default=1, least=1, most=1_000),
+        threads=env.whole("ASSENT_THREADS", default=8, least=1, most=1_000),
+        silence=env.number("ASSENT_READ_TIMEOUT", default=20, least=0.1, most=3_600),
+        request=env.number("ASSENT_REQUEST_SECONDS", default=60, least=0.1, most=86_400),
+        log_level=env.choice("ASSENT_LOG_LEVEL", allowed=LOG_LEVELS, default="INFO"),
+    )
+
+
+def _bind(env: Environment) -> str:
+    value = env.text("ASSENT_BIND", default="127.0.0.1:8000")
+    found = _BIND.fullmatch(value)
+    if not found or int(found["port"] or 0) > 65_535:
+        raise BadSetting(f"ASSENT_BIND is {value!r}: it has to be host:port (a port up to 65535) or unix:/path.")
+    return value
