@@ -1,7 +1,7 @@
-"""Searching one's own memory as a person: blocks, notes and what waits, with the matches in context.
+"""Searching a memory as a person: blocks, notes, open proposals and conversations, with the matches in context.
 
-What is found in blocks and notes is `memory_app.search`'s answer, the same that agents get; proposals are
-not part of the memory, so they are looked through here, for the letters as they stand.
+What is found in blocks, notes and conversations is `memory_app.search`'s answer, the same that agents get; proposals
+are not part of the memory, so they are looked through here, for the letters as they stand.
 """
 
 from __future__ import annotations
@@ -11,21 +11,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Q
 from django.urls import reverse
 
 from approvals import markdown, services
 from approvals.models import Proposal
-from memory_app import recall, worddiff
-from memory_app.models import Change
+from approvals.search_words import wanted_words
+from memory_app import conversations, recall, worddiff
+from memory_app.models import Change, Message
 from memory_app.search import service
 from memory_app.search.service import Hit
-from memory_app.search.text import is_stop
+from memory_app.search.text import folded, is_stop
+from memory_app.worddiff import Segment
 
 MOST_HITS = 30
-#: Of how many proposals the texts are compared for one search.
-MOST_COMPARED = 100
 MOST_WAITING = 20
+#: Words of a query that proposals are looked for by.
+MOST_WORDS_OF_PROPOSALS = 8
+MOST_SAID = 10
 
 #: Characters of context left before the first match, and shown in all.
 BEFORE_MATCH = 60
@@ -64,22 +66,33 @@ class FoundProposal:
 
 
 @dataclass(frozen=True)
+class FoundMessage:
+    """A message of a stored conversation, and the address at which it is read among the others."""
+
+    message: Message
+    url: str
+    context: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
 class Findings:
     """What a search found; `is_behind` when the index does not have the last changes yet.
 
     Args:
         there_are_more: `items` are the best, not all.
+        said: messages of conversations, best first, at most `MOST_SAID`.
     """
 
     items: tuple[FoundItem, ...]
     there_are_more: bool
     waiting: tuple[FoundProposal, ...]
+    said: tuple[FoundMessage, ...]
     is_behind: bool
     words_only: bool
 
 
 def find(owner: str, query: str) -> Findings:
-    """Blocks and notes, best first, and open proposals, newest first, that speak of `query`."""
+    """Blocks, notes and messages, best first, and open proposals, newest first, that match `query`."""
     answer = service.search(owner, query, top_k=MOST_HITS + 1)
     hits = answer.results[:MOST_HITS]
     last = recall.last_changes(owner, "block", {hit.block_label for hit in hits if hit.block_label})
@@ -87,6 +100,7 @@ def find(owner: str, query: str) -> Findings:
         items=tuple(_item(owner, hit, query, last) for hit in hits),
         there_are_more=len(answer.results) > MOST_HITS,
         waiting=tuple(_waiting(owner, query)),
+        said=tuple(_said(owner, query)),
         is_behind=answer.index_behind or services.is_interrupted(owner),
         words_only=answer.words_only,
     )
@@ -101,28 +115,45 @@ def _item(owner: str, hit: Hit, query: str, last: Mapping[str, Change]) -> Found
 
 
 def _waiting(owner: str, query: str) -> Iterable[FoundProposal]:
-    """Open proposals whose reason, title or new words have every word of the query: what a text said before
-    is in the memory, and found there."""
+    """Open proposals whose reason, target or change, old words and new, have every word of the query."""
     wanted = _told(query)
-    letters = [word.casefold() for word in wanted[:8]]
+    letters = wanted_words(" ".join(wanted))[:MOST_WORDS_OF_PROPOSALS]
+    if not letters:
+        return
     proposals = Proposal.objects.open().of_owner(owner).select_related("agent")
-    for word in wanted[:8]:  # a first choice by the database; comparing texts takes longer
-        proposals = proposals.filter(
-            Q(reasoning__icontains=word) | Q(target_title__icontains=word) | Q(revisions__result_text__icontains=word)
-        )
-    found = 0
-    for proposal in proposals.distinct().order_by("-created_at", "-id")[:MOST_COMPARED] if wanted else ():
+    for word in letters:
+        proposals = proposals.filter(search_words__contains=word)
+    for proposal in proposals.order_by("-created_at", "-id")[:MOST_WAITING]:
         revision = proposal.current
         segments = worddiff.diff(revision.base_text, revision.result_text)
-        added = "".join(segment.text for segment in segments if segment.kind == "added")
-        texts = (proposal.reasoning, added, proposal.target_title)
-        everything = "\n".join(texts).casefold()
-        if all(word in everything for word in letters):
-            best = max(texts[:2], key=lambda text: sum(word in text.casefold() for word in letters))
-            yield FoundProposal(proposal, in_context(best or proposal.target_title, wanted))
-            found += 1
-            if found == MOST_WAITING:
-                return
+        # Where both have as many of the words, what would be new rather than what it replaces.
+        texts = (proposal.reasoning, *(_of_kind(segments, kind) for kind in ("added", "removed")))
+        best = max(texts, key=lambda text: _how_many(letters, text))
+        yield FoundProposal(proposal, in_context(best or proposal.target_title, wanted))
+
+
+def _of_kind(segments: Iterable[Segment], kind: str) -> str:
+    return " ".join(segment.text for segment in segments if segment.kind == kind)
+
+
+def _how_many(letters: Sequence[str], text: str) -> int:
+    there = folded(text)
+    return sum(word in there for word in letters)
+
+
+def _said(owner: str, query: str) -> Iterable[FoundMessage]:
+    """Messages that match; an owner without conversations costs one look into an index."""
+    if not conversations.are_there(owner):
+        return
+    hits = service.search(owner, query, top_k=MOST_SAID, sources=("conversation",)).results
+    there = conversations.find_messages(owner, {hit.message_id for hit in hits if hit.message_id})
+    for hit in hits:
+        message = there.get((hit.session_id or "", hit.message_id or ""))
+        if message is None:  # deleted since it was indexed
+            continue
+        address = reverse("conversation", args=[owner, message.session_id])
+        url = f"{address}?message={message.pk}#message-{message.pk}"
+        yield FoundMessage(message, url, in_context(hit.text, [*hit.words, *_told(query)]))
 
 
 def _told(query: str) -> list[str]:

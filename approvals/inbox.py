@@ -1,48 +1,28 @@
-"""What the inbox shows: counts for its tabs, pages by key, rows grouped by target.
+"""What the review queue shows: counts for its tabs, pages by key, rows grouped by target.
 
-Queries only, and only on `default`: a list never reads the memory, however many proposals wait (its rows
-carry an excerpt of their change). Deciding is `services`, narrowing the list is `filters`, HTTP is `views.inbox`.
+Queries only, however many proposals wait. A row is `inbox_rows`, narrowing the list is `filters`, deciding is
+`services`, HTTP is `views.inbox`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from itertools import groupby
 
 from django.db.models import Count, Max, Q
 
-from approvals.filters import Filters, Tab
-from approvals.models import (
-    DECIDED,
-    Kind,
-    Mergeability,
-    Proposal,
-    ProposalQuerySet,
-    Revision,
-    Status,
-    User,
-)
+from approvals.filters import Filters, Listing, Tab
+from approvals.inbox_rows import Row, rows_of
+from approvals.models import DECIDED, Proposal, ProposalQuerySet, Status, User
 from approvals.permissions import proposals_visible_to
-from approvals.targets import base_sha256
-from memory_app import worddiff
-from memory_app.recall import Note
-from memory_app.worddiff import Segment
 
 PAGE_SIZE = 25
 
-#: An edit of more characters, old and new text together, is read on its own page before it is decided.
-ROW_CHARACTERS = 400
-
-
-#: Kinds whose whole change a row can show, when it is small.
-_DECIDED_UNOPENED = (Kind.EDIT, Kind.SAVE, Kind.UPDATE, Kind.DELETE, Kind.FORGET)
-
-#: Which states each tab holds. Nothing yet hands an open proposal back to its agent, so nothing is theirs.
+#: Which states each tab holds.
 STATUSES: Mapping[Tab, tuple[Status, ...]] = {
     Tab.YOURS: (Status.OPEN,),
-    Tab.AGENT: (),
     Tab.DECIDED: DECIDED,
 }
 
@@ -73,24 +53,6 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Row:
-    """One proposal in the list.
-
-    Args:
-        change: all of the change, for one that is small, applies as it is and has nothing about it that
-            needs a closer look: it can be decided here. Empty for the others, which show their excerpt.
-        seen_sha256: the state of the target that `change` was made against; a decision on the row names it.
-        note: for a change of a note that can be decided here, the note with its other fields: as it would be,
-            or the one that would be deleted.
-    """
-
-    proposal: Proposal
-    change: tuple[Segment, ...] = ()
-    seen_sha256: str = ""
-    note: Note | None = None
-
-
-@dataclass(frozen=True)
 class Group:
     """The rows of one target on this page; `total` counts those on other pages too."""
 
@@ -100,6 +62,17 @@ class Group:
     title: str
     rows: tuple[Row, ...]
     total: int
+
+
+@dataclass(frozen=True)
+class Section:
+    """What stands in one frame: the rows of one target under a header, or targets in a row that have one row each."""
+
+    groups: tuple[Group, ...]
+
+    @property
+    def head(self) -> Group | None:
+        return self.groups[0] if len(self.groups[0].rows) > 1 else None
 
 
 @dataclass(frozen=True)
@@ -114,6 +87,21 @@ class Page:
     @property
     def is_empty(self) -> bool:
         return not self.groups
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        runs = groupby(self.groups, key=lambda group: (group.owner, group.target) if len(group.rows) > 1 else None)
+        return tuple(Section(tuple(run)) for _target, run in runs)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a proposal stands in its list, from 1, and the ids of its neighbours there."""
+
+    number: int
+    total: int
+    newer: int | None
+    older: int | None
 
 
 def counts(proposals: ProposalQuerySet) -> dict[Tab, int]:
@@ -163,10 +151,36 @@ def arrived(proposals: ProposalQuerySet, tab: Tab, since: Key) -> int:
     return _above(proposals, _column(tab), since).count()
 
 
-def next_for(user: User, after: Proposal) -> Proposal | None:
-    """The proposal to look at once `after` is decided: the one below it in the queue, else the first."""
-    queue = proposals_visible_to(user).open().exclude(pk=after.pk).order_by("-created_at", "-id")
+def next_for(user: User, after: Proposal, listing: Listing) -> Proposal | None:
+    """Return the proposal to look at once `after` is decided: the one below it in the list, else the first of it.
+
+    Args:
+        listing: what the reader came from. What is decided already is no work: from there it is the whole queue.
+    """
+    filters = listing.filters if listing.tab is Tab.YOURS else Filters()
+    waiting = listed(proposals_visible_to(user), Tab.YOURS, filters).exclude(pk=after.pk)
+    queue = waiting.order_by("-created_at", "-id")
     return _below(queue, "created_at", Key(after.created_at, after.pk)).first() or queue.first()
+
+
+def place_of(user: User, proposal: Proposal, listing: Listing) -> Place | None:
+    """Return where `proposal` stands in a list, in three queries that read no other row whole; None when it is not
+    in the list."""
+    column = _column(listing.tab)
+    at = getattr(proposal, column)
+    if at is None:
+        return None
+    proposals = listed(proposals_visible_to(user), listing.tab, listing.filters).order_by()
+    above = Q(**{f"{column}__gt": at}) | Q(**{column: at, "pk__gt": proposal.pk})
+    counted = proposals.aggregate(
+        total=Count("pk"), above=Count("pk", filter=above), here=Count("pk", filter=Q(pk=proposal.pk))
+    )
+    if not counted["here"]:
+        return None
+    key = Key(at, proposal.pk)
+    newer = _above(proposals, column, key).order_by(column, "id").values_list("pk", flat=True).first()
+    older = _below(proposals, column, key).order_by(f"-{column}", "-id").values_list("pk", flat=True).first()
+    return Place(counted["above"] + 1, counted["total"], newer, older)
 
 
 def last_decisions(proposals: ProposalQuerySet) -> list[Proposal]:
@@ -233,88 +247,4 @@ def _grouped(found: list[Proposal], totals: dict[tuple[str, str], int]) -> tuple
             total=max(totals.get((key[0], key[2]), 0), len(rows)),
         )
         for key, rows in by_target.items()
-    )
-
-
-def rows_of(proposals: Iterable[Proposal]) -> list[Row]:
-    """A row for each, with the whole change where it can be decided in the list; one query in all."""
-    proposals = list(proposals)
-    candidates = [proposal.pk for proposal in proposals if _may_be_decided_unopened(proposal)]
-    # Texts of blocks stay where they are: the edit of a small change says all of it, and names what it was made on.
-    small = (
-        Revision.objects.filter(proposal__in=candidates, number=1)
-        .order_by()
-        .only("proposal_id", "edits", "note_changes", "base_sha256")
-    )
-    revisions = {revision.proposal_id: revision for revision in small}
-    return [_row(proposal, revisions.get(proposal.pk)) for proposal in proposals]
-
-
-def _row(proposal: Proposal, revision: Revision | None) -> Row:
-    if revision is None:
-        return Row(proposal)
-    if not revision.note_changes:
-        change, note = whole_change(revision.edits), None
-    elif len(revision.note_changes) == 1:
-        before, after = _notes(revision.note_changes[0])
-        change, note = whole_change_of_note(before, after), after or before
-    else:
-        return Row(proposal)
-    return Row(proposal, change, base_sha256(revision), note) if change else Row(proposal)
-
-
-def whole_change(edits: list[dict[str, Any]]) -> tuple[Segment, ...]:
-    """The words a single small replacement changes; empty for every other edit.
-
-    A change of white space or punctuation alone is easily overlooked in a list: it is read on its page.
-    """
-    if len(edits) != 1 or edits[0].get("op") != "replace" or edits[0].get("occurrences") != 1:
-        return ()
-    old, new = edits[0]["old_string"], edits[0]["new_string"]
-    if len(old) + len(new) > ROW_CHARACTERS:
-        return ()
-    segments = worddiff.diff(old, new)
-    return segments if any(worddiff.count_words(segments)) else ()
-
-
-def whole_change_of_note(before: Note | None, after: Note | None) -> tuple[Segment, ...]:
-    """The words of a short note that is made, reworded, superseded or deleted; empty for every other change.
-
-    What takes the place of a superseded note is another note, which a list does not read: that one is read on
-    its page. So is a change of more than the text, which takes a table.
-    """
-    said = (before, after)
-    if sum(map(_length, filter(None, said))) > ROW_CHARACTERS:
-        return ()
-    segments = worddiff.diff(*(note.content if note else "" for note in said))
-    if not (before and after):
-        return segments if any(worddiff.count_words(segments)) else ()
-    # Whose words a reworded note has follows from who proposes them, which the row says.
-    same = replace(
-        after, content=before.content, source=before.source, sha256=before.sha256, updated_at=before.updated_at
-    )
-    if same == before:
-        return segments if any(worddiff.count_words(segments)) else ()
-    marked = replace(same, superseded_at=None, superseded_reason=None)
-    return segments if marked == before and after.content == before.content else ()
-
-
-def _length(note: Note) -> int:
-    """Of everything in a note that was written for people or models to read, in characters."""
-    beside = (note.rationale, note.category, note.superseded_reason)
-    return len(note.content) + sum(len(text or "") for text in beside) + sum(map(len, note.tags))
-
-
-def _notes(change: dict[str, Any]) -> tuple[Note | None, Note | None]:
-    before, after = change["before"], change["after"]
-    return Note.from_json(before) if before else None, Note.from_json(after) if after else None
-
-
-def _may_be_decided_unopened(proposal: Proposal) -> bool:
-    return (
-        proposal.status == Status.OPEN
-        and proposal.mergeability == Mergeability.CLEAN
-        and proposal.kind in _DECIDED_UNOPENED
-        and proposal.revision == 1
-        and not proposal.risks
     )

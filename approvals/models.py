@@ -19,9 +19,10 @@ from django.utils.translation import gettext_lazy as _
 
 from memory_app import hidden
 from memory_app.models import USERNAME
+from memory_app.prepared import Prepared
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
 
 class User(AbstractUser):
@@ -33,7 +34,7 @@ class User(AbstractUser):
         max_length=64,
         unique=True,
         validators=[RegexValidator(rf"^{USERNAME.pattern}\Z", _("Use a-z, 0-9, dot, underscore and dash only."))],
-        error_messages={"unique": _("Somebody has this username already.")},
+        error_messages={"unique": _("This username is taken.")},
     )
     time_zone = models.CharField(_("time zone"), max_length=64, default="UTC")
     shortcuts = models.BooleanField(_("keyboard shortcuts"), default=True)
@@ -97,13 +98,16 @@ class Status(models.TextChoices):
     APPROVED = "approved", _("approved")
     REJECTED = "rejected", _("rejected")
     WITHDRAWN = "withdrawn", _("withdrawn")
-    SUPERSEDED = "superseded", _("superseded")
+    SUPERSEDED = "superseded", _("outdated")
     EXPIRED = "expired", _("expired")
-    APPLIED = "applied", _("applied by policy")
+    APPLIED = "applied", _("automatic")
 
 
 #: Decided, and nothing of them is in the memory: their texts can be removed.
 NOT_TAKEN = (Status.REJECTED, Status.WITHDRAWN, Status.SUPERSEDED, Status.EXPIRED)
+
+#: Not decided yet, whatever step they are in.
+PENDING = (Status.PREPARING, Status.OPEN, Status.MERGING)
 
 #: Nothing more will happen to these.
 DECIDED = (
@@ -130,11 +134,11 @@ class Kind(models.TextChoices):
     """What sort of change a proposal makes, for filters and chips."""
 
     EDIT = "edit", _("edit")
-    REWRITE = "rewrite", _("whole text")
+    REWRITE = "rewrite", _("rewrite")
     SAVE = "save", _("new note")
-    UPDATE = "update", _("changes the note")
-    DELETE = "delete", _("deletes the note")
-    FORGET = "forget", _("supersedes the note")
+    UPDATE = "update", _("edits note")
+    DELETE = "delete", _("deletes note")
+    FORGET = "forget", _("retires note")
     IMPORT = "import", _("import of notes")
 
 
@@ -149,6 +153,7 @@ class WhyAsked(models.TextChoices):
 
     POLICY = "policy", _("the owner’s policy: agents ask before they write notes")
     SCOPE = "scope", _("the agent’s token: it may propose notes, not write them")
+    SECRETS = "secrets", _("what it says: a key, token, password or card number, which a person sees first")
 
 
 class RejectReason(models.TextChoices):
@@ -175,7 +180,7 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
 
     def pending(self) -> ProposalQuerySet:
         """Not decided yet, whatever step they are in: what counts against caps and limits."""
-        return self.filter(status__in=[Status.PREPARING, Status.OPEN, Status.MERGING])
+        return self.filter(status__in=PENDING)
 
     def of_owner(self, owner: str) -> ProposalQuerySet:
         return self.filter(owner=owner)
@@ -206,6 +211,16 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
         """Begun, and nobody is at it any more; a row without a lease was never anybody's to finish."""
         ran_out = Q(lease_expires_at__lt=timezone.now()) | Q(lease_expires_at=None)
         return self.filter(ran_out, status__in=[Status.PREPARING, Status.MERGING])
+
+
+_ProposalManager = models.Manager.from_queryset(ProposalQuerySet)
+
+
+class ProposalManager(_ProposalManager["Proposal"]):
+    """Leaves out the words a proposal is found by, which only the database reads: a large import has a megabyte."""
+
+    def get_queryset(self) -> ProposalQuerySet:
+        return ProposalQuerySet(self.model, using=self._db).defer("search_words")
 
 
 class Proposal(models.Model):
@@ -240,12 +255,13 @@ class Proposal(models.Model):
     expires_at = models.DateTimeField(_("expires"))
     lease_expires_at = models.DateTimeField(null=True, blank=True)
     # A policy of the owner's applies it without a decision; it has no branch, and can be reverted.
-    by_policy = models.BooleanField(_("applied by policy"), default=False)
+    by_policy = models.BooleanField(_("automatic"), default=False)
     # Of notes only: blocks always wait. Empty on proposals that are older than the column.
     why_asked = models.CharField(_("why a person is asked"), max_length=8, choices=WhyAsked, blank=True)
     reverted_by_commit = models.CharField(max_length=64, blank=True)
 
-    # The decision. From MERGING on these hold what the merge needs, so that `recover` can finish it.
+    # The decision. From MERGING on these hold what the merge needs, so that `recover` can finish it. Of one that its
+    # agent withdrew, `merge_operation` is that of the call.
     decided_by = models.ForeignKey(
         User, models.PROTECT, null=True, blank=True, related_name="decisions", verbose_name=_("decided by")
     )
@@ -262,7 +278,10 @@ class Proposal(models.Model):
     # The files of the memory may still hold the texts of a dropped branch, until garbage is collected.
     is_garbage_left = models.BooleanField(default=False)
 
-    objects = ProposalQuerySet.as_manager()
+    # What `search_words` makes of its reason, target and change, as a list is searched by it.
+    search_words = models.TextField(blank=True, editable=False)
+
+    objects = ProposalManager()
 
     class Meta:
         verbose_name = _("proposal")
@@ -296,6 +315,20 @@ class Proposal(models.Model):
         return self.status in DECIDED
 
     @property
+    def is_being_amended(self) -> bool:
+        """Whether its agent changes it this moment: it was open before, and is so again with the next revision."""
+        return self.status == Status.PREPARING and self.revision > 1
+
+    @property
+    def is_closed_as_present(self) -> bool:
+        """Whether it was closed since its change was in the memory already, without fault."""
+        return (
+            self.status == Status.REJECTED
+            and self.decision_reason == RejectReason.DUPLICATE
+            and self.mergeability == Mergeability.ALREADY_APPLIED
+        )
+
+    @property
     def is_redacted(self) -> bool:
         return self.redacted_at is not None
 
@@ -304,8 +337,21 @@ class Proposal(models.Model):
         """The revision a decision is about; read once, and again when `revision` or the row itself has moved on."""
         known: Revision | None = self.__dict__.get("_current")
         if known is None or known.number != self.revision:
-            known = self.__dict__["_current"] = self.revisions.get(number=self.revision)
+            known = _REVISION.first(proposal=self.pk, number=self.revision)
+            if known is None:
+                raise Revision.DoesNotExist(f"proposal {self.pk} has no revision {self.revision}")
+            known.proposal = self
+            self.hold_current(known)
         return known
+
+    def set_written(self, values: Mapping[str, Any]) -> None:
+        """Set the fields that were just written to the row, instead of reading it again."""
+        for name, value in values.items():
+            setattr(self, name, value)
+
+    def hold_current(self, revision: Revision) -> None:
+        """Set the revision that counts, as it was just written, instead of reading it again."""
+        self.__dict__["_current"] = revision
 
     def refresh_from_db(self, *args: Any, **kwargs: Any) -> None:
         super().refresh_from_db(*args, **kwargs)
@@ -359,6 +405,13 @@ class Revision(models.Model):
         return f"{self.proposal} revision {self.number}"
 
 
+_REVISION = Prepared(
+    lambda proposal, number: Revision.objects.filter(proposal=proposal, number=number).order_by(),
+    proposal=int,
+    number=int,
+)
+
+
 class ProposedNote(models.Model):
     """That a waiting import is about a note: what each of its notes becomes is in its revision, as one JSON of up to
     ten thousand, which the page of a single note must not have to read. Gone once it is decided."""
@@ -380,8 +433,8 @@ class Policy(models.Model):
     """What an owner lets agents do without asking; site defaults where nothing is said."""
 
     class Notes(models.TextChoices):
-        DEFAULT = "", _("as this site does")
-        APPLY = "apply", _("apply at once, labelled and reversible")
+        DEFAULT = "", _("site default")
+        APPLY = "apply", _("apply immediately, labelled and reversible")
         REVIEW = "review", _("ask first")
 
     owner = models.CharField(_("owner"), max_length=64, unique=True)
@@ -407,7 +460,7 @@ class Event(models.Model):
         REJECTED = "rejected", _("rejected")
         WITHDRAWN = "withdrawn", _("withdrawn")
         EXPIRED = "expired", _("expired")
-        APPLIED = "applied", _("applied by policy")
+        APPLIED = "applied", _("automatic")
         REVERTED = "reverted", _("reverted")
         REOPENED = "reopened", _("back to open")
         REDACTED = "redacted", _("texts removed")

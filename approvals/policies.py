@@ -5,6 +5,11 @@ from __future__ import annotations
 from django.conf import settings
 
 from approvals.models import Policy
+from memory_app.prepared import Prepared
+
+_CHOSEN = Prepared(
+    lambda owner: Policy.objects.filter(owner=owner).order_by().values_list("notes", flat=True), owner=str
+)
 
 
 def notes_apply_at_once(owner: str) -> bool:
@@ -12,5 +17,5 @@ def notes_apply_at_once(owner: str) -> bool:
 
     Memory blocks always wait for a person.
     """
-    chosen = Policy.objects.filter(owner=owner).values_list("notes", flat=True).first()
+    chosen = _CHOSEN.first(owner=owner)
     return (chosen or settings.NOTES_POLICY) == Policy.Notes.APPLY

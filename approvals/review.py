@@ -147,6 +147,16 @@ class Review:
         return self.first_note + len(self.notes) - 1
 
     @property
+    def later_notes(self) -> int:
+        """How many notes stand on later pages."""
+        return max(0, self.note_count - self.last_note)
+
+    @property
+    def is_already_there(self) -> bool:
+        """Whether the memory says it all already: there is no change to look at, nor to decide about."""
+        return self.is_current and self.state == Mergeability.ALREADY_APPLIED
+
+    @property
     def state(self) -> str:
         """The mergeability now; `unknown` when it could not be found out."""
         return self.assessment.state if self.assessment else Mergeability.UNKNOWN
@@ -168,7 +178,7 @@ def find_proposal(proposal_id: int, viewer: User) -> Proposal:
             log.exception("recovery_failed", proposal=proposal.pk)
         if proposal.status == Status.WITHDRAWN:  # what policy was to apply no longer fitted, and is gone
             raise ProposalNotFound
-    if proposal.status == Status.PREPARING:
+    if proposal.status == Status.PREPARING and not proposal.is_being_amended:
         raise ProposalNotFound
     return proposal
 
@@ -197,10 +207,11 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
     before, after = shown.base_text, shown.result_text
     if block and assessment and assessment.is_stale and assessment.result_text is not None:
         before, after = block.body, assessment.result_text
+    said = risks.said_with(proposal.reasoning, proposal.evidence)
     if proposal.target_kind == "import":
         # Nobody reads an import as one text: its notes are shown one by one.
         segments: tuple[worddiff.Segment, ...] = ()
-        weighed = _weighed_import(shown)
+        weighed = _weighed_import(shown, said)
     else:
         segments = worddiff.diff(before, after)
         weighed = risks.weigh(
@@ -209,6 +220,7 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
             segments=segments,
             is_deletion=proposal.kind == Kind.DELETE,
             beside=said_beside(shown.note_changes),
+            said=said,
         )
     pages = max(1, -(-len(shown.note_changes) // NOTES_ON_A_PAGE))
     page = min(max(1, note_page), pages)
@@ -242,12 +254,12 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
     )
 
 
-def _weighed_import(revision: Revision) -> risks.Weighed:
+def _weighed_import(revision: Revision, said: str) -> risks.Weighed:
     if revision.weighed is not None:
         return risks.Weighed.from_json(revision.weighed)
     before, after = revision.base_text, revision.result_text
     beside = said_beside(revision.note_changes)
-    return risks.weigh(before, after, segments=worddiff.diff(before, after), beside=beside)
+    return risks.weigh(before, after, segments=worddiff.diff(before, after), beside=beside, said=said)
 
 
 def _today(proposal: Proposal, revision: Revision) -> tuple[Standing | None, Assessment | None]:
@@ -277,7 +289,9 @@ def _note_review(change: dict[str, Any], replacements: dict[str, recall.Note], p
         change["id"],
         before,
         after,
-        segments=worddiff.diff(before.content if before else "", after.content if after else ""),
+        segments=worddiff.with_replaced_paragraphs(
+            worddiff.diff(before.content if before else "", after.content if after else "")
+        ),
         fields=field_changes_of_note(before, after),
         replacement=replacements.get(after.superseded_by) if after and after.superseded_by else None,
         dated=after.created_at if after and is_dated else None,

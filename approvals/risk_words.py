@@ -11,10 +11,11 @@ from django.utils.translation import ngettext
 from approvals.risks import Risk
 
 _TITLES: Mapping[str, Any] = {
+    "secrets": _("reads like a secret"),
     "hidden_characters": _("hidden characters"),
     "mixed_scripts": _("mixed alphabets"),
     "reads_like_instructions": _("reads like instructions"),
-    "deletes_much": _("deletes much"),
+    "deletes_much": _("large deletion"),
     "links_added": _("links added"),
     "contacts_added": _("contact details added"),
 }
@@ -29,6 +30,8 @@ def sentence(risk: Risk) -> str:
     """What was found and why it may matter."""
     count = risk.params.get("count", 0)
     match risk.key:
+        case "secrets":
+            return _of_secrets(added=count - risk.params.get("said", 0), said=risk.params.get("said", 0))
         case "hidden_characters" if "hide_others" not in risk.params:
             return ngettext(
                 "%(count)d character that cannot be seen is added. It is marked in the text.",
@@ -50,11 +53,9 @@ def sentence(risk: Risk) -> str:
                 count,
             ) % {"count": count}
         case "reads_like_instructions":
-            return str(
-                _("New text speaks to a model rather than about a person. Whoever reads this memory may obey it.")
-            )
+            return str(_("This text gives instructions to an AI. An agent reading this memory may follow them."))
         case "deletes_much":
-            return str(_("%(percent)d %% of the text before goes away.")) % {"percent": risk.params["percent"]}
+            return str(_("This removes %(percent)d%% of the text.")) % {"percent": risk.params["percent"]}
         case "links_added":
             if risk.level == "danger":
                 return str(_("A new link does not lead where it says, or runs a script."))
@@ -64,3 +65,30 @@ def sentence(risk: Risk) -> str:
                 "count": count
             }
     return ""
+
+
+def _of_secrets(*, added: int, said: int) -> str:
+    sentences = []
+    if added:
+        sentences.append(
+            ngettext(
+                "%(count)d key, token, password or card number is added. Every agent that reads this memory would see "
+                "it: a password manager is the place for it.",
+                "%(count)d keys, tokens, passwords or card numbers are added. Every agent that reads this memory would "
+                "see them: a password manager is the place for them.",
+                added,
+            )
+            % {"count": added}
+        )
+    if said:
+        sentences.append(
+            ngettext(
+                "%(count)d key, token, password or card number is in the agent’s reason or in a message it quotes. "
+                "Approving saves it in the history: reject the proposal as too private to remove it.",
+                "%(count)d keys, tokens, passwords or card numbers are in the agent’s reason or in messages it quotes. "
+                "Approving saves them in the history: reject the proposal as too private to remove them.",
+                said,
+            )
+            % {"count": said}
+        )
+    return " ".join(sentences)

@@ -18,15 +18,19 @@ from itertools import pairwise
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from approvals import commonmark
+from approvals import commonmark, credentials
 from approvals.instructions import Instruction, instructions
 from memory_app import hidden
 from memory_app.worddiff import Segment, common_ends, diff
 
 Level = Literal["danger", "warning", "info"]
 
+#: The flag that policy stops at: nothing with it goes into the memory before a person has seen it.
+SECRETS = "secrets"
+
 #: Every key `flags` can give, in the order it gives them.
 KEYS = (
+    SECRETS,
     "hidden_characters",
     "mixed_scripts",
     "reads_like_instructions",
@@ -40,6 +44,10 @@ DELETES_MUCH_WARNING = 0.25
 # A change that takes away less than this (about a sentence) and puts something else in its place counts only for what
 # the text lost in length; else one reworded line would "delete half" of every small block.
 _REWORDING = 60
+
+#: Characters of what an agent says with a change that are searched for secrets: the longest reason and one of the
+#: longest messages. All that a call may bring, a megabyte, would take seconds.
+MOST_SAID = 24_000
 
 # A flag names some of what it found; a page has no room for a thousand links.
 _MOST_EXAMPLES = 5
@@ -80,7 +88,8 @@ class Risk:
     Attributes:
         key: one of `KEYS`; the pages have the words for it.
         params: plain values to fill these in with: `percent` of deletes_much; `count` and up to five `examples` of
-            the others; `hide_others` where some of hidden_characters are seen and cover what stands beside them.
+            the others; `said` of secrets, how many of them are in the agent's own words alone; `hide_others` where
+            some of hidden_characters are seen and cover what stands beside them.
     """
 
     key: str
@@ -111,9 +120,10 @@ def weigh(
     segments: Sequence[Segment],
     is_deletion: bool = False,
     beside: tuple[str, str] = ("", ""),
+    said: str = "",
 ) -> Weighed:
     """The flags of a change, and how much of the text it takes away; arguments are those of `flags`."""
-    flagged = flags(before, after, segments=segments, is_deletion=is_deletion, beside=beside)
+    flagged = flags(before, after, segments=segments, is_deletion=is_deletion, beside=beside, said=said)
     return Weighed(flagged, deleted_share(before, segments))
 
 
@@ -124,6 +134,7 @@ def flags(
     segments: Sequence[Segment] | None = None,
     is_deletion: bool = False,
     beside: tuple[str, str] = ("", ""),
+    said: str = "",
 ) -> tuple[Risk, ...]:
     """The flags of the change from `before` to `after`, in the order of `KEYS`, each at most once.
 
@@ -131,8 +142,9 @@ def flags(
         segments: the diff of the two texts, when the caller has it already.
         is_deletion: the change says that it deletes all of it, so that it does needs no flag.
         beside: what stands beside the two texts and is read like them; how much of it goes counts for nothing.
+        said: what the agent says with the change, see `said_with`; it is searched for secrets alone.
     """
-    if before == after and beside[0] == beside[1]:
+    if before == after and beside[0] == beside[1] and not said:
         return ()
     deletes_much = None if is_deletion else _deletes_much(before, diff(before, after) if segments is None else segments)
     before, after = ("\n\n".join(filter(None, said)) for said in zip((before, after), beside, strict=True))
@@ -141,6 +153,7 @@ def flags(
     head, tail = common_ends(before, after)
     before, after = before[head : len(before) - tail], after[head : len(after) - tail]
     found = (
+        _secrets(before, after, said, whole),
         _hidden_characters(before, after),
         _mixed_scripts(before, after),
         _reads_like_instructions(before, after),
@@ -180,6 +193,40 @@ def _deletes_much(before: str, segments: Sequence[Segment]) -> Risk | None:
 
 def _length(text: str) -> int:
     return sum(map(len, text.split()))
+
+
+def said_with(reasoning: str, evidence: Iterable[Mapping[str, Any]]) -> str:
+    """Return what an agent says with a change and quotes for it: at most `MOST_SAID` characters, the reason first.
+
+    Args:
+        evidence: conversation turns `{role, content, at?}`.
+    """
+    return "\n\n".join(filter(None, [reasoning, *(turn["content"] for turn in evidence)]))[:MOST_SAID]
+
+
+def has_secret(text: str) -> bool:
+    """Whether a text has a key, token, password or card number."""
+    return next(credentials.find(text), None) is not None
+
+
+def _secrets(before: str, after: str, said: str, whole: tuple[str, str]) -> Risk | None:
+    """Return the flag for secrets that a change adds, and for those the agent says that neither `whole` text has."""
+    new, told = list(credentials.find(after)), list(credentials.find(said))
+    if not new and not told:  # the ordinary case, which costs one look
+        return None
+    had = _values(before)
+    new = [credential for credential in new if credential.value not in had]
+    if told:
+        known = _values(whole[0]) | _values(whole[1])
+        told = [credential for credential in told if credential.value not in known]
+    if not new and not told:
+        return None
+    risk = _risk(SECRETS, "danger", [credential.masked for credential in (*new, *told)])
+    return replace(risk, params={**risk.params, "said": len(told)}) if told else risk
+
+
+def _values(text: str) -> set[str]:
+    return {credential.value for credential in credentials.find(text)}
 
 
 def _hidden_characters(before: str, after: str) -> Risk | None:

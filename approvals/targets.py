@@ -14,6 +14,7 @@ from typing import Protocol
 from approvals.mergeability import Assessment, assess, assess_notes
 from approvals.models import Proposal, Revision
 from memory_app import recall
+from memory_app.dolt.connections import head_of_main
 from memory_app.writes import BlockFields, BlockWrite, NoteWrite, Write
 
 
@@ -94,6 +95,19 @@ def standing_of(proposal: Proposal, revision: Revision) -> BlockStanding | Notes
     return replace(_notes_at(proposal, revision), closes_circle=_closes_circle(proposal, revision))
 
 
+def standing_at_head(proposal: Proposal, revision: Revision) -> tuple[str, BlockStanding | NotesStanding]:
+    """The target of a proposal as it is now, and a commit of main that is not newer than that."""
+    if proposal.target_kind == "block":
+        try:
+            snapshot = recall.snapshot(proposal.owner, proposal.target)
+        except recall.BlockNotFound:
+            pass
+        else:
+            return snapshot.commit, BlockStanding(snapshot.block)
+    commit = head_of_main()
+    return commit, standing_of(proposal, revision)
+
+
 def standings_of(owner: str, pairs: Sequence[tuple[Proposal, Revision]]) -> list[BlockStanding | NotesStanding]:
     """Return the targets of an owner's proposals as they are now, each read once however many are about it."""
     labels = {proposal.target for proposal, _ in pairs if proposal.target_kind == "block"}
@@ -126,14 +140,17 @@ def targets_of(proposal: Proposal, revision: Revision) -> tuple[tuple[str, str],
     return tuple(("note", change["id"]) for change in revision.note_changes)
 
 
-def writes_of(proposal: Proposal, revision: Revision) -> tuple[Write, ...]:
+def writes_of(proposal: Proposal, revision: Revision, *, base: recall.Block | None = None) -> tuple[Write, ...]:
     """The rows a revision writes, on top of its base commit.
+
+    Args:
+        base: the block at that commit, where the caller has it.
 
     Raises:
         BlockNotFound, RevisionNotFound: the base cannot be read.
     """
     if proposal.target_kind == "block":
-        block = recall.block_at(proposal.owner, proposal.target, revision.base_commit)
+        block = base or recall.block_at(proposal.owner, proposal.target, revision.base_commit)
         fields = BlockFields(
             title=block.title,
             description=block.description,

@@ -26,8 +26,8 @@ class Migration(migrations.Migration):
                     models.CharField(
                         blank=True,
                         choices=[
-                            ("", "as this site does"),
-                            ("apply", "apply at once, labelled and reversible"),
+                            ("", "site default"),
+                            ("apply", "apply immediately, labelled and reversible"),
                             ("review", "ask first"),
                         ],
                         default="",
@@ -80,7 +80,7 @@ class Migration(migrations.Migration):
                 (
                     "username",
                     models.CharField(
-                        error_messages={"unique": "Somebody has this username already."},
+                        error_messages={"unique": "This username is taken."},
                         max_length=64,
                         unique=True,
                         validators=[
@@ -179,11 +179,11 @@ class Migration(migrations.Migration):
                     models.CharField(
                         choices=[
                             ("edit", "edit"),
-                            ("rewrite", "whole text"),
+                            ("rewrite", "rewrite"),
                             ("save", "new note"),
-                            ("update", "changes the note"),
-                            ("delete", "deletes the note"),
-                            ("forget", "supersedes the note"),
+                            ("update", "edits note"),
+                            ("delete", "deletes note"),
+                            ("forget", "retires note"),
                             ("import", "import of notes"),
                         ],
                         max_length=16,
@@ -200,9 +200,9 @@ class Migration(migrations.Migration):
                             ("approved", "approved"),
                             ("rejected", "rejected"),
                             ("withdrawn", "withdrawn"),
-                            ("superseded", "superseded"),
+                            ("superseded", "outdated"),
                             ("expired", "expired"),
-                            ("applied", "applied by policy"),
+                            ("applied", "automatic"),
                         ],
                         default="preparing",
                         max_length=20,
@@ -247,7 +247,7 @@ class Migration(migrations.Migration):
                 ("updated_at", models.DateTimeField(auto_now=True, verbose_name="changed")),
                 ("expires_at", models.DateTimeField(verbose_name="expires")),
                 ("lease_expires_at", models.DateTimeField(blank=True, null=True)),
-                ("by_policy", models.BooleanField(default=False, verbose_name="applied by policy")),
+                ("by_policy", models.BooleanField(default=False, verbose_name="automatic")),
                 ("reverted_by_commit", models.CharField(blank=True, max_length=64)),
                 ("decided_at", models.DateTimeField(blank=True, null=True, verbose_name="decided")),
                 (
@@ -313,7 +313,7 @@ class Migration(migrations.Migration):
                             ("rejected", "rejected"),
                             ("withdrawn", "withdrawn"),
                             ("expired", "expired"),
-                            ("applied", "applied by policy"),
+                            ("applied", "automatic"),
                             ("reverted", "reverted"),
                             ("reopened", "back to open"),
                         ],

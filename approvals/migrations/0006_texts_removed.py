@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='event',
             name='what',
-            field=models.CharField(choices=[('proposed', 'proposed'), ('reapplied', 'applied again to the changed block'), ('approved', 'approved'), ('rejected', 'rejected'), ('withdrawn', 'withdrawn'), ('expired', 'expired'), ('applied', 'applied by policy'), ('reverted', 'reverted'), ('reopened', 'back to open'), ('redacted', 'texts removed')], max_length=16, verbose_name='what'),
+            field=models.CharField(choices=[('proposed', 'proposed'), ('reapplied', 'applied again to the changed block'), ('approved', 'approved'), ('rejected', 'rejected'), ('withdrawn', 'withdrawn'), ('expired', 'expired'), ('applied', 'automatic'), ('reverted', 'reverted'), ('reopened', 'back to open'), ('redacted', 'texts removed')], max_length=16, verbose_name='what'),
         ),
         migrations.AddIndex(
             model_name='proposal',

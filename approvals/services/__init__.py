@@ -6,7 +6,7 @@ They return the thing or raise an exception of `errors`; they decide, write the 
 
 from approvals.services import conversations, notes
 from approvals.services.backup import backup
-from approvals.services.decide import approve, reject, withdraw
+from approvals.services.decide import approve, close_as_present, reject, withdraw
 from approvals.services.edit import create_block, delete_block, edit_block
 from approvals.services.expire import expire
 from approvals.services.propose import Proposed, propose
@@ -23,6 +23,7 @@ __all__ = [
     "Restored",
     "approve",
     "backup",
+    "close_as_present",
     "conversations",
     "create_block",
     "delete_block",

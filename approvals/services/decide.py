@@ -9,6 +9,8 @@ twice is harmless.
 from __future__ import annotations
 
 import uuid
+from dataclasses import dataclass
+from functools import partial
 from typing import NoReturn
 
 import structlog
@@ -36,12 +38,13 @@ from approvals.services.errors import (
 from approvals.services.ledger import despite_dirt
 from approvals.services.propose import branch_name, write_revision_branch
 from approvals.services.recheck import after_change
-from approvals.targets import BlockStanding, Standing, holds, standing_of, targets_of
+from approvals.targets import BlockStanding, Standing, holds, standing_at_head, standing_of, targets_of
 from memory_app import commits, recall
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.errors import AlreadyMerged, MergeConflict, RevisionNotFound
 from memory_app.dolt.types import Commit
 from memory_app.models import Change
+from memory_app.prepared import Prepared, update
 
 log = structlog.get_logger(__name__)
 
@@ -66,33 +69,36 @@ def approve(*, actor: User, proposal_id: int, revision: int, seen_sha256: str, c
     _require(Action.APPROVE, actor, proposal)
     _require_revision(proposal, revision)
     try:
-        _require_as_seen(proposal, seen_sha256)
+        seen = _require_as_seen(proposal, seen_sha256)
     except DecisionRefused:
         # Whoever decided this moment also changed the target and dropped the branch; say who it was
         # rather than what it left behind.
         proposal.refresh_from_db()
         if proposal.status != Status.OPEN or proposal.revision != revision:
-            _refuse_late(proposal, revision)
+            refuse_late(proposal, revision)
         raise
 
-    main_before = head_of_main()
+    now = timezone.now()
+    values = {
+        "status": Status.MERGING,
+        "decided_by_id": actor.pk,
+        "decided_at": now,
+        "decision_comment": comment.strip(),
+        "decision_reason": "",
+        "seen_sha256": seen_sha256,
+        "merge_operation": uuid.uuid4().hex,
+        "main_before": seen.commit,
+        "lease_expires_at": now + settings.LEASE,
+        "updated_at": now,
+    }
     with transaction.atomic(durable=True):
-        claimed = Proposal.objects.filter(pk=proposal.pk, status=Status.OPEN, revision=revision).update(
-            status=Status.MERGING,
-            decided_by=actor,
-            decided_at=timezone.now(),
-            decision_comment=comment.strip(),
-            decision_reason="",
-            seen_sha256=seen_sha256,
-            merge_operation=uuid.uuid4().hex,
-            main_before=main_before,
-            lease_expires_at=timezone.now() + settings.LEASE,
-            updated_at=timezone.now(),
-        )
-    proposal.refresh_from_db()
+        claimed = update(Proposal, values, where={"id": proposal.pk, "status": Status.OPEN, "revision": revision})
     if not claimed:
-        _refuse_late(proposal, revision)
-    return finish_merging(proposal, is_new=True)
+        proposal.refresh_from_db()
+        refuse_late(proposal, revision)
+    proposal.set_written(values)
+    proposal.decided_by = actor
+    return finish_merging(proposal, seen=seen)
 
 
 def reject(*, actor: User, proposal_id: int, revision: int, reason: str, comment: str = "") -> Proposal:
@@ -118,7 +124,7 @@ def reject(*, actor: User, proposal_id: int, revision: int, reason: str, comment
         actor=actor,
         text=comment.strip(),
         fields={
-            "decided_by": actor,
+            "decided_by_id": actor.pk,
             "decision_reason": reason,
             "decision_comment": comment.strip(),
         },
@@ -126,71 +132,115 @@ def reject(*, actor: User, proposal_id: int, revision: int, reason: str, comment
     )
 
 
-def withdraw(*, agent: Agent, proposal_id: int, comment: str = "") -> Proposal:
+def close_as_present(*, actor: User, proposal_id: int, revision: int, seen_sha256: str) -> Proposal:
+    """Close a proposal whose change is in the memory already: nobody finds fault with it.
+
+    To the agent it is a rejection as a duplicate, with a comment that says so.
+
+    Args:
+        seen_sha256: of the target in which the change was seen; a target that changed since may need it again.
+
+    Raises:
+        ProposalNotFound, DecisionRefused: as for `approve`; `TargetChanged` also when it is not there any more.
+    """
+    proposal = _visible(actor, proposal_id)
+    _require(Action.REJECT, actor, proposal)
+    _require_revision(proposal, revision)
+    standing = standing_of(proposal, proposal.current)
+    is_there = standing.assess(proposal.current).state == Mergeability.ALREADY_APPLIED
+    if standing.sha256 != seen_sha256 or not is_there:
+        raise TargetChanged(proposal, _block(standing))
+    comment = _("This is already in memory; nothing was left to change.")
+    return _close(
+        proposal,
+        Status.REJECTED,
+        Event.What.REJECTED,
+        actor=actor,
+        text=comment,
+        fields={
+            "decided_by_id": actor.pk,
+            "decision_reason": RejectReason.DUPLICATE,
+            "decision_comment": comment,
+            "mergeability": Mergeability.ALREADY_APPLIED,
+        },
+    )
+
+
+def withdraw(*, agent: Agent, proposal_id: int, comment: str = "", operation: str | None = None) -> Proposal:
     """An agent takes its own open proposal back.
+
+    Args:
+        operation: 32 hexadecimal digits of the call; the same one withdraws once, and returns what it withdrew.
 
     Raises:
         ProposalNotFound: there is none of this agent's.
         AlreadyDecided, BeingDecided: a person was first.
     """
-    proposal = Proposal.objects.filter(pk=proposal_id, agent=agent).select_related("agent").first()
+    proposal = _OF_AGENT.first(pk=proposal_id, agent=agent.pk)
     if proposal is None:
         raise ProposalNotFound
+    if operation and proposal.merge_operation == operation and not proposal.is_redacted:
+        return proposal
     if proposal.status != Status.OPEN:
-        _refuse_late(proposal, proposal.revision)
-    return _close(
-        proposal,
-        Status.WITHDRAWN,
-        Event.What.WITHDRAWN,
-        actor=agent,
-        text=comment.strip(),
-        fields={"decision_comment": comment.strip()},
-    )
+        refuse_late(proposal, proposal.revision)
+    try:
+        return _close(
+            proposal,
+            Status.WITHDRAWN,
+            Event.What.WITHDRAWN,
+            actor=agent,
+            text=comment.strip(),
+            fields={"decision_comment": comment.strip(), "merge_operation": operation or ""},
+        )
+    except NewRevision:  # another call of the agent's amended it meanwhile; that is taken back too
+        return withdraw(agent=agent, proposal_id=proposal_id, comment=comment, operation=operation)
 
 
-def finish_merging(proposal: Proposal, *, is_new: bool = False) -> Proposal:
+_OF_AGENT = Prepared(
+    lambda pk, agent: Proposal.objects.filter(pk=pk, agent=agent).select_related("agent").order_by(), pk=int, agent=int
+)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What `approve` found this moment, having made sure that it is what the reviewer was shown.
+
+    Args:
+        commit: of main, not newer than the standing.
+    """
+
+    commit: str
+    standing: Standing
+    assessment: Assessment
+
+
+def finish_merging(proposal: Proposal, *, seen: Seen | None = None) -> Proposal:
     """Bring a MERGING proposal to APPROVED, from wherever it got to; used by `approve` and `recover`.
 
     Args:
-        is_new: the operation was begun this moment, so that there is nothing of it to look for in the log.
+        seen: the operation was begun this moment, so that there is nothing of it to look for in the log.
 
     Raises:
         DecisionRefused: the memory changed so that what was seen cannot be merged. The proposal is OPEN
             again and the memory untouched by it.
     """
-    done = None if is_new else commits.find(proposal.owner, proposal.merge_operation, since=proposal.main_before)
+    done = None if seen else commits.find(proposal.owner, proposal.merge_operation, since=proposal.main_before)
     try:
-        merged = done.hash if done else _merge(proposal)
+        merged = done.hash if done else _merge(proposal, seen)  # and closed
     except _MergedMeanwhile as error:
         done, merged = error.commit, error.commit.hash
     except _FinishedByAnother:
         if proposal.status == Status.APPROVED:
             return proposal
-        _refuse_late(proposal, proposal.revision)
+        refuse_late(proposal, proposal.revision)
     if done:
-        commits.record(done.hash, _entry(proposal), at=commits.time_of(done))
+        commits.record(done.hash, _entry(proposal), at=commits.time_of(done), beside=partial(_close_approved, proposal))
     if not holds(proposal, proposal.current, merged):
         # Cannot happen while rows conflict as wholes; if it does, somebody has to know.
         log.error("merge_result_differs", proposal=proposal.pk, commit=merged)
 
-    with transaction.atomic(durable=True):
-        closed = Proposal.objects.filter(pk=proposal.pk, status=Status.MERGING).update(
-            status=Status.APPROVED,
-            merge_commit=merged,
-            mergeability=Mergeability.CLEAN,
-            lease_expires_at=None,
-            updated_at=timezone.now(),
-        )
-        if closed:
-            proposal.proposed_notes.all().delete()
-            events.record(
-                proposal,
-                Event.What.APPROVED,
-                actor=proposal.decided_by,
-                text=proposal.decision_comment,
-                commit=merged,
-            )
-    proposal.refresh_from_db()
+    if proposal.status != Status.APPROVED:  # another process closed it
+        proposal.refresh_from_db()
     log.info(
         "proposal_approved",
         proposal=proposal.pk,
@@ -204,6 +254,26 @@ def finish_merging(proposal: Proposal, *, is_new: bool = False) -> Proposal:
     return proposal
 
 
+def _close_approved(proposal: Proposal, commit: str) -> None:
+    """Put down that a proposal is in the memory; in the transaction that records its commit."""
+    values = {
+        "status": Status.APPROVED,
+        "merge_commit": commit,
+        "mergeability": Mergeability.CLEAN,
+        "lease_expires_at": None,
+        "updated_at": timezone.now(),
+    }
+    events.close(
+        proposal,
+        values,
+        Event.What.APPROVED,
+        expected={"status": Status.MERGING},
+        actor=proposal.decided_by,
+        text=proposal.decision_comment,
+        commit=commit,
+    )
+
+
 def close_by_itself(proposal: Proposal, status: Status, what: Event.What) -> Proposal:
     """Close an open proposal without a person's decision (expiry)."""
     return _close(proposal, status, what, actor=None, text="", fields={})
@@ -211,7 +281,8 @@ def close_by_itself(proposal: Proposal, status: Status, what: Event.What) -> Pro
 
 def drop_branches(proposal: Proposal) -> None:
     """Remove the branches of a decided proposal. Failing costs only space: `recover` does it again."""
-    for name in proposal.revisions.values_list("branch", flat=True):
+    for number in range(1, proposal.revision + 1):
+        name = branch_name(proposal.pk, number)
         try:
             commits.drop_branch(proposal.owner, name)
         except Exception:
@@ -224,33 +295,39 @@ def require_revertible(actor: User, proposal_id: int) -> Proposal:
     if Action.REVERT not in available_actions(actor, proposal):
         if not may_decide(actor, proposal.owner):
             raise NotAllowed(proposal, _("You may not decide about this memory."))
-        raise AlreadyDecided(proposal, _("This change was reverted already, or never applied by policy."))
+        raise AlreadyDecided(proposal, _("This change has already been reverted, or was not automatic."))
     return proposal
 
 
 # -- steps ----------------------------------------------------------------------------------------
 
 
-def _merge(proposal: Proposal) -> str:
+def _merge(proposal: Proposal, seen: Seen | None) -> str:
     """Merge the revision, made again on today's main first when the target changed since its base."""
     revision = proposal.current
-    standing = standing_of(proposal, revision)
-    if standing.sha256 != proposal.seen_sha256:
-        _reopen(proposal)
-        raise TargetChanged(proposal, _block(standing))
-    assessment = standing.assess(revision)
-    if not assessment.can_be_approved:
-        _reopen(proposal)
-        _require_fit(proposal, assessment)
+    standing: Standing
+    if seen is None or proposal.target_kind != "block":
+        standing = standing_of(proposal, revision)
+        if standing.sha256 != proposal.seen_sha256:
+            _reopen(proposal)
+            raise TargetChanged(proposal, _block(standing))
+        assessment = standing.assess(revision)
+        if not assessment.can_be_approved:
+            _reopen(proposal)
+            _require_fit(proposal, assessment)
+    else:
+        # A block that changes from here on is met by the merge: its row conflicts, or is not as a new revision has it.
+        standing, assessment = seen.standing, seen.assessment
     if assessment.is_stale:
         revision = _made_again(proposal, standing, assessment)
     if not revision.head_commit:
         _put_on_branch(proposal, revision)
-    try:
-        _require_branch(proposal, revision)
-    except BranchMissing:
-        _reopen(proposal)
-        raise
+    if seen is None or assessment.is_stale:  # what a hash stands for never changes
+        try:
+            _require_branch(proposal, revision)
+        except BranchMissing:
+            _reopen(proposal)
+            raise
     try:
         return _write(proposal, revision)
     except MergeConflict:
@@ -280,11 +357,13 @@ def _write(proposal: Proposal, revision: Revision) -> str:
                 entry=_entry(proposal),
                 author=commits.person(reviewer.username, reviewer.display_name),
                 subject=f"Approve proposal {proposal.pk}: {proposal.target} of {proposal.owner}",
+                since=proposal.main_before,
+                beside=partial(_close_approved, proposal),
             )
         )
     except AlreadyMerged:
         _reopen(proposal)
-        raise AlreadyInMemory(proposal, _("This change is in the memory already.")) from None
+        raise AlreadyInMemory(proposal, _("Nothing is left to approve.")) from None
     return change.commit
 
 
@@ -388,19 +467,19 @@ def _close(
     fields: dict[str, object],
     removes_texts: bool = False,
 ) -> Proposal:
-    with transaction.atomic(durable=True):
-        closed = Proposal.objects.filter(pk=proposal.pk, status=Status.OPEN, revision=proposal.revision).update(
-            status=status, decided_at=timezone.now(), updated_at=timezone.now(), **fields
-        )
-        if closed:
-            proposal.proposed_notes.all().delete()
-            events.record(proposal, what, actor=actor, text=text, reason=str(fields.get("decision_reason", "")))
-            if removes_texts:
-                texts.remove(proposal, actor=actor)
+    now = timezone.now()
+    values = {"status": status, "decided_at": now, "updated_at": now, **fields}
     shown = proposal.revision
-    proposal.refresh_from_db()
+    as_seen = {"status": Status.OPEN, "revision": shown}
+    reason = str(fields.get("decision_reason", ""))
+    with transaction.atomic(durable=True):
+        closed = events.close(proposal, values, what, expected=as_seen, actor=actor, text=text, reason=reason)
+        if closed and removes_texts:
+            texts.remove(proposal, actor=actor)
+    if removes_texts or not closed:
+        proposal.refresh_from_db()
     if not closed:
-        _refuse_late(proposal, shown)
+        refuse_late(proposal, shown)
     log.info(f"proposal_{what}", proposal=proposal.pk, user_id=proposal.owner, target=proposal.target)
     drop_branches(proposal)
     if removes_texts:
@@ -425,10 +504,15 @@ def _entry(proposal: Proposal) -> commits.Entry:
 
 
 def _visible(actor: User, proposal_id: int) -> Proposal:
-    proposal = Proposal.objects.filter(pk=proposal_id).select_related("agent", "decided_by").first()
+    proposal = _WITH_PEOPLE.first(pk=proposal_id)
     if proposal is None or not may_read(actor, proposal.owner):
         raise ProposalNotFound
     return proposal
+
+
+_WITH_PEOPLE = Prepared(
+    lambda pk: Proposal.objects.filter(pk=pk).select_related("agent", "decided_by").order_by(), pk=int
+)
 
 
 def _require(action: Action, actor: User, proposal: Proposal) -> None:
@@ -436,18 +520,22 @@ def _require(action: Action, actor: User, proposal: Proposal) -> None:
         return
     if not may_decide(actor, proposal.owner):
         raise NotAllowed(proposal, _("You may not decide about this memory."))
-    _refuse_late(proposal, proposal.revision)
+    refuse_late(proposal, proposal.revision)
 
 
 def _require_revision(proposal: Proposal, revision: int) -> None:
     if proposal.revision != revision:
-        raise NewRevision(proposal, _("The proposal was changed after this page was made."))
+        raise NewRevision(proposal, _("This proposal has just changed."))
 
 
-def _refuse_late(proposal: Proposal, revision: int) -> NoReturn:
-    """Say who was first; for a proposal that is no longer open, or not at this revision."""
+def refuse_late(proposal: Proposal, revision: int) -> NoReturn:
+    """Say who was first; for a proposal that is no longer open, or not at this revision.
+
+    Raises:
+        AlreadyDecided, BeingDecided, NewRevision.
+    """
     if proposal.status in (Status.MERGING, Status.PREPARING):
-        raise BeingDecided(proposal, _("This proposal is being worked on this moment. Try again in a few seconds."))
+        raise BeingDecided(proposal, _("This proposal is being processed. Try again in a few seconds."))
     if proposal.is_decided:
         who = proposal.decided_by.display_name if proposal.decided_by else proposal.agent.name
         if proposal.status == Status.EXPIRED:
@@ -461,14 +549,16 @@ def _refuse_late(proposal: Proposal, revision: int) -> NoReturn:
     raise BeingDecided(proposal, _("This proposal changed this moment. Look at it again."))
 
 
-def _require_as_seen(proposal: Proposal, seen_sha256: str) -> None:
+def _require_as_seen(proposal: Proposal, seen_sha256: str) -> Seen:
     """The target is what the reviewer was shown, the change fits it, and the branch holds the change."""
     shown = proposal.current
-    standing = standing_of(proposal, shown)
+    commit, standing = standing_at_head(proposal, shown)
     if standing.sha256 != seen_sha256:
         raise TargetChanged(proposal, _block(standing))
-    _require_fit(proposal, standing.assess(shown))
+    assessment = standing.assess(shown)
+    _require_fit(proposal, assessment)
     _require_branch(proposal, shown)
+    return Seen(commit, standing, assessment)
 
 
 def _require_fit(proposal: Proposal, assessment: Assessment) -> None:
@@ -477,16 +567,13 @@ def _require_fit(proposal: Proposal, assessment: Assessment) -> None:
     if assessment.over_limit:
         raise NoLongerFits(
             proposal,
-            _("On the text as it is now, the result would be %(over)s characters over the block's limit.")
+            _("Applied to the current text, this would be %(over)s characters over the block’s limit.")
             % {"over": f"{assessment.over_limit:,}"},
         )
     if assessment.closes_circle:
         raise NoLongerFits(
             proposal,
-            _(
-                "The note that is to take its place was itself superseded meanwhile, and this one took its place: "
-                "in such a circle none of them would hold."
-            ),
+            _("The replacement has itself been replaced by this note. Approving would make them replace each other."),
         )
     if not assessment.can_be_approved:
         raise NoLongerFits(proposal, _("The change no longer fits the text as it is now."))

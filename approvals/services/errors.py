@@ -12,7 +12,7 @@ from typing import ClassVar
 from django.utils.translation import gettext as _
 
 from approvals.models import Proposal
-from memory_app.recall import Block, Note
+from memory_app.recall import Block, Note, NoteNotFound
 
 
 class Refused(Exception):
@@ -224,7 +224,7 @@ class NotesChanged(Refused):
 
     def __init__(self, ids: Sequence[str]) -> None:
         self.ids = tuple(ids)
-        super().__init__(_("A note changed meanwhile."))
+        super().__init__(_("A note has changed since."))
 
 
 class NoteSuperseded(Refused):
@@ -234,7 +234,33 @@ class NoteSuperseded(Refused):
 
     def __init__(self, note: Note) -> None:
         self.note = note
-        super().__init__(_("Note %(id)s is superseded already.") % {"id": note.id})
+        super().__init__(_("Note %(id)s is already outdated.") % {"id": note.id})
+
+
+class NoteWaits(Refused):
+    """The note is in no memory yet: it waits for a person, in an undecided proposal of the same agent.
+
+    Args:
+        argument: what the note was given as.
+    """
+
+    code = "note_waits"
+
+    def __init__(self, proposal: Proposal, id_: str, argument: str) -> None:
+        self.proposal, self.id, self.argument = proposal, id_, argument
+        super().__init__(_("Note %(id)s waits for a decision.") % {"id": id_})
+
+
+class NoteWithdrawn(NoteNotFound):
+    """There is no such note: the proposal that was to make it was withdrawn by the same agent."""
+
+    def __init__(self, proposal: Proposal, id_: str) -> None:
+        self.proposal = proposal
+        super().__init__(id_)
+
+
+class ReplacementNotFound(NoteNotFound):
+    """There is no note of the id that is to take another's place."""
 
 
 class ImportUnderWay(Refused):

@@ -2,14 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
 
-from approvals.models import Agent, Event, Proposal, User
+from approvals.models import Agent, Event, Kind, Proposal, User
+from memory_app.prepared import insert, update
 
 Actor = User | Agent | None
+
+
+def close(
+    proposal: Proposal,
+    values: Mapping[str, Any],
+    what: Event.What,
+    *,
+    expected: Mapping[str, Any],
+    actor: Actor,
+    text: str,
+    **data: Any,
+) -> bool:
+    """Close a proposal that is still as expected, and record the event; whether it was. Call it inside a transaction.
+
+    Args:
+        values, expected: names of fields and what they become, and what they have to be now; see `prepared.update`.
+    """
+    if not update(Proposal, values, where={"id": proposal.pk, **expected}):
+        return False
+    if proposal.kind == Kind.IMPORT:
+        proposal.proposed_notes.all().delete()
+    record(proposal, what, actor=actor, text=text, **data)
+    proposal.set_written(values)
+    return True
 
 
 def record(
@@ -27,14 +53,16 @@ def record(
         name, kind = actor.name, "agent"
     else:
         name, kind = "assent", "assent"
-    return Event.objects.create(
-        proposal=proposal,
-        owner=proposal.owner,
-        what=what,
-        actor=name,
-        actor_kind=kind,
-        revision=proposal.revision,
-        text=text,
-        data=data,
-        at=at or timezone.now(),
+    return insert(
+        Event(
+            proposal=proposal,
+            owner=proposal.owner,
+            what=what,
+            actor=name,
+            actor_kind=kind,
+            revision=proposal.revision,
+            text=text,
+            data=data,
+            at=at or timezone.now(),
+        )
     )

@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 
 from approvals import risks
 from approvals.models import Agent, Event, Kind, Mergeability, Proposal, ProposedNote, Revision, Status, User
+from approvals.search_words import search_words
 from approvals.services import events
 from approvals.services.decide import drop_branches
 from approvals.services.notes.agents import text_of, title_of
@@ -268,20 +269,25 @@ def _make_again(
     segments = worddiff.diff(texts.before, texts.after)
     added, removed = worddiff.count_words(segments)
     stored = [change.as_json() for change in texts.changes]
+    beside = said_beside(stored)
     weighed = risks.weigh(
-        texts.before, texts.after, segments=segments, is_deletion=texts.kind == Kind.DELETE, beside=said_beside(stored)
+        texts.before, texts.after, segments=segments, is_deletion=texts.kind == Kind.DELETE, beside=beside
     )
+    target = f"import-{number}" if is_import else targets[0][1]
+    reasoning = _("The reason is lost: the backup contains this change, but not what was said about it.")
+    excerpt = worddiff.excerpt(segments[:_EXCERPTED])
     with transaction.atomic(durable=True):
         proposal = Proposal.objects.create(
             pk=number,
             owner=owner,
             target_kind="import" if is_import else targets[0][0],
-            target=f"import-{number}" if is_import else targets[0][1],
+            target=target,
             target_title=texts.title,
             kind=texts.kind,
             agent=_agent(agent),
-            reasoning=_("The reason is lost: the backup holds this change, and not what was said about it."),
-            excerpt=worddiff.excerpt(segments[:_EXCERPTED]),
+            reasoning=reasoning,
+            excerpt=excerpt,
+            search_words=search_words(segments, excerpt, reasoning, target, texts.title, *beside),
             words_added=added,
             words_removed=removed,
             risks=[risk.key for risk in weighed.risks],

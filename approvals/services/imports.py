@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
@@ -15,6 +16,21 @@ from approvals.services.notes import By, NoteChange, Outcome
 from memory_app import memories_md, progress, recall, turns
 from memory_app.memories_md import Memory, Parsed, Skipped
 from memory_app.progress import Stage
+
+_QUOTED = re.compile("“[^“”]*”")
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Passages left out for one reason.
+
+    Args:
+        reason: as the first of them has it; what it quotes may differ in the others.
+        lines: where they begin, in order.
+    """
+
+    reason: str
+    lines: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -37,6 +53,15 @@ class Imported:
     def is_empty(self) -> bool:
         """Whether nothing in the file even looks like a memory: it is another file."""
         return not (self.created or self.updated or self.unchanged or self.skipped)
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """`skipped` by reason: one mistake made two thousand times is one."""
+        reasons: dict[str, tuple[str, list[int]]] = {}
+        for passage in self.skipped:
+            alike = _QUOTED.sub("“”", passage.reason)
+            reasons.setdefault(alike, (passage.reason, []))[1].append(passage.line)
+        return tuple(LeftOut(reason, tuple(lines)) for reason, lines in reasons.values())
 
 
 def import_file(*, by: By, owner: str, data: bytes) -> Imported:
@@ -75,12 +100,15 @@ def import_memories(*, by: By, owner: str, parsed: Parsed) -> Imported:
         changed = len(earlier.changes)
         return Imported(earlier, made, changed - made, len(parsed.memories) - changed, parsed.skipped)
     commit = recall.head()
+    parsed = _with_own_ids(owner, parsed)
     known = recall.find_notes(owner, [memory.id for memory in parsed.memories])
     now = timezone.now()
     changes = []
     created = 0
     for memory in progress.each(Stage.COMPARING, parsed.memories, len(parsed.memories)):
         before = known.get(memory.id)
+        if before is not None and parsed.is_portable and memories_md.section_of(before.type) == memory.type:
+            memory = replace(memory, type=before.type)
         if before is not None and _says_the_same(before, memory):
             continue
         after = _updated(by, before, memory, now) if before else _made(by, owner, memory, now)
@@ -95,6 +123,16 @@ def import_memories(*, by: By, owner: str, parsed: Parsed) -> Imported:
     elif parsed.memories and isinstance(by.actor, Agent) and not by.may_read:
         notes.require_room_unless_applied(by, by.actor, owner)
     return Imported(outcome, created, len(changes) - created, unchanged, parsed.skipped)
+
+
+def _with_own_ids(owner: str, parsed: Parsed) -> Parsed:
+    """What was read, under the ids the notes have here: a portable file replaces those its readers do not know."""
+    named = {memory.id for memory in parsed.memories}
+    there = recall.find_notes(owner, named) if any(map(memories_md.is_portable_id, named)) else {}
+    if len(there) == len(named):
+        return parsed
+    own = {replaced: id for id, replaced in recall.portable_ids(owner).items() if id not in named}
+    return replace(parsed, memories=tuple(replace(each, id=own.get(each.id, each.id)) for each in parsed.memories))
 
 
 def _says_the_same(note: recall.Note, memory: Memory) -> bool:

@@ -13,15 +13,17 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import DatabaseError, IntegrityError, transaction
+from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.utils import timezone
 
 from approvals import risks
-from approvals.models import Agent, Event, Kind, Proposal, ProposalQuerySet, Revision, Status
+from approvals.models import PENDING, Agent, Event, Kind, Proposal, ProposalQuerySet, Revision, Status
+from approvals.search_words import search_words
 from approvals.services import events
 from approvals.services.errors import (
     BeingMade,
@@ -36,6 +38,7 @@ from approvals.services.texts import give_up_branch, require_texts
 from approvals.targets import targets_of, writes_of
 from memory_app import commits, deadlines, recall, worddiff
 from memory_app import edits as text_edits
+from memory_app.prepared import Prepared, insert, update
 
 log = structlog.get_logger(__name__)
 
@@ -107,10 +110,10 @@ def propose(
         BeingMade: another call makes this proposal, and is not done after a few seconds.
         EngineUnavailable: the branch could not be made; the row stays and is finished by `recover`.
     """
-    operation = operation or uuid.uuid4().hex
-    earlier = Proposal.objects.filter(operation=operation).first()
+    earlier = Proposal.objects.filter(operation=operation).first() if operation else None
     if earlier:
         return _outcome(_finished(earlier, is_resumed=True), created=True)
+    operation = operation or uuid.uuid4().hex
 
     base = recall.snapshot(owner, label)
     block = base.block
@@ -148,7 +151,8 @@ def propose(
     except IntegrityError:
         # The same operation came twice at once and the other call inserted its row first.
         proposal, created, is_mine = Proposal.objects.get(operation=operation), True, False
-    return _outcome(_finished(proposal, is_mine=is_mine), created=created, block=block)
+    finished = _finished(proposal, is_mine=is_mine, base=block if is_mine else None)
+    return _outcome(finished, created=created, block=block)
 
 
 def make_alone(
@@ -225,29 +229,37 @@ def _as_read(proposal: Proposal) -> ProposalQuerySet:
     return Proposal.objects.filter(pk=proposal.pk, status=Status.PREPARING, lease_expires_at=proposal.lease_expires_at)
 
 
-def finish_preparing(proposal: Proposal) -> Proposal:
-    """Make the branch of a PREPARING proposal and open it. Harmless when done twice."""
+def finish_preparing(proposal: Proposal, *, base: recall.Block | None = None) -> Proposal:
+    """Make the branch of a PREPARING proposal and open it. Harmless when done twice.
+
+    Args:
+        base: the block at the revision's base commit, where the caller has it.
+    """
     revision = proposal.current
-    revision.head_commit = write_revision_branch(proposal, revision)
+    revision.head_commit = write_revision_branch(proposal, revision, base=base)
+    opened = {"status": Status.OPEN, "lease_expires_at": None, "updated_at": timezone.now()}
     with transaction.atomic(durable=True):
-        revision.save(update_fields=["head_commit"])
-        opened = Proposal.objects.filter(pk=proposal.pk, status=Status.PREPARING).update(
-            status=Status.OPEN, lease_expires_at=None, updated_at=timezone.now()
-        )
-        if opened:
+        update(Revision, {"head_commit": revision.head_commit}, where={"id": revision.pk})
+        if update(Proposal, opened, where={"id": proposal.pk, "status": Status.PREPARING}):
             events.record(proposal, Event.What.PROPOSED, actor=proposal.agent, text=proposal.reasoning)
-    proposal.refresh_from_db()
+            proposal.set_written(opened)
+    if proposal.status == Status.PREPARING:
+        proposal.refresh_from_db()
     if proposal.is_decided:  # by others who finished it, since this call outlived its lease
         give_up_branch(revision)
     return proposal
 
 
-def write_revision_branch(proposal: Proposal, revision: Revision) -> str:
-    """Put what a revision says on its branch, on top of its base commit; the head's hash."""
+def write_revision_branch(proposal: Proposal, revision: Revision, *, base: recall.Block | None = None) -> str:
+    """Put what a revision says on its branch, on top of its base commit; the head's hash.
+
+    Args:
+        base: see `finish_preparing`.
+    """
     return commits.write_branch(
         revision.branch,
         base=revision.base_commit,
-        writes=writes_of(proposal, revision),
+        writes=writes_of(proposal, revision, base=base),
         entry=commits.Entry(
             action="proposed",
             owner=proposal.owner,
@@ -278,10 +290,37 @@ def require_room(pending: ProposalQuerySet) -> None:
     Args:
         pending: the agent's own for this owner.
     """
-    if pending.count() >= settings.PENDING_CAP:
-        raise TooManyPending(tuple(pending.order_by("created_at", "id")), settings.PENDING_CAP)
-    if Proposal.objects.pending().count() >= settings.MAX_OPEN_PROPOSALS:
+    _require_room(lambda: pending, own=pending.count(), everybodys=Proposal.objects.pending().count())
+
+
+def _require_room(pending: Callable[[], ProposalQuerySet], *, own: int, everybodys: int) -> None:
+    if own >= settings.PENDING_CAP:
+        raise TooManyPending(tuple(pending().order_by("created_at", "id")), settings.PENDING_CAP)
+    if everybodys >= settings.MAX_OPEN_PROPOSALS:
         raise MemoryFull(f"{settings.MAX_OPEN_PROPOSALS} proposals wait for a decision already.")
+
+
+def lock_agent(agent: Agent) -> None:
+    """Have one agent's calls wait for each other until the transaction ends: the cap could be passed by racing.
+
+    SQLite has one writer anyway.
+    """
+    if connection.features.has_select_for_update:
+        _LOCKED.all(pk=agent.pk)
+
+
+_LOCKED = Prepared(lambda pk: Agent.objects.filter(pk=pk).select_for_update().order_by().values_list("pk"), pk=int)
+
+
+_PENDING = ", ".join(f"'{status.value}'" for status in PENDING)
+#: An equal proposal, and how many wait: of this agent for this owner, and in all. In one statement: each call asks.
+_WAITING = f"""
+    SELECT
+        (SELECT MIN(id) FROM {Proposal._meta.db_table} WHERE agent_id = %s AND owner = %s AND status IN ({_PENDING})
+            AND target_kind = 'block' AND target = %s AND result_sha256 = %s),
+        (SELECT COUNT(*) FROM {Proposal._meta.db_table} WHERE agent_id = %s AND owner = %s AND status IN ({_PENDING})),
+        (SELECT COUNT(*) FROM {Proposal._meta.db_table} WHERE status IN ({_PENDING}))
+"""  # noqa: S608 (names of our own)
 
 
 def _asked_before(pending: ProposalQuerySet, label: str, edits: Sequence[text_edits.Edit]) -> Proposal | None:
@@ -313,27 +352,35 @@ def _prepare(
     result_sha256 = text_edits.sha256_of(applied.text)
     segments = worddiff.diff(block.body, applied.text)
     added, removed = worddiff.count_words(segments)
+    said = risks.said_with(fields["reasoning"], fields["evidence"])
+    found = risks.flags(block.body, applied.text, segments=segments, said=said)
+    excerpt = worddiff.excerpt(segments)
+    words = search_words(segments, excerpt, fields["reasoning"], block.label, block.display_title)
     now = timezone.now()
     with transaction.atomic(durable=True):
-        # One agent's calls wait for each other here, or the cap could be passed by racing.
-        Agent.objects.select_for_update().get(pk=agent.pk)
-        pending = Proposal.objects.by_agent(agent).of_owner(block.owner).pending()
+        lock_agent(agent)
+        with connection.cursor() as cursor:
+            whose: tuple[int, str] = (agent.pk, block.owner)
+            cursor.execute(_WAITING, [*whose, block.label, result_sha256, *whose])
+            twin, own, everybodys = cursor.fetchone()
         # Another edit with the same result would tell who may not read that it fits, and leave no trace of the asking.
-        twins = pending.filter(target_kind="block", target=block.label, result_sha256=result_sha256)
-        if may_read and (twin := twins.first()):
-            return twin, False
-        require_room(pending)
-        proposal = Proposal.objects.create(
+        if may_read and twin:
+            return Proposal.objects.get(pk=twin), False
+        _require_room(
+            lambda: Proposal.objects.by_agent(agent).of_owner(block.owner).pending(), own=own, everybodys=everybodys
+        )
+        proposal = Proposal(
             owner=block.owner,
             target_kind="block",
             target=block.label,
             target_title=block.display_title,
             kind=kind,
             agent=agent,
-            excerpt=worddiff.excerpt(segments),
+            excerpt=excerpt,
+            search_words=words,
             words_added=added,
             words_removed=removed,
-            risks=[risk.key for risk in risks.flags(block.body, applied.text, segments=segments)],
+            risks=[risk.key for risk in found],
             result_sha256=result_sha256,
             operation=operation,
             created_at=now,
@@ -341,7 +388,8 @@ def _prepare(
             lease_expires_at=now + lease_of(0),
             **fields,
         )
-        Revision.objects.create(
+        insert(proposal)
+        revision = Revision(
             proposal=proposal,
             number=1,
             branch=branch_name(proposal.pk, 1),
@@ -352,12 +400,15 @@ def _prepare(
             result_text=applied.text,
             created_at=now,
         )
+        proposal.hold_current(insert(revision))
     return proposal, True
 
 
-def _finished(proposal: Proposal, *, is_mine: bool = False, is_resumed: bool = False) -> Proposal:
+def _finished(
+    proposal: Proposal, *, is_mine: bool = False, is_resumed: bool = False, base: recall.Block | None = None
+) -> Proposal:
     require_texts(proposal)
-    return make_alone(proposal, finish_preparing, is_mine=is_mine, is_resumed=is_resumed)
+    return make_alone(proposal, partial(finish_preparing, base=base), is_mine=is_mine, is_resumed=is_resumed)
 
 
 def _outcome(proposal: Proposal, *, created: bool, block: recall.Block | None = None) -> Proposed:

@@ -191,7 +191,7 @@ def _restore_in_child(folder: Path, environment: dict[str, str]) -> Restored:
     """
     done = subprocess.run(
         [sys.executable, str(settings.BASE_DIR / "manage.py"), "restore", str(folder), "--here"],
-        env=os.environ | {"REDIS_URL": ""} | environment,
+        env=_environment({"REDIS_URL": "", **environment}),
         cwd=settings.BASE_DIR,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -202,6 +202,12 @@ def _restore_in_child(folder: Path, environment: dict[str, str]) -> Restored:
         raise BackupError(done.stderr.rpartition("Error: ")[2].strip())
     said = json.loads(done.stdout.splitlines()[-1])
     return Restored(said["report"], tuple(said["problems"]))
+
+
+def _environment(given: dict[str, str]) -> dict[str, str]:
+    """That of this process with other values, which also go before files that are named for them."""
+    files = {f"{name}_FILE" for name in given}
+    return {name: value for name, value in os.environ.items() if name not in files} | given
 
 
 def _told(report: RecoveryReport) -> str:

@@ -52,6 +52,7 @@ def remove(proposal: Proposal, *, actor: events.Actor) -> bool:
         session_id="",
         evidence=[],
         excerpt=[],
+        search_words=F("target"),
         risks=[],
         # A short text can be guessed from its hash.
         result_sha256="",

@@ -11,7 +11,9 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -20,20 +22,24 @@ from django.utils.translation import gettext as _
 
 from approvals import policies, risks
 from approvals.models import Agent, Event, Kind, Proposal, ProposedNote, Revision, Status, WhyAsked
+from approvals.search_words import search_words
 from approvals.services import events
 from approvals.services.errors import NotesChanged
 from approvals.services.ledger import despite_dirt
 from approvals.services.notes.values import By, NoteChange, Outcome, said_beside
-from approvals.services.propose import branch_name, finish_preparing, lease_of, make_alone, require_room
+from approvals.services.propose import branch_name, finish_preparing, lease_of, lock_agent, make_alone, require_room
 from approvals.services.recheck import after_change
 from approvals.services.texts import require_texts
 from approvals.targets import note_writes, targets_of
 from memory_app import commits, deadlines, edits, recall, worddiff
 from memory_app.dolt.connections import head_of_main, retrying
 from memory_app.models import Change
+from memory_app.prepared import insert
 
 #: Segments of a difference that its excerpt is looked for in.
 _EXCERPTED = 400
+#: Characters of a proposal's title, as its column has room for.
+MOST_TITLE = 200
 
 
 def change(
@@ -103,44 +109,59 @@ def _finish_applying(proposal: Proposal, *, is_new: bool) -> Proposal:
         agent=proposal.agent.name,
         proposal_id=proposal.pk,
     )
+    close = partial(_close_applied, proposal)
     done = None if is_new else commits.find(proposal.owner, proposal.operation, since=revision.base_commit)
-    if done is None and not policies.notes_apply_at_once(proposal.owner):
+    was_asked_just_now = is_new and proposal.kind != Kind.IMPORT
+    if done is None and not was_asked_just_now and not policies.notes_apply_at_once(proposal.owner):
         return _finish_waiting(proposal)
     if done is None:
         try:
-            commit = despite_dirt(
+            despite_dirt(
                 lambda: commits.write_main(
                     note_writes(proposal.owner, revision.note_changes),
                     entry=entry,
                     author=commits.agent(proposal.agent.name),
                     subject=f"Apply {proposal.kind} of {proposal.target} by policy",
+                    since=revision.base_commit,
+                    beside=close,
                 )
-            ).commit
+            )
         except commits.TargetMoved as error:
             # Another process that finishes the same, since a large import outlived its lease, may have been first.
             done = commits.find(proposal.owner, proposal.operation, since=revision.base_commit)
             if done is None:
                 raise _gone(proposal) from error
     if done:
-        commit = commits.record(done.hash, entry, at=commits.time_of(done)).commit
-    with transaction.atomic(durable=True):
-        # From OPEN too: another process that finishes the same asked policy later and made it wait; it is in the
-        # memory all the same, and can be reverted.
-        closed = Proposal.objects.filter(pk=proposal.pk, status__in=[Status.PREPARING, Status.OPEN]).update(
-            status=Status.APPLIED,
-            by_policy=True,
-            why_asked="",
-            merge_commit=commit,
-            decided_at=timezone.now(),
-            lease_expires_at=None,
-            updated_at=timezone.now(),
-        )
-        if closed:
-            proposal.proposed_notes.all().delete()
-            events.record(proposal, Event.What.APPLIED, actor=proposal.agent, text=proposal.reasoning, commit=commit)
-    proposal.refresh_from_db()
-    after_change(proposal.owner, targets_of(proposal, revision))
+        commits.record(done.hash, entry, at=commits.time_of(done), beside=close)
+    if proposal.status != Status.APPLIED:  # another process closed it
+        proposal.refresh_from_db()
+    after_change(proposal.owner, targets_of(proposal, revision), are_new=proposal.kind == Kind.SAVE)
     return proposal
+
+
+def _close_applied(proposal: Proposal, commit: str) -> None:
+    """Put down that a proposal is in the memory; in the transaction that records its commit."""
+    now = timezone.now()
+    values = {
+        "status": Status.APPLIED,
+        "by_policy": True,
+        "why_asked": "",
+        "merge_commit": commit,
+        "decided_at": now,
+        "lease_expires_at": None,
+        "updated_at": now,
+    }
+    # From OPEN too: another process that finishes the same asked policy later and made it wait; it is in the
+    # memory all the same, and can be reverted.
+    events.close(
+        proposal,
+        values,
+        Event.What.APPLIED,
+        expected={"status": [Status.PREPARING, Status.OPEN]},
+        actor=proposal.agent,
+        text=proposal.reasoning,
+        commit=commit,
+    )
 
 
 def _finish_waiting(proposal: Proposal) -> Proposal:
@@ -170,6 +191,58 @@ def _gone(proposal: Proposal) -> NotesChanged:
 # -- steps ----------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Made:
+    """What a change of notes is shown as.
+
+    Args:
+        before, after: the contents, as the two sides of what a reviewer reads.
+        segments: what leads from the one to the other.
+        beside: what the notes say beside their contents, before and after, where it changes.
+        stored: the changes as a revision keeps them.
+        fields: those of the proposal that follow from the change.
+    """
+
+    before: str
+    after: str
+    segments: tuple[worddiff.Segment, ...]
+    beside: tuple[str, str]
+    stored: list[dict[str, Any]]
+    weighed: risks.Weighed
+    fields: dict[str, Any]
+
+    def search_words(self, target: str, reasoning: str) -> str:
+        """The words a proposal of this change is found by."""
+        said = (reasoning, target, self.fields["target_title"], *self.beside)
+        return search_words(self.segments, self.fields["excerpt"], *said)
+
+
+def weighed(kind: Kind, changes: tuple[NoteChange, ...], *, said: str = "") -> Made:
+    """Compare and weigh what a proposal of these changes would make of the notes.
+
+    Args:
+        said: what the agent says with it; see `risks.said_with`.
+    """
+    before, after = text_of([change.before for change in changes]), text_of([change.after for change in changes])
+    deadlines.require()  # thousands of notes are compared and weighed for seconds, and no database is asked
+    segments = worddiff.diff(before, after)
+    added, removed = worddiff.count_words(segments)
+    deadlines.require()
+    stored = [change.as_json() for change in changes]
+    beside = said_beside(stored)
+    found = risks.weigh(before, after, segments=segments, is_deletion=kind == Kind.DELETE, beside=beside, said=said)
+    fields = {
+        "target_title": title_of(changes),
+        # A few dozen words: the beginning of an import has them, and all of ten thousand notes took 2 s.
+        "excerpt": worddiff.excerpt(segments[:_EXCERPTED]),
+        "words_added": added,
+        "words_removed": removed,
+        "risks": [risk.key for risk in found.risks],
+        "result_sha256": edits.sha256_of("\n".join(map(_meaning, changes))),
+    }
+    return Made(before, after, segments, beside, stored, found, fields)
+
+
 def _why_asked(by: By, owner: str) -> WhyAsked | None:
     """Why a person has to decide; None where nobody has to."""
     if not policies.notes_apply_at_once(owner):
@@ -188,32 +261,30 @@ def _prepare(
 ) -> tuple[Proposal, bool]:
     """Insert the PREPARING row; what policy applies does not count against the caps on waiting."""
     applies = why_asked is None
-    before, after = text_of([change.before for change in changes]), text_of([change.after for change in changes])
-    deadlines.require()  # thousands of notes are compared and weighed for seconds, and no database is asked
-    segments = worddiff.diff(before, after)
-    added, removed = worddiff.count_words(segments)
-    deadlines.require()
-    stored = [change.as_json() for change in changes]
-    weighed = risks.weigh(before, after, segments=segments, is_deletion=kind == Kind.DELETE, beside=said_beside(stored))
-    result_sha256 = edits.sha256_of("\n".join(map(_meaning, changes)))
+    said = risks.said_with(by.reasoning, by.evidence)
+    made = weighed(kind, changes, said=said)
+    if applies and _shows_secret(by, made, said):
+        applies, why_asked = False, WhyAsked.SECRETS
+    result_sha256 = made.fields["result_sha256"]
     now = timezone.now()
     operation = by.operation or uuid.uuid4().hex
     is_import = kind == Kind.IMPORT
     base = base_commit or retrying(head_of_main)
+    target = f"import-{operation[:12]}" if is_import else changes[0].id
+    words = made.search_words(target, by.reasoning)
     with transaction.atomic(durable=True):
-        Agent.objects.select_for_update().get(pk=agent.pk)
         if not applies:
+            lock_agent(agent)
             pending = Proposal.objects.by_agent(agent).of_owner(owner).pending()
             twin = pending.filter(kind=kind, result_sha256=result_sha256).first()
             # Of an import only what the memory does not say already is proposed: that two are equal tells what it says.
             if twin and (by.may_read or not is_import):
                 return twin, False
             require_room(pending)
-        proposal = Proposal.objects.create(
+        proposal = Proposal(
             owner=owner,
             target_kind="import" if is_import else "note",
-            target=f"import-{operation[:12]}" if is_import else changes[0].id,
-            target_title=title_of(changes),
+            target=target,
             kind=kind,
             agent=agent,
             by_policy=applies,
@@ -222,33 +293,42 @@ def _prepare(
             confidence=by.confidence,
             session_id=by.session_id,
             evidence=list(by.evidence),
-            # A few dozen words: the beginning of an import has them, and all of ten thousand notes took 2 s.
-            excerpt=worddiff.excerpt(segments[:_EXCERPTED]),
-            words_added=added,
-            words_removed=removed,
-            risks=[risk.key for risk in weighed.risks],
-            result_sha256=result_sha256,
             operation=operation,
             created_at=now,
             expires_at=now + settings.PROPOSAL_EXPIRY,
             lease_expires_at=now + lease_of(len(changes)),
+            search_words=words,
+            **made.fields,
         )
-        Revision.objects.create(
+        insert(proposal)
+        revision = Revision(
             proposal=proposal,
             number=1,
             branch="" if applies else branch_name(proposal.pk, 1),
             base_commit=base,
             base_sha256="",
-            base_text=before,
+            base_text=made.before,
             edits=[],
-            result_text=after,
-            note_changes=stored,
-            weighed=weighed.as_json() if is_import else None,
+            result_text=made.after,
+            note_changes=made.stored,
+            weighed=made.weighed.as_json() if is_import else None,
             created_at=now,
         )
+        proposal.hold_current(insert(revision))
         if is_import and not applies:
             _name_notes(proposal, [change.id for change in changes])
     return proposal, True
+
+
+def _shows_secret(by: By, made: Made, said: str) -> bool:
+    """Whether a person has to see what policy would apply, since it reads like a key or a password, or what the agent
+    says with it does.
+
+    Where the agent may not read the memory, any secret counts: that a known one is applied would tell that it is there.
+    """
+    if by.may_read:
+        return risks.SECRETS in made.fields["risks"]
+    return any(map(risks.has_secret, (made.after, made.beside[1], said)))
 
 
 def _name_notes(proposal: Proposal, ids: Sequence[str]) -> None:
@@ -287,8 +367,13 @@ def text_of(of: Sequence[recall.Note | None]) -> str:
 
 
 def title_of(changes: tuple[NoteChange, ...]) -> str:
+    """Return what a change of notes is called: a note that is there by its text as it is, a new one by what it would
+    say. What does not fit the column is cut between words; pages clamp it further."""
     if len(changes) > 1:
         return _("%(count)d notes") % {"count": len(changes)}
-    note = changes[0].after or changes[0].before
+    note = changes[0].before or changes[0].after
     words = " ".join(note.content.split()) if note else changes[0].id
-    return words if len(words) <= 80 else words[:79].rstrip() + "…"
+    if len(words) <= MOST_TITLE:
+        return words
+    cut = words[: MOST_TITLE - 1]
+    return f"{cut[: cut.rfind(' ')] if ' ' in cut else cut}…"

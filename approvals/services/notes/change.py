@@ -14,11 +14,19 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.models import Agent, Kind, User
-from approvals.services.errors import NoChange, NoteInvalid, NotesChanged, NoteSuperseded
-from approvals.services.notes import agents, people
+from approvals.services.errors import (
+    NoChange,
+    NoteInvalid,
+    NotesChanged,
+    NoteSuperseded,
+    NoteWaits,
+    ReplacementNotFound,
+)
+from approvals.services.notes import agents, people, waiting
 from approvals.services.notes.values import By, NoteChange, Outcome, require_valid, sha256_of, stamped, tidied
 from memory_app import notes, recall
 from memory_app.models import Change
+from memory_app.recall import NoteNotFound
 
 #: What a person's change is called in the ledger.
 _ACTIONS = {
@@ -52,6 +60,7 @@ def save(
 
     Raises:
         NoteInvalid: names what is wrong with which field.
+        NoteWaits: a note of this id waits already.
         EditNotAllowed, TooManyPending, MemoryFull.
     """
     if done := agents.done_before(by):
@@ -83,29 +92,38 @@ def save(
     require_valid(made)
     if note_id and recall.find_note(owner, note_id):
         raise NoteInvalid("note_id", _("There is a note %(id)s already.") % {"id": note_id})
+    if note_id:
+        _require_none_waits_as_another(by, made)
     return change_notes(by=by, owner=owner, kind=Kind.SAVE, changes=(NoteChange(id_, None, made),))
 
 
 def update(*, by: By, owner: str, note_id: str, loaded_sha256: str | None = None, **fields: Any) -> Outcome:
-    """Change a note; its id stays. `fields` are those of `save`, without the id.
+    """Change a note; its id stays. `fields` are those of `save`, without the id. An agent's own note that waits gets
+    another revision.
 
     Args:
         loaded_sha256: of the note as the person's form was filled from; None for agents, who have no form.
 
     Raises:
         NoteNotFound, NoteInvalid, NoChange.
+        NoteWaits, BeingMade, BeingDecided, AlreadyDecided: of a note that waits; see `waiting`.
         NotesChanged: it is not at `loaded_sha256` any more.
         NoteSuperseded: to an agent, whose new text nobody would find; a person sees what they correct.
     """
     if done := agents.done_before(by):
         return done
-    before = _as_loaded(owner, note_id, loaded_sha256)
-    if before.is_superseded and isinstance(by.actor, Agent):
-        raise NoteSuperseded(before)
     if "tags" in fields:
         fields["tags"] = tidied(fields["tags"])
     if "confidence" in fields:
         fields["confidence"] = notes.clamped(fields["confidence"])
+    try:
+        before = _as_loaded(owner, note_id, loaded_sha256)
+    except NoteNotFound:
+        if proposal := waiting.find(by, owner, note_id):
+            return waiting.amend(by, proposal, note_id, fields)
+        raise
+    if before.is_superseded and isinstance(by.actor, Agent):
+        raise NoteSuperseded(before)
     after = replace(before, **fields)
     if isinstance(by.actor, Agent) and after.content != before.content:
         after = replace(after, source="agent")  # "written by a person" would be said of an agent's words
@@ -115,14 +133,21 @@ def update(*, by: By, owner: str, note_id: str, loaded_sha256: str | None = None
 
 
 def delete(*, by: By, owner: str, note_id: str, loaded_sha256: str | None = None) -> Outcome:
-    """Remove a note from the memory; its history stays.
+    """Remove a note from the memory; its history stays. An agent's own note that waits is withdrawn.
 
     Raises:
-        NoteNotFound, NotesChanged: as for `update`.
+        NoteNotFound, NotesChanged, NoteWaits, BeingMade, BeingDecided, AlreadyDecided: as for `update`.
+        NoteWithdrawn: the agent has withdrawn it before.
     """
-    if done := agents.done_before(by):
+    if done := agents.done_before(by) or waiting.withdrawn_before(by, owner, note_id):
         return done
-    before = _as_loaded(owner, note_id, loaded_sha256)
+    try:
+        before = _as_loaded(owner, note_id, loaded_sha256)
+    except NoteNotFound:
+        if proposal := waiting.find(by, owner, note_id):
+            return waiting.take_back(by, proposal, note_id)
+        waiting.require_not_withdrawn(by, owner, note_id)
+        raise
     return change_notes(by=by, owner=owner, kind=Kind.DELETE, changes=(NoteChange(note_id, before, None),))
 
 
@@ -138,18 +163,23 @@ def supersede(
     """Mark a note as outdated; it stays readable and is found no more.
 
     Raises:
-        NoteNotFound: of the note or the replacement; its `id` says which.
+        NoteNotFound, ReplacementNotFound: of the note, and of the replacement.
+        NoteWaits: one of them waits for a person, proposed by the same agent; `argument` says which.
         NoteSuperseded: it is already.
         NoteInvalid: replaced by itself or in a circle.
         NotesChanged: as for `update`.
     """
     if done := agents.done_before(by):
         return done
-    before = _as_loaded(owner, note_id, loaded_sha256)
+    try:
+        before = _as_loaded(owner, note_id, loaded_sha256)
+    except NoteNotFound:
+        waiting.require_none(by, owner, note_id)
+        raise
     if before.is_superseded:
         raise NoteSuperseded(before)
     if replacement_id:
-        _require_no_circle(owner, note_id, replacement_id)
+        _require_no_circle(by, owner, note_id, replacement_id)
     now = timezone.now()
     after = stamped(
         replace(before, superseded_at=now, superseded_by=replacement_id or None, superseded_reason=reason or None), now
@@ -167,7 +197,7 @@ def reinstate(*, actor: User, owner: str, note_id: str, loaded_sha256: str, comm
     """
     before = _as_loaded(owner, note_id, loaded_sha256)
     if not before.is_superseded:
-        raise NoChange(_("The note is not superseded."))
+        raise NoChange(_("The note is not outdated."))
     after = replace(before, superseded_at=None, superseded_by=None, superseded_reason=None)
     return people.write(
         By(actor=actor, reasoning=comment),
@@ -211,7 +241,17 @@ def _as_loaded(owner: str, note_id: str, loaded_sha256: str | None) -> recall.No
     return note
 
 
-def _require_no_circle(owner: str, note_id: str, replacement_id: str) -> None:
-    recall.note(owner, replacement_id)
+def _require_none_waits_as_another(by: By, made: recall.Note) -> None:
+    """Raise NoteWaits where another note of the same id waits; the same one is found by `agents.change`."""
+    if proposal := waiting.find(by, made.owner, made.id):
+        asked = agents.weighed(Kind.SAVE, (NoteChange(made.id, None, made),))
+        if asked.fields["result_sha256"] != proposal.result_sha256:
+            raise NoteWaits(proposal, made.id, "note_id")
+
+
+def _require_no_circle(by: By, owner: str, note_id: str, replacement_id: str) -> None:
+    if recall.find_note(owner, replacement_id) is None:
+        waiting.require_none(by, owner, replacement_id, argument="replacement_id")
+        raise ReplacementNotFound(replacement_id)
     if recall.closes_circle(owner, note_id, replacement_id):
         raise NoteInvalid("replacement_id", _("A note cannot be replaced by itself, not even in a circle."))

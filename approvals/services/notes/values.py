@@ -12,7 +12,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from approvals.models import Agent, Proposal, User
+from approvals.models import Agent, Proposal, Status, User
 from approvals.services.errors import NoteInvalid
 from memory_app import edits, notes, recall
 
@@ -45,16 +45,23 @@ class Outcome:
         commit: of main; empty while it waits for a person.
         proposal: None for a person's own change.
         created: False when an equal proposal of this agent waits already and is returned instead.
+        amended: the proposal waited already, and asks for something else now.
     """
 
     changes: tuple[NoteChange, ...]
     commit: str
     proposal: Proposal | None
     created: bool = True
+    amended: bool = False
 
     @property
     def is_applied(self) -> bool:
         return bool(self.commit)
+
+    @property
+    def is_withdrawn(self) -> bool:
+        """Whether a note that waited was taken back."""
+        return self.proposal is not None and self.proposal.status == Status.WITHDRAWN
 
     @property
     def note_id(self) -> str:
