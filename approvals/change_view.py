@@ -5,7 +5,7 @@ What the change is comes from `review`; comparing texts is `memory_app.worddiff`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -79,29 +79,59 @@ def change_shown(review: Review, view: View, *, unfolded: bool = False) -> Chang
     Args:
         unfolded: show the unchanged lines of the table too.
     """
+    segments = worddiff.with_replaced_paragraphs(worddiff.diff(review.before_text, review.after_text))
+    line = redline(segments)
     if view is View.RESULT:
-        return ChangeShown(view, text=review.after_text)
-    segments = worddiff.diff(review.before_text, review.after_text)
+        return ChangeShown(view, text=review.after_text, changes=line.changes)
     if view is View.SIDE:
         rows = worddiff.side_by_side(segments)
-        return ChangeShown(view, table=_table(rows, unfolded=unfolded), changes=_runs(row.changed for row in rows))
+        return ChangeShown(view, table=_table(rows, _places(segments), unfolded=unfolded), changes=line.changes)
     if view is View.SOURCE:
-        return ChangeShown(view, segments=segments)
-    line = redline(segments)
+        return ChangeShown(view, segments=segments, changes=line.changes)
     return ChangeShown(view, redline=line, since=_since(review), changes=line.changes)
 
 
 def redline(segments: Iterable[Segment]) -> Redline:
     """The changed paragraphs with one unchanged one around each; the others folded."""
     passages: list[Passage] = []
-    changes, in_change = 0, False
-    for item in worddiff.fold(worddiff.paragraphs(segments)):
-        changed = isinstance(item, Paragraph) and item.changed
-        starts = changed and not in_change
-        changes += starts
-        passages.append(Passage(item, changes if starts else None))
-        in_change = changed
+    changes = 0
+    for item, place in _numbered(worddiff.fold(worddiff.paragraphs(worddiff.with_replaced_paragraphs(segments)))):
+        passages.append(Passage(item, place if place > changes else None))
+        changes = max(changes, place)
     return Redline(tuple(passages), changes)
+
+
+def _numbered(items: Iterable[Paragraph | Fold]) -> Iterator[tuple[Paragraph | Fold, int]]:
+    """Each with the number of the run of changed paragraphs it is in, from 1; 0 for what did not change."""
+    changes, in_change = 0, False
+    for item in items:
+        changed = isinstance(item, Paragraph) and item.changed
+        changes += changed and not in_change
+        in_change = changed
+        yield item, changes if changed else 0
+
+
+@dataclass(frozen=True)
+class _Places:
+    """The numbers of the redline's changes by line of the text before and of the text after."""
+
+    before: Mapping[int | None, int]
+    after: Mapping[int | None, int]
+
+    def of(self, row: Row) -> int:
+        """Which change a row of the table belongs to; the later one where one ends and the next begins; 0 for none."""
+        return max(self.before.get(row.left_line, 0), self.after.get(row.right_line, 0))
+
+
+def _places(segments: Iterable[Segment]) -> _Places:
+    before: dict[int | None, int] = {}
+    after: dict[int | None, int] = {}
+    for item, place in _numbered(worddiff.paragraphs(segments)):
+        if place and isinstance(item, Paragraph):
+            before[item.before_line] = after[item.after_line] = place
+    before.pop(None, None)
+    after.pop(None, None)
+    return _Places(before, after)
 
 
 def _since(review: Review) -> Redline | None:
@@ -112,13 +142,13 @@ def _since(review: Review) -> Redline | None:
     return redline(worddiff.diff(review.revision.base_text, review.block.body))
 
 
-def _table(rows: Sequence[Row], *, unfolded: bool) -> tuple[TableRow, ...]:
+def _table(rows: Sequence[Row], places: _Places, *, unfolded: bool) -> tuple[TableRow, ...]:
     near: set[int] = set()
     for index, row in enumerate(rows):
         if row.changed or unfolded:
             near.update(range(index - _CONTEXT_ROWS, index + _CONTEXT_ROWS + 1))
     shown: list[TableRow] = []
-    changes, in_change, skipped = 0, False, 0
+    changes, skipped = 0, 0
     for index, row in enumerate(rows):
         if index not in near:
             skipped += 1
@@ -126,18 +156,9 @@ def _table(rows: Sequence[Row], *, unfolded: bool) -> tuple[TableRow, ...]:
         if skipped:
             shown.append(TableRow(None, skipped))
             skipped = 0
-        starts = row.changed and not in_change
-        changes += starts
-        in_change = row.changed
-        shown.append(TableRow(row, change=changes if starts else None))
+        place = places.of(row) if row.changed else 0
+        shown.append(TableRow(row, change=place if place > changes else None))
+        changes = max(changes, place)
     if skipped:
         shown.append(TableRow(None, skipped))
     return tuple(shown)
-
-
-def _runs(changed: Iterable[bool]) -> int:
-    runs, before = 0, False
-    for now in changed:
-        runs += now and not before
-        before = now
-    return runs

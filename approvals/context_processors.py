@@ -16,7 +16,8 @@ _REVIEW = frozenset({"inbox", "proposal", "approve", "reject"})
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
     """`waiting`: counted when the page prints it, unless the view did so already (`request.waiting`).
-    `section`: what to highlight; a view may name another. `csrf_cookie`: where scripts find the token."""
+    `section`: what to highlight; a view may name another. `csrf_cookie`: where scripts find the token.
+    `notes_are_off`: what the pages about notes say at their top."""
     user = getattr(request, "user", None)
     if not isinstance(user, User):
         return {"waiting": 0, "section": "", "csrf_cookie": settings.CSRF_COOKIE_NAME}
@@ -24,6 +25,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     return {
         "waiting": SimpleLazyObject(lambda: _waiting(request, user)),
         "csrf_cookie": settings.CSRF_COOKIE_NAME,
+        "notes_are_off": not settings.MEMORIES_ENABLED,
         "section": "review" if match and match.url_name in _REVIEW else "",
     }
 

@@ -1,4 +1,4 @@
-"""How the inbox is narrowed down: its tabs, and filters that live in the URL."""
+"""How the review queue is narrowed down: its tabs, and filters that live in the URL."""
 
 from __future__ import annotations
 
@@ -7,20 +7,23 @@ from dataclasses import dataclass, fields
 from datetime import timedelta
 from enum import StrEnum
 from typing import Any
+from urllib.parse import urlencode, urlsplit
 
 from django.db.models import Q, TextField
 from django.db.models.functions import Cast
+from django.http import QueryDict
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from approvals.models import ProposalQuerySet
+from approvals.search_words import wanted_words
 
 
 class Tab(StrEnum):
     """Whose turn it is. The value is the word in the URL."""
 
     YOURS = "yours"
-    AGENT = "agent"
     DECIDED = "decided"
 
 
@@ -36,6 +39,12 @@ KINDS_OF_TARGET: Mapping[str, tuple[str, ...]] = {"block": ("block",), "note": (
 #: Value of the risk filter for "whichever".
 ANY_RISK = "any"
 
+#: Value of the state filter for decisions that were taken back, whatever they were.
+REVERTED = "reverted"
+
+#: Words of a search that are looked for; a longer one is hardly meant to find anything.
+MOST_WORDS = 8
+
 
 @dataclass(frozen=True)
 class Filters:
@@ -47,6 +56,7 @@ class Filters:
     agent: str = ""
     kind: str = ""
     state: str = ""
+    by: str = ""
     risk: str = ""
     age: str = ""
     q: str = ""
@@ -67,18 +77,20 @@ class Filters:
             ("target", self.target),
             ("agent__name", self.agent),
             ("kind", self.kind),
-            ("status" if tab is Tab.DECIDED else "mergeability", self.state),
+            ("decided_by__username", self.by),
         ):
             if value:
                 conditions &= Q(**{column: value})
+        if self.state == REVERTED and tab is Tab.DECIDED:
+            conditions &= ~Q(reverted_by_commit="")
+        elif self.state:
+            conditions &= Q(**{"status" if tab is Tab.DECIDED else "mergeability": self.state})
         if self.about:
             conditions &= Q(target_kind__in=KINDS_OF_TARGET.get(self.about, ()))
         if self.age:
             conditions &= _aged(self.age)
-        if self.q:
-            conditions &= (
-                Q(reasoning__icontains=self.q) | Q(target_title__icontains=self.q) | Q(target__icontains=self.q)
-            )
+        for word in wanted_words(self.q)[:MOST_WORDS]:
+            conditions &= Q(search_words__contains=word)
         proposals = proposals.filter(conditions)
         if self.risk == ANY_RISK:
             proposals = proposals.exclude(risks=[])
@@ -88,6 +100,51 @@ class Filters:
                 risk_keys__contains=f'"{self.risk}"'
             )
         return proposals
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Which list a person looks at: a tab and its filters. Pages of single proposals carry it along as `query`."""
+
+    tab: Tab = Tab.YOURS
+    filters: Filters = Filters()
+
+    @classmethod
+    def from_query(cls, query: Mapping[str, str]) -> Listing:
+        tab = query.get("tab", "")
+        return cls(Tab(tab) if tab in set(Tab) else Tab.YOURS, Filters.from_query(query))
+
+    @classmethod
+    def parse(cls, query: str) -> Listing:
+        """From what `query` gave, or from any other text."""
+        return cls.from_query(QueryDict(query[:2_000]).dict())
+
+    @classmethod
+    def of_url(cls, url: str) -> Listing:
+        """From the address of a list."""
+        try:
+            return cls.parse(urlsplit(url).query)
+        except ValueError:  # `http://[`
+            return cls()
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return ({"tab": self.tab.value} if self.tab is not Tab.YOURS else {}) | self.filters.active
+
+    @property
+    def query(self) -> str:
+        """Empty for the first tab without filters."""
+        return urlencode(self.parameters)
+
+    @property
+    def url(self) -> str:
+        """The top of the list."""
+        return url_of(self.parameters)
+
+
+def url_of(parameters: Mapping[str, str]) -> str:
+    """The address of a list with these parameters."""
+    return f"{reverse('inbox')}?{urlencode(parameters)}" if parameters else reverse("inbox")
 
 
 def _aged(age: str) -> Q:

@@ -15,8 +15,8 @@ class SignInForm(AuthenticationForm):
     """Says neither which of the two was wrong nor whether there is such a person."""
 
     error_messages = {
-        "invalid_login": _("This username and password do not belong together."),
-        "inactive": _("This username and password do not belong together."),
+        "invalid_login": _("Username or password is wrong."),
+        "inactive": _("Username or password is wrong."),
     }
 
     def __init__(self, request: Any = None, *args: Any, **kwargs: Any) -> None:
@@ -42,7 +42,7 @@ class ApproveForm(forms.Form):
 
 class RejectForm(ApproveForm):
     reason = forms.ChoiceField(
-        label=_("Why not?"),
+        label=_("Reason for rejecting"),
         choices=RejectReason,
         widget=forms.RadioSelect,
         error_messages={"required": _("Choose a reason; the agent learns from it.")},
@@ -51,5 +51,5 @@ class RejectForm(ApproveForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if cleaned.get("reason") == RejectReason.OTHER and not cleaned.get("comment"):
-            self.add_error("comment", _("Say in a few words what is wrong, since none of the reasons above fits."))
+            self.add_error("comment", _("Please say what’s wrong."))
         return cleaned

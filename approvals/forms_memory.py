@@ -58,7 +58,7 @@ class BlockForm(forms.Form):
         label=_("Title"),
         max_length=200,
         required=False,
-        help_text=_("Left empty, the label stands in for it."),
+        help_text=_("If empty, the label is shown."),
     )
     description = forms.CharField(
         label=_("Description"),
@@ -88,7 +88,7 @@ class BlockForm(forms.Form):
         label=_("Comment"),
         max_length=MAX_COMMENT,
         required=False,
-        help_text=_("Why you change it. It stays in the history."),
+        help_text=_("Why you’re making this change. Saved in the history."),
     )
     loaded_sha256 = forms.CharField(required=False, widget=forms.HiddenInput)
 
@@ -141,7 +141,7 @@ class DeleteBlockForm(forms.Form):
         label=_("Comment"),
         max_length=MAX_COMMENT,
         required=False,
-        help_text=_("Why it goes. It stays in the history."),
+        help_text=_("Why you’re deleting it. Saved in the history."),
     )
     loaded_sha256 = forms.CharField(widget=forms.HiddenInput)
 
@@ -157,7 +157,7 @@ class AccountForm(forms.ModelForm[User]):
         model = User
         fields = ["first_name", "last_name", "email", "time_zone", "shortcuts"]
         help_texts = {
-            "email": _("Where the link goes when you forget your password. Nobody else sees it."),
+            "email": _("Used for password resets. No one else sees it."),
             "shortcuts": _("j and k move through lists, ? shows all of them."),
         }
 

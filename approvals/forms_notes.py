@@ -35,7 +35,7 @@ class NoteForm(forms.Form):
     )
     category = forms.CharField(label=_("Category"), required=False, max_length=64)
     confidence = forms.FloatField(
-        label=_("How sure it is"),
+        label=_("Confidence"),
         min_value=0,
         max_value=1,
         initial=0.8,
@@ -43,10 +43,10 @@ class NoteForm(forms.Form):
         widget=forms.NumberInput(attrs={"step": "any"}),
     )
     rationale = forms.CharField(
-        label=_("How one knows"), required=False, max_length=2_000, widget=forms.Textarea(attrs={"rows": 2})
+        label=_("Source"), required=False, max_length=2_000, widget=forms.Textarea(attrs={"rows": 2})
     )
     comment = forms.CharField(
-        label=_("Comment"), max_length=MAX_COMMENT, required=False, help_text=_("It stays in the history.")
+        label=_("Comment"), max_length=MAX_COMMENT, required=False, help_text=_("Saved in the history.")
     )
     loaded_sha256 = forms.CharField(required=False, widget=forms.HiddenInput)
 
@@ -90,7 +90,7 @@ class RemoveNoteForm(forms.Form):
         label=_("Comment"),
         max_length=MAX_COMMENT,
         required=False,
-        help_text=_("Why it goes. It stays in the history."),
+        help_text=_("Why you’re deleting it. Saved in the history."),
     )
     loaded_sha256 = forms.CharField(widget=forms.HiddenInput)
 
@@ -102,7 +102,7 @@ class ReinstateNoteForm(forms.Form):
         label=_("Comment"),
         max_length=MAX_COMMENT,
         required=False,
-        help_text=_("Why it holds again. It stays in the history."),
+        help_text=_("Why it is true again. Saved in the history."),
     )
     loaded_sha256 = forms.CharField(widget=forms.HiddenInput)
 
@@ -111,10 +111,10 @@ class SupersedeNoteForm(forms.Form):
     """Marking a note as outdated, and choosing the one that takes its place from those that words find."""
 
     reason = forms.CharField(
-        label=_("Why it no longer holds"), max_length=MAX_COMMENT, required=False, widget=forms.Textarea({"rows": 2})
+        label=_("Why it is no longer true"), max_length=MAX_COMMENT, required=False, widget=forms.Textarea({"rows": 2})
     )
     words = forms.CharField(
-        label=_("Find it by its words, or by its id"),
+        label=_("Search by words or id"),
         max_length=200,
         required=False,
         widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
@@ -132,7 +132,7 @@ class SupersedeNoteForm(forms.Form):
             if notes.ID.fullmatch(words) and not cleaned.get("replacement_id"):
                 cleaned["replacement_id"] = words
             else:
-                self.add_error("words", _("Choose one of the notes found, or that nothing takes its place."))
+                self.add_error("words", _("Choose one of the notes found, or “No replacement”."))
         return cleaned
 
 
@@ -149,7 +149,7 @@ class ImportForm(forms.Form):
         widget=forms.FileInput(attrs={"accept": ".md,.markdown,.txt,text/markdown,text/plain"}),
     )
     comment = forms.CharField(
-        label=_("Comment"), max_length=MAX_COMMENT, required=False, help_text=_("It stays in the history.")
+        label=_("Comment"), max_length=MAX_COMMENT, required=False, help_text=_("Saved in the history.")
     )
     # What its progress is asked for by.
     key = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)

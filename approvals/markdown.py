@@ -1,13 +1,15 @@
 """Memory text as HTML that is safe to show: Markdown rendered by markdown-it-py (`commonmark`), then cleaned by nh3.
 
 Raw HTML is shown as text. Images are never loaded (that would tell their host who reads, and when): a
-link in their place says where they point. Headings move below those of the page around them.
+link in their place says where they point. Headings are renumbered to follow those of the page around them, and a wide
+table is scrolled in a box of its own.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import nh3
@@ -22,12 +24,19 @@ from approvals.commonmark import LONGEST, Parser
 from memory_app import hidden
 
 _TAGS = {
-    "a", "blockquote", "br", "code", "del", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "s",
-    "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
+    "a", "blockquote", "br", "code", "del", "div", "em", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre",
+    "s", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
 #: What runs in the direction of its own words: an Arabic list has its bullets on the right.
-_DIRECTED = {"blockquote", "h3", "h4", "h5", "h6", "ol", "p", "td", "th", "ul"}
-_ATTRIBUTES = {tag: {"dir"} for tag in _DIRECTED} | {"a": {"href", "title"}, "ol": {"dir", "start"}}
+_HEADINGS = {"h2", "h3", "h4", "h5", "h6"}
+_DIRECTED = {"blockquote", "h2", "h3", "h4", "h5", "h6", "ol", "p", "td", "th", "ul"}
+_ATTRIBUTES = {
+    **{tag: {"dir"} for tag in _DIRECTED},
+    **{tag: {"dir", "id"} for tag in _HEADINGS},
+    "a": {"href", "title"},
+    "div": {"aria-label", "class", "role", "tabindex"},  # written by `_table` alone
+    "ol": {"dir", "start"},
+}
 _SCHEMES = {"http", "https", "mailto"}
 
 # Whoever writes the text may choose where these nearly match, so no part of it is looked at again and again: 60,000
@@ -39,26 +48,84 @@ _LINK = re.compile(r"!?\[([^\[\]]*+)\]\([^\[)]*+\)")
 #: Marks of emphasis stand at the edge of a word: those of 5*3 and a_b are none. Several in a row are one mark.
 _MARKS = re.compile(r"`++|~~++|(?<![*_])(?:(?<!\w)[*_]++(?=\S)|(?<=\S)[*_]++(?!\w))")
 
-#: The page has an h1 and the text's section an h2.
-_LEVELS_ABOVE = 2
+#: The highest heading of a text where the page has an h1 and the text's section an h2.
+TOP = 3
 
 
-def render(text: str) -> SafeString:
+@dataclass(frozen=True)
+class Heading:
+    """A heading of a text, for its list of contents.
+
+    Args:
+        depth: 0 for the highest ones.
+        anchor: the id it has in the page.
+    """
+
+    title: str
+    depth: int
+    anchor: str
+
+
+@dataclass(frozen=True)
+class LaidOut:
+    """A text as HTML, and its headings in order."""
+
+    html: SafeString
+    headings: tuple[Heading, ...] = ()
+
+
+def render(text: str, *, top: int = TOP) -> SafeString:
     """HTML for `text`, whoever wrote it. Invisible characters are replaced by visible marks.
 
     A text over `commonmark.LONGEST` is shown as it is written, under a note that says so.
+
+    Args:
+        top: the level of its highest heading, one below that of the page's heading above it.
     """
+    return _lay_out(text, top=top, anchored=False).html
+
+
+def lay_out(text: str, *, top: int = TOP) -> LaidOut:
+    """As `render`, with an anchor at each heading: for pages that show one text."""
+    return _lay_out(text, top=top, anchored=True)
+
+
+def _lay_out(text: str, *, top: int, anchored: bool) -> LaidOut:
     if len(text) > LONGEST:
         note = _("This text is too long to be laid out; it is shown as it is written.")
-        return format_html('<p class="meta">{}</p><pre class="as-written">{}</pre>', note, hidden.plain(text))
+        return LaidOut(format_html('<p class="meta">{}</p><pre class="as-written">{}</pre>', note, hidden.plain(text)))
+    env: dict[str, Any] = {}
+    tokens = _markdown.parse(hidden.plain(text), env)
+    headings = _number_headings(tokens, top=top, anchored=anchored)
     clean = nh3.clean(
-        _markdown.render(hidden.plain(text)),
+        _markdown.renderer.render(tokens, _markdown.options, env),
         tags=_TAGS,
         attributes=_ATTRIBUTES,
         url_schemes=_SCHEMES,
         link_rel="noopener noreferrer nofollow",
     )
-    return mark_safe(clean)  # noqa: S308  # nh3 just made it so
+    return LaidOut(mark_safe(clean), headings)  # noqa: S308  # nh3 just made it so
+
+
+def _number_headings(tokens: Sequence[Token], *, top: int, anchored: bool) -> tuple[Heading, ...]:
+    """Give each heading the level that its depth among the others asks for: none is left out on the way down."""
+    above: list[int] = []
+    headings: list[Heading] = []
+    for opening, words, closing in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if opening.type != "heading_open":
+            continue
+        written = int(opening.tag[1])
+        while above and above[-1] >= written:
+            above.pop()
+        opening.tag = closing.tag = f"h{min(top + len(above), 6)}"
+        opening.attrSet("dir", "auto")
+        anchor = f"section-{len(headings) + 1}"
+        if anchored:
+            opening.attrSet("id", anchor)
+        title = "".join(token.content for token in words.children or () if token.type in ("text", "code_inline"))
+        headings.append(Heading(title=title.strip(), depth=len(above), anchor=anchor))
+        above.append(written)
+    return tuple(headings)
 
 
 def on_one_line(text: str) -> str:
@@ -81,10 +148,13 @@ def _image(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any
     return f'<a href="{escape(token.attrGet("src") or "")}">{escape(label)}</a>'
 
 
-def _heading(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    token = tokens[index]
-    level = min(int(token.tag[1]) + _LEVELS_ABOVE, 6)
-    return f"</h{level}>" if token.nesting < 0 else f'<h{level} dir="auto">'
+def _table(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    if tokens[index].nesting < 0:
+        return "</table></div>"
+    env["tables"] = env.get("tables", 0) + 1
+    label = _("Table %(number)d") % {"number": env["tables"]}
+    # The box is scrolled by keyboard too, so it takes the focus, and a name with it.
+    return f'<div class="table-box" role="region" tabindex="0" aria-label="{escape(label)}"><table>'
 
 
 def _directed(state: StateCore) -> None:
@@ -97,8 +167,8 @@ def _directed(state: StateCore) -> None:
 def _parser() -> Parser:
     parser = Parser()
     parser.add_render_rule("image", _image)
-    parser.add_render_rule("heading_open", _heading)
-    parser.add_render_rule("heading_close", _heading)
+    parser.add_render_rule("table_open", _table)
+    parser.add_render_rule("table_close", _table)
     parser.core.ruler.push("direction", _directed)
     return parser
 

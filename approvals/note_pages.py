@@ -28,7 +28,7 @@ PAGE_SIZE = 50
 MOST_WAITING = 2
 
 #: Automatic changes beside the blocks, and on the page that has them all.
-RECENT_AUTOMATIC = 4
+RECENT_AUTOMATIC = 8
 AUTOMATIC_ON_A_PAGE = 25
 
 #: Tags offered to choose from, the most used ones; any other is found by its link or address.

@@ -25,6 +25,29 @@ def sign_in(request: HttpRequest, extra_context: dict[str, Any] | None = None) -
     return redirect_to_login(target, reverse("sign_in"))
 
 
+#: What the machinery keeps for itself: an admin of people needs none of it.
+INTERNALS = frozenset(
+    {"Chunk", "DirectWrite", "IdempotencyKey", "NoteAccess", "ProposedNote", "Revision", "SearchIndex"}
+)
+
+
+def app_list(request: HttpRequest, app_label: str | None = None) -> list[dict[str, Any]]:
+    """The models by app, and those of `INTERNALS` under a heading of their own at the end."""
+    apps = _by_app(request, app_label)
+    if app_label is not None:
+        return apps
+    internals = [model for app in apps for model in app["models"] if model["object_name"] in INTERNALS]
+    for app in apps:
+        app["models"] = [model for model in app["models"] if model not in internals]
+    apps = [app for app in apps if app["models"]]
+    if internals:
+        last = {"name": _("Internals"), "app_label": "internals", "app_url": "", "has_module_perms": True}
+        apps.append({**last, "models": sorted(internals, key=lambda model: str(model["name"]))})
+    return apps
+
+
+_by_app = admin.site.get_app_list
+admin.site.get_app_list = app_list  # type: ignore[method-assign]
 admin.site.site_title = _("Assent")
 admin.site.site_header = _("Assent")
 admin.site.index_title = _("Administration")

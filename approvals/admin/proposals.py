@@ -18,11 +18,13 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.utils.text import Truncator
+from django.utils.html import format_html_join
+from django.utils.safestring import mark_safe
+from django.utils.text import Truncator, capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from approvals import services
+from approvals import risk_words, services
 from approvals.admin.read_only import ReadOnlyAdmin, ReadOnlyInline, values_filter
 from approvals.models import Event, Mergeability, Proposal, ProposedNote, RejectReason, Revision, Status
 from approvals.permissions import Action
@@ -52,7 +54,7 @@ class RejectionForm(DecisionForm):
     reason = forms.ChoiceField(
         label=gettext_lazy("Reason"),
         choices=RejectReason.choices,
-        help_text=gettext_lazy("“Too private” also removes what the agent wrote, for good."),
+        help_text=gettext_lazy("“Too private” also permanently removes what the agent wrote."),
     )
     field_order = ["reason", "comment"]
 
@@ -102,14 +104,14 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
     search_fields = ["=id", "owner", "target", "target_title", "agent__name", "reasoning", "merge_commit"]
     actions = ["approve_selected", "reject_selected"]
     inlines = [RevisionInline, EventInline]
-    readonly_fields = ["change"]
+    readonly_fields = ["change", "quoted", "warnings"]
     view_on_site = False  # the button to its review says more
     fieldsets = [
         (None, {"fields": ["owner", "target_kind", "target", "target_title", "kind", "agent", "change"]}),
-        (gettext_lazy("Why"), {"fields": ["reasoning", "confidence", "session_id", "evidence"]}),
+        (gettext_lazy("Why"), {"fields": ["reasoning", "confidence", "session_id", "quoted"]}),
         (
             gettext_lazy("State"),
-            {"fields": ["status", "mergeability", "risks", "revision", "created_at", "updated_at", "expires_at"]},
+            {"fields": ["status", "mergeability", "warnings", "revision", "created_at", "updated_at", "expires_at"]},
         ),
         (
             gettext_lazy("Decision"),
@@ -144,6 +146,18 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
     @admin.display(description=gettext_lazy("change"))
     def change(self, proposal: Proposal) -> str:
         return excerpt(proposal.excerpt)
+
+    @admin.display(description=gettext_lazy("evidence"))
+    def quoted(self, proposal: Proposal) -> str:
+        """The messages given as evidence, a line for each."""
+        turns = (
+            (marked(str(turn.get("role", ""))), marked(str(turn.get("content", "")))) for turn in proposal.evidence
+        )
+        return format_html_join(mark_safe("<br>"), "<strong>{}</strong> {}", turns) or "-"
+
+    @admin.display(description=gettext_lazy("warnings"))
+    def warnings(self, proposal: Proposal) -> str:
+        return ", ".join(capfirst(risk_words.title(key)) for key in proposal.risks) or "-"
 
     @admin.display(description=gettext_lazy("reason"))
     def why(self, proposal: Proposal) -> str:
@@ -261,12 +275,12 @@ def _candidate(request: HttpRequest, proposal: Proposal, action: Action) -> Cand
             else Mergeability(review.state).label
         )
     elif action is Action.APPROVE and review.state != Mergeability.CLEAN:
-        why_not = _("Its block changed since it was proposed. Decide on its own page.")
+        why_not = _("Block changed since; open to decide.")
     elif action is Action.APPROVE and review.risks:
-        why_not = _("It carries a warning. Decide on its own page.")
+        why_not = _("It has a warning; open to decide.")
     elif action is Action.APPROVE and review.notes:
         # Tags, a replacement, a day: none of them is on this page.
-        why_not = _("It is about more than the text shown here. Decide on its own page.")
+        why_not = _("It changes more than the text shown here; open to decide.")
     return Candidate(review=review, segments=worddiff.diff(review.before_text, review.after_text), why_not=str(why_not))
 
 

@@ -48,7 +48,7 @@ class MemoryForm(forms.ModelForm[M]):
         label=gettext_lazy("Comment"),
         required=False,
         max_length=MAX_COMMENT,
-        help_text=gettext_lazy("Why you change it. It stays in the history, under your name."),
+        help_text=gettext_lazy("Why you’re making this change. Saved in the history under your name."),
         widget=forms.TextInput(attrs={"class": "vTextField"}),
     )
     loaded_sha256 = forms.CharField(required=False, widget=forms.HiddenInput)
@@ -67,7 +67,7 @@ class MemoryForm(forms.ModelForm[M]):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         if isinstance(self.refusal, Gone):
-            self.add_error(None, _("Somebody deleted it. Saving makes it again."))
+            self.add_error(None, _("Someone deleted it. Saving creates it again."))
         elif self.refusal is not None:
             self.say(self.refusal)
         return cleaned
@@ -176,7 +176,7 @@ class ThroughServices(PlainList[M]):
         try:
             return self._confirmation(request, object_id, context)
         except self.not_found:
-            self.message_user(request, _("Somebody deleted it already."), messages.WARNING)
+            self.message_user(request, _("Someone has already deleted it."), messages.WARNING)
             return HttpResponseRedirect(reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist"))
         except self.changed:
             context["overtaken"] = True

@@ -75,7 +75,7 @@ def typed_before(request: HttpRequest) -> dict[str, str]:
     fields = kept_fields(request)
     if fields:
         text = _("Welcome back. Nothing was saved while you were signed out. What you typed is still here.")
-        messages.warning(request, text)
+        messages.warning(request, text, extra_tags="unsaved")
     return fields
 
 
@@ -89,7 +89,7 @@ def _ask_to_sign_in(request: Request, page: str) -> HttpResponse:
         }
         if not request.htmx:
             return render(request, "registration/sign_in.html", context, status=401)
-        response = render(request, "registration/sign_in_form.html", context, status=401)
+        response = render(request, "registration/sign_in_instead.html", context, status=401)
         response["HX-Retarget"] = "#content"
         response["HX-Reswap"] = "innerHTML"
         return response

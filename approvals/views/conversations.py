@@ -61,11 +61,17 @@ def conversations(request: HttpRequest, owner: str) -> HttpResponse:
 @signed_in()
 @require_safe
 def conversation(request: HttpRequest, owner: str, session_id: str) -> HttpResponse:
-    """What was said in one conversation, from the beginning, fifty messages a page."""
+    """What was said in one conversation, from the beginning, fifty messages a page.
+
+    `?page=` turns the page; `?message=` opens the one on which the message of that number is.
+    """
     person = readable_owner(request, owner)
     session = _session(owner, session_id)
     pages = -(-session.count // MESSAGES_ON_A_PAGE)
-    number = min(max(1, whole_number(request.GET.get("page", "")) or 1), pages)
+    wanted = whole_number(request.GET.get("message", ""), digits=17)
+    message = kept.find_message(owner, session_id, wanted) if wanted else None
+    asked = _page_of(message) if message else whole_number(request.GET.get("page", "")) or 1
+    number = min(max(1, asked), pages)
     said = kept.messages(owner, session_id, start=(number - 1) * MESSAGES_ON_A_PAGE, limit=MESSAGES_ON_A_PAGE)
     context = {**_about(request, person), "session": session, "page": MessagePage(said, number, pages)}
     return render(request, "conversations/conversation.html", context)

@@ -6,6 +6,8 @@ lost: every refusal shows the form again as it was sent.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from django.conf import settings
 from django.contrib import messages
 from django.db import transaction
@@ -29,6 +31,7 @@ from approvals.services import BlockFields
 from approvals.services.errors import BlockChanged, LabelTaken
 from approvals.views.auth import signed_in, typed_before
 from approvals.views.memory import readable_owner, unknown_revision
+from approvals.views.request import whole_number
 from approvals.views.viewer import viewer_of
 from memory_app import recall, worddiff
 from memory_app.dolt.errors import RevisionNotFound
@@ -123,7 +126,7 @@ def block_new(request: HttpRequest, owner: str) -> HttpResponse:
         return _new_page(request, person, form, taken=there, status=status)
     except REFUSALS as error:
         return _new_page(request, person, form, status=add_refusal(form, error))
-    messages.success(request, _("The block is part of your memory now."))
+    messages.success(request, _("Block created."))
     return redirect("block", owner=owner, label=label)
 
 
@@ -158,7 +161,7 @@ def block_delete(request: HttpRequest, owner: str, label: str) -> HttpResponse:
             return _delete_page(request, person, error.current, again, overtaken=True, status=409)
     except REFUSALS as error:
         return _delete_page(request, person, current, form, status=add_refusal(form, error))
-    messages.success(request, _("“%(title)s” is deleted. Its history stays.") % {"title": current.display_title})
+    messages.success(request, _("“%(title)s” is deleted. Its history is kept.") % {"title": current.display_title})
     return redirect("memory", owner=owner)
 
 
@@ -224,6 +227,7 @@ def _edit_page(
         "memory_block": current,
         "form": form,
         "pending": _pending(person, label),
+        "beside": _beside(request, person, label),
         **more,
     }
     if typed is not None and current is not None:
@@ -278,12 +282,34 @@ def _saved(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     text = _("Saved.")
     if number:
         text += " " + ngettext(
-            "%(number)d waiting proposal does not fit the new text.",
-            "%(number)d waiting proposals do not fit the new text.",
+            "This made %(number)d proposal outdated.",
+            "This made %(number)d proposals outdated.",
             number,
         ) % {"number": number}
     messages.success(request, text)
     return redirect("block", owner=owner, label=label)
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """What an agent proposed, on the text as it was then, beside the form in which a person writes."""
+
+    proposal: Proposal
+    segments: tuple[worddiff.Segment, ...]
+    text: str
+
+
+def _beside(request: HttpRequest, person: User, label: str) -> _Beside | None:
+    """The open proposal for this block whose text `?beside=` asks for, to write from."""
+    number = whole_number(request.GET.get("beside", ""))
+    if number is None:
+        return None
+    found = Proposal.objects.open().on_target(person.username, "block", label).filter(pk=number)
+    proposal = found.select_related("agent").first()
+    if proposal is None:
+        return None
+    shown = proposal.current
+    return _Beside(proposal, worddiff.diff(shown.base_text, shown.result_text), shown.result_text)
 
 
 def _pending(person: User, label: str) -> list[Proposal]:

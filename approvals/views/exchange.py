@@ -32,9 +32,11 @@ _EXPORT_SECONDS = 60
 @signed_in()
 @require_safe
 def export_markdown(request: HttpRequest, owner: str) -> HttpResponse:
-    """The notes that hold today, as memories.md."""
+    """The notes that hold today, as memories.md; `?portable=1`: in the four sections all its readers know."""
     deadlines.allow(_EXPORT_SECONDS)
     readable_owner(request, owner)
+    if request.GET.get("portable"):
+        return _download(recall.portable_file(owner), "memories.md", "text/markdown")
     return _download(memories_md.write(recall.memories(owner)), "memories.md", "text/markdown")
 
 

@@ -1,27 +1,28 @@
-"""The inbox: whose turn it is, the list, and whether something new arrived."""
+"""The review queue: its tabs, the list, and whether something new arrived."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
-from urllib.parse import urlencode
 
 from django.conf import settings
 from django.core.cache import cache
 from django.db.models import Exists, OuterRef
 from django.http import HttpResponse
-from django.shortcuts import render
-from django.urls import reverse
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from approvals import inbox as queue
 from approvals import risk_words, risks, services
-from approvals.filters import AGES, ANY_RISK, Filters, Tab
+from approvals.filters import AGES, ANY_RISK, REVERTED, Filters, Listing, Tab, url_of
 from approvals.inbox import Key
-from approvals.models import Agent, Kind, Mergeability, Proposal, ProposalQuerySet, Status
+from approvals.models import Agent, Kind, Mergeability, Proposal, ProposalQuerySet, Status, User
 from approvals.permissions import readable_owners
+from approvals.views import kept_choices
 from approvals.views.auth import signed_in
 from approvals.views.request import Request
 from approvals.views.viewer import viewer_of
@@ -29,18 +30,41 @@ from approvals.views.viewer import viewer_of
 #: Owners and blocks offered as a list to choose from; with more, the reader types the name.
 MOST_CHOICES = 100
 
-#: States a proposal can be decided into, as filters of the last tab.
-_OUTCOMES = (Status.APPROVED, Status.REJECTED, Status.WITHDRAWN, Status.EXPIRED)
+#: With more owners the reader types a name, which the browser completes.
+MOST_OWNERS_IN_A_LIST = 15
+
+#: What the last tab's filter for the outcome offers.
+_OUTCOMES = (
+    (Status.APPROVED.value, gettext_lazy("approved")),
+    (Status.REJECTED.value, gettext_lazy("rejected")),
+    (Status.APPLIED.value, gettext_lazy("automatic")),
+    (REVERTED, gettext_lazy("reverted")),
+    (Status.WITHDRAWN.value, gettext_lazy("withdrawn")),
+    (Status.SUPERSEDED.value, gettext_lazy("outdated")),
+    (Status.EXPIRED.value, gettext_lazy("expired")),
+)
+
+
+class Density(StrEnum):
+    """How much room a row takes; the value is the word in the URL."""
+
+    COMFORTABLE = "comfortable"
+    COMPACT = "compact"
 
 
 @signed_in()
 @require_safe
 def inbox(request: Request) -> HttpResponse:
-    """The page; with `since` only whether more came: 204, or a line offering to show it."""
+    """The page; with `since` only whether more came: 204, or a line offering to show it.
+
+    `density` is kept for the next pages, and leaves the address.
+    """
+    if "density" in request.GET:
+        return _with_density(request)
     user = viewer_of(request)
-    tab = _tab(request.GET.get("tab", ""))
-    filters = Filters.from_query(request.GET.dict())
     owners = readable_owners(user)
+    listing = _with_owner_named(Listing.from_query(request.GET.dict()), owners)
+    tab, filters = listing.tab, listing.filters
     visible = Proposal.objects.visible_to(owners)
     proposals = queue.listed(visible, tab, filters)
 
@@ -49,7 +73,7 @@ def inbox(request: Request) -> HttpResponse:
         arrived = queue.arrived(proposals, tab, since)
         if not arrived:
             return HttpResponse(status=204)
-        return render(request, "inbox/arrived.html", {"arrived": arrived, "list_url": _url(_narrowed(tab, filters))})
+        return render(request, "inbox/arrived.html", {"arrived": arrived, "list_url": listing.url})
 
     services.recover_on_read()
     _expire_overdue()
@@ -62,7 +86,6 @@ def inbox(request: Request) -> HttpResponse:
         after=Key.parse(request.GET.get("after", "")),
     )
     names = queue.names_of({group.owner for group in page.groups} if owners is None else set(owners))
-    narrowed = _narrowed(tab, filters)
     fields = _fields(
         visible, None if owners is None else {owner: names.get(owner, owner) for owner in owners}, tab, filters
     )
@@ -70,29 +93,47 @@ def inbox(request: Request) -> HttpResponse:
         "tab": tab.value,
         "tabs": [(each.value, counts[each]) for each in Tab],
         "counts_here": counts[tab],
+        "found": proposals.count() if filters.active and not page.is_empty else None,
+        "density": kept_choices.chosen(request, "density", set(Density)) or Density.COMFORTABLE.value,
         "filters": filters,
         "filter_fields": fields,
         "filter_count": sum(1 for field in fields if field.value),
-        "filter_chips": _chips(fields, narrowed, filters),
+        "filter_chips": _chips(fields, listing),
         "page": page,
         "names": names,
         "several_owners": owners is None or len(owners) > 1,
         "row_url": request.get_full_path(),
-        "poll_url": _url(narrowed | {"since": page.newest or str(Key(timezone.now(), 0))}),
+        "listing": listing,
+        "list_query": listing.query,
+        "poll_url": url_of(listing.parameters | {"since": page.newest or str(Key(timezone.now(), 0))}),
         "poll": tab is Tab.YOURS and not page.newer,
         "last_decisions": queue.last_decisions(visible) if page.is_empty and tab is Tab.YOURS else [],
     }
     return render(request, "inbox/list.html" if request.htmx else "inbox/inbox.html", context)
 
 
+def _with_density(request: Request) -> HttpResponse:
+    others = request.GET.copy()
+    (wanted,) = others.pop("density")[-1:]
+    response = redirect(f"{request.path}?{others.urlencode()}" if others else request.path)
+    if wanted in set(Density):
+        kept_choices.keep(response, "density", wanted)
+    return response
+
+
 @dataclass(frozen=True)
 class Field:
-    """A filter as the form shows it; without options the reader types."""
+    """A filter as the form shows it. Options complete what the reader types where there are too many to choose from."""
 
     name: str
     label: str
     value: str
     options: tuple[tuple[str, str], ...]
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether the reader types instead of choosing from a list."""
+        return not self.options or (self.name == "owner" and len(self.options) > MOST_OWNERS_IN_A_LIST)
 
     @property
     def shown(self) -> str:
@@ -108,19 +149,6 @@ class Chip:
     without: str
 
 
-def _tab(text: str) -> Tab:
-    return Tab(text) if text in set(Tab) else Tab.YOURS
-
-
-def _narrowed(tab: Tab, filters: Filters) -> dict[str, str]:
-    """Parameters that lead to the top of the list as it is filtered now."""
-    return ({"tab": tab.value} if tab is not Tab.YOURS else {}) | filters.active
-
-
-def _url(parameters: dict[str, str]) -> str:
-    return f"{reverse('inbox')}?{urlencode(parameters)}" if parameters else reverse("inbox")
-
-
 def _agents(visible: ProposalQuerySet) -> list[str]:
     """Names of the agents that proposed something this person may see, and no others."""
     # Asked of each agent, which are few: telling them from the proposals means reading all of those.
@@ -128,15 +156,32 @@ def _agents(visible: ProposalQuerySet) -> list[str]:
     return list(Agent.objects.filter(Exists(theirs)).values_list("name", flat=True)[:MOST_CHOICES])
 
 
+def _deciders(visible: ProposalQuerySet) -> list[tuple[str, str]]:
+    """Who decided something this person may see, by username, with what they are called."""
+    theirs = visible.order_by().filter(decided_by=OuterRef("pk"))
+    people = User.objects.filter(Exists(theirs))[:MOST_CHOICES]
+    return sorted(((person.username, person.display_name) for person in people), key=lambda item: item[1].lower())
+
+
+def _with_owner_named(listing: Listing, owners: list[str] | None) -> Listing:
+    """The filter of an owner who was typed by name instead of username, where one of these is called so."""
+    typed = listing.filters.owner
+    if not typed or owners is None or typed in owners:
+        return listing
+    called = [name for name, shown in queue.names_of(set(owners)).items() if shown.casefold() == typed.casefold()]
+    return replace(listing, filters=replace(listing.filters, owner=called[0])) if len(called) == 1 else listing
+
+
 def _fields(visible: ProposalQuerySet, people: dict[str, str] | None, tab: Tab, filters: Filters) -> list[Field]:
     targets = queue.titles_of_targets(visible.filter(target_kind="block"), MOST_CHOICES + 1)
-    states = [(status.value, status.label) for status in _OUTCOMES] if tab is Tab.DECIDED else Mergeability.choices
+    states = _OUTCOMES if tab is Tab.DECIDED else Mergeability.choices
     offered: list[tuple[str, Any, Any]] = [
         ("about", _("About"), [("block", _("blocks")), ("note", _("notes"))]),
         ("target", _("Block"), targets.items() if len(targets) <= MOST_CHOICES else []),
         ("agent", _("Agent"), [(name, name) for name in _agents(visible)]),
         ("kind", _("Kind"), Kind.choices),
         ("state", _("Outcome") if tab is Tab.DECIDED else _("State"), states),
+        *([("by", _("Decided by"), _deciders(visible))] if tab is Tab.DECIDED else []),
         ("risk", _("Risk"), [(ANY_RISK, _("any")), *((key, risk_words.title(key)) for key in risks.KEYS)]),
         ("age", _("Proposed"), AGES.items()),
     ]
@@ -149,10 +194,14 @@ def _fields(visible: ProposalQuerySet, people: dict[str, str] | None, tab: Tab, 
     ]
 
 
-def _chips(fields: list[Field], narrowed: dict[str, str], filters: Filters) -> list[Chip]:
-    shown = [*fields, Field("q", _("Text"), filters.q, ())]
+def _chips(fields: list[Field], listing: Listing) -> list[Chip]:
+    shown = [*fields, Field("q", _("Text"), listing.filters.q, ())]
     return [
-        Chip(field.label, field.shown, _url({name: value for name, value in narrowed.items() if name != field.name}))
+        Chip(
+            field.label,
+            field.shown,
+            url_of({name: value for name, value in listing.parameters.items() if name != field.name}),
+        )
         for field in shown
         if field.value
     ]

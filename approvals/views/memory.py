@@ -5,11 +5,12 @@ Changing it is `views.editing`. Whoever may not read an owner's memory is told t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from urllib.parse import urlencode
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Min, OuterRef, Q, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -28,7 +29,7 @@ from approvals.memory_pages import (
     waiting_by_block,
 )
 from approvals.models import Proposal, User
-from approvals.note_pages import automatic_changes
+from approvals.note_pages import Automatic, automatic_changes
 from approvals.views.auth import signed_in
 from approvals.views.request import whole_number
 from approvals.views.viewer import viewer_of
@@ -43,6 +44,9 @@ BLOCKS_ON_A_PAGE = 40
 CHANGES_ON_A_PAGE = 20
 RECENT_CHANGES = 8
 OPENING_LENGTH = 240
+#: A block has a list of contents from so many characters and headings on: about two screens.
+LONG_TEXT = 4_000
+FEWEST_CONTENTS = 3
 
 
 @dataclass(frozen=True)
@@ -57,22 +61,72 @@ class BlockRow:
 
 @dataclass(frozen=True)
 class RecentChange:
-    """A change in the list of the last ones, and where what it changed can be read."""
+    """A change in the list of the last ones, and where what it changed can be read.
+
+    Args:
+        automatic: what is known of it where no person approved it.
+    """
 
     entry: HistoryEntry
     title: str
     url: str
+    automatic: Automatic | None = None
 
     @classmethod
-    def of(cls, entry: HistoryEntry, titles: Mapping[str, str], notes: Mapping[str, Note]) -> RecentChange:
+    def of(
+        cls,
+        entry: HistoryEntry,
+        titles: Mapping[str, str],
+        notes: Mapping[str, Note],
+        automatic: Mapping[int, Automatic],
+    ) -> RecentChange:
         """With the title of a block or the first words of a note."""
         change = entry.change
+        known = automatic.get(change.proposal_id or 0) if change.action == Change.Action.APPLIED else None
         if change.target_kind == "block":
             url = reverse("block_history", args=[change.owner, change.target])
             return cls(entry, titles.get(change.target, change.target), url)
         note = notes.get(change.target)
         words = " ".join(note.content.split()) if note else gettext("Deleted note")
-        return cls(entry, Truncator(words).chars(80), reverse("note", args=[change.owner, change.target]))
+        return cls(entry, Truncator(words).chars(80), reverse("note", args=[change.owner, change.target]), known)
+
+
+@dataclass(frozen=True)
+class OwnerRow:
+    """A person in the list of whose memory may be read.
+
+    Args:
+        waiting: how many proposals about them are open.
+        oldest: when the first of these was made.
+        last: when their memory last changed.
+    """
+
+    person: User
+    waiting: int
+    oldest: datetime | None
+    last: datetime | None
+
+
+#: What the list can be ordered by, most pressing first; by name otherwise.
+SORTS: dict[str, Callable[[OwnerRow], tuple[bool, float]]] = {
+    "waiting": lambda row: (not row.waiting, -row.waiting),
+    "oldest": lambda row: (row.oldest is None, row.oldest.timestamp() if row.oldest else 0),
+    "active": lambda row: (row.last is None, -row.last.timestamp() if row.last else 0),
+}
+
+
+def owner_rows(people: Sequence[User]) -> list[OwnerRow]:
+    """What waits for each person and when their memory changed, in two queries."""
+    names = [person.username for person in people]
+    open_ones = Proposal.objects.open().filter(owner__in=names).order_by().values_list("owner")
+    waiting = {
+        owner: (number, oldest)
+        for owner, number, oldest in open_ones.annotate(number=Count("pk"), oldest=Min("created_at"))
+    }
+    # The newest of each from the index: an owner may have ten thousand changes.
+    newest = Change.objects.filter(owner=OuterRef("username")).order_by("-at", "-id").values("at")[:1]
+    last = dict(User.objects.filter(username__in=names).annotate(last=Subquery(newest)).values_list("username", "last"))
+    return [OwnerRow(person, *waiting.get(person.username, (0, None)), last.get(person.username)) for person in people]
 
 
 def recent_changes(owner: str) -> list[Change]:
@@ -108,14 +162,12 @@ def memories(request: HttpRequest) -> HttpResponse:
         people = people.filter(username__gt=after)
     found = list(people[: OWNERS_ON_A_PAGE + 1])
     page = found[:OWNERS_ON_A_PAGE]
-    shown = [*page, user]
-    waiting = dict(
-        Proposal.objects.open()
-        .filter(owner__in=[person.username for person in shown])
-        .values_list("owner")
-        .annotate(number=Count("pk"))
-        .order_by()
-    )
+    is_all = len(found) == len(page) and not after
+    rows = owner_rows([*page, user])
+    own = rows.pop()
+    sort = request.GET.get("sort", "") if is_all else ""
+    if sort in SORTS:
+        rows.sort(key=SORTS[sort])
     return render(
         request,
         "memory/owner_list.html" if getattr(request, "htmx", False) else "memory/owners.html",
@@ -123,8 +175,10 @@ def memories(request: HttpRequest) -> HttpResponse:
             "section": "memory",
             "text": text,
             "is_first_page": not after,
-            "own_waiting": waiting.get(user.username, 0),
-            "people": [(person, waiting.get(person.username, 0)) for person in page],
+            "own": own,
+            "people": rows,
+            "sort": sort if sort in SORTS else "",
+            "may_sort": is_all and len(rows) > 1,
             "next": urlencode({"q": text, "after": page[-1].username}) if len(found) > len(page) else "",
         },
     )
@@ -147,6 +201,7 @@ def memory(request: HttpRequest, owner: str) -> HttpResponse:
     entries = {entry.change.pk: entry for entry in history_entries([*changes_shown, *recent])}
     titles = {block.label: block.display_title for block in blocks}
     said = recall.find_notes(owner, {change.target for change in recent if change.target_kind == "note"})
+    automatic = {each.proposal.pk: each for each in automatic_changes(owner, user)}
     return render(
         request,
         "memory/memory.html",
@@ -165,8 +220,8 @@ def memory(request: HttpRequest, owner: str) -> HttpResponse:
             "page": number,
             "pages": pages,
             "waiting_total": Proposal.objects.open().of_owner(owner).count(),
-            "recent": [RecentChange.of(entries[change.pk], titles, said) for change in recent],
-            "automatic": automatic_changes(owner, user),
+            "recent": [RecentChange.of(entries[change.pk], titles, said, automatic) for change in recent],
+            "automatic": automatic,
             "tab": "blocks",
         },
     )
@@ -197,6 +252,11 @@ def block(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     }
     if shown.block is None:
         return render(request, "memory/block_missing.html", context, status=404 if as_of else 410)
+    if context["view"] == "text":
+        laid_out = markdown.lay_out(shown.block.body, top=2)
+        context["text"] = laid_out.html
+        if len(shown.block.body) >= LONG_TEXT and len(laid_out.headings) >= FEWEST_CONTENTS:
+            context["headings"] = laid_out.headings
     if shown.is_now:
         context["pending"] = waiting_by_block(owner, [label]).get(label, [])
     return render(request, "memory/block.html", context)

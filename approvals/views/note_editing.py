@@ -51,7 +51,7 @@ def note_new(request: HttpRequest, owner: str) -> HttpResponse:
         made = services.save(by=by, owner=owner, **form.fields_of_note(None))
     except REFUSALS as error:
         return _form_page(request, person, form, status=add_note_refusal(form, error))
-    messages.success(request, _("The note is part of your memory now."))
+    messages.success(request, _("Note created."))
     return redirect("note", owner=owner, note_id=made.note_id)
 
 
@@ -117,7 +117,7 @@ def note_delete(request: HttpRequest, owner: str, note_id: str) -> HttpResponse:
         pass  # sent twice: it is gone, as asked
     except REFUSALS as error:
         return _asked(request, person, "notes/delete.html", form, current, status=add_note_refusal(form, error))
-    messages.success(request, _("The note is deleted. Its history stays."))
+    messages.success(request, _("The note is deleted. Its history is kept."))
     return redirect("notes", owner=owner)
 
 
@@ -155,11 +155,11 @@ def note_supersede(request: HttpRequest, owner: str, note_id: str) -> HttpRespon
             return _supersede_page(request, person, again, now, overtaken=True)
         # sent twice: it is superseded, as asked
     except NoteNotFound:
-        form.add_error("words", _("There is no note of this id."))
+        form.add_error("words", _("There is no note with this id."))
         return _supersede_page(request, person, form, current)
     except REFUSALS as error:
         return _supersede_page(request, person, form, current, status=add_note_refusal(form, error))
-    messages.success(request, _("The note is superseded. Agents no longer find it."))
+    messages.success(request, _("The note is marked as outdated. Agents no longer see it."))
     return redirect("note", owner=owner, note_id=note_id)
 
 
@@ -189,7 +189,7 @@ def note_reinstate(request: HttpRequest, owner: str, note_id: str) -> HttpRespon
         pass  # sent twice: it holds again, as asked
     except REFUSALS as error:
         return _asked(request, person, "notes/reinstate.html", form, current, status=add_note_refusal(form, error))
-    messages.success(request, _("The note holds again. Agents find it."))
+    messages.success(request, _("The note is reinstated. Agents see it again."))
     return redirect("note", owner=owner, note_id=note_id)
 
 

@@ -26,7 +26,7 @@ from approvals.views.auth import local_path, signed_in
 from approvals.views.memory import readable_owner
 from approvals.views.request import whole_number
 from approvals.views.viewer import viewer_of
-from memory_app import recall
+from memory_app import accesses, recall
 from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown, RevisionNotFound
 from memory_app.models import Change
 
@@ -89,6 +89,7 @@ def note(request: HttpRequest, owner: str, note_id: str) -> HttpResponse:
         "last_text": next((step.before for step in steps if step.before), None) if shown.note is None else None,
         "type_name": TYPE_NAMES.get(shown.note.type, shown.note.type) if shown.note else "",
         "source_name": SOURCE_NAMES.get(shown.note.source, shown.note.source) if shown.note else "",
+        "recalled": accesses.of(owner, [note_id]).get(note_id) if shown.is_now else None,
         "replacement": recall.find_note(owner, shown.note.superseded_by)
         if shown.note and shown.note.superseded_by
         else None,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from django.utils.translation import gettext as _
 
 from approvals.change_view import Redline, redline
-from approvals.models import Proposal, Revision
+from approvals.mergeability import assess
+from approvals.models import Proposal, Revision, Status, User
 from approvals.services.errors import (
     AlreadyDecided,
     AlreadyInMemory,
@@ -24,6 +26,9 @@ from approvals.services.errors import (
 from approvals.targets import instead_of
 from memory_app import recall, worddiff
 from memory_app.models import Change
+
+#: Changes of their own that a person is told apart from those of others; each costs a read of the block as it was.
+MOST_OWN = 5
 
 
 @dataclass(frozen=True)
@@ -42,33 +47,65 @@ class Panel:
     changed_by: Change | None = None
 
 
-def panel_for(error: DecisionRefused, decision: Mapping[str, Any]) -> Panel:
+def panel_for(error: DecisionRefused, decision: Mapping[str, Any], viewer: User) -> Panel:
     """Say `error` to a person.
 
     Args:
         decision: the cleaned fields of the form; the state it was made against is compared with today's.
+        viewer: who decided; what they changed themselves is not told as somebody else's doing.
     """
     if isinstance(error, TargetChanged):
-        return _target_changed(error, decision.get("seen_sha256", ""))
-    return Panel(_title(error), error.message)
+        return _target_changed(error, decision.get("seen_sha256", ""), viewer)
+    if isinstance(error, AlreadyDecided) and error.proposal.decided_by_id == viewer.pk:
+        return Panel(_done_by_the_viewer(error.proposal), _("Nothing more was saved."))
+    return Panel(_title(error), _message(error))
+
+
+def _done_by_the_viewer(proposal: Proposal) -> str:
+    if proposal.status == Status.APPROVED:
+        return _("You approved this already, in another window.")
+    if proposal.status == Status.REJECTED:
+        return _("You rejected this already, in another window.")
+    return _("You decided this already, in another window.")
 
 
 def _title(error: DecisionRefused) -> str:
     titles: dict[type[DecisionRefused], str] = {
-        AlreadyDecided: _("Decided meanwhile."),
-        BeingDecided: _("Somebody is deciding right now."),
+        AlreadyDecided: _("Already decided."),
+        BeingDecided: _("%(agent)s is changing this proposal right now.") % {"agent": error.proposal.agent.name}
+        if error.proposal.is_being_amended
+        else _("Somebody is deciding right now."),
         NewRevision: _("There is a newer revision."),
         NoLongerFits: _("The change no longer fits."),
-        AlreadyInMemory: _("Nothing left to do."),
+        AlreadyInMemory: _("This is already in memory."),
         BranchMissing: _("The proposed text cannot be merged."),
-        NotAllowed: _("Not yours to decide."),
+        NotAllowed: _("You can’t decide this one."),
     }
-    return titles.get(type(error), _("Not done."))
+    return titles.get(type(error), _("Your decision was not saved."))
 
 
-def _target_changed(error: TargetChanged, seen_sha256: str) -> Panel:
+def _message(error: DecisionRefused) -> str:
+    """What agents are told too, except where a page can say it in fewer words."""
+    decided = error.proposal
+    who = decided.decided_by.display_name if decided.decided_by else decided.agent.name
+    if isinstance(error, AlreadyDecided) and decided.status == Status.APPROVED:
+        return _("%(who)s approved this.") % {"who": who}
+    if isinstance(error, AlreadyDecided) and decided.status == Status.REJECTED:
+        return _("%(who)s rejected this.") % {"who": who}
+    if isinstance(error, AlreadyDecided) and decided.status == Status.WITHDRAWN:
+        return _("%(who)s withdrew this.") % {"who": who}
+    if isinstance(error, BeingDecided):
+        return _("This proposal is being processed. Look at it again in a few seconds.")
+    if isinstance(error, AlreadyInMemory):
+        return _("There is nothing left to approve.")
+    if isinstance(error, NotAllowed):
+        return _("You don’t have permission to decide about this memory.")
+    return error.message
+
+
+def _target_changed(error: TargetChanged, seen_sha256: str, viewer: User) -> Panel:
     proposal, block = error.proposal, error.block
-    last = recall.history(proposal.owner, proposal.target_kind, proposal.target, limit=1)
+    last = recall.history(proposal.owner, proposal.target_kind, proposal.target, limit=MOST_OWN + 1)
     changed_by = last[0] if last else None
     if proposal.target_kind != "block":
         instead = instead_of(proposal.current)
@@ -77,26 +114,58 @@ def _target_changed(error: TargetChanged, seen_sha256: str) -> Panel:
             _("The note, or the one in its place, changed since you opened this page.")
             if instead
             else _("The note changed since you opened this page."),
-            _("Nothing was changed by you. Below, the proposal is shown as it stands now."),
+            _("Your decision was not saved. Below is the proposal as it is now."),
             changed_by=None if instead else changed_by,
         )
     if block is None:
         return Panel(
             _("The block was deleted."),
-            _("Nothing was changed by you. The proposal can only be rejected now."),
+            _("Your decision was not saved. The proposal can only be rejected now."),
             changed_by=changed_by,
         )
+    if _is_own(last, viewer, seen_sha256):
+        return _own_change(proposal, block, last[0])
     seen = _text_seen(proposal, seen_sha256)
-    if seen is None:
-        since = None
-        message = _("Nothing was changed by you. Below, the proposal is shown against the block as it is now.")
-    elif seen == block.body:
-        since = None
-        message = _("Its text is the same; its title or settings are not. Decide again if that makes no difference.")
-    else:
+    since = None
+    message = _("Your decision was not saved. Below is the proposal against the current text.")
+    if seen == block.body:
+        message = _("Only its title or settings changed. Decide again if that’s fine.")
+    elif seen is not None:
         since = redline(worddiff.diff(seen, block.body))
-        message = _("Nothing was changed by you. Below, the proposal is shown against the block as it is now.")
     return Panel(_("The block changed since you opened this page."), message, since, changed_by)
+
+
+def _is_own(changes: Sequence[Change], viewer: User, seen_sha256: str) -> bool:
+    """Whether everything that happened to a block since it was seen was this person's doing, in the ledger's last rows.
+
+    Then an unbroken run of their changes leads from the block as it was seen to the block as it is now.
+    """
+    for change, before in pairwise(changes):
+        if change.actor != viewer.username:
+            return False
+        try:
+            if recall.block_at(change.owner, change.target, before.commit).sha256 == seen_sha256:
+                return True
+        except (recall.BlockNotFound, recall.RevisionNotFound):
+            return False
+    return False
+
+
+def _own_change(proposal: Proposal, block: recall.Block, change: Change) -> Panel:
+    approved = change.action == Change.Action.APPROVED
+    if assess(proposal.current, block).can_be_approved:
+        title = (
+            _("You approved another change to this block a moment ago; this one still fits.")
+            if approved
+            else _("You changed this block a moment ago; the proposal still fits.")
+        )
+        return Panel(title, _("It is shown against the current text. Decide again."))
+    title = (
+        _("You approved another change to this block a moment ago; this one no longer fits.")
+        if approved
+        else _("You changed this block a moment ago; the proposal no longer fits.")
+    )
+    return Panel(title, _("Your decision was not saved."))
 
 
 def _text_seen(proposal: Proposal, seen_sha256: str) -> str | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.db import transaction
@@ -16,12 +17,13 @@ from django.views.decorators.http import require_POST, require_safe
 from approvals import inbox as queue
 from approvals import services
 from approvals.change_view import View, change_shown
-from approvals.filters import Tab
+from approvals.filters import Listing, Tab
 from approvals.forms import ApproveForm, RejectForm
+from approvals.inbox_rows import Row, rows_of
 from approvals.memory_pages import url_of_target
 from approvals.models import Proposal, Revision, Status, User
 from approvals.permissions import proposals_visible_to
-from approvals.review import find_proposal, review_of
+from approvals.review import Review, find_proposal, review_of
 from approvals.services.errors import (
     AlreadyDecided,
     BranchMissing,
@@ -29,6 +31,7 @@ from approvals.services.errors import (
     NotAllowed,
     ProposalNotFound,
 )
+from approvals.views import kept_choices
 from approvals.views.auth import kept_fields, local_path, signed_in
 from approvals.views.panels import Panel, panel_for
 from approvals.views.request import Request, whole_number
@@ -46,7 +49,10 @@ def proposal(request: Request, pk: int) -> HttpResponse:
     panel = None
     if kept:
         panel = Panel(_("Welcome back."), _("Nothing was decided while you were signed out. Your text is still here."))
-    return _page(request, user, found, panel=panel, **_refilled(kept))
+    response = _page(request, user, found, panel=panel, kept=kept, **_refilled(kept))
+    if request.GET.get("view") in set(View):
+        kept_choices.keep(response, "view", request.GET["view"])
+    return response
 
 
 @transaction.non_atomic_requests
@@ -73,6 +79,21 @@ def approve(request: Request, pk: int) -> HttpResponse:
 @signed_in(return_to=lambda pk: reverse("proposal", args=[pk]))
 @require_POST
 def reject(request: Request, pk: int) -> HttpResponse:
+    """Reject; with `already`, close what is in the memory already, which finds no fault with it."""
+    if "already" in request.POST:
+        seen = ApproveForm(request.POST)
+        return _decide(
+            request,
+            pk,
+            seen,
+            Status.REJECTED,
+            lambda user: services.close_as_present(
+                actor=user,
+                proposal_id=pk,
+                revision=seen.cleaned_data["revision"],
+                seen_sha256=seen.cleaned_data["seen_sha256"],
+            ),
+        )
     form = RejectForm(request.POST)
     return _decide(
         request,
@@ -108,12 +129,15 @@ def _decide(
         if error.proposal.status != wanted or error.proposal.decided_by_id != user.pk:
             return _refused(request, user, error, form)
         decided = error.proposal  # the same press twice
+        comment = form.cleaned_data["comment"].strip()
+        if comment and comment != decided.decision_comment:
+            return _refused(request, user, error, form)
     except DecisionRefused as error:
         return _refused(request, user, error, form)
     except (EngineUnavailable, OutcomeUnknown):
         panel = Panel(
             _("The memory did not answer."),
-            _("If your decision had begun, it is finished by itself once the memory is back. Look again in a minute."),
+            _("If your decision had begun, it will finish by itself once the memory is back. Look again in a minute."),
         )
         return _again(request, user, _found(pk, user), form, status=503, panel=panel)
     return _done(request, user, decided)
@@ -124,7 +148,14 @@ def _done(request: Request, user: User, decided: Proposal) -> HttpResponse:
     if request.htmx and row_url:
         counts = queue.counts(proposals_visible_to(user))
         request.waiting = counts[Tab.YOURS]
-        context = {"proposal": decided, "tabs": [(tab.value, counts[tab]) for tab in Tab]}
+        context = {
+            "proposal": decided,
+            "tabs": [(tab.value, counts[tab]) for tab in Tab],
+            "list_query": Listing.of_url(row_url).query,
+            "row_url": row_url,
+            "others": _others(request, decided) if decided.status == Status.APPROVED else [],
+            "is_own_change": True,
+        }
         return render(request, "inbox/row_decided.html", context)
     if request.htmx:
         return _page(request, user, decided, just_decided=True)
@@ -132,13 +163,31 @@ def _done(request: Request, user: User, decided: Proposal) -> HttpResponse:
         outcome = _("Approved: %(what)s") if decided.status == Status.APPROVED else _("Rejected: %(what)s")
         messages.success(request, outcome % {"what": decided.target_title})
         return redirect(local_path(request, row_url, reverse("inbox")))
-    return redirect("proposal", pk=decided.pk)
+    listing = _listing(request)
+    return redirect(decided.get_absolute_url() + (f"?{urlencode({'list': listing.query})}" if listing.query else ""))
+
+
+def _others(request: Request, decided: Proposal) -> list[Row]:
+    """The rows of its target that stand beside a row, as they are after a decision; their ids come with the form."""
+    beside = [whole_number(pk) for pk in request.POST.get("beside", "").split(",", queue.PAGE_SIZE)]
+    others = (
+        Proposal.objects.open()
+        .on_target(decided.owner, decided.target_kind, decided.target)
+        .filter(pk__in=[pk for pk in beside if pk is not None and pk != decided.pk])
+        .select_related("agent", "decided_by")
+    )
+    return rows_of(others, looking=True)
+
+
+def _listing(request: Request, kept: Mapping[str, str] | None = None) -> Listing:
+    """The list a proposal was opened from: in its address, with its form, or kept while signed out."""
+    return Listing.parse(request.POST.get("list") or request.GET.get("list") or (kept or {}).get("list", ""))
 
 
 def _refused(request: Request, user: User, error: DecisionRefused, form: ApproveForm) -> HttpResponse:
     status = 403 if isinstance(error, NotAllowed) else 410 if isinstance(error, BranchMissing) else 409
     found = _found(error.proposal.pk, user)
-    return _again(request, user, found, form, status=status, panel=panel_for(error, form.cleaned_data))
+    return _again(request, user, found, form, status=status, panel=panel_for(error, form.cleaned_data, user))
 
 
 def _again(
@@ -154,9 +203,17 @@ def _again(
     row_url = request.POST.get("row", "")
     reject_form = form if isinstance(form, RejectForm) else None
     if request.htmx and row_url:
-        (row,) = queue.rows_of([found])
-        context = {"row": row, "row_url": row_url, "panel": panel, "reject_form": reject_form}
-        return render(request, "inbox/row.html", context, status=status)
+        (row,) = rows_of([found], looking=True)
+        context = {
+            "row": row,
+            "row_url": row_url,
+            "list_query": Listing.of_url(row_url).query,
+            "panel": panel,
+            "reject_form": reject_form,
+            # What this row was shown against is gone for them too.
+            "others": _others(request, found) if status == 409 else [],
+        }
+        return render(request, "inbox/row_again.html", context, status=status)
     approve_form = None if reject_form else form
     return _page(request, user, found, status=status, panel=panel, reject_form=reject_form, approve_form=approve_form)
 
@@ -171,7 +228,9 @@ def _page(
     reject_form: RejectForm | ApproveForm | None = None,
     approve_form: ApproveForm | None = None,
     just_decided: bool = False,
+    kept: Mapping[str, str] | None = None,
 ) -> HttpResponse:
+    listing = _listing(request, kept)
     try:
         review = review_of(
             found,
@@ -181,36 +240,66 @@ def _page(
         )
     except (Revision.DoesNotExist, OverflowError):
         raise Http404 from None
-    wanted = request.GET.get("view", "")
-    view = View(wanted) if wanted in set(View) else View.INLINE
+    view = _view(request)
     context: dict[str, Any] = {
         "review": review,
         "proposal": found,
         # Notes are drawn one by one.
         "change": None if review.note_count else change_shown(review, view, unfolded="unfolded" in request.GET),
     }
-    # A decision answers with the page, wherever its form was sent from; the page's own address is meant.
+    # A decision answers with the page, wherever its form was sent from; the page's own address is meant, with the list.
     context["page_url"] = reverse("proposal", args=[found.pk])
+    page_query = request.GET.copy()
+    if listing.query:
+        page_query["list"] = listing.query
+    context["page_query"] = page_query
     if request.htmx and request.htmx.target == "change":
         if found.is_redacted:  # since the page was loaded: there is no change to show in another view
             return HttpResponse(status=204, headers={"HX-Refresh": "true"})
         template = "proposal/notes.html" if review.note_count else "proposal/change.html"
         return render(request, template, context | {"is_part": True}, status=status)
-    names = queue.names_of({found.owner, *(event.actor for event in review.events if event.actor_kind == "person")})
+    following = queue.next_for(user, found, listing) if found.is_decided else None
+    place = None
+    if not found.is_decided or listing.tab is Tab.DECIDED:
+        place = queue.place_of(user, found, listing)
+    people = {found.owner, *(event.actor for event in review.events if event.actor_kind == "person")}
+    names = queue.names_of(people | ({following.owner} if following else set()))
     context |= {
+        "listing": listing,
+        "list_query": listing.query,
+        "place": place,
         "names": names,
         "owner_name": names.get(found.owner, found.owner),
+        "title": _title(review),
         "target_url": url_of_target(found),
         "panel": panel,
         "reject_form": reject_form,
         "approve_form": approve_form,
         "typed_comment": request.POST.get("comment", "").strip(),
         "just_decided": just_decided,
-        "next_proposal": queue.next_for(user, found) if found.is_decided else None,
+        "next_proposal": following,
+        "next_owner": names.get(following.owner, following.owner)
+        if following and following.owner != user.username
+        else "",
         "is_own": found.owner == user.username,
         "is_being_decided": found.status == Status.MERGING,
     }
     return render(request, "proposal/body.html" if request.htmx else "proposal/proposal.html", context, status=status)
+
+
+def _title(review: Review) -> str:
+    """What a proposal is about: of a single note its text as it is, or would be when it is new, in full."""
+    if review.proposal.target_kind == "note" and review.notes:
+        note = review.notes[0].before or review.notes[0].after
+        if note:
+            return note.content
+    return review.proposal.target_title
+
+
+def _view(request: Request) -> View:
+    """How the change is shown: as asked for, else as it was last asked for in this browser."""
+    wanted = request.GET.get("view", "")
+    return View((wanted if wanted in set(View) else kept_choices.chosen(request, "view", set(View))) or View.INLINE)
 
 
 def _found(pk: int, user: User) -> Proposal:

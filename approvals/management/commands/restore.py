@@ -41,4 +41,4 @@ class Command(BaseCommand):
         for problem in done.problems:
             self.stdout.write(self.style.WARNING(problem))
         if done.problems:
-            self.stdout.write(f"{len(done.problems)} problem(s) were in the backup already, or could not be mended.")
+            self.stdout.write(f"{len(done.problems)} problem(s) were in the backup already, or could not be fixed.")
