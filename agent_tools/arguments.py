@@ -25,6 +25,9 @@ CALLED: dict[str, str] = {}
 
 _NOT_BARE = re.compile(r"[^a-z0-9]")
 
+#: Characters of the longest answer a caller may ask for.
+LONGEST_ANSWER = 1_000_000
+
 #: Arguments a refusal explains; of a thousand wrong ones nobody reads more.
 MOST_REASONS = 20
 
@@ -83,6 +86,20 @@ class Arguments(Strict):
     session_id: Annotated[
         str, Field(description="The conversation this call belongs to, as provenance.", max_length=128)
     ] = ""
+
+
+class BoundedArguments(Arguments):
+    """What every tool takes whose answer may be long; see `bounds`."""
+
+    max_characters: Annotated[
+        int | None,
+        Field(
+            description="Characters the answer may have, about: what does not fit is left out whole, and said. "
+            "The installation's default is 20000.",
+            ge=100,
+            le=LONGEST_ANSWER,
+        ),
+    ] = None
 
 
 class WriteArguments(Arguments):
@@ -300,6 +317,7 @@ def _names_of(name: str) -> set[str]:
 
 _SHARED: tuple[tuple[int, type[Strict]], ...] = (
     (4, Arguments),
+    (3, BoundedArguments),
     (3, WriteArguments),
     (2, NoteWriteArguments),
     (2, ProposeArguments),

@@ -12,11 +12,14 @@ from datetime import timedelta
 import structlog
 from django.conf import settings
 from django.db import Error as DatabaseError
+from django.db import transaction
 from django.utils import timezone
 
 from agent_tools.middleware import current_request_id
 from agent_tools.models import AgentToken, ToolCall
 from memory_app import deadlines
+from memory_app.gathering import Gatherer
+from memory_app.prepared import insert
 
 log = structlog.get_logger(__name__)
 
@@ -39,7 +42,8 @@ class Audit:
         """Write the row and the log line.
 
         A call over the rate limit is logged only: a row for each would let a loop that ignores 429 fill
-        the database. A row that cannot be written does not undo what the call did; it is logged.
+        the database. The row is written a moment after the answer, with those of other calls; a process that is
+        killed before that leaves the log line alone. One that cannot be written is logged.
         """
         duration_ms = round((time.perf_counter() - self.began) * 1000, 2)
         log.info(
@@ -55,25 +59,39 @@ class Audit:
         )
         if outcome == "rate_limited":
             return
-        try:
-            # A caller who is told that time is up should hear it in time.
-            with deadlines.within(deadlines.GRACE if outcome == "timeout" else _SECONDS):
-                ToolCall.objects.create(
-                    token=token,
-                    agent=token.agent,
-                    owner=self.owner,
-                    tool=self.tool[:64],
-                    target=self.target[:64],
-                    session_id=self.session_id,
-                    outcome=outcome,
-                    status=status,
-                    duration_ms=duration_ms,
-                    request_bytes=self.request_bytes,
-                    response_bytes=response_bytes,
-                    request_id=current_request_id(),
-                )
-        except DatabaseError as error:
-            log.error("tool_call_not_recorded", error=type(error).__name__)
+        _rows.add(
+            ToolCall(
+                token=token,
+                agent=token.agent,
+                owner=self.owner,
+                tool=self.tool[:64],
+                target=self.target[:64],
+                session_id=self.session_id,
+                outcome=outcome,
+                status=status,
+                duration_ms=duration_ms,
+                request_bytes=self.request_bytes,
+                response_bytes=response_bytes,
+                request_id=current_request_id(),
+            )
+        )
+
+
+def settle() -> None:
+    """Wait until the rows of the calls that this process has answered are written."""
+    _rows.settle()
+
+
+def _insert(rows: list[ToolCall]) -> None:
+    try:
+        with deadlines.within(_SECONDS), transaction.atomic():
+            for row in rows:
+                insert(row)
+    except DatabaseError as error:
+        log.error("tool_calls_not_recorded", count=len(rows), error=type(error).__name__)
+
+
+_rows = Gatherer("tool calls", _insert)
 
 
 def purge() -> int:

@@ -11,7 +11,7 @@ import structlog
 from django.db import Error as DatabaseError
 
 from agent_tools import arguments as tool_arguments
-from agent_tools import grants, idempotency, responses, timeouts
+from agent_tools import grants, idempotency, registry, responses, timeouts
 from agent_tools.arguments import Arguments
 from agent_tools.audit import Audit
 from agent_tools.authentication import Caller
@@ -49,6 +49,7 @@ def execute(tool: Tool[Any], caller: Caller, given: dict[str, Any], *, key: str 
 
 
 def _execute(tool: Tool[Any], caller: Caller, given: dict[str, Any], *, key: str | None, audit: Audit) -> Kept:
+    registry.require_on(tool)
     grants.require_scope(caller.token, *tool.scopes)
     given = dict(given)
     user_id = given.pop("user_id", None)

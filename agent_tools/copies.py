@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from agent_tools import audit
 from agent_tools.models import IdempotencyKey, ToolCall
 from approvals.models import Proposal
 
@@ -24,5 +28,16 @@ def remove(proposal: Proposal) -> None:
         status=None, response="", lease_expires_at=timezone.now()
     )
     if proposal.session_id:
-        calls = ToolCall.objects.filter(agent=proposal.agent, owner=proposal.owner, session_id=proposal.session_id)
-        calls.update(session_id="")
+        _forget_session(proposal)
+        transaction.on_commit(partial(_forget_session_of_what_came_now, proposal))
+
+
+def _forget_session_of_what_came_now(proposal: Proposal) -> None:
+    """The row of a call that came this moment may have waited for the transaction to be written."""
+    audit.settle()
+    _forget_session(proposal)
+
+
+def _forget_session(proposal: Proposal) -> None:
+    calls = ToolCall.objects.filter(agent=proposal.agent, owner=proposal.owner, session_id=proposal.session_id)
+    calls.update(session_id="")

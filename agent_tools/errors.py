@@ -66,8 +66,11 @@ class ErrorCode(Enum):
         404,
         "The owner has no note of that id; a note of somebody else gets the same answer.",
     )
+    REPLACEMENT_NOT_FOUND = ("replacement_not_found", 404, "The owner has no note of the id given as `replacement_id`.")
     REVISION_NOT_FOUND = ("revision_not_found", 404, "`as_of` names no commit of the memory and no time it covers.")
     PROPOSAL_NOT_FOUND = ("proposal_not_found", 404, "No proposal of this agent, for an owner this token serves.")
+    SESSION_NOT_FOUND = ("session_not_found", 404, "No message of a conversation of that id is kept for the owner.")
+    NOTES_DISABLED = ("notes_disabled", 403, "Notes are switched off here (MEMORIES_ENABLED); blocks are not.")
     METHOD_NOT_ALLOWED = ("method_not_allowed", 405, "The endpoint does not answer to this method; see `allowed`.")
     NOT_ACCEPTABLE = ("not_acceptable", 406, "The `Accept` header leaves out application/json.")
     PRECONDITION_FAILED = (
@@ -80,6 +83,11 @@ class ErrorCode(Enum):
         "note_superseded",
         409,
         "The note was superseded (forgotten) at `superseded_at`; `holds` is the note that took its place, or null.",
+    )
+    NOTE_WAITS = (
+        "note_waits",
+        409,
+        "The note given as `argument` is not in the memory yet: it waits for a person as your own `proposal`.",
     )
     ALREADY_DECIDED = ("already_decided", 409, "The proposal is not open any more; `proposal` says what it is.")
     BEING_DECIDED = ("being_decided", 409, "A decision about the proposal is under way.")
@@ -100,7 +108,12 @@ class ErrorCode(Enum):
         422,
         "`old_string` does not occur; `in_proposal` helps where it can, `nearest` and `corrected_call` who may read.",
     )
-    ALREADY_TRUE = ("already_true", 422, "`old_string` does not occur and `new_string` does: it was done already.")
+    ALREADY_TRUE = (
+        "already_true",
+        422,
+        "The change was made already, on `line`: one of the block's last 20 versions had `old_string`, and the edit "
+        "makes of it what stands there now.",
+    )
     OLD_STRING_REPEATED = ("old_string_repeated", 422, "`old_string` occurs `count` times, on these `lines`.")
     WRONG_COUNT = ("wrong_count", 422, "`old_string` does not occur `expected_replacements` times.")
     EDIT_REFUSED = (
@@ -187,6 +200,10 @@ class ApiError(Exception):
         )
 
 
+#: What fails by our fault, not by what was sent.
+_OURS = (ErrorCode.INTERNAL_ERROR, ErrorCode.ENGINE_UNAVAILABLE, ErrorCode.TIMEOUT)
+
+
 def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse:
     """Django REST framework's hook: an answer for whatever a view raised.
 
@@ -194,6 +211,10 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse
     """
     view: Any = context.get("view")
     answer = as_api_error(error, failing=getattr(view, "failing", "Error"))
+    if answer.code in _OURS and (audit := getattr(view, "audit", None)) and audit.tool:
+        # Names and the kind of error, never a text: `read_memory_block_error`.
+        kind = type(answer.__cause__ or error).__name__
+        log.error(f"{audit.tool}_error", user_id=audit.owner, block_label=audit.target, error=kind)
     if answer.code is ErrorCode.METHOD_NOT_ALLOWED and view is not None:
         allowed = view.allowed_methods
         answer = ApiError(

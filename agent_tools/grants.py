@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from django.db.models import QuerySet
+
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import AgentToken, Scope
 from approvals.models import Proposal, ProposalQuerySet, User
 from memory_app.models import USERNAME
+from memory_app.prepared import Prepared
+
+_OWNER = Prepared(lambda name: _active(name), name=str)
+_SERVED = Prepared(lambda name, token: _active(name).filter(agent_tokens=token), name=str, token=int)
+
+
+def _active(name: str) -> QuerySet[User, int]:
+    return User.objects.filter(username=name, is_active=True).order_by().values_list("pk", flat=True)
 
 
 def require_scope(token: AgentToken, *scopes: Scope) -> None:
@@ -38,10 +48,8 @@ def owner_for(token: AgentToken, user_id: object) -> str:
         return _only_owner(token)
     if not isinstance(user_id, str) or not USERNAME.fullmatch(user_id):
         raise _bad_user_id("must be a username: 1 to 64 of a-z, 0-9, dot, underscore and dash")
-    users = User.objects.filter(username=user_id, is_active=True)
-    if not token.all_owners:
-        users = users.filter(agent_tokens=token)
-    if not users.exists():
+    served = _OWNER.first(name=user_id) if token.all_owners else _SERVED.first(name=user_id, token=token.pk)
+    if served is None:
         raise ApiError(
             ErrorCode.OWNER_NOT_GRANTED,
             f"This token does not serve user_id '{user_id}'.",
@@ -52,11 +60,30 @@ def owner_for(token: AgentToken, user_id: object) -> str:
 
 def visible_proposals(token: AgentToken, owner: str | None = None) -> ProposalQuerySet:
     """Proposals of the token's agent (through whichever token) for owners this token serves."""
-    active = User.objects.filter(is_active=True)
-    if not token.all_owners:
-        active = active.filter(agent_tokens=token)
-    proposals = Proposal.objects.by_agent(token.agent).filter(owner__in=active.values("username"))
+    owners = _ACTIVE if token.all_owners else _ACTIVE.filter(agent_tokens=token)
+    proposals = _visible(token.agent_id, owners)
     return proposals if owner is None else proposals.of_owner(owner)
+
+
+def visible_proposal(token: AgentToken, proposal_id: int) -> Proposal | None:
+    """Return that one of `visible_proposals`, with who decided and its agent."""
+    asked = {"pk": proposal_id, "agent": token.agent_id}
+    return _ONE.first(**asked) if token.all_owners else _ONE_OF_SERVED.first(**asked, token=token.pk)
+
+
+def _visible(agent: int, owners: QuerySet[User]) -> ProposalQuerySet:
+    return Proposal.objects.filter(agent=agent, owner__in=owners.order_by().values("username"))
+
+
+def _one(pk: int, agent: int, owners: QuerySet[User]) -> ProposalQuerySet:
+    return _visible(agent, owners).filter(pk=pk).select_related("decided_by", "agent").order_by()
+
+
+_ACTIVE = User.objects.filter(is_active=True)
+_ONE = Prepared(lambda pk, agent: _one(pk, agent, _ACTIVE), pk=int, agent=int)
+_ONE_OF_SERVED = Prepared(
+    lambda pk, agent, token: _one(pk, agent, _ACTIVE.filter(agent_tokens=token)), pk=int, agent=int, token=int
+)
 
 
 def _only_owner(token: AgentToken) -> str:

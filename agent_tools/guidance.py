@@ -36,6 +36,27 @@ including whitespace and newlines. If the string appears multiple times,
 provide more surrounding context to make it unique, or use `replace_all=True`."""
 
 
+_NOTES_GUIDE = """
+- **Short statements** (a fact, a preference, a decision): notes. `memory_search` or `recall` finds them,
+  `memory_save` or `remember` keeps one. Both pairs work on the same notes; `remember` also takes a type, a reason and
+  how sure you are, `recall` filters by them and lists without a query. `memory_update` corrects a note, `forget`
+  marks it as outdated and names what took its place, `memory_delete` removes it: use these when the user asks, or
+  when it is wrong."""
+
+#: Which tools to use for what: for agents, and in the reference page.
+WHICH_TOOLS = f"""\
+## Which Tool for What
+
+- **At the start** of a conversation: the context (`GET /api/v1/users/{{user_id}}/context/`) has blocks, notes and
+  these words. Without it, `list_memory_blocks` and `prime_memories` give the same. Look further only for what is
+  missing.{_NOTES_GUIDE}
+- **Longer texts** about the user that belong together: memory blocks. `read_memory_block`, then `propose_memory_edit`;
+  a person decides about each change.
+- **What was said**, word for word: `memory_search` with `include_conversation` finds passages, `memory_list_sessions`
+  names conversations and `memory_read_session` reads one. What is worth keeping from them belongs in a note.
+- **What became of your changes**: `list_proposals`, `get_proposal`; `withdraw_proposal` takes one back."""
+
+
 @dataclass(frozen=True)
 class Shown:
     """The blocks that fit, and the receipt for them.
@@ -71,12 +92,25 @@ class Context:
     @property
     def text(self) -> str:
         parts = [_student_context(self.shown)] if self.shown.blocks or self.shown.left_out else []
-        parts.append(INSTRUCTIONS)
+        parts += [INSTRUCTIONS, which_tools()]
         if self.primed is not None and self.primed.included:
             parts.append(self.primed.text.strip())
         if self.skill:
             parts.append(self.skill.strip())
         return "\n\n".join(parts) + "\n"
+
+
+def which_tools() -> str:
+    """`WHICH_TOOLS`, without what this installation has switched off."""
+    if settings.MEMORIES_ENABLED:
+        return WHICH_TOOLS
+    without = WHICH_TOOLS.replace(_NOTES_GUIDE, "")
+    gone = {" and `prime_memories` give": " gives", "blocks, notes and": "blocks and"}
+    gone |= {"`memory_search` with `include_conversation` finds passages, ": ""}
+    gone |= {" What is worth keeping from them belongs in a note.": ""}
+    for said, instead in gone.items():
+        without = without.replace(said, instead)
+    return without
 
 
 def build_memory_context(user: User) -> str:
@@ -104,7 +138,8 @@ def context_of(owner: str, *, budget: int | None = None) -> Context:
         left = max(1, budget - shown.tokens) if budget else budget
         primed = prime(owner, budget=left, filters=filters)
     explains = settings.MEMORIES_ENABLED and settings.MEMORIES_INJECT != "none" and settings.MEMORIES_SKILL_INJECTION
-    return Context(shown, primed, memories_md.SKILL if explains else "", commit)
+    skill = memories_md.skill(included=bool(primed and primed.included)) if explains else ""
+    return Context(shown, primed, skill, commit)
 
 
 def prime(owner: str, *, budget: int | None, filters: Filters, format: Format = "markdown") -> Primed:

@@ -84,7 +84,7 @@ def notes_of(owner: str, entries: Sequence[Entry], wanted: Wanted) -> tuple[Note
 
 
 def ranked(owner: str, query: str, wanted: Wanted, *, most: int) -> tuple[tuple[Entry, ...], bool]:
-    """Those of them that `query` means, in short, best first; and whether the search knows the newest changes.
+    """Those of them that `query` means, in short, best first; and whether the search lacks the newest changes.
 
     Args:
         most: how many are needed.
@@ -103,11 +103,11 @@ def ranked(owner: str, query: str, wanted: Wanted, *, most: int) -> tuple[tuple[
         )
         found = [now[id_] for id_ in ranking.note_ids if id_ in now and wanted.takes(now[id_])]
         if len(found) >= most or ranking.is_all:
-            return tuple(found[:most]), ranking.index_behind
+            return tuple(found[:most]), ranking.index_behind or services.is_interrupted(owner)
         top_k *= 4
 
 
 def meant(owner: str, query: str, wanted: Wanted, *, most: int) -> Matched:
     """The same as notes."""
     entries, index_behind = ranked(owner, query, wanted, most=most)
-    return Matched(notes_of(owner, entries, wanted), index_behind or services.is_interrupted(owner))
+    return Matched(notes_of(owner, entries, wanted), index_behind)

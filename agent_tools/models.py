@@ -6,6 +6,8 @@ key is the exception, for as long as the key is kept.
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -31,8 +33,8 @@ class Scope(models.TextChoices):
 
 
 class AgentTokenQuerySet(models.QuerySet["AgentToken"]):
-    def usable(self) -> AgentTokenQuerySet:
-        now = timezone.now()
+    def usable(self, now: datetime | None = None) -> AgentTokenQuerySet:
+        now = now or timezone.now()
         return self.filter(revoked_at=None).filter(Q(expires_at=None) | Q(expires_at__gt=now))
 
     def serving(self, username: str) -> AgentTokenQuerySet:

@@ -22,7 +22,9 @@ def _known(type: str) -> str:
 
 
 def _known_or_all(type: str) -> str:
-    return type if type == ALL else _known(type)
+    if type not in (ALL, *notes.TYPES):
+        raise PydanticCustomError("note_type", "must be one of {types}", {"types": ", ".join((ALL, *notes.TYPES))})
+    return type
 
 
 def has_words(query: str) -> str:

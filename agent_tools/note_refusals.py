@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from agent_tools import refusals, representations
 from agent_tools.arguments import invalid
@@ -26,8 +26,22 @@ def explain(error: Exception, *, tool: str, may_read: bool = True, fields: Mappi
         fields: what the tool calls a field of a note, where it calls it otherwise.
     """
     match error:
+        case services.ReplacementNotFound():
+            return ApiError(
+                ErrorCode.REPLACEMENT_NOT_FOUND,
+                f"replacement_id: note '{error.id}' not found.",
+                details={"replacement_id": error.id},
+            )
+        case services.NoteWithdrawn():
+            told = f"Your proposal {error.proposal.pk}, which was to make it, is withdrawn already."
+            return note_not_found(error.id, help=[told], proposal_id=error.proposal.pk)
         case NoteNotFound():
             return note_not_found(error.id)
+        case services.NoteWaits():
+            return _waits(error, may_read=may_read, fields=fields)
+        case services.BeingDecided():
+            shown = representations.proposal(error.proposal, may_read=may_read)
+            return refusals.being_decided(error.proposal, shown=shown)
         case services.NoteInvalid():
             message = error.message[:1].lower() + error.message[1:].rstrip(".")
             return invalid({(fields or {}).get(error.field, error.field): f"is refused: {message}"}, tool=tool)
@@ -69,8 +83,32 @@ def explain(error: Exception, *, tool: str, may_read: bool = True, fields: Mappi
     raise error
 
 
-def note_not_found(id_: str) -> ApiError:
-    return ApiError(ErrorCode.NOTE_NOT_FOUND, f"Note '{id_}' not found.", details={"note_id": id_})
+def note_not_found(id_: str, *, help: Sequence[str] = (), **details: int) -> ApiError:
+    message = f"Note '{id_}' not found."
+    return ApiError(ErrorCode.NOTE_NOT_FOUND, message, help=help, details={"note_id": id_, **details})
+
+
+def _waits(error: services.NoteWaits, *, may_read: bool, fields: Mapping[str, str] | None) -> ApiError:
+    argument = (fields or {}).get(error.argument, error.argument)
+    waiting = error.proposal
+    help = [
+        f"The user, or a tutor of theirs, decides about it at {representations.review_url(waiting)}; get_proposal "
+        "tells what became of it."
+    ]
+    if waiting.target_kind == "note":
+        help.append("Until then memory_update changes what it proposes, and memory_delete takes it back.")
+    else:
+        help.append("It is part of an import, which is decided as a whole; withdraw_proposal takes all of it back.")
+    return ApiError(
+        ErrorCode.NOTE_WAITS,
+        f"Note '{error.id}' is not in the memory yet: it waits as your proposal {waiting.pk}.",
+        help=help,
+        details={
+            "argument": argument,
+            "note_id": error.id,
+            "proposal": representations.open_proposals([waiting], may_read=may_read)[0],
+        },
+    )
 
 
 def _refused_unread() -> ApiError:

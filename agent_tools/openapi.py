@@ -6,6 +6,7 @@ one endpoint that runs tools is written as one path per tool of the registry.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
@@ -107,8 +108,20 @@ def add_tools(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
             paths[path] = operations
             continue
         for tool in registry.TOOLS.values():
-            paths[f"/api/v1/tools/{tool.name}/"] = {"post": _tool(tool, operations["post"])}
+            paths[f"/api/v1/tools/{tool.name}/"] = {
+                "get": _definition(tool, operations["get"]),
+                "post": _tool(tool, operations["post"]),
+            }
     return result | {"paths": paths}
+
+
+def _definition(tool: registry.Tool[Any], generic: dict[str, Any]) -> dict[str, Any]:
+    parameters = [each for each in generic["parameters"] if each["in"] == "query"]
+    return generic | {
+        "operationId": f"{tool.name}_definition",
+        "summary": f"The definition of {tool.name}",
+        "parameters": parameters,
+    }
 
 
 def _tool(tool: registry.Tool[Any], generic: dict[str, Any]) -> dict[str, Any]:
@@ -121,7 +134,7 @@ def _tool(tool: registry.Tool[Any], generic: dict[str, Any]) -> dict[str, Any]:
     }
     operation = {
         "operationId": tool.name,
-        "summary": tool.name,
+        "summary": _first_sentence(tool.description),
         "description": f"{tool.description}\n\nScope: {scopes}; {tool.effect}; timeout {tool.timeout} s.",
         "tags": ["tools"],
         "security": generic.get("security", []),
@@ -142,6 +155,14 @@ def _tool(tool: registry.Tool[Any], generic: dict[str, Any]) -> dict[str, Any]:
             }
         ]
     return operation
+
+
+def _first_sentence(text: str) -> str:
+    """The first sentence of a tool's description, for lists."""
+    return _SENTENCE_END.split(text.strip(), maxsplit=1)[0].rstrip(".")
+
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n")
 
 
 def _codes(status: int) -> str:

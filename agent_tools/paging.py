@@ -45,14 +45,18 @@ def after(arguments: PagedArguments, kind: type[T], *, tool: str) -> T | None:
     return key
 
 
-def page(found: Sequence[Any], arguments: PagedArguments, key: Any, *, tool: str) -> tuple[Sequence[Any], str | None]:
+def page(
+    found: Sequence[Any], arguments: PagedArguments, key: Any, *, tool: str, most: int = MOST
+) -> tuple[Sequence[Any], str | None]:
     """Cut `found` (read with one item more than `limit`) to a page, and the cursor for the next.
 
     Args:
         key: a function from an item to its key.
+        most: items that fit into the answer, where that may be fewer.
     """
-    if len(found) <= arguments.limit:
+    count = min(arguments.limit, most)
+    if len(found) <= count:
         return found, None
-    items = found[: arguments.limit]
+    items = found[:count]
     packed = json.dumps([tool, key(items[-1])], ensure_ascii=True, separators=(",", ":"))
     return items, base64.urlsafe_b64encode(packed.encode()).decode()

@@ -12,6 +12,7 @@ from drf_spectacular.generators import SchemaGenerator
 
 from agent_tools import tools  # noqa: F401 - fills the registry
 from agent_tools.errors import ErrorCode
+from agent_tools.guidance import WHICH_TOOLS
 from agent_tools.registry import ENDPOINTS, FORMATS, TOOLS, Tool
 
 _HEAD = """\
@@ -32,7 +33,10 @@ nothing that depends on a text is told: `edit_refused` stands for every such ref
 `POST /api/v1/tools/{name}/` runs a tool. Its body holds the arguments and `user_id`, which may be left out when
 the token serves one owner. Unknown arguments are refused with the nearest known name; `null` stands for "left out".
 The aliases `old_str`, `new_str`, `label` and `reason` are taken for `old_string`, `new_string`, `block_label` and
-`reasoning`. `GET /api/v1/tools/?format=` gives the definitions of the tools the token may use, as FORMATS.
+`reasoning`. `GET /api/v1/tools/?format=` gives the definitions of the tools the token may use, as FORMATS;
+`GET /api/v1/tools/{name}/` that of one.
+
+WHICH
 
 A call that changes something takes an `Idempotency-Key` header (or the argument `idempotency_key`): the same key
 with the same arguments gives the first answer again, marked `Idempotency-Replayed: true`; other arguments give 409.
@@ -46,7 +50,7 @@ texts (`redacted`). The call that made it, sent again with its key, is answered 
 
 def page() -> str:
     """The whole page, in Markdown."""
-    parts = [_HEAD.replace("FORMATS", ", ".join(f"`{name}`" for name in FORMATS))]
+    parts = [_HEAD.replace("FORMATS", ", ".join(f"`{name}`" for name in FORMATS)).replace("WHICH", WHICH_TOOLS)]
     parts += ["## Tools", *(_tool(tool) for tool in TOOLS.values())]
     parts += ["## Endpoints", _endpoints(), *(_fields_of(tool) for tool in ENDPOINTS.values())]
     parts += ["## Errors", _errors()]
@@ -94,6 +98,7 @@ def _endpoints() -> str:
             query = ", ".join(f"`{each['name']}`" for each in parameters if each["in"] == "query")
             rows.append((f"`{method.upper()} {path}`", operation["summary"], query))
     rows += [
+        ("`GET /api/v1/tools/{name}/`", "The definition of one tool", "`format`"),
         ("`GET /api/schema/`", "The OpenAPI document", ""),
         ("`GET /api/docs/`", "The same as a page", ""),
         ("`GET /healthz`", "The process answers", ""),

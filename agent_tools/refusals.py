@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agent_tools import grants, representations
+from agent_tools import grants, made_before, representations
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.registry import Call
 from agent_tools.tools.reading import block_not_found
@@ -34,8 +34,6 @@ _SHOWN = 4_000
 #: Line numbers in the text; all (up to this many times ten) in `details`.
 _LINES_SHOWN = 20
 _PENDING_RETRY = 3_600
-#: A new_string shorter than this many characters may be anywhere by chance.
-_TELLING = 10
 
 #: Words that differ are shown when there are no more places than this, and none is longer in characters.
 _WORDS_SHOWN = 3
@@ -118,6 +116,16 @@ def already_decided(error: services.AlreadyDecided) -> ApiError:
         ErrorCode.ALREADY_DECIDED,
         representations.told(error.proposal),
         details={"proposal": representations.proposal(error.proposal)},
+    )
+
+
+def being_decided(proposal: Proposal, *, shown: dict[str, Any]) -> ApiError:
+    """For a call about a proposal that a person decides about this moment."""
+    return ApiError(
+        ErrorCode.BEING_DECIDED,
+        f"Proposal {proposal.pk} is being decided this moment.",
+        details={"proposal": shown},
+        retry_after=2,
     )
 
 
@@ -206,17 +214,20 @@ def _not_found(error: edits.OldStringNotFound, subject: Subject, help: list[str]
     edit = subject.edits[error.index]
     if not isinstance(edit, edits.Replace):
         raise error
-    text = _before(block.body, subject.edits[: error.index])
+    text = made_before.applied(block.body, subject.edits[: error.index])
     details["content_sha256"] = block.body_sha256
     code = ErrorCode.OLD_STRING_NOT_FOUND
     near = nearest(text, edit.old_string)
     if isinstance(error, edits.AlreadyTrue):
-        details["line"] = text.count("\n", 0, text.find(edit.new_string)) + 1
-        where = f"new_string is in the block already (line {details['line']})"
-        if _is_telling(edit) or (near is not None and edit.new_string in near.passage):
+        line = made_before.line_of(block, subject.edits, error.index, text)
+        if line is not None:
             code, near = ErrorCode.ALREADY_TRUE, None
-            where += ", so this change seems to be made"
-        help.append(f"{where}.")
+            help.append(f"This change is made already: an earlier version had old_string where line {line} is now.")
+        elif near is None or not _shortens(edit, near):
+            line = text.count("\n", 0, text.find(edit.new_string)) + 1
+            help.append(f"new_string is in the block already (line {line}).")
+        if line is not None:
+            details["line"] = line
     if waiting := _own_proposal_with(edit.old_string, subject):
         details["in_proposal"] = waiting.pk
         help.append(
@@ -235,9 +246,9 @@ def _not_found(error: edits.OldStringNotFound, subject: Subject, help: list[str]
     )
 
 
-def _is_telling(edit: edits.Replace) -> bool:
-    """Whether finding new_string in the block says that the change was made: "math" may be there by chance."""
-    return len(edit.new_string) >= max(_TELLING, len(edit.old_string) // 2)
+def _shortens(edit: edits.Replace, near: Nearest) -> bool:
+    """Whether new_string is a part of the passage that old_string means, which says nothing about the change."""
+    return edit.new_string in near.passage and len(edit.new_string) < len(near.passage)
 
 
 def _nearest_help(
@@ -282,14 +293,6 @@ def _said(differences: Differences) -> str:
         return f"{told}."
     pairs = [f'"{ours}" instead of "{theirs}"' for ours, theirs in words]
     return f"{told}: {', '.join(pairs)}."
-
-
-def _before(body: str, earlier: Sequence[edits.Edit]) -> str:
-    """The text the failed edit was tried on: what the edits before it made of the block."""
-    try:
-        return edits.apply(body, earlier).text
-    except edits.EditError:
-        return body  # the block changed this moment; the help is about what is there now
 
 
 def _own_proposal_with(old_string: str, subject: Subject) -> Proposal | None:

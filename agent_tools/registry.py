@@ -23,6 +23,13 @@ from agent_tools.models import Scope
 A = TypeVar("A", bound=arguments.Arguments)
 
 
+#: Tools and endpoints that are about notes: `MEMORIES_ENABLED` switches them off, and leaves those about blocks.
+NOTE_TOOLS = frozenset(
+    "memory_search memory_save memory_update memory_delete remember recall forget prime_memories "
+    "search note_list note_read import_file export_file".split()
+)
+
+
 class Effect(StrEnum):
     READ_ONLY = "read_only"
     SIDE_EFFECTING = "side_effecting"
@@ -95,6 +102,10 @@ class Tool(Generic[A]):
         return (self.scope, self.or_scope) if self.or_scope else (self.scope,)
 
     @property
+    def is_on(self) -> bool:
+        return settings.MEMORIES_ENABLED or self.name not in NOTE_TOOLS
+
+    @property
     def time_limit(self) -> float:
         """`timeout`, or what this installation allows any tool, if that is less."""
         return min(self.timeout, settings.TOOL_TIMEOUT or self.timeout)
@@ -155,17 +166,33 @@ def tool(
     return register
 
 
+def switched_on() -> list[Tool[Any]]:
+    """The tools of this installation."""
+    return [tool for tool in TOOLS.values() if tool.is_on]
+
+
+def require_on(tool: Tool[Any]) -> None:
+    """Raise ApiError (`notes_disabled`) for a tool that is switched off."""
+    if not tool.is_on:
+        raise ApiError(
+            ErrorCode.NOTES_DISABLED,
+            f"This installation keeps no notes (MEMORIES_ENABLED is off), so {tool.name} is switched off.",
+            help=["Memory blocks are there as ever: list_memory_blocks names them."],
+        )
+
+
 def find(name: str) -> Tool[Any]:
     """The tool of this name. Raises ApiError (`unknown_tool`) with the nearest one."""
     if name in TOOLS:
         return TOOLS[name]
-    near = difflib.get_close_matches(name, TOOLS, n=1, cutoff=0.5)
+    there = [tool.name for tool in switched_on()]
+    near = difflib.get_close_matches(name, there, n=1, cutoff=0.5)
     hint = f" Did you mean {near[0]}?" if near else ""
     raise ApiError(
         ErrorCode.UNKNOWN_TOOL,
         f"There is no tool '{name[:100]}'.{hint}",
-        help=[f"There are: {', '.join(TOOLS)}."],
-        details={"nearest": near[0] if near else None, "tools": list(TOOLS)},
+        help=[f"There are: {', '.join(there)}."],
+        details={"nearest": near[0] if near else None, "tools": there},
     )
 
 

@@ -12,9 +12,10 @@ from typing import Any
 
 from django.conf import settings
 
-from approvals.models import Proposal, Revision, Status
+from approvals.models import Proposal, Revision, Status, WhyAsked
 from approvals.services import Proposed
 from approvals.services.notes import Outcome
+from memory_app.accesses import Access
 from memory_app.models import Change
 from memory_app.notes import TYPES
 from memory_app.recall import Block, Note
@@ -22,6 +23,9 @@ from memory_app.recall import Block, Note
 Fields = dict[str, str]
 
 _REDACTED = "Its texts were removed: what you proposed, and why, is kept no more. Do not propose it again."
+
+#: Characters of a reviewer's comment in a list.
+_WORDS_LISTED = 300
 
 #: Notes of a proposal in an answer; an import may have thousands.
 _NOTES_SHOWN = 50
@@ -134,18 +138,23 @@ NOTE: Fields = {
     "superseded_reason": "why it was superseded, or null",
     "superseded_at": "when it was superseded, or null while it holds",
     "sha256": "of everything it says",
+    "access_count": "how often agents recalled it",
+    "last_access": "when they did last (ISO 8601, UTC), or null",
     "created_at": "ISO 8601, UTC",
     "updated_at": "ISO 8601, UTC",
 }
 
 WRITTEN: Fields = {
-    "status": "applied, or open while it waits for a person",
+    "status": "applied, open while it waits for a person, or withdrawn: a note of yours that waited and was deleted",
+    "waits_because": "policy (the user wants to be asked), scope (the token may only propose), secrets (it, its "
+    "reasoning or its evidence reads like a key, token, password or card number, which a person sees first) or null "
+    "once it waits no more",
     "commit": "the commit that holds it, or null while it waits",
     "proposal_id": "its number, applied or not: people see what was applied, and can put it back",
     "branch": "the branch that holds it while it waits; null once it is applied or decided",
     "base_commit": "the commit it was made on; null without memory:read",
     "head_commit": "the commit with the change",
-    "revision": "1 for a new proposal",
+    "revision": "1 for a new proposal; 2 and more once a note that waits was updated",
     "content_sha256": "of the note as it is now (its canonical JSON); null when there is none, and without memory:read",
     "review_url": "where people look at it",
     "created": "false when an equal proposal of yours was waiting already and is returned instead",
@@ -292,10 +301,12 @@ def open_proposals(proposals: Iterable[Proposal], *, may_read: bool) -> list[dic
     ]
 
 
-def note(note: Note) -> dict[str, Any]:
+def note(note: Note, recalled: Access | None) -> dict[str, Any]:
     values = {name: value for name, value in note.as_json().items() if name in NOTE}
     return values | {
         "superseded_at": time(note.superseded_at) if note.superseded_at else None,
+        "access_count": recalled.count if recalled else 0,
+        "last_access": time(recalled.last_at) if recalled else None,
         "created_at": time(note.created_at),
         "updated_at": time(note.updated_at),
     }
@@ -307,9 +318,12 @@ def written(outcome: Outcome, *, may_read: bool) -> dict[str, Any]:
     if proposal is None:  # agents always get one
         raise TypeError("a person's own change is no answer to an agent")
     now = outcome.changes[0].after if outcome.is_applied else outcome.changes[0].before
+    if outcome.is_withdrawn:
+        now = None
     revision = proposal.current
     return {
         "status": proposal.status,
+        "waits_because": None if outcome.is_withdrawn else proposal.why_asked or None,
         "commit": outcome.commit or None,
         "proposal_id": proposal.pk,
         "branch": _branch(proposal, revision),
@@ -320,6 +334,17 @@ def written(outcome: Outcome, *, may_read: bool) -> dict[str, Any]:
         "review_url": review_url(proposal),
         "created": outcome.created,
     }
+
+
+def why_it_waits(outcome: Outcome) -> str:
+    """A line for an agent whose change waits although it need not ask; empty for others."""
+    if outcome.proposal and not outcome.is_applied and outcome.proposal.why_asked == WhyAsked.SECRETS:
+        return (
+            "\nIt reads like a key, token, password or card number, so a person has to see it first. "
+            "That counts for reasoning and evidence too. Do not keep secrets in the memory: say where they are kept "
+            "instead."
+        )
+    return ""
 
 
 def target(proposal: Proposal) -> str:
@@ -340,6 +365,17 @@ def told(proposal: Proposal) -> str:
         told += f" ({proposal.mergeability})"
     told = f"{told}: {proposal.decision_comment}" if proposal.decision_comment else f"{told}."
     return f"{told}\n{_REDACTED}" if proposal.is_redacted else told
+
+
+def listed(proposal: Proposal) -> str:
+    """A line of a list: what became of a proposal, and what the reviewer said, whatever lines that had."""
+    line = f"- {proposal.pk}: {target(proposal)}, {proposal.status}"
+    if proposal.is_decided and proposal.decision_reason:
+        line += f" ({proposal.decision_reason})"
+    words = " ".join(proposal.decision_comment.split()) if proposal.is_decided else ""
+    if len(words) > _WORDS_LISTED:
+        words = f"{words[:_WORDS_LISTED].rstrip()}… (get_proposal has all of it)"
+    return f"{line}: {words}" if words else line
 
 
 def review_url(proposal: Proposal) -> str:

@@ -7,6 +7,9 @@ from typing import Any
 
 from django.http import HttpResponse
 
+#: JSON loads and frames nothing, should a browser be made to show it.
+_POLICY = "default-src 'none'; frame-ancestors 'none'"
+
 
 class ApiResponse(HttpResponse):
     """JSON, with its outcome (`ok` or an error code) for the audit row."""
@@ -21,6 +24,7 @@ def json_response(
     body = json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
     response = ApiResponse(body, status=status, content_type="application/json", headers=headers)
     response.setdefault("Cache-Control", "no-store")
+    response["Content-Security-Policy"] = _POLICY
     response.outcome = outcome
     return response
 

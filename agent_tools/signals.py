@@ -5,7 +5,8 @@ changes nothing. Each is sent with `owner` and `agent` (names), `session_id` (or
 recall the filter), `duration` (milliseconds) and:
 
 - `remembered`, `forgotten`: `note_id`, `status` (`applied`, or `open` while it waits for a person)
-- `recalled`: `count`, how many notes were given
+- `recalled`: `count`, how many notes were given; what was asked for, without the text: `has_query`, `min_confidence`,
+  `limit`, `match`, `scope`, `include_superseded`
 """
 
 from __future__ import annotations

@@ -33,8 +33,7 @@ class TokenThrottle(BaseThrottle):
         self._wait = (window + 1) * _WINDOW - now
         key = f"calls:{request.auth.pk}:{window}"
         try:
-            cache.add(key, 0, timeout=2 * _WINDOW)
-            count = cache.incr(key)
+            count = _counted(key)
         except ValueError:  # the key was evicted in between
             return True
         except RedisError as error:
@@ -44,3 +43,12 @@ class TokenThrottle(BaseThrottle):
 
     def wait(self) -> float:
         return self._wait
+
+
+def _counted(key: str) -> int:
+    """The calls of this window, with this one. Asking each time whether the key is there yet would be a trip more."""
+    try:
+        return int(cache.incr(key))
+    except ValueError:
+        cache.add(key, 0, timeout=2 * _WINDOW)
+        return int(cache.incr(key))

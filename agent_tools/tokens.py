@@ -24,6 +24,7 @@ from django.utils import timezone
 from agent_tools.models import AgentToken, Scope
 from approvals.models import Agent, User
 from memory_app import deadlines
+from memory_app.prepared import Prepared
 
 log = structlog.get_logger(__name__)
 
@@ -35,6 +36,20 @@ _SECRET = re.compile(rf"{PREFIX}[a-z0-9]{{8}}_[A-Za-z0-9_-]{{43}}")
 _TOUCH_EVERY = timedelta(minutes=1)
 #: Seconds that may wait for a busy database.
 _TOUCH_SECONDS = 1.0
+
+
+#: Asked in each call, so that a revocation holds from the next one on, in every process.
+_USABLE = Prepared(
+    lambda prefix, now: (
+        AgentToken.objects.usable(now)
+        .filter(prefix=prefix, agent__is_active=True)
+        .filter(Q(created_by=None) | Q(created_by__is_active=True))
+        .select_related("agent")
+        .order_by()
+    ),
+    prefix=str,
+    now=datetime,
+)
 
 
 @dataclass(frozen=True)
@@ -87,13 +102,7 @@ def find(secret: str) -> AgentToken | None:
     """
     if not _SECRET.fullmatch(secret):
         return None
-    token = (
-        AgentToken.objects.usable()
-        .filter(prefix=secret[:_PREFIX_LENGTH], agent__is_active=True)
-        .filter(Q(created_by=None) | Q(created_by__is_active=True))
-        .select_related("agent")
-        .first()
-    )
+    token = _USABLE.first(prefix=secret[:_PREFIX_LENGTH], now=timezone.now())
     if token is None or not hmac.compare_digest(token.sha256, _sha256(secret)):
         return None
     return token

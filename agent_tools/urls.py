@@ -24,6 +24,7 @@ urlpatterns = [
     path(f"{_USER}context/", notes.ContextDetail.as_view(), name="api_context"),
     path(f"{_USER}memories.md", notes.MemoriesFile.as_view(), name="api_memories_file"),
     path(f"{_USER}imports/<str:key>/", notes.ImportProgress.as_view(), name="api_import_progress"),
+    path(f"{_USER}conversations/", conversations.Sessions.as_view(), name="api_sessions"),
     path(_MESSAGES, conversations.Messages.as_view(), name="api_messages"),
     path(f"{_MESSAGES}<str:message_id>/", conversations.MessageDetail.as_view(), name="api_message"),
     path("api/v1/proposals/", memory.ProposalList.as_view(), name="api_proposals"),

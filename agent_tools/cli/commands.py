@@ -10,7 +10,7 @@ from typing import Literal
 import click
 
 from agent_tools.cli import files, output
-from agent_tools.cli.memories import Outcome
+from agent_tools.cli.memories import Failed, Outcome
 from agent_tools.cli.options import (
     FORMATS,
     CommaSeparated,
@@ -75,6 +75,8 @@ Examples:
 @pass_session
 def add(session: Session, content: str, type_: str, tags: tuple[str, ...], form: str) -> None:
     """Store a new memory."""
+    if not content.strip():
+        raise Failed("There is nothing to store: the content is empty.")
     outcome = session.memories.add(content, type=type_, tags=tags)
     match form:
         case "table":
@@ -151,9 +153,19 @@ Examples:
 @click.option(
     "--budget", type=click.IntRange(min=0), default=0, metavar="TOKENS", help="Maximum tokens to include (0: no limit)."
 )
-@click.option("-t", "--type", "types", type=CommaSeparated(TYPES), default=(), metavar="TYPES", help="Comma-separated.")
+@click.option(
+    "-t",
+    "--type",
+    "types",
+    type=CommaSeparated(TYPES),
+    default=(),
+    metavar="TYPES",
+    help=f"Only memories of these comma-separated types: {', '.join(TYPES)}.",
+)
 @tags_option
-@click.option("--recent", type=click.IntRange(min=1), metavar="DAYS", help="Only memories from the last N days.")
+@click.option(
+    "--recent", type=click.IntRange(min=0), metavar="DAYS", help="Only memories from the last N days (0: all)."
+)
 @format_option("markdown", "json")
 @owner_option()
 @pass_session

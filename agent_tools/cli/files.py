@@ -68,13 +68,24 @@ def import_(session: Session, file: Path, form: str) -> None:
         output.print_waiting(came.review_url)
 
 
-@click.command()
+@click.command(
+    epilog=f"""With --portable: {memories_md.PORTABLE_EXPLAINED}
+
+\b
+Examples:
+  memory export > memories.md
+  memory export --portable .agent/memories.md
+"""
+)
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True), default="-")
+@click.option("--portable", is_flag=True, help="For programs that know only the four first sections, and mem- ids.")
 @owner_option()
 @pass_session
-def export(session: Session, file: Path) -> None:
+def export(session: Session, file: Path, portable: bool) -> None:
     """Write the memory as a memories.md, to FILE or standard output."""
-    data = session.memories.export_file()
+    data = session.memories.export_file(portable=portable)
+    if portable:
+        output.print_aside(memories_md.PORTABLE_EXPLAINED)
     if str(file) == "-":
         output.print_exact(data)
     else:

@@ -39,6 +39,10 @@ class LocalMemories:
                 "Say whose memory with --owner or MEMORY_OWNER (or set MEMORY_URL and MEMORY_TOKEN for a server)."
             )
         _start()
+        from django.conf import settings
+
+        if not settings.MEMORIES_ENABLED:
+            raise Failed("Notes are switched off in this installation (MEMORIES_ENABLED is off).")
         from approvals.models import User
 
         with _failing():
@@ -77,10 +81,12 @@ class LocalMemories:
             done = notes.delete(by=self._by, owner=self._user.username, note_id=id)
         return Outcome(id, "applied" if done.is_applied else "open")
 
-    def export_file(self) -> bytes:
+    def export_file(self, *, portable: bool) -> bytes:
         from memory_app import recall
 
         with _failing():
+            if portable:
+                return recall.portable_file(self._user.username).encode()
             found = recall.memories(self._user.username)
         return memories_md.write(found).encode()
 
@@ -138,7 +144,7 @@ def _start() -> None:
     """Read the settings of the project this command was installed from, and make Django ready."""
     os.umask(UMASK)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memory_app.settings")
-    if not os.environ.get("ASSENT_SECRET_KEY"):
+    if not (os.environ.get("ASSENT_SECRET_KEY") or os.environ.get("ASSENT_SECRET_KEY_FILE")):
         # Nothing is signed here: a key for this process alone does.
         os.environ["ASSENT_SECRET_KEY"] = secrets.token_urlsafe(50)
     os.environ.setdefault("ASSENT_LOG_LEVEL", "ERROR")

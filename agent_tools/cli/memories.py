@@ -31,7 +31,7 @@ class Outcome:
     """What came of a change.
 
     Attributes:
-        status: `applied`, or `open` while it waits for a person.
+        status: `applied`, `open` while it waits for a person, or `withdrawn` when it waited and was deleted.
         review_url: where people decide, when it waits.
     """
 
@@ -41,7 +41,7 @@ class Outcome:
 
     @property
     def is_applied(self) -> bool:
-        return self.status == "applied"
+        return self.status != "open"
 
 
 @dataclass(frozen=True)
@@ -119,4 +119,6 @@ class Memories(Protocol):
         """
         ...
 
-    def export_file(self) -> bytes: ...
+    def export_file(self, *, portable: bool) -> bytes:
+        """The memory as a memories.md; `portable`: in the four sections and ids all its readers know."""
+        ...

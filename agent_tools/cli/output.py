@@ -140,6 +140,11 @@ def progress() -> Iterator[Reporter | None]:
         bar.render_progress()
 
 
+def print_aside(text: str) -> None:
+    """Words for people, beside what the command gives out."""
+    click.echo(visible(text), err=True)
+
+
 def warn(text: str) -> None:
     click.echo(f"Warning: {visible(text)}", err=True)
 
@@ -151,7 +156,7 @@ def visible(text: str) -> str:
 
 def _table(memories: Iterable[Memory]) -> str:
     rows = [
-        (memory.id, memory.type, str(memory.created), ", ".join(memory.tags), " ".join(memory.content.split()))
+        (memory.id, _signed(memory.type), str(memory.created), ", ".join(memory.tags), " ".join(memory.content.split()))
         for memory in memories
     ]
     shown = [tuple(visible(cell) for cell in row) for row in (_COLUMNS, *rows)]
@@ -167,6 +172,11 @@ def _table(memories: Iterable[Memory]) -> str:
     return "\n".join(
         _line((*(row[column] for column in kept), row[-1]), [widths[column] for column in kept], room) for row in shown
     )
+
+
+def _signed(type: str) -> str:
+    """The type with its sign, where it has one."""
+    return f"{_SIGNS[type]} {type}" if type in _SIGNS else type
 
 
 def _room(widths: list[int], kept: list[int]) -> int:
@@ -196,7 +206,7 @@ def _cut(text: str, width: int) -> str:
 
 def _width(text: str) -> int:
     """Columns a terminal takes for it: two for wide characters, none for marks on the one before."""
-    return sum(
+    return text.count("\ufe0f") + sum(  # which makes the sign before it as wide as others
         0
         if unicodedata.category(char) in ("Mn", "Me", "Cf")
         else 2

@@ -42,7 +42,10 @@ class Refused(Failed):
         self.code = str(error.get("code", ""))
         details = error.get("details")
         self.fields = details.get("fields", {}) if isinstance(details, dict) else {}
-        super().__init__(str(error.get("message", "")) or f"The server answered {status}.")
+        # The message names a tool, which nobody who types a command has heard of.
+        told = "; ".join(f"{name} {reason}" for name, reason in self.fields.items()) if self.fields else ""
+        said = f"{told[:1].upper()}{told[1:]}." if told else str(error.get("message", ""))
+        super().__init__(said or f"The server answered {status}.")
 
 
 class RemoteMemories:
@@ -149,8 +152,9 @@ class RemoteMemories:
                 review_url=str(came.get("review_url") or ""),
             )
 
-    def export_file(self) -> bytes:
-        answer = self._http_request("GET", self._address("memories.md"), timeout=_WHOLE_MEMORY)
+    def export_file(self, *, portable: bool) -> bytes:
+        asked = {"portable": "true"} if portable else {}
+        answer = self._http_request("GET", self._address("memories.md"), params=asked, timeout=_WHOLE_MEMORY)
         if not answer.headers.get("Content-Type", "").startswith("text/markdown"):
             raise _no_assent(answer)
         return answer.content

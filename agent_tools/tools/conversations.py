@@ -1,16 +1,149 @@
-"""Handing in what was said, and taking it back: the messages endpoints. No tools: no model calls these."""
+"""What was said: the tools that list and read conversations, and the endpoints that hand in messages and delete them,
+which no model calls.
+
+Whoever may read an owner's memory may read all of the owner's conversations, as `memory_search` searches them.
+"""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from agent_tools.arguments import Strict, WriteArguments, invalid, is_time
+from agent_tools import bounds, paging, representations
+from agent_tools.arguments import BoundedArguments, Strict, WriteArguments, invalid, is_time
+from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
 from agent_tools.registry import Answer, Call, Effect, tool
 from memory_app import conversations
+
+
+class SessionListArguments(paging.PagedArguments, BoundedArguments):
+    limit: Annotated[int, Field(description="How many at most.", ge=1, le=paging.MOST)] = 20
+
+
+@tool(
+    description=(
+        "List the conversations kept with the user, the latest first: when they were and what they began with. "
+        "Use this to find an earlier conversation, then memory_read_session to read it; to look for words, use "
+        "memory_search with include_conversation."
+    ),
+    arguments=SessionListArguments,
+    scope=Scope.MEMORY_READ,
+    effect=Effect.READ_ONLY,
+    failing="Error listing conversations",
+    returns=representations.paged(
+        {
+            "session_id": "its name in every call",
+            "title": "the beginning of what the user said first",
+            "count": "how many messages are kept",
+            "first_at": "when the first was said (ISO 8601, UTC)",
+            "last_at": "when the last was said",
+            "agents": "names of the agents that handed them in",
+        }
+    ),
+)
+def memory_list_sessions(call: Call, arguments: SessionListArguments) -> Answer:
+    name = "memory_list_sessions"
+    before = _position(paging.after(arguments, str, tool=name), tool=name)
+    found = conversations.sessions(call.owner, limit=arguments.limit + 1, before=before)
+    items: list[dict[str, Any]] = [
+        {
+            "session_id": each.id,
+            "title": each.title,
+            "count": each.count,
+            "first_at": representations.time(each.first_at),
+            "last_at": representations.time(each.last_at),
+            "agents": list(each.agents),
+        }
+        for each in found
+    ]
+    fitting = bounds.that_fit(items, bounds.characters(arguments))
+    shown, cursor = paging.page(
+        found, arguments, lambda each: f"{each.last_at.isoformat()} {each.newest}", tool=name, most=fitting
+    )
+    items = items[: len(shown)]
+    lines = [
+        f"- {each['session_id']} ({each['last_at']}, {_messages(each['count'])}): {each['title']}" for each in items
+    ]
+    text = "\n".join(["Conversations, the latest first:", "", *lines]) if items else "No conversations are kept."
+    return Answer(text, {"items": items, "next": cursor})
+
+
+class SessionReadArguments(paging.PagedArguments, BoundedArguments):
+    session_id: Annotated[
+        str, Field(description="Which conversation (from memory_list_sessions).", min_length=1, max_length=128)
+    ]
+
+
+@tool(
+    description=(
+        "Read what was said in a conversation, from its beginning. Long ones come in parts: call again with cursor set "
+        "to `next` to go on."
+    ),
+    arguments=SessionReadArguments,
+    scope=Scope.MEMORY_READ,
+    effect=Effect.READ_ONLY,
+    failing="Error reading conversation",
+    returns={"session_id": "which conversation"}
+    | representations.paged(
+        {
+            "message_id": "the message's id",
+            "role": "user, assistant, system or tool",
+            "author": "the speaker's name, or empty",
+            "content": "what was said, whole",
+            "agent": "name of the agent that handed it in, or empty",
+            "at": "when it was said (ISO 8601, UTC)",
+        }
+    ),
+    target="session_id",
+)
+def memory_read_session(call: Call, arguments: SessionReadArguments) -> Answer:
+    name = "memory_read_session"
+    last = _position(paging.after(arguments, str, tool=name), tool=name)
+    found = conversations.messages_after(call.owner, arguments.session_id, last, limit=arguments.limit + 1)
+    if not found and last is None:
+        raise ApiError(
+            ErrorCode.SESSION_NOT_FOUND,
+            f"No conversation '{arguments.session_id}' is kept.",
+            details={"session_id": arguments.session_id},
+        )
+    items = [
+        {
+            "message_id": each.message_id,
+            "role": each.role,
+            "author": each.author,
+            "content": each.content,
+            "agent": each.agent,
+            "at": representations.time(each.at),
+        }
+        for each in found
+    ]
+    fitting = bounds.that_fit(items, bounds.characters(arguments))
+    shown, cursor = paging.page(
+        found, arguments, lambda each: f"{each.at.isoformat()} {each.pk}", tool=name, most=fitting
+    )
+    items = items[: len(shown)]
+    lines = [f"[{each['at']}] {each['author'] or each['role']}: {each['content']}" for each in items]
+    if cursor:
+        lines.append(f"(There is more: call {name} again with cursor={cursor}.)")
+    text = "\n".join(lines) or "There is nothing after that."
+    return Answer(text, {"session_id": arguments.session_id, "items": items, "next": cursor})
+
+
+def _position(cursor: str | None, *, tool: str) -> tuple[datetime, int] | None:
+    """The time and number of the last item of the page before."""
+    if cursor is None:
+        return None
+    at, _, number = cursor.partition(" ")
+    try:
+        time = datetime.fromisoformat(at)
+    except ValueError:
+        time = None
+    if time is None or time.tzinfo is None or not (number.isascii() and number.isdecimal() and len(number) < 19):
+        raise invalid({"cursor": "is not a cursor of this list"}, tool=tool)
+    return time, int(number)
 
 
 class Message(Strict):

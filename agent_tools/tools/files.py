@@ -46,6 +46,7 @@ class ImportArguments(NoteWriteArguments):
     returns={
         "proposal_id": "its number, or null when there was nothing to change",
         "status": "applied, open while it waits for a person, or unchanged",
+        "waits_because": "why a person has to look at it first, as with notes: policy, scope or secrets; else null",
         "commit": "the commit that holds it, or null",
         "review_url": "where people look at it, or null",
         "created": "how many notes are new; null without memory:read, as are the next two",
@@ -81,6 +82,7 @@ def import_file(call: Call, arguments: ImportArguments) -> Answer:
     data = {
         "proposal_id": proposal.pk if proposal else None,
         "status": proposal.status if proposal else "unchanged",
+        "waits_because": (proposal.why_asked or None) if proposal else None,
         "commit": done.outcome.commit or None if done.outcome else None,
         "review_url": representations.review_url(proposal) if proposal else None,
         # How many are as the file says would tell whether a guess at a note is right.
@@ -93,7 +95,12 @@ def import_file(call: Call, arguments: ImportArguments) -> Answer:
 
 
 class ExportArguments(Arguments):
-    pass
+    portable: Annotated[
+        bool,
+        Field(
+            description="For readers that know only the plan's four sections and ids. " + memories_md.PORTABLE_EXPLAINED
+        ),
+    ] = False
 
 
 @tool(
@@ -108,6 +115,8 @@ class ExportArguments(Arguments):
     called="the export",
 )
 def export_file(call: Call, arguments: ExportArguments) -> Answer:
+    if arguments.portable:
+        return Answer(recall.portable_file(call.owner), {})
     return Answer(memories_md.write(recall.memories(call.owner)), {})
 
 
@@ -119,6 +128,7 @@ def _told(done: Imported, *, with_counts: bool) -> str:
         first = f"Memories imported{counts}."
     else:
         first = f"Proposal created for the import{counts}. The user will be asked to approve this change."
+        first += representations.why_it_waits(done.outcome)
     return "\n".join([first, *(f"Line {skipped.line} skipped: {skipped.reason}." for skipped in done.skipped[:20])])
 
 

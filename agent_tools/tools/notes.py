@@ -111,6 +111,10 @@ def memory_delete(call: Call, arguments: DeleteArguments) -> Answer:
         "memory_delete",
         lambda: notes.delete(by=by(call, arguments), owner=call.owner, note_id=arguments.note_id),
     )
+    if outcome.is_withdrawn:
+        number = outcome.proposal.pk if outcome.proposal else 0
+        text = f"Note {outcome.note_id} was not in the memory yet: your proposal {number}, which waited, is withdrawn."
+        return Answer(text, {"note_id": outcome.note_id} | representations.written(outcome, may_read=call.may_read))
     return _answer(call, outcome, "deleted")
 
 
@@ -225,6 +229,7 @@ def forget(call: Call, arguments: ForgetArguments) -> Answer:
             reason=arguments.reason,
             replacement_id=arguments.replacement_id,
         ),
+        fields={"note_id": "memory_id"},
     )
     id_ = outcome.note_id
     message = f"Memory {id_} has been superseded" if outcome.is_applied else _waiting(outcome)
@@ -277,9 +282,15 @@ def _answer(call: Call, outcome: Outcome, done: str) -> Answer:
 
 def _waiting(outcome: Outcome) -> str:
     number = outcome.proposal.pk if outcome.proposal else 0
+    if outcome.amended:
+        return (
+            f"Your proposal {number} for note {outcome.note_id}, which waits, asks for this now."
+            "\nThe user will be asked to approve it."
+        )
     if outcome.created:
         first = f"Proposal created for note {outcome.note_id}. The user will be asked to approve this change."
-        return f"{first}\nIt is proposal {number}; get_proposal tells what became of it."
+        waits = f"{first}\nIt is proposal {number}; get_proposal tells what became of it."
+        return waits + representations.why_it_waits(outcome)
     return (
         f"Your proposal {number} for note {outcome.note_id} asks for exactly this already; nothing new was made."
         "\nThe user will be asked to approve it."

@@ -8,8 +8,8 @@ from django.conf import settings
 from django.utils import timezone
 from pydantic import Field
 
-from agent_tools import grants, paging, representations, withholding
-from agent_tools.arguments import Arguments, WriteArguments, invalid
+from agent_tools import bounds, grants, paging, refusals, representations, withholding
+from agent_tools.arguments import LONGEST_ANSWER, BoundedArguments, WriteArguments, invalid
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
 from agent_tools.registry import Answer, Call, Effect, tool
@@ -22,7 +22,7 @@ _LARGEST_ID = 2**63 - 1
 _Id = Annotated[int, Field(description="The number a proposing tool returned.", ge=1, le=_LARGEST_ID)]
 
 
-class ListArguments(paging.PagedArguments):
+class ListArguments(paging.PagedArguments, BoundedArguments):
     status: Annotated[
         str | None,
         Field(
@@ -57,15 +57,18 @@ def list_proposals(call: Call, arguments: ListArguments) -> Answer:
     if last is not None:
         proposals = proposals.filter(pk__lt=last)
     found = list(proposals.order_by("-pk")[: arguments.limit + 1])
-    shown, cursor = paging.page(found, arguments, lambda proposal: proposal.pk, tool="list_proposals")
-    lines = [f"- {proposal.pk}: {representations.target(proposal)}, {proposal.status}" for proposal in shown]
+    gone = withholding.about_deleted(call, found)
+    items = [representations.proposal(proposal, is_gone=proposal.pk in gone) for proposal in found]
+    fitting = bounds.that_fit(items, bounds.characters(arguments))
+    shown, cursor = paging.page(found, arguments, lambda proposal: proposal.pk, tool="list_proposals", most=fitting)
+    lines = [representations.listed(proposal) for proposal in shown]
     text = "\n".join(["Your proposals:", "", *lines]) if shown else "You have no such proposals."
-    gone = withholding.about_deleted(call, shown)
-    items = [representations.proposal(proposal, is_gone=proposal.pk in gone) for proposal in shown]
-    return Answer(text, {"items": items, "next": cursor})
+    if cursor:
+        text += f"\n\n(There are more: call again with cursor {cursor}.)"
+    return Answer(text, {"items": items[: len(shown)], "next": cursor})
 
 
-class GetArguments(Arguments):
+class GetArguments(BoundedArguments):
     proposal_id: _Id
 
 
@@ -78,14 +81,46 @@ class GetArguments(Arguments):
     scope=Scope.MEMORY_READ,
     effect=Effect.READ_ONLY,
     failing="Error reading proposal",
-    returns=representations.PROPOSAL_IN_FULL,
+    returns=representations.PROPOSAL_IN_FULL | {"left_out": "what was left out of these for its length, by field"},
     owner_optional=True,
     target="proposal_id",
 )
 def get_proposal(call: Call, arguments: GetArguments) -> Answer:
     proposal = _own(call, arguments.proposal_id)
     gone = withholding.deleted_since(call, proposal)
-    return Answer(representations.told(proposal), representations.proposal_in_full(proposal, proposal.current, gone))
+    data = representations.proposal_in_full(proposal, proposal.current, gone)
+    left_out, needed = _left_out(data, bounds.characters(arguments))
+    text = representations.told(proposal)
+    if left_out:
+        what = ", ".join(f"{count:,} {_LEFT_OUT[name]}" for name, count in left_out.items())
+        text += f"\n(Left out for their length: {what}. max_characters={needed} brings all.)"
+    return Answer(text, data | {"left_out": left_out})
+
+
+#: What is counted of the fields that may be long, in the order in which they get the room.
+_LEFT_OUT = {"result": "lines of the result", "notes": "of the notes", "edits": "of the edits"}
+
+
+def _left_out(data: dict[str, Any], most: int) -> tuple[dict[str, int], int]:
+    """Cut the long fields of a proposal to what fits, and return what is missing of each and what all would take."""
+    left_out: dict[str, int] = {}
+    needed = 0
+    result = data["result"] or ""
+    lines = result.split("\n")
+    for name in _LEFT_OUT:
+        whole = bounds.size_of(data[name])
+        needed += whole
+        if whole <= most:
+            most -= whole
+            continue
+        if name == "result":
+            count = bounds.lines_that_fit(lines, most)
+            data[name], left_out[name] = "\n".join(lines[:count]), len(lines) - count
+        else:
+            count = bounds.that_fit(data[name], most)
+            data[name], left_out[name] = data[name][:count], len(data[name]) - count
+        most = 0
+    return {name: count for name, count in left_out.items() if count}, min(needed, LONGEST_ANSWER)
 
 
 class WithdrawArguments(WriteArguments):
@@ -106,7 +141,12 @@ class WithdrawArguments(WriteArguments):
 def withdraw_proposal(call: Call, arguments: WithdrawArguments) -> Answer:
     proposal = _own(call, arguments.proposal_id)
     try:
-        proposal = services.withdraw(agent=call.caller.agent, proposal_id=proposal.pk, comment=arguments.reasoning)
+        proposal = services.withdraw(
+            agent=call.caller.agent,
+            proposal_id=proposal.pk,
+            comment=arguments.reasoning,
+            operation=call.operation,
+        )
     except ProposalNotFound as error:
         raise _not_found(arguments.proposal_id) from error
     except AlreadyDecided as error:
@@ -116,12 +156,7 @@ def withdraw_proposal(call: Call, arguments: WithdrawArguments) -> Answer:
             details={"proposal": _shown(call, error.proposal)},
         ) from error
     except BeingDecided as error:
-        raise ApiError(
-            ErrorCode.BEING_DECIDED,
-            f"Proposal {proposal.pk} is being decided this moment.",
-            details={"proposal": _shown(call, error.proposal)},
-            retry_after=2,
-        ) from error
+        raise refusals.being_decided(error.proposal, shown=_shown(call, error.proposal)) from error
     return Answer(f"Proposal {proposal.pk} withdrawn.", _shown(call, proposal))
 
 
@@ -138,9 +173,19 @@ def _visible(call: Call) -> ProposalQuerySet:
     return visible.select_related("decided_by", "agent")
 
 
+def _is_overdue(proposal: Proposal) -> bool:
+    """Whether its time is up and nobody has looked at the calendar."""
+    return (
+        settings.CELERY_TASK_ALWAYS_EAGER and proposal.status == Status.OPEN and proposal.expires_at <= timezone.now()
+    )
+
+
 def _own(call: Call, proposal_id: int) -> Proposal:
-    proposal = _visible(call).filter(pk=proposal_id).first()
-    if proposal is None:
+    proposal = grants.visible_proposal(call.caller.token, proposal_id)
+    if proposal and _is_overdue(proposal):
+        services.expire()
+        proposal = grants.visible_proposal(call.caller.token, proposal_id)
+    if proposal is None or (call.owner and proposal.owner != call.owner):
         raise _not_found(proposal_id)
     return proposal
 

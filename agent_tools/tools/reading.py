@@ -10,19 +10,20 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from agent_tools import grants, paging, representations
-from agent_tools.arguments import Arguments, invalid
+from agent_tools import bounds, paging, representations
+from agent_tools.arguments import LONGEST_ANSWER, BoundedArguments, invalid
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
 from agent_tools.registry import Answer, Call, Effect, tool
 from approvals.models import Proposal
 from memory_app import recall
 from memory_app.models import Change
+from memory_app.prepared import Prepared
 from memory_app.recall import Block, BlockNotFound, RevisionNotFound
 
 
-class ListArguments(Arguments):
-    pass
+class ListArguments(paging.PagedArguments, BoundedArguments):
+    limit: Annotated[int, Field(description="How many at most.", ge=1, le=paging.MOST)] = paging.MOST
 
 
 @tool(
@@ -37,8 +38,7 @@ class ListArguments(Arguments):
     returns=representations.paged(representations.BLOCK),
 )
 def list_memory_blocks(call: Call, arguments: ListArguments) -> Answer:
-    blocks = recall.blocks(call.owner)
-    return Answer(_listed(blocks), {"items": [representations.block(block) for block in blocks], "next": None})
+    return _blocks_after(call, arguments, bounds.characters(arguments), tool="list_memory_blocks")
 
 
 class BlockPageArguments(paging.PagedArguments):
@@ -56,23 +56,22 @@ class BlockPageArguments(paging.PagedArguments):
     called="the list of blocks",
 )
 def block_list(call: Call, arguments: BlockPageArguments) -> Answer:
-    last = paging.after(arguments, str, tool="block_list")
-    blocks = [block for block in recall.blocks(call.owner) if last is None or block.label > last]
-    shown, cursor = paging.page(blocks[: arguments.limit + 1], arguments, lambda block: block.label, tool="block_list")
-    return Answer(_listed(shown), {"items": [representations.block(block) for block in shown], "next": cursor})
+    return _blocks_after(call, arguments, LONGEST_ANSWER, tool="block_list")
 
 
 READ = representations.BLOCK | {
     "body": "the text, or the lines asked for",
     "lines": "how many lines the text has",
     "view_range": "the lines in `body`, or null for all",
+    "next_range": "the view_range of the lines that were left out for their length, or null",
     "commit": "the commit it was read at",
     "as_of": "as given, or null",
     **{f"open_proposals[].{name}": meaning for name, meaning in representations.OPEN_PROPOSAL.items()},
+    "open_proposals_left_out": "how many more there are, which list_proposals names",
 }
 
 
-class ReadArguments(Arguments):
+class ReadArguments(BoundedArguments):
     block_label: Annotated[
         str,
         Field(
@@ -123,19 +122,29 @@ def read_memory_block(call: Call, arguments: ReadArguments) -> Answer:
             details={"as_of": arguments.as_of},
         ) from error
     lines = _lines(block.body)
-    text = block.body
-    if arguments.view_range is not None:
-        first, last = _range(arguments.view_range, len(lines))
-        text = "\n".join(lines[first - 1 : last])
+    text, shown, following = block.body, None, None
+    most = bounds.characters(arguments)
+    if arguments.view_range is not None or len(text) > most:
+        first, last = _range(arguments.view_range or [1, -1], len(lines))
+        fitting = first - 1 + bounds.lines_that_fit(lines[first - 1 : last], most)
+        if fitting < last:
+            following, last = [fitting + 1, last], fitting
+        if arguments.view_range is not None or following:
+            text, shown = "\n".join(lines[first - 1 : last]), [first, last]
+    waiting = representations.open_proposals(_own_open(call, block.label), may_read=True)
+    told = bounds.that_fit(waiting, most)
     data = representations.block(block) | {
         "body": text,
         "lines": len(lines),
-        "view_range": arguments.view_range and [first, last],
+        "view_range": shown,
+        "next_range": following,
         "commit": commit,
         "as_of": arguments.as_of,
-        "open_proposals": representations.open_proposals(_own_open(call, block.label), may_read=True),
+        "open_proposals": waiting[:told],
+        "open_proposals_left_out": len(waiting) - told,
     }
-    return Answer(f"# {block.display_title}\n\n{text or '(empty)'}", data)
+    rest = _rest(shown, following, len(lines)) if shown and following else ""
+    return Answer(f"# {block.display_title}\n\n{text or '(empty)'}{rest}", data)
 
 
 class HistoryArguments(paging.PagedArguments):
@@ -197,10 +206,32 @@ def block_not_found(owner: str, label: str, *, text: str) -> ApiError:
     )
 
 
+def _blocks_after(call: Call, arguments: paging.PagedArguments, most: int, *, tool: str) -> Answer:
+    """A page of the blocks, in so many characters."""
+    last = paging.after(arguments, str, tool=tool)
+    blocks = [block for block in recall.blocks(call.owner) if last is None or block.label > last]
+    found = blocks[: arguments.limit + 1]
+    items = [representations.block(block) for block in found]
+    fitting = bounds.that_fit(items, most)
+    shown, cursor = paging.page(found, arguments, lambda block: block.label, tool=tool, most=fitting)
+    text = _listed(shown)
+    if cursor:
+        text += f"\n\n({len(shown)} of {len(blocks)} blocks; call again with cursor {cursor} for the next.)"
+    return Answer(text, {"items": items[: len(shown)], "next": cursor})
+
+
 def _listed(blocks: Any) -> str:
     if not blocks:
         return "No memory blocks exist for this student yet."
     return "\n".join(["Available memory blocks:", "", *(f"- {block.label}: {block.display_title}" for block in blocks)])
+
+
+def _rest(shown: list[int], following: list[int], lines: int) -> str:
+    """What is said below a text that was cut, so that nobody takes it for the whole."""
+    return (
+        f"\n\n(These are lines {shown[0]}-{shown[1]} of {lines}. The rest was left out for its length: call "
+        f"read_memory_block with view_range {following} for it.)"
+    )
 
 
 def _at(call: Call, label: str, as_of: str | None) -> tuple[str, Block]:
@@ -212,9 +243,25 @@ def _at(call: Call, label: str, as_of: str | None) -> tuple[str, Block]:
     return commit, block_at(call.owner, label, commit)
 
 
-def _own_open(call: Call, label: str) -> Any:
-    waiting = grants.visible_proposals(call.caller.token, call.owner).pending()
-    return waiting.filter(target_kind="block", target=label).order_by("created_at", "id")
+#: What `representations.open_proposals` shows; a proposal has thirty columns, some of them long.
+_SHOWN = ("id", "target_kind", "target", "status", "mergeability", "reasoning", "created_at")
+
+_OWN_OPEN = Prepared(
+    lambda agent, owner, label: (
+        Proposal.objects.filter(agent=agent, target_kind="block", target=label)
+        .of_owner(owner)
+        .pending()
+        .only(*_SHOWN)
+        .order_by("created_at", "id")
+    ),
+    agent=int,
+    owner=str,
+    label=str,
+)
+
+
+def _own_open(call: Call, label: str) -> list[Proposal]:
+    return _OWN_OPEN.all(agent=call.caller.agent.pk, owner=call.owner, label=label)
 
 
 def _lines(text: str) -> list[str]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from agent_tools import matching, note_refusals, paging, representations, signals
-from agent_tools.arguments import Arguments, invalid
+from agent_tools import bounds, matching, note_refusals, paging, representations, signals
+from agent_tools.arguments import Arguments, BoundedArguments, invalid
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.matching import Wanted
 from agent_tools.models import Scope
@@ -26,7 +26,7 @@ Query = Annotated[
 ]
 
 
-class RecallArguments(Arguments):
+class RecallArguments(BoundedArguments):
     query: Query = None
     type: Annotated[TypeOrAll, Field(description="Filter by memory type.")] = ALL
     min_confidence: Annotated[float, Field(description="Minimum confidence threshold.", ge=0, le=1)] = 0.5
@@ -49,6 +49,10 @@ _RECALLED = {
     "memories[].type": "its type",
     "memories[].confidence": "0 to 1",
     "memories[].timestamp": "when it was stored (ISO 8601, UTC)",
+    "memories[].superseded_at": "when it was forgotten (ISO 8601, UTC); not there while it holds",
+    "memories[].superseded_by": "the memory that took its place, or null; not there while it holds",
+    "memories[].superseded_reason": "why it was forgotten, or null; not there while it holds",
+    "left_out": "how many more match, and were left out for their length",
     "index_behind": "true while the search does not know the newest changes yet",
 }
 
@@ -85,7 +89,10 @@ def recall(call: Call, arguments: RecallArguments) -> Answer:
         matched = matching.containing(call.owner, arguments.query, wanted, most=arguments.limit)
     else:
         matched = matching.meant(call.owner, arguments.query, wanted, most=arguments.limit)
-    found = matched.notes[: arguments.limit]
+    wanted_notes = matched.notes[: arguments.limit]
+    items = [_recalled(note) for note in wanted_notes]
+    shown = bounds.that_fit(items, bounds.characters(arguments))
+    found = wanted_notes[:shown]
     accesses.record(call.owner, [note.id for note in found])
     signals.tell(
         signals.recalled,
@@ -94,19 +101,39 @@ def recall(call: Call, arguments: RecallArguments) -> Answer:
         session_id=arguments.session_id,
         type=arguments.type,
         count=len(found),
+        has_query=arguments.query is not None,
+        min_confidence=arguments.min_confidence,
+        limit=arguments.limit,
+        match=arguments.match,
+        scope=arguments.scope,
+        include_superseded=arguments.include_superseded,
     )
-    memories = [
-        {
-            "id": note.id,
-            "content": note.content,
-            "type": note.type,
-            "confidence": note.confidence,
-            "timestamp": representations.time(note.created_at),
-        }
-        for note in found
-    ]
-    data = {"count": len(found), "memories": memories, "index_behind": matched.index_behind}
-    return Answer(_listed(found, "No memories match."), data)
+    data = {
+        "count": len(found),
+        "memories": items[:shown],
+        "left_out": len(items) - shown,
+        "index_behind": matched.index_behind,
+    }
+    rest = bounds.rest_of(items, shown, "memories")
+    return Answer("\n".join(filter(None, [_listed(found, "No memories match."), rest])), data)
+
+
+def _recalled(note: Note) -> dict[str, Any]:
+    """A memory as data; one that does not hold any more is marked."""
+    recalled = {
+        "id": note.id,
+        "content": note.content,
+        "type": note.type,
+        "confidence": note.confidence,
+        "timestamp": representations.time(note.created_at),
+    }
+    if note.superseded_at is None:
+        return recalled
+    return recalled | {
+        "superseded_by": note.superseded_by,
+        "superseded_reason": note.superseded_reason,
+        "superseded_at": representations.time(note.superseded_at),
+    }
 
 
 class NoteListArguments(paging.PagedArguments):
@@ -130,7 +157,11 @@ class NoteListArguments(paging.PagedArguments):
     scope=Scope.MEMORY_READ,
     effect=Effect.READ_ONLY,
     failing="Error listing notes",
-    returns=representations.paged(representations.NOTE),
+    returns=representations.paged(representations.NOTE)
+    | {
+        "index_behind": "with q, true while the search does not know the newest changes yet: "
+        "the pages may then repeat or miss notes"
+    },
     listed=False,
     called="the list of notes",
 )
@@ -141,6 +172,7 @@ def note_list(call: Call, arguments: NoteListArguments) -> Answer:
         source=arguments.source,
         superseded=arguments.include_superseded,
     )
+    index_behind = False
     if arguments.q is None:
         last = _position(paging.after(arguments, str, tool="note_list"))
         entries = matching.listed(call.owner, wanted)
@@ -154,12 +186,14 @@ def note_list(call: Call, arguments: NoteListArguments) -> Answer:
         shown = list(matching.notes_of(call.owner, page, wanted))
     else:
         start = paging.after(arguments, int, tool="note_list") or 0
-        found, _behind = matching.ranked(call.owner, arguments.q, wanted, most=start + arguments.limit + 1)
+        found, index_behind = matching.ranked(call.owner, arguments.q, wanted, most=start + arguments.limit + 1)
         ranked = list(enumerate(found, 1))[start:]
         places, cursor = paging.page(ranked, arguments, lambda item: item[0], tool="note_list")
         shown = list(matching.notes_of(call.owner, [entry for _place, entry in places], wanted))
-    items = [representations.note(note) for note in shown]
-    return Answer(_listed(shown, "There are no such notes."), {"items": items, "next": cursor})
+    recalled = accesses.of(call.owner, [note.id for note in shown])
+    items = [representations.note(note, recalled.get(note.id)) for note in shown]
+    data = {"items": items, "next": cursor, "index_behind": index_behind}
+    return Answer(_listed(shown, "There are no such notes."), data)
 
 
 class NoteReadArguments(Arguments):
@@ -195,7 +229,8 @@ def note_read(call: Call, arguments: NoteReadArguments) -> Answer:
         raise note_refusals.note_not_found(arguments.note_id) from error
     except RevisionNotFound as error:
         raise note_refusals.revision_not_found(error, arguments.as_of) from error
-    return Answer(note.content, representations.note(note) | {"commit": commit, "as_of": arguments.as_of})
+    recalled = accesses.of(call.owner, [note.id]).get(note.id)
+    return Answer(note.content, representations.note(note, recalled) | {"commit": commit, "as_of": arguments.as_of})
 
 
 def _position(cursor: str | None) -> tuple[datetime, str] | None:
@@ -213,5 +248,14 @@ def _position(cursor: str | None) -> tuple[datetime, str] | None:
 
 
 def _listed(notes: Sequence[Note], none: str) -> str:
-    lines = [f"- {note.id} ({note.type}): {note.content}" for note in notes]
+    lines = [f"- {note.id} ({note.type}{_superseded(note)}): {note.content}" for note in notes]
     return "\n".join(lines) or none
+
+
+def _superseded(note: Note) -> str:
+    """What is said beside a note that does not hold any more."""
+    if not note.superseded_at:
+        return ""
+    by = f" by {note.superseded_by}" if note.superseded_by else ""
+    why = f": {note.superseded_reason}" if note.superseded_reason else ""
+    return f", superseded {note.superseded_at:%Y-%m-%d}{by}{why}"

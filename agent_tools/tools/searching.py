@@ -6,12 +6,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from agent_tools import note_refusals, representations
-from agent_tools.arguments import Arguments
+from agent_tools import bounds, note_refusals, representations
+from agent_tools.arguments import BoundedArguments
 from agent_tools.models import Scope
 from agent_tools.note_arguments import LONGEST_IN_ADDRESS, Type, has_words
 from agent_tools.registry import Answer, Call, Effect, tool
 from approvals import services
+from memory_app import recall
 from memory_app.recall import RevisionNotFound
 from memory_app.search import service
 from memory_app.search.service import Hit
@@ -57,12 +58,19 @@ _RESULTS = {
     "results[].type": "the note's type, block or message",
     "results[].created_at": "ISO 8601, UTC, or null",
     "results[].session_id": "the conversation it came from, where there is one",
+    "results[].weak": "true of a note that does not match and follows as one of the nearest; else not there",
+    "left_out": "how many more there are, which were left out for their length",
+    "broad": "true for a question about everything: after what matches, the newest and most used notes follow",
     "index_behind": "true while the search does not know the newest changes yet",
     "words_only": "true when meaning was left out, since the embedder did not answer",
 }
 
+_WEAK = "These do not match, they are only the nearest notes (weak):"
+_ALL_WEAK = "Nothing matches; these are only the nearest notes (weak):"
+_BROAD = "(A question about everything: the newest and most used notes are listed. top_k, up to 20, shows more.)"
 
-class SearchArguments(Arguments):
+
+class SearchArguments(BoundedArguments):
     query: Query
     top_k: _TopK = 5
     include_conversation: _IncludeConversation = False
@@ -78,7 +86,9 @@ class SearchArguments(Arguments):
         "Search your persistent memory for relevant information. Use this when you need to recall user preferences, "
         "past decisions, stored facts, or anything previously saved. Results are ranked by relevance using semantic "
         "similarity and keyword matching. By default searches only your saved notes; set include_conversation to true "
-        "to also search the current conversation history. Memory blocks are searched too."
+        "to also search the current conversation history. Memory blocks are searched too. "
+        "That is, a default search covers notes and blocks (`sources` narrows it), notes first where places are few; "
+        "hits marked weak do not match, they are merely the nearest notes."
     ),
     arguments=SearchArguments,
     scope=Scope.MEMORY_READ,
@@ -101,10 +111,13 @@ def memory_search(call: Call, arguments: SearchArguments) -> Answer:
         "tags": tuple(arguments.tags or ()),
         "as_of": arguments.as_of,
         "with_deleted": call.may_read_deleted,
+        "for_agents": True,
     }
     answers = []
     try:
         if memory:
+            # The index answers without the memory, and cannot tell what was deleted while nobody could ask it.
+            head = recall.head()
             answers.append(service.search(call.owner, arguments.query, sources=memory, **asked))
         if "conversation" in sources:
             # A session narrows down what was said, never what is known: memory belongs to the user.
@@ -112,18 +125,29 @@ def memory_search(call: Call, arguments: SearchArguments) -> Answer:
             answers.append(service.search(call.owner, arguments.query, **asked))
     except RevisionNotFound as error:
         raise note_refusals.revision_not_found(error, arguments.as_of) from error
-    hits = sorted((hit for answer in answers for hit in answer.results), key=lambda hit: hit.score, reverse=True)
-    results = [_result(hit) for hit in hits[: arguments.top_k]]
-    interrupted = arguments.as_of is None and services.is_interrupted(call.owner)
+    # Weak hits are in order already, which for a broad question is not that of their scores.
+    hits = sorted(
+        (hit for answer in answers for hit in answer.results),
+        key=lambda hit: (hit.weak, 0 if hit.weak else -hit.score),
+    )
+    is_broad = any(answer.is_broad for answer in answers)
+    found = [_result(hit, is_broad=is_broad) for hit in hits[: arguments.top_k]]
+    results = found[: bounds.that_fit(found, bounds.characters(arguments))]
+    # Where the ledger has the newest commit, no change is under way that search could not know of.
+    is_recorded = bool(memory) and all(answer.newest_commit == head for answer in answers[:1])
+    interrupted = arguments.as_of is None and not is_recorded and services.is_interrupted(call.owner)
     data = {
         "results": results,
+        "left_out": len(found) - len(results),
+        "broad": is_broad,
         "index_behind": interrupted or any(answer.index_behind for answer in answers),
         "words_only": any(answer.words_only for answer in answers),
     }
-    return Answer("\n".join(map(_line, results)) or "Nothing found.", data)
+    rest = bounds.rest_of(found, len(results), "results")
+    return Answer("\n".join(filter(None, [_text(results, is_broad=is_broad), rest])), data)
 
 
-class SearchQuery(Arguments):
+class SearchQuery(BoundedArguments):
     q: Annotated[
         str,
         Field(
@@ -158,8 +182,8 @@ def search(call: Call, arguments: SearchQuery) -> Answer:
     return memory_search.run(call, SearchArguments(**given))
 
 
-def _result(hit: Hit) -> dict[str, Any]:
-    """A hit as data; of the four ids only those it has."""
+def _result(hit: Hit, *, is_broad: bool) -> dict[str, Any]:
+    """A hit as data; of the four ids only those it has. A question about everything is answered by any note."""
     ids = {
         "note_id": hit.note_id,
         "block_label": hit.block_label,
@@ -173,7 +197,20 @@ def _result(hit: Hit) -> dict[str, Any]:
         "title": hit.title,
         "type": hit.type,
         "created_at": representations.time(hit.created_at) if hit.created_at else None,
+        **({"weak": True} if hit.weak and not is_broad else {}),
     }
+
+
+def _text(results: list[dict[str, Any]], *, is_broad: bool) -> str:
+    if not results:
+        return "Nothing found."
+    lines = [_line(result) for result in results]
+    first = next((place for place, result in enumerate(results) if "weak" in result), None)
+    if first is not None:
+        lines.insert(first, _WEAK if first else _ALL_WEAK)
+    if is_broad:
+        lines.append(_BROAD)
+    return "\n".join(lines)
 
 
 def _line(result: dict[str, Any]) -> str:

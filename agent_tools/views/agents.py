@@ -37,14 +37,16 @@ def agents(request: HttpRequest) -> HttpResponse:
         nonce = request.POST.get("nonce", "")[:64]
         used = request.session.get(_USED, [])
         if nonce in used:  # the page with the secret was loaded again: one press, one token
-            messages.info(request, _("That token was made already; its secret was shown once and is kept nowhere."))
+            messages.info(
+                request, _("That token has already been created. Its secret was shown once and is not stored.")
+            )
             return redirect("agents")
         if form.is_valid() and form.agent is not None:
             try:
                 with transaction.atomic():
                     form.agent.save()
             except IntegrityError:  # made by another request since the form was checked
-                form.add_error("name", _("An agent of this name was made a moment ago. Make the token again."))
+                form.add_error("name", _("An agent of this name was just created. Create the token again."))
                 return _page(request, viewer, form, status=422)
             if nonce:
                 request.session[_USED] = [*used, nonce][-20:]

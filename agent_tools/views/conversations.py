@@ -1,16 +1,41 @@
-"""`/api/v1/users/{user_id}/conversations/…`: what was said, handed in and deleted."""
+"""`/api/v1/users/{user_id}/conversations/…`: what was said: listed, read, handed in and deleted."""
 
 from __future__ import annotations
 
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from agent_tools.openapi import answers, body, describe
+from agent_tools.openapi import answers, body, describe, query
 from agent_tools.tools import conversations
 from agent_tools.views.api import ApiView, from_path, from_query
 
 
+class Sessions(ApiView):
+    @describe(
+        operation_id="session_list",
+        tags=["conversations"],
+        summary="The conversations kept with an owner, the latest first",
+        parameters=query(conversations.SessionListArguments, leave_out={"session_id"}),
+        responses=answers("data.items, data.next.", 400),
+    )
+    def get(self, request: Request, user_id: str) -> HttpResponse:
+        given = from_query(request, conversations.SessionListArguments)
+        return self.run(request, conversations.memory_list_sessions, from_path(given, user_id=user_id))
+
+
 class Messages(ApiView):
+    @describe(
+        operation_id="session_read",
+        tags=["conversations"],
+        summary="What was said in a conversation, page by page",
+        parameters=query(conversations.SessionReadArguments, leave_out={"session_id"}),
+        responses=answers("data.items, data.next.", 400, 404),
+    )
+    def get(self, request: Request, user_id: str, session_id: str) -> HttpResponse:
+        given = from_query(request, conversations.SessionReadArguments)
+        given = from_path(given, user_id=user_id, session_id=session_id)
+        return self.run(request, conversations.memory_read_session, given)
+
     @describe(
         operation_id="message_keep",
         tags=["conversations"],

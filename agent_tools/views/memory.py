@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.http import HttpResponse
 from rest_framework.request import Request
 
+from agent_tools.arguments import LONGEST_ANSWER
 from agent_tools.openapi import answers, body, describe, query
 from agent_tools.tools import proposals, proposing, reading
 from agent_tools.views.api import ApiView, from_path, from_query
@@ -32,7 +33,8 @@ class BlockDetail(ApiView):
         responses=answers("data.body, data.sha256, data.commit and more.", 400, 404),
     )
     def get(self, request: Request, user_id: str, label: str) -> HttpResponse:
-        given = from_query(request, reading.ReadArguments)
+        # By address programs read, which have room for a whole block.
+        given = {"max_characters": LONGEST_ANSWER} | from_query(request, reading.ReadArguments)
         return self.run(request, reading.read_memory_block, from_path(given, user_id=user_id, block_label=label))
 
 
@@ -83,7 +85,7 @@ class ProposalDetail(ApiView):
         responses=answers("data.status, data.decision, data.mergeability and more.", 404),
     )
     def get(self, request: Request, proposal_id: int) -> HttpResponse:
-        given = from_query(request, proposals.GetArguments)
+        given = {"max_characters": LONGEST_ANSWER} | from_query(request, proposals.GetArguments)
         return self.run(request, proposals.get_proposal, from_path(given, proposal_id=proposal_id))
 
 
@@ -91,7 +93,7 @@ class ProposalWithdraw(ApiView):
     @describe(
         operation_id="proposal_withdraw",
         tags=["proposals"],
-        summary="Take back one of the agent's own open proposals",
+        summary="Withdraw one of the agent's own open proposals",
         request=body(proposals.WithdrawArguments, leave_out={"proposal_id"}),
         responses=answers("The proposal, withdrawn.", 400, 404, 409, 413, 415),
     )

@@ -81,6 +81,7 @@ class MemoriesFile(ApiView):
         operation_id="memories_export",
         tags=["notes"],
         summary="All notes that hold, as a memories.md",
+        parameters=query(files.ExportArguments, leave_out={"session_id"}),
         responses={status: answer for status, answer in answers("", 400).items() if status != 200}
         | {(200, "text/markdown"): OpenApiResponse(_FILE, "A memories.md.")},
     )

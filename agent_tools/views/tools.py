@@ -32,7 +32,7 @@ class ToolList(ApiView):
         asked = arguments.parse(ListQuery, from_query(request, ListQuery), tool="the list of tools")
         write = registry.FORMATS[asked.format]
         # A tool the token has no scope for would only teach a model to fail.
-        usable = [tool for tool in registry.TOOLS.values() if grants.has_scope(self.caller.token, *tool.scopes)]
+        usable = [tool for tool in registry.switched_on() if grants.has_scope(self.caller.token, *tool.scopes)]
         data: dict[str, Any] = {"format": asked.format, "tools": [write(tool) for tool in usable]}
         text = "\n".join(f"- {tool.name}: {tool.description}" for tool in usable)
         return responses.json_response(responses.success(text or "This token may use no tools.", data))
@@ -60,6 +60,21 @@ class TokenDetail(ApiView):
 
 
 class ToolRun(ApiView):
+    @describe(
+        operation_id="tool_read",
+        tags=["tools"],
+        summary="The definition of one tool",
+        parameters=query(ListQuery),
+        responses=answers("data.tool: the definition.", 400, 404),
+    )
+    def get(self, request: Request, name: str) -> HttpResponse:
+        asked = arguments.parse(ListQuery, from_query(request, ListQuery), tool="the definition of a tool")
+        tool = registry.find(name)
+        registry.require_on(tool)
+        grants.require_scope(self.caller.token, *tool.scopes)
+        data: dict[str, Any] = {"format": asked.format, "tool": registry.FORMATS[asked.format](tool)}
+        return responses.json_response(responses.success(f"{tool.name}: {tool.description}", data))
+
     @describe(summary="Run a tool", responses=answers("What the tool says."))
     def post(self, request: Request, name: str) -> HttpResponse:
         self.audit.tool = name if name in registry.TOOLS else "unknown"

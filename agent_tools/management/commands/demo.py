@@ -44,7 +44,7 @@ class Command(BaseCommand):
     def _progress(self, done: int, total: int) -> None:
         """A line for every quarter: the whole takes some seconds."""
         if done in {total * quarter // 4 for quarter in range(5)}:
-            self.stdout.write(f"demo: {done} of {total} steps of its story")
+            self.stdout.write(f"demo data: {done} of {total}")
             self.stdout.flush()
 
     def _say(self, address: str, token: str) -> None:
