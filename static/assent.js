@@ -22,6 +22,17 @@
     if (event.target.matches("[data-filters]")) {
       for (const [name, value] of [...event.detail.formData]) if (!value) event.detail.formData.delete(name);
     }
+    // A decision on a row changes what the rows beside it are shown against: which these are goes along.
+    const rows = event.target.closest("[data-row]")?.parentElement.querySelectorAll(":scope > [data-row]");
+    if (rows && event.detail.verb === "post") {
+      event.detail.formData.set("beside", [...rows].map((row) => row.dataset.row).filter(Boolean).join(","));
+    }
+  });
+
+  // What somebody is typing in such a row stays; sending it tells them what changed.
+  body.addEventListener("htmx:oobBeforeSwap", (event) => {
+    const typed = [...event.target.querySelectorAll("[data-reject] ~ form :is(textarea, input:checked)")];
+    if (event.target.matches("[data-row]") && typed.some((field) => field.value)) event.detail.shouldSwap = false;
   });
 
   // A page nobody looks at does not ask whether something new arrived.
@@ -54,25 +65,6 @@
     }
     useTemplates();
   });
-
-  const couldNotAnswer = () => {
-    const template = document.getElementById("no-answer");
-    const content = document.getElementById("content");
-    content.querySelector("[data-no-answer]")?.remove();
-    const notice = document.createElement("div");
-    notice.dataset.noAnswer = "";
-    notice.className = "messages";
-    notice.append(template.content.cloneNode(true));
-    content.prepend(notice);
-    notice.scrollIntoView({ block: "nearest" });
-  };
-
-  for (const failure of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) {
-    body.addEventListener(failure, (event) => {
-      // A poll that fails tries again by itself.
-      if (!event.target.matches?.("[data-poll]")) couldNotAnswer();
-    });
-  }
 
   // -- forms ---------------------------------------------------------------------------------------
 
@@ -168,9 +160,16 @@
     found.focus();
   };
 
+  const choose = (reason) => {
+    reason.click();
+    reason.focus();
+  };
+
   const keys = {
     j: () => step("[data-row]", 1, (row) => row.querySelector("[data-open]")?.focus()),
     k: () => step("[data-row]", -1, (row) => row.querySelector("[data-open]")?.focus()),
+    "[": () => document.querySelector("[data-newer]")?.click(),
+    "]": () => document.querySelector("[data-older]")?.click(),
     o: () => (here().querySelector("[data-open]") ?? document.querySelector("[data-next]"))?.click(),
     a: () => focusOn("[data-approve]"),
     r: () => focusOn("[data-reject]"),
@@ -183,7 +182,8 @@
   document.addEventListener("keydown", (event) => {
     if (body.dataset.shortcuts !== "on" || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (event.target.closest?.("input:not([type=radio]):not([type=checkbox]), textarea, select, dialog, [contenteditable]")) return;
-    const act = keys[event.key];
+    const reason = /^[1-9]$/.test(event.key) && visible(".reject-form input[name=reason]")[event.key - 1];
+    const act = keys[event.key] ?? (reason && (() => choose(reason)));
     if (!act) return;
     event.preventDefault();
     act();

@@ -1,0 +1,71 @@
+/* Nothing typed is lost without a question: before a page or a part of it is left, forms with unsaved text are named
+   to the browser, which asks. A form counts as unsaved when a field differs from what the server sent, or when the
+   server itself sent typed text back unsaved ([data-unsaved]; [data-typed-again] on the page after signing in again; a
+   comment that is filled from the start). */
+"use strict";
+
+(() => {
+  const body = document.body;
+  // Forms on their way to the server: leaving because of them loses nothing.
+  let sent = new WeakSet();
+
+  const differs = (field) => {
+    if (field.type === "hidden" || field.disabled || field.readOnly) return false;
+    if (field.type === "checkbox" || field.type === "radio") return field.checked !== field.defaultChecked;
+    if (field.type === "file") return field.files.length > 0;
+    if (field.tagName === "SELECT") {
+      const first = [...field.options].findIndex((option) => option.defaultSelected);
+      return field.selectedIndex !== Math.max(first, 0);
+    }
+    if (field.tagName !== "TEXTAREA" && field.tagName !== "INPUT") return false;
+    // A new comment begins empty: one that does not was typed and sent back.
+    if (field.tagName === "TEXTAREA" && field.name === "comment") return field.value.trim() !== "";
+    return field.value !== field.defaultValue;
+  };
+
+  const isUnsaved = (form) => {
+    if (form.method !== "post" || sent.has(form) || form.classList.contains("htmx-request")) return false;
+    if (form.querySelector("input[type=password]")) return false;
+    const sentBack = form.matches("[data-unsaved]") || (form.matches("main .form") && document.querySelector("[data-typed-again]"));
+    return Boolean(sentBack) || [...form.elements].some(differs);
+  };
+
+  const unsavedIn = (part, own) => [...part.querySelectorAll("form")].some((form) => form !== own && isUnsaved(form));
+
+  window.addEventListener("beforeunload", (event) => {
+    if (!unsavedIn(document)) return;
+    event.preventDefault();
+    // Who stays can send again what was on its way: assent.js disabled its buttons.
+    setTimeout(() => {
+      sent = new WeakSet();
+      for (const button of document.querySelectorAll("form button[type=submit]:disabled")) button.disabled = false;
+    });
+  });
+
+  document.addEventListener("submit", (event) => {
+    if (!event.defaultPrevented) sent.add(event.target);
+  });
+
+  window.addEventListener("pageshow", (event) => {
+    if (event.persisted) sent = new WeakSet();
+  });
+
+  // The server may answer a part's request by leading to another page.
+  body.addEventListener("htmx:beforeOnLoad", (event) => {
+    const answer = event.detail.xhr;
+    const form = event.detail.elt.closest("form");
+    if (form && (answer.getResponseHeader("HX-Redirect") || answer.getResponseHeader("HX-Refresh"))) sent.add(form);
+  });
+
+  // A part with unsaved text is replaced only after a question, unless it is the text that is sent.
+  body.addEventListener("htmx:confirm", (event) => {
+    const { elt, target } = event.detail;
+    if (!target || !unsavedIn(target, elt.closest("form"))) return;
+    if (!window.confirm(body.dataset.unsavedQuestion)) event.preventDefault();
+  });
+
+  // What another's decision refreshes beside it stays as it is while somebody writes in it.
+  body.addEventListener("htmx:oobBeforeSwap", (event) => {
+    if (unsavedIn(event.detail.target)) event.detail.shouldSwap = false;
+  });
+})();
