@@ -12,10 +12,14 @@ MOST_QUERIES = 12
 
 
 def measure(person: Session, tutor: str, waiting: int) -> list[Result]:
-    through_http = timed(lambda _: person.get("/"), range(ROUNDS + 5), warm_up=5)
-    return [
+    person.get("/")  # looks after what was left half done: rows without branches, of which these have 10,000
+    in_process = [
         _in_process(f"inbox, 25 of {waiting:,}, tutor", tutor),
         _in_process(f"inbox, 25 of {waiting:,}, admin", "admin"),
+    ]
+    through_http = timed(lambda _: person.get("/"), range(ROUNDS + 5), warm_up=5)
+    return [
+        *in_process,
         result(f"inbox, 25 of {waiting:,}, tutor, HTTP", through_http, target=TARGET),
     ]
 

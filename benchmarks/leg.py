@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -19,7 +20,7 @@ import django  # noqa: E402
 from django.conf import settings  # noqa: E402
 
 from benchmarks import processes  # noqa: E402
-from benchmarks.measure import Result  # noqa: E402
+from benchmarks.measure import Against, Result  # noqa: E402
 
 BLOCKS = 230
 STUDENTS = 40
@@ -41,6 +42,15 @@ def main(output: Path, part: str = "") -> None:
     token = population.make_agent()
     if part == "history":
         _write(output, machine.beside(lambda: history.measure(students[0], population.TUTOR)))
+        return
+    if part == "beside":
+        _write(output, [], _beside(folder, token))
+        return
+    if part == "inbox":
+        population.make_open_rows(students, WAITING)
+        with processes.gunicorn("memory_app.wsgi", folder, {}) as port:
+            person = signed_in(processes.Session(port))
+            _write(output, machine.beside(lambda: inbox.measure(person, population.TUTOR, WAITING)))
         return
     targets = population.make_blocks(students, BLOCKS)
     embedded = settings.EMBEDDED_MEMORY
@@ -70,14 +80,30 @@ def main(output: Path, part: str = "") -> None:
         results += machine.beside(worddiff.measure)
     _say("an owner with a history")
     results += machine.beside(lambda: history.measure(students[-1], population.TUTOR))
-    _write(output, results)
+    _write(output, results, _beside(folder, token))
 
 
-def _write(output: Path, results: list[Result]) -> None:
+def _beside(folder: Path, token: str) -> list[Against]:
+    """Our calls beside a bare view's; on servers, our services beside Dolt's verbs too."""
+    from benchmarks import beside
+
+    _say("beside a bare view")
+    with ExitStack() as stack:
+        if settings.REDIS_URL:
+            stack.enter_context(processes.celery_worker(folder, {}))
+        port = stack.enter_context(processes.gunicorn("memory_app.wsgi", folder, {}))
+        results = beside.measure(processes.Session(port, token), folder, database_url=settings.DATABASE_URL)
+    if not settings.EMBEDDED_MEMORY:
+        results.append(beside.services_beside_dolt(settings.MEMORY_DATABASE_URL))
+    return results
+
+
+def _write(output: Path, results: list[Result], against: Sequence[Against] = ()) -> None:
     from memory_app.dolt.connections import dolt
 
     name = f"{dolt().engine} {dolt().version()}"
-    output.write_text(json.dumps({"name": name, "results": [asdict(each) for each in results]}))
+    report = {"name": name, "results": [asdict(each) for each in results], "against": [asdict(one) for one in against]}
+    output.write_text(json.dumps(report))
 
 
 def signed_in(person: processes.Session) -> processes.Session:

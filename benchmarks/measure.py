@@ -31,6 +31,32 @@ class Result:
     ratio: float | None = None
 
 
+@dataclass(frozen=True)
+class Against:
+    """Ours beside something bare that was measured in the same minutes.
+
+    Args:
+        bare, ours: in milliseconds where `at_most` is given, and a number a second where `at_least` is.
+        at_most, at_least: what ours divided by bare is to be.
+    """
+
+    case: str
+    bare: float
+    ours: float
+    at_most: float | None = None
+    at_least: float | None = None
+
+    @property
+    def ratio(self) -> float:
+        return self.ours / self.bare
+
+    @property
+    def is_within(self) -> bool:
+        return (self.at_most is None or self.ratio <= self.at_most) and (
+            self.at_least is None or self.ratio >= self.at_least
+        )
+
+
 def timed(work: Callable[[T], object], items: Iterable[T], *, warm_up: int = 0) -> list[float]:
     """Call `work` with each item; milliseconds of each call after the first `warm_up`."""
     times = []

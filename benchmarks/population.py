@@ -22,9 +22,10 @@ from agent_tools.models import AgentToken, IdempotencyKey, ToolCall
 from approvals import services
 from approvals.demo import texts
 from approvals.models import Agent, Event, Kind, Proposal, Revision, Status, Tutorship, User
+from approvals.search_words import search_words
 from approvals.services.imports import import_memories
 from approvals.services.notes import By
-from memory_app import edits, memories_md
+from memory_app import edits, memories_md, worddiff
 from memory_app.memories_md import Memory, Parsed
 from memory_app.models import Change, Message
 
@@ -105,6 +106,8 @@ def make_open_rows(owners: tuple[str, ...], count: int) -> None:
     agent = Agent.objects.get(name=AGENT)
     now = timezone.now()
     change = [edits.Replace(OLD, NEW, occurrences=1)]
+    segments = worddiff.diff(OLD, NEW)
+    reason = "She said so in session {}; the sheet of last week was the subject of it."
     proposals = Proposal.objects.bulk_create(
         [
             Proposal(
@@ -114,7 +117,8 @@ def make_open_rows(owners: tuple[str, ...], count: int) -> None:
                 kind=Kind.EDIT,
                 agent=agent,
                 status=Status.OPEN,
-                reasoning=f"She said so in session {number}; the sheet of last week was the subject of it.",
+                reasoning=reason.format(number),
+                search_words=search_words(segments, (), reason.format(number), "Learning goals"),
                 excerpt=[
                     ["same", "Next session: "],
                     ["removed", "not arranged yet"],

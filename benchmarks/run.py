@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(ROOT)
 
 from benchmarks import machine, table  # noqa: E402
-from benchmarks.measure import Result  # noqa: E402
+from benchmarks.measure import Against, Result  # noqa: E402
 from tests import services  # noqa: E402
 
 SERVERS = ("MEMORY_DATABASE_URL", "DATABASE_URL", "REDIS_URL")
@@ -40,7 +40,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Measure the speeds design.md §8 promises; nothing is asserted.")
     parser.add_argument("--leg", choices=["embedded", "server"], help="only this one (default: each one present)")
     parser.add_argument("--folder", type=Path, help="where the throw-away data goes (default: the temporary folder)")
-    parser.add_argument("--part", choices=["history"], help="only the cases of an owner with a history")
+    parser.add_argument(
+        "--part",
+        choices=["history", "beside", "inbox"],
+        help="only an owner with a history, the calls beside a bare view's, or an inbox of 10,000",
+    )
     options = parser.parse_args()
 
     print(f"{platform.platform()}, {os.cpu_count()} processors, Python {platform.python_version()}\n", flush=True)
@@ -53,7 +57,7 @@ def main() -> int:
             print(f"{_leg('embedded', folder, {}, options.part)}\n", flush=True)
         if options.leg != "embedded":
             try:
-                with services.running() as environment:
+                with services.running(syncs=True) as environment:
                     print(f"{_leg('server', folder, environment, options.part)}\n", flush=True)
             except services.ServicesMissing as missing:
                 print(f"Dolt server and PostgreSQL were not measured: {missing}", flush=True)
@@ -88,7 +92,13 @@ def _leg(leg: str, folder: Path, servers: dict[str, str], part: str | None) -> s
         raise SystemExit(process.returncode)
     report = json.loads(output.read_text())
     title = f"{report['name']}, PostgreSQL (not syncing), Redis" if servers else f"{report['name']}, SQLite"
-    return table.case_table(title, [Result(**one) for one in report["results"]])
+    tables = []
+    if report["results"]:
+        tables.append(table.case_table(title, [Result(**one) for one in report["results"]]))
+    if report["against"]:
+        beside = [Against(**one) for one in report["against"]]
+        tables.append(table.against_table(f"{title}: beside a bare Django view (ms, or a second)", beside))
+    return "\n\n".join(tables)
 
 
 def _say(what: str) -> None:

@@ -69,7 +69,7 @@ def main() -> int:
         return _inside(options.minutes * 60, options.rate, options.collect, check=options.check)
     with ExitStack() as stack:
         data = stack.enter_context(tempfile.TemporaryDirectory(prefix="assent-soak-"))
-        servers = stack.enter_context(services.running()) if options.leg == "server" else {}
+        servers = stack.enter_context(services.running(syncs=True)) if options.leg == "server" else {}
         inherited = {name: value for name, value in os.environ.items() if name not in SERVERS}
         environment = inherited | ENVIRONMENT | servers | {"ASSENT_DATA_DIR": data, "ASSENT_PENDING_CAP": "1000"}
         return subprocess.run(
