@@ -13,6 +13,7 @@ from memory_app.backups import databases, sqlite_files
 from memory_app.dolt.connections import dolt
 from memory_app.recall.catalogue import catalogues
 from memory_app.search.cache import indices
+from tests.background import wait_for_threads
 from tests.databases import wait_for_the_worker
 
 
@@ -22,6 +23,7 @@ def older_default(folder: Path) -> Iterator[None]:
     copied = folder / "default"
     databases.back_up_default(copied)
     yield
+    wait_for_threads()
     if connection.vendor == "sqlite":
         connections.close_all()
         for file in sqlite_files.files_of(str(connection.settings_dict["NAME"])):
@@ -41,6 +43,7 @@ def older_memory(folder: Path) -> Iterator[None]:
     copied = folder / "memory"
     dolt().back_up(copied)
     yield
+    wait_for_threads()
     dolt().restore(copied)
     _start_again()
 

@@ -23,7 +23,8 @@ from memory_app.dolt.errors import RevisionNotFound
 from tests import environment
 from tests.agent_tools.conftest import Machine
 from tests.approvals.test_recover import killed
-from tests.conftest import eventually, wait_for_thread
+from tests.background import wait_for_thread
+from tests.conftest import eventually
 from tests.traces import files_with, tables_with
 
 SECRET = "zebrafinch"
