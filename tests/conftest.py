@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import django
+import hypothesis
 import pytest
 from django.conf import settings
 from django.db.backends.signals import connection_created
 
 from tests import environment
+from tests.background import wait_for_threads
 
 # Before pytest-django looks: it sets Django up only when the settings have been read.
 DATA = environment.prepare()
@@ -33,6 +35,10 @@ connection_created.disconnect(dispatch_uid="memory_app.upkeep")
 # pytest-xdist's workers inherit the environment: with this name in it, pytest-django would read the settings
 # there before the worker has chosen databases of its own.
 os.environ.pop("DJANGO_SETTINGS_MODULE", None)
+
+# How fast a machine makes up examples, and runs one, says nothing about the code: a busy one failed by it.
+hypothesis.settings.register_profile("assent", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("assent")
 
 
 def pytest_report_header() -> str:
@@ -62,11 +68,9 @@ def fresh_databases(request: pytest.FixtureRequest) -> Iterator[None]:
         return
     from django.db import connections
 
-    from approvals.services import texts
-
     begin_anew(request.getfixturevalue("databases"))
     yield
-    wait_for_thread(texts.THREAD)  # or it would go on in the databases of the next test
+    wait_for_threads()  # or it would go on in the databases of the next test
     connections.close_all()
 
 
@@ -246,13 +250,6 @@ def in_a_thread(work: Callable[[], object]) -> threading.Thread:
     thread = threading.Thread(target=run)
     thread.start()
     return thread
-
-
-def wait_for_thread(name: str) -> None:
-    """Wait until every thread of this name has ended."""
-    for thread in threading.enumerate():
-        if thread.name == name:
-            thread.join(20)
 
 
 def missing(what: str) -> None:

@@ -24,6 +24,11 @@ django.setup()
 from django.db import connections
 from memory_app.dolt.connections import dolt_transaction
 
+for wrapper in connections.all():
+    if "connect_timeout" in wrapper.settings_dict["OPTIONS"]:
+        # what is tested is the wait for what this holds; a machine full of tests may be seconds in letting it in
+        wrapper.settings_dict["OPTIONS"]["connect_timeout"] = 30
+
 def hold():
     print("held", flush=True)
     {until}
@@ -55,6 +60,20 @@ def held_row(model: type[Model], *, seconds: float | None = None, **of: Any) -> 
         hold()
     """
     with _other_process(program, seconds=seconds):
+        yield
+
+
+@contextmanager
+def held_owner(owner: str) -> Iterator[None]:
+    """Another process is recording a change of this owner's on PostgreSQL, and has not ended its transaction."""
+    program = f"""
+    from django.db import transaction
+    from memory_app.numbering import in_order
+    with transaction.atomic():
+        in_order({owner!r})
+        hold()
+    """
+    with _other_process(program):
         yield
 
 

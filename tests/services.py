@@ -184,18 +184,20 @@ def _find_postgres() -> Path | None:
 
 
 @contextlib.contextmanager
-def running() -> Iterator[dict[str, str]]:
-    """Start all three; yields the environment that points to them. Raises as `started` does."""
-    with started() as services:
+def running(*, syncs: bool = False) -> Iterator[dict[str, str]]:
+    """Start all three; yields the environment that points to them. `syncs` and the errors are those of `started`."""
+    with started(syncs=syncs) as services:
         yield services.environment
 
 
 @contextlib.contextmanager
-def started(below: str | None = None) -> Iterator[Services]:
+def started(below: str | None = None, *, syncs: bool = False) -> Iterator[Services]:
     """Start all three.
 
     Args:
         below: a folder everybody may pass through, where the usual one for temporary files is private.
+        syncs: whether PostgreSQL syncs each commit to the disk, which is its default and what Dolt always does. Tests
+            are faster without.
 
     Raises:
         ServicesMissing: a program is not on this machine.
@@ -205,24 +207,23 @@ def started(below: str | None = None) -> Iterator[Services]:
     with tempfile.TemporaryDirectory(prefix="assent-services-", dir=below) as name:
         services = Services(Path(name))
         try:
-            start_all(services)
+            start_all(services, syncs=syncs)
             yield services
         finally:
             services.stop()
 
 
-def start_all(services: Services) -> None:
+def start_all(services: Services, *, syncs: bool = False) -> None:
     """Start Dolt, PostgreSQL and Redis below the folder of `services`, and write down where they are.
 
-    Raises:
-        ServicesMissing, ServiceFailed: as `running`.
+    `syncs` and the errors are those of `started`.
     """
     programs = find_programs()
     services.folder.chmod(0o711)  # PostgreSQL runs as another user when we are root
     dolt_port, postgres_port, redis_port = free_ports(3)
     _start_redis(services, programs, redis_port)
     _start_dolt(services, programs, dolt_port)
-    _start_postgres(services, programs, postgres_port)
+    _start_postgres(services, programs, postgres_port, syncs=syncs)
     services.environment |= {
         "MEMORY_DATABASE_URL": f"mysql://root@{HOST}:{dolt_port}/assent",
         "DATABASE_URL": f"postgres://postgres@{HOST}:{postgres_port}/assent",
@@ -254,7 +255,7 @@ def _start_dolt(services: Services, programs: Programs, port: int) -> None:
     )
 
 
-def _start_postgres(services: Services, programs: Programs, port: int) -> None:
+def _start_postgres(services: Services, programs: Programs, port: int, *, syncs: bool) -> None:
     folder = services.folder / "postgres"
     folder.mkdir(mode=0o700)
     options: dict[str, object] = {}
@@ -268,10 +269,9 @@ def _start_postgres(services: Services, programs: Programs, port: int) -> None:
         "listen_addresses": HOST,
         "unix_socket_directories": "",
         "max_connections": "200",
-        "fsync": "off",  # the data lives for one run
-        "synchronous_commit": "off",
-        "full_page_writes": "off",
     }
+    if not syncs:  # the data lives for one run
+        settings |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
     server = [str(programs.postgres / "postgres"), "-D", str(folder), "-p", str(port)]
     for key, value in settings.items():
         server += ["-c", f"{key}={value}"]

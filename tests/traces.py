@@ -11,7 +11,10 @@ from tests import environment
 
 
 def tables_with(text: str) -> list[str]:
-    """The tables of `default` that have `text` in any column of any row."""
+    """The tables of `default` that have `text` in any column of any row, those that wait to be written among them."""
+    from agent_tools import audit
+
+    audit.settle()
     found = []
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):

@@ -1,8 +1,11 @@
-"""What every refusal has to look like, asked the same way by every test."""
+"""What every answer has to look like, asked the same way by every test."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+from tests.conftest import eventually
 
 
 def refused(response: Any, status: int, code: str) -> Any:
@@ -24,3 +27,13 @@ def answered(response: Any) -> Any:
     assert set(answer) == {"ok", "text", "data"}
     assert answer["ok"] is True
     return answer
+
+
+def caught_up(ask: Callable[[], Any]) -> Any:
+    """Return the answer to the call `ask` makes, once it is no longer `index_behind`."""
+
+    def current() -> Any:
+        answer = answered(ask())
+        return None if answer["data"]["index_behind"] else answer
+
+    return eventually(current, seconds=20)

@@ -118,9 +118,9 @@ class Contract:
             self.taken -= 1
             raise Problem(400, "invalid_arguments", "memory_id is taken.", fields={"memory_id": "is taken"})
         if len(content) > 2_000:
-            over = f"content must have at most 2,000 characters, this is {len(content) - 2_000} over"
+            over = f"must have at most 2,000 characters, this is {len(content) - 2_000} over"
             raise Problem(
-                400, "invalid_arguments", f"invalid arguments for remember: {over}.", fields={"content": over}
+                400, "invalid_arguments", f"invalid arguments for remember: content {over}.", fields={"content": over}
             )
         if self.policy == "apply":
             self.put(memory_id, content, type, *tags)

@@ -12,7 +12,7 @@ from django.test import override_settings
 from agent_tools import guidance
 from approvals.services import notes
 from memory_app import memories_md, recall
-from memory_app.memories_md import SKILL
+from memory_app.memories_md import SKILL, TYPES, skill
 from tests.agent_tools.checks import answered, refused
 
 CONTEXT = "/api/v1/users/alice/context/"
@@ -162,8 +162,18 @@ def test_settings_say_what_goes_in(api: Any, alice: Any, changed: Any, has_notes
     save(alice, "Alice likes tea.", tags=["food"])
     with override_settings(**changed):
         text = answered(api.get(CONTEXT))["data"]["text"]
-    assert ("> Alice likes tea." in text, SKILL.strip() in text) == (has_notes, has_skill)
+    skilled = skill(included=has_notes).strip() in text
+    assert ("> Alice likes tea." in text, skilled) == (has_notes, has_skill)
+    assert ("Review the `# Memories` section above" in text) == (has_notes and has_skill)
     assert guidance.INSTRUCTIONS in text
+
+
+def test_the_skill_names_all_types_and_the_tools(api: Any, alice: Any) -> None:
+    told = answered(api.get(CONTEXT))["data"]["skill"]
+    assert "automatically included" not in told, "there are no notes"
+    assert "beyond auto-injected context" not in told
+    for name in (*TYPES, "`remember`", "`recall`", "`memory_search`", "`forget`", "`prime_memories`"):
+        assert name in told
 
 
 def test_a_context_of_nobody_known_is_the_instructions(api: Any, alice: Any) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from django.core.management import call_command
+from django.urls import reverse
 
 from agent_tools import arguments, registry
 from agent_tools.errors import ErrorCode
-from tests.agent_tools.checks import answered, refused
+from memory_app import conversations
+from tests.agent_tools.checks import answered, caught_up, refused
 
 EDIT = {"block_label": "goals", "old_string": "likes math", "new_string": "loves math", "reasoning": "She said so."}
 
@@ -29,6 +32,7 @@ def test_the_reference_page_is_current() -> None:
     call_command("api_reference", check=True)
 
 
+@pytest.mark.usefixtures("worker")
 def test_every_field_of_every_answer_is_described(api: Any, call: Any, tim: Any, goals: Any) -> None:
     proposed = answered(call("propose_memory_edit", **EDIT))["data"]
     number = proposed["proposal_id"]
@@ -56,9 +60,12 @@ def answers_about_notes(api: Any, call: Any) -> dict[str, Any]:
     saved = answered(call("memory_save", content="Alice reads one book a month.", session_id="s"))["data"]
     note_id = saved["note_id"]
     remembered = answered(call("remember", content="Alice likes tea."))["data"]
+    outdated = answered(call("remember", content="Alice likes milk."))["data"]["memory_id"]
+    answered(call("forget", memory_id=outdated))
     messages = {"messages": [{"id": "m", "role": "user", "content": "I read one book a month."}]}
     kept = answered(api.post("/api/v1/users/alice/conversations/s/messages/", messages))["data"]
-    search = call("memory_search", query="one book a month", include_conversation=True, session_id="s")
+    asked = {"query": "one book a month", "include_conversation": True, "session_id": "s"}
+    searched = caught_up(lambda: call("memory_search", **asked))["data"]
     prefix = "/api/v1/users/alice"
     imported = api.http.post(f"{prefix}/memories.md", "### mem-1-aaaa\n> x\n### y\n", content_type="text/markdown")
     assert api.get(f"{prefix}/memories.md")["Content-Type"] == "text/markdown; charset=utf-8"
@@ -66,17 +73,19 @@ def answers_about_notes(api: Any, call: Any) -> dict[str, Any]:
         "memory_save": saved,
         "remember": remembered,
         "message_keep": kept,
-        "memory_search": answered(search)["data"],
+        "memory_search": searched,
         "search": answered(api.get(f"{prefix}/search/?q=one+book+a+month&include_conversation=true&session_id=s"))[
             "data"
         ],
-        "recall": answered(call("recall"))["data"],
+        "recall": answered(call("recall", include_superseded=True))["data"],
         "note_list": answered(api.get(f"{prefix}/notes/"))["data"],
         "note_read": answered(api.get(f"{prefix}/notes/{note_id}/"))["data"],
         "prime_memories": answered(call("prime_memories"))["data"],
         "context_read": answered(api.get(f"{prefix}/context/"))["data"],
         "import_file": answered(imported)["data"],
         "export_file": {},
+        "memory_list_sessions": answered(call("memory_list_sessions"))["data"],
+        "memory_read_session": answered(call("memory_read_session", session_id="s"))["data"],
         "message_delete": answered(api.http.delete(f"{prefix}/conversations/s/messages/"))["data"],
         "memory_update": answered(call("memory_update", note_id=note_id, content="She reads two."))["data"],
         "forget": answered(call("forget", memory_id=remembered["memory_id"]))["data"],
@@ -121,6 +130,8 @@ def test_only_notes_move_main(call: Any, goals: Any, propose: Any) -> None:
     }
     writing = {"memory_save", "memory_update", "memory_delete", "remember", "forget"}
     arguments |= {"memory_search": {"query": "math"}, "recall": {}, "prime_memories": {}}
+    conversations.keep("alice", "s", [conversations.Turn("user", "Hello!")])
+    arguments |= {"memory_list_sessions": {}, "memory_read_session": {"session_id": "s"}}
     assert set(arguments) == set(registry.TOOLS) - writing
     for name, given in arguments.items():
         answered(call(name, **given))
@@ -149,6 +160,7 @@ def test_the_openapi_document_has_every_tool_and_address(client: Any) -> None:
         "/api/v1/users/{user_id}/search/",
         "/api/v1/users/{user_id}/context/",
         "/api/v1/users/{user_id}/memories.md",
+        "/api/v1/users/{user_id}/conversations/",
         "/api/v1/users/{user_id}/conversations/{session_id}/messages/",
         "/api/v1/users/{user_id}/conversations/{session_id}/messages/{message_id}/",
     } <= paths
@@ -171,6 +183,17 @@ def test_the_docs_page_needs_nothing_the_policy_forbids(client: Any) -> None:
     assert "script-src 'self'" in response["Content-Security-Policy"]
     script = client.get("/api/docs/?script=")
     assert script["Content-Type"].startswith("application/javascript")
+
+
+def test_the_docs_page_leads_back_and_its_tools_say_what_they_do(client: Any) -> None:
+    page = client.get("/api/docs/").content.decode()
+    assert f'href="{reverse("inbox")}"' in page
+    assert f'href="{reverse("agents")}"' in page
+    document = client.get("/api/schema/").json()
+    for name in registry.TOOLS:
+        summary = document["paths"][f"/api/v1/tools/{name}/"]["post"]["summary"]
+        assert summary != name
+        assert 10 < len(summary) < 200, summary
 
 
 def test_error_codes_are_unique_and_explained() -> None:

@@ -9,6 +9,7 @@ import pytest
 from django.test import override_settings
 from django.utils import timezone
 
+from agent_tools.models import IdempotencyKey
 from approvals import services
 from approvals.models import Agent, Proposal
 from tests.agent_tools.checks import answered, refused
@@ -35,6 +36,15 @@ def test_a_rejection_comes_back_with_its_reason(call: Any, tim: Any, proposal: P
     assert (decision["by"], decision["reason"], decision["comment"]) == ("tim", "badly_worded", "Say it warmer.")
     assert answer["text"].endswith("is rejected, by tim (badly_worded): Say it warmer.")
     assert answer["data"]["mergeability"] is None
+
+
+def test_the_list_says_what_the_reviewer_said(call: Any, tim: Any, proposal: Proposal) -> None:
+    services.reject(
+        actor=tim, proposal_id=proposal.pk, revision=1, reason="badly_worded", comment="Say it warmer.\n" + "x" * 400
+    )
+    line = answered(call("list_proposals"))["text"].split("\n")[-1]
+    assert line.startswith(f"- {proposal.pk}: block 'goals', rejected (badly_worded): Say it warmer. xxx")
+    assert line.endswith("x… (get_proposal has all of it)")
 
 
 def test_an_approval_comes_back_with_its_commit(call: Any, tim: Any, goals: Any, proposal: Proposal) -> None:
@@ -132,6 +142,13 @@ def test_an_agent_takes_its_proposal_back(api: Any, proposal: Proposal) -> None:
     assert answer["data"]["status"] == "withdrawn"
     proposal.refresh_from_db()
     assert (proposal.status, proposal.decision_comment) == ("withdrawn", "I was wrong.")
+
+
+def test_a_withdrawal_whose_answer_was_lost_is_answered_again(call: Any, proposal: Proposal) -> None:
+    first = answered(call("withdraw_proposal", proposal_id=proposal.pk, idempotency_key="k"))
+    IdempotencyKey.objects.update(status=None, response="", lease_expires_at=timezone.now())
+    assert answered(call("withdraw_proposal", proposal_id=proposal.pk, idempotency_key="k")) == first
+    refused(call("withdraw_proposal", proposal_id=proposal.pk, idempotency_key="other"), 409, "already_decided")
 
 
 def test_a_decided_proposal_cannot_be_taken_back(call: Any, tim: Any, proposal: Proposal) -> None:

@@ -16,13 +16,12 @@ from django.utils import timezone
 from agent_tools import idempotency
 from agent_tools.models import AgentToken, IdempotencyKey
 from approvals import import_progress
-from approvals.models import Agent
 from memory_app import progress
 from memory_app.progress import Stage
 from tests import environment
 from tests.agent_tools.checks import answered, refused
 from tests.conftest import eventually
-from tests.holding import frozen, held, held_row
+from tests.holding import frozen, held, held_owner
 
 KEY = "k" * 22
 FILE = "/api/v1/users/alice/memories.md"
@@ -57,8 +56,8 @@ def one_under_way(machine: Any, token: str, **headers: str) -> Iterator[list[int
             connections.close_all()
 
     sender = threading.Thread(target=send)
-    # A server that hangs would be given up; the agent's row is waited for.
-    with held("memory") if environment.is_embedded() else held_row(Agent, name="scribe"):
+    # A server that hangs would be given up; the turn to record a change of alice's is waited for.
+    with held("memory") if environment.is_embedded() else held_owner("alice"):
         sender.start()
         eventually(lambda: state_of(machine(token)) == "running")
         yield statuses

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.test import override_settings
 
+from agent_tools import audit
 from agent_tools.models import ToolCall
 from tests.agent_tools.checks import answered, refused
 
@@ -26,4 +27,5 @@ def test_the_call_after_the_last_says_when_to_try_again(machine: Any, issue: Any
 def test_calls_over_the_limit_leave_no_rows(api: Any) -> None:
     for _ in range(4):
         api.call("list_memory_blocks")
+    audit.settle()
     assert ToolCall.objects.count() == 1

@@ -24,6 +24,8 @@ NAMES = [
     "forget",
     "recall",
     "prime_memories",
+    "memory_list_sessions",
+    "memory_read_session",
 ]
 
 
@@ -87,6 +89,21 @@ def test_a_tools_own_arguments_come_first_and_the_required_ones_are_named(api: A
 def test_a_token_sees_the_tools_it_may_use(machine: Any, issue: Any, alice: Any) -> None:
     reader = machine(issue(alice, scopes=["memory:read"]))
     assert "propose_memory_edit" not in schemas(reader, "native")
+
+
+@pytest.mark.parametrize("form", ["native", "openai", "anthropic", "mcp"])
+def test_one_tool_is_defined_as_in_the_list(api: Any, form: str) -> None:
+    listed = answered(api.get(f"/api/v1/tools/?format={form}"))["data"]["tools"][1]
+    answer = answered(api.get(f"/api/v1/tools/read_memory_block/?format={form}"))
+    assert answer["data"] == {"format": form, "tool": listed}
+    assert answer["text"].startswith("read_memory_block: Read ")
+
+
+def test_the_definition_of_an_unknown_tool_names_the_nearest(api: Any, machine: Any, issue: Any, alice: Any) -> None:
+    error = refused(api.get("/api/v1/tools/read_memory_blok/"), 404, "unknown_tool")
+    assert error["details"]["nearest"] == "read_memory_block"
+    reader = machine(issue(alice, scopes=["memory:read"]))
+    refused(reader.get("/api/v1/tools/memory_save/"), 403, "missing_scope")
 
 
 def test_an_unknown_format_names_the_known_ones(api: Any) -> None:

@@ -89,7 +89,7 @@ def test_an_agent_made_by_another_request_meanwhile_is_said_on_the_form(client_o
     finally:
         pre_save.disconnect(first, sender=Agent)
     assert response.status_code == 422
-    assert "a moment ago" in response.content.decode()
+    assert "was just created" in response.content.decode()
     assert not AgentToken.objects.exists()
     assert SECRET.search(new_token(client).content.decode())
 
@@ -248,4 +248,4 @@ def test_loading_the_page_with_the_secret_again_makes_no_second_token(client_of:
     assert AgentToken.objects.count() == 1, first.content.decode()
     again = client.post("/settings/agents/", fields, follow=True)
     assert AgentToken.objects.count() == 1
-    assert "was made already" in again.content.decode()
+    assert "has already been created" in again.content.decode()

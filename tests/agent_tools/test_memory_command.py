@@ -114,9 +114,21 @@ def test_what_waits_for_a_person_is_not_called_stored(run: Run, some: Contract) 
 def test_a_refusal_of_the_server_is_said_and_exits_with_1(run: Run, server: Contract) -> None:
     done = run("add", "x" * 2_001)
     assert (done.exit_code, done.stdout) == (1, "")
-    assert done.stderr == (
-        "Error: invalid arguments for remember: content must have at most 2,000 characters, this is 1 over.\n"
-    )
+    assert done.stderr == ("Error: Content must have at most 2,000 characters, this is 1 over.\n")
+
+
+def test_nothing_to_store_is_said_in_words_of_the_command(run: Run, server: Contract) -> None:
+    for content in ("", "  "):
+        done = run("add", content)
+        assert (done.exit_code, done.stdout) == (1, "")
+        assert done.stderr == "Error: There is nothing to store: the content is empty.\n"
+    assert server.requests == []
+
+
+def test_prime_takes_all_days_as_the_settings_do_and_explains_its_types(run: Run, some: Contract) -> None:
+    assert run("prime", "--recent", "0").exit_code == 0
+    helped = " ".join(run("prime", "--help").stdout.split())
+    assert "Only memories of these comma-separated types: pattern, decision, fix" in helped
 
 
 # -- search, list, show ---------------------------------------------------------------------------
@@ -124,10 +136,10 @@ def test_a_refusal_of_the_server_is_said_and_exits_with_1(run: Run, server: Cont
 
 def test_list_shows_a_table_newest_first(run: Run, some: Contract) -> None:
     assert run("list").stdout.splitlines() == [
-        "ID          TYPE      CREATED     TAGS                CONTENT",
-        "mem-3-cccc  fix       2026-01-06  docker              ECONNREFUSED means start docker.",
-        "mem-2-bbbb  decision  2026-01-05  validation          Chose Zod for validation. It infers types.",
-        "mem-1-aaaa  pattern   2026-01-05  imports, structure  Barrel exports for all module boundaries.",
+        "ID          TYPE         CREATED     TAGS                CONTENT",
+        "mem-3-cccc  🔧 fix       2026-01-06  docker              ECONNREFUSED means start docker.",
+        "mem-2-bbbb  ⚖️ decision  2026-01-05  validation          Chose Zod for validation. It infers types.",
+        "mem-1-aaaa  🔄 pattern   2026-01-05  imports, structure  Barrel exports for all module boundaries.",
     ]
 
 
@@ -274,7 +286,8 @@ def test_import_reads_the_usual_file_or_standard_input(run: Run, server: Contrac
 def test_import_warns_of_what_it_skips(run: Run, server: Contract) -> None:
     done = run("import", "-", stdin=b"### mem-1-aaaa\n> x\n\n### idea\n> y\n")
     assert done.stdout == "Imported: 1 new, 0 updated, 0 unchanged, 1 skipped.\n"
-    assert done.stderr == "Warning: standard input, line 4: “idea” is not an id such as mem-1737372000-a1b2.\n"
+    assert done.stderr.startswith("Warning: standard input, line 4: “idea” is not an id such as note-")
+    assert done.stderr.endswith("; `###` alone gets a new one.\n")
     assert done.exit_code == 0
 
 
@@ -537,9 +550,9 @@ def script(server: Contract, tmp_path: Path) -> Callable[..., Any]:
 @pytest.mark.parametrize(
     ("columns", "first"),
     [
-        (100, "ID          TYPE      CREATED     TAGS                CONTENT"),
-        (70, "ID          TYPE      CREATED     CONTENT"),
-        (50, "ID          TYPE      CONTENT"),
+        (100, "ID          TYPE         CREATED     TAGS                CONTENT"),
+        (70, "ID          TYPE         CREATED     CONTENT"),
+        (50, "ID          TYPE         CONTENT"),
         (36, "ID          CONTENT"),
     ],
 )

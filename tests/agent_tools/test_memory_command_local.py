@@ -14,6 +14,8 @@ from django.db import connections
 
 from approvals.integrity import problems
 from memory_app import recall
+from memory_app.search import store
+from tests import environment
 
 ROOT = Path(__file__).resolve().parents[2]
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -76,3 +78,26 @@ def test_an_unknown_id_is_one_line_and_exit_code_1(run: Run) -> None:
 def test_it_says_whose_memory_is_missing(run: Run) -> None:
     assert run("list", owner="nobody").stderr == "Error: There is nobody called nobody.\n"
     assert "Say whose memory" in run("list", owner="").stderr
+
+
+def test_a_portable_export_says_what_it_replaces_and_is_imported_without_doubling(run: Run) -> None:
+    run("add", "She prefers worked examples.", "--type", "fact")
+    exported = run("export", "--portable")
+    assert "## Context\n\n### mem-" in exported.stdout
+    assert "## Facts" not in exported.stdout
+    assert "facts" in exported.stderr
+    assert "under Context" in exported.stderr
+    assert "Four sections only" in " ".join(run("export", "--help").stdout.split())
+    came = run("import", "-", stdin=exported.stdout)
+    assert came.stdout == "Imported: 0 new, 0 updated, 1 unchanged, 0 skipped.\n"
+    assert [note.type for note in recall.notes("alice")] == ["fact"]
+
+
+@pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes after the change")
+def test_the_index_is_left_in_order_when_the_process_ends(run: Run) -> None:
+    """Cut off while it indexed, the process would leave its lease behind, and a search wait for a minute."""
+    run("add", "She sails.")
+    assert run("search", "sails", "--format", "quiet").stdout  # there is an index
+    run("add", "She rows.")
+    assert not store.is_behind("alice")
+    assert not store.is_busy("alice")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import base64
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from approvals.models import Policy, Proposal
 from approvals.services import notes
 from memory_app import memories_md, recall
-from tests.agent_tools.checks import answered, refused
+from memory_app.models import SearchIndex
+from tests.agent_tools.checks import answered, caught_up, refused
 
 NOTES = "/api/v1/users/alice/notes/"
 FILE = "/api/v1/users/alice/memories.md"
@@ -219,12 +222,25 @@ def test_a_list_with_a_query_goes_on_to_the_last_match_and_filters_lose_none(api
     text = "".join(f"### mem-{number}-aaaa\n> She reads book {number}.\n" for number in range(1_100))
     put(api, text)
     mine = save(alice, "She reads in the garden.")
-    seen: list[str] = []
-    cursor: str | None = ""
+    data = caught_up(lambda: api.get(f"{NOTES}?q=reads&limit=200"))["data"]
+    seen: list[str] = [item["id"] for item in data["items"]]
+    cursor: str | None = data["next"]
     while cursor is not None:
-        data = answered(api.get(f"{NOTES}?q=reads&limit=200{cursor and f'&cursor={cursor}'}"))["data"]
+        data = answered(api.get(f"{NOTES}?q=reads&limit=200&cursor={cursor}"))["data"]
+        assert not data["index_behind"]
         seen += [item["id"] for item in data["items"]]
         cursor = data["next"]
     assert len(seen) == len(set(seen)) == 1_101
     only = answered(api.get(f"{NOTES}?q=reads&source=user&limit=5"))["data"]["items"]
     assert [item["id"] for item in only] == [mine]
+
+
+def test_a_list_with_a_query_says_when_the_search_does_not_know_all_of_the_notes(
+    api: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(alice, "She reads in the garden.")
+    assert len(caught_up(lambda: api.get(f"{NOTES}?q=reads"))["data"]["items"]) == 1
+    monkeypatch.setattr("memory_app.search.service.LONGEST_WAIT", 0.0)
+    SearchIndex.objects.update(change_id=0, message_id=0, busy_until=timezone.now() + timedelta(hours=1))
+    assert answered(api.get(f"{NOTES}?q=reads"))["data"]["index_behind"]
+    assert not answered(api.get(NOTES))["data"]["index_behind"], "without a query nothing is searched"

@@ -164,13 +164,32 @@ def test_recalls_are_counted_beside_the_memory(call: Any, alice: Any) -> None:
     other = remember(call, "unsure", confidence=0.1)
     before = recall.head()
     call("recall")
-    first = accesses.of("alice")[memory_id]
+    first = accesses.of("alice", [memory_id])[memory_id]
     call("recall", query="x", match="text")
-    second = accesses.of("alice")[memory_id]
+    second = accesses.of("alice", [memory_id])[memory_id]
     assert (first.count, second.count) == (1, 2)
     assert second.last_at > first.last_at
-    assert other not in accesses.of("alice")
+    assert other not in accesses.of("alice", [memory_id, other])
     assert recall.head() == before
+
+
+def test_a_note_says_how_often_it_was_recalled_and_when(
+    call: Any, api: Any, alice: Any, client_of: Any, django_assert_max_num_queries: Any
+) -> None:
+    memory_id = remember(call, "x")
+    note = f"/api/v1/users/alice/notes/{memory_id}/"
+    read = answered(api.get(note))["data"]
+    assert (read["access_count"], read["last_access"]) == (0, None)
+    call("recall")
+    call("recall")
+    read = answered(api.get(note))["data"]
+    assert read["access_count"] == 2
+    assert read["last_access"].endswith("Z")
+    for number in range(5):
+        remember(call, f"another {number}")
+    items = answered(api.get("/api/v1/users/alice/notes/"))["data"]["items"]
+    assert {item["id"]: item["access_count"] for item in items}[memory_id] == 2
+    assert "Recalled by agents" in client_of(alice).get(f"/memory/alice/notes/{memory_id}/").content.decode()
 
 
 def test_a_forgotten_memory_is_superseded_and_still_readable(call: Any, api: Any, alice: Any) -> None:
@@ -245,8 +264,9 @@ def test_a_replacement_must_be_another_that_is_there(call: Any, ben: Any, alice:
     assert "replacement_id" in error["details"]["fields"]
     foreign = notes.save(by=notes.By(actor=ben), owner="ben", content="Ben's.").note_id
     for missing in (foreign, "note-00000000-0000-4000-8000-000000000000"):
-        error = refused(call("forget", memory_id=one, replacement_id=missing), 404, "note_not_found")
-        assert error["details"] == {"note_id": missing}
+        error = refused(call("forget", memory_id=one, replacement_id=missing), 404, "replacement_not_found")
+        assert error["details"] == {"replacement_id": missing}
+        assert error["text"] == f"Error: replacement_id: note '{missing}' not found."
     answered(call("forget", memory_id=one, replacement_id=two))
     error = refused(call("forget", memory_id=two, replacement_id=one), 400, "invalid_arguments")
     assert "circle" in error["details"]["fields"]["replacement_id"]
@@ -262,7 +282,9 @@ def test_each_tells_the_log_and_a_signal(call: Any, alice: Any, told: Any) -> No
     common = {"owner": "alice", "agent": "scribe", "session_id": "s", "type": "risk"}
     assert told == [
         common | {"note_id": memory_id, "status": "applied"},
-        common | {"count": 1},
+        common
+        | {"count": 1, "has_query": False, "min_confidence": 0.5, "limit": 10}
+        | {"match": "hybrid", "scope": "user", "include_superseded": False},
         common | {"note_id": memory_id, "status": "applied"},
     ]
 
@@ -276,3 +298,24 @@ def test_a_receiver_that_fails_changes_nothing(call: Any, alice: Any) -> None:
         assert remember(call, "x")
     finally:
         signals.remembered.disconnect(fail)
+
+
+def test_what_is_superseded_is_marked_where_it_is_asked_for(call: Any, alice: Any) -> None:
+    old, new = remember(call, "Django 5 is used."), remember(call, "Django 6 is used.")
+    answered(call("forget", memory_id=old, reason="It was upgraded.", replacement_id=new))
+    answer = answered(call("recall", query="Django", match="text", include_superseded=True))
+    by_id = {memory["id"]: memory for memory in answer["data"]["memories"]}
+    assert (by_id[old]["superseded_by"], by_id[old]["superseded_reason"]) == (new, "It was upgraded.")
+    assert by_id[old]["superseded_at"]
+    assert not [name for name in by_id[new] if name.startswith("superseded")]
+    lines = answer["text"].splitlines()
+    day = by_id[old]["superseded_at"][:10]
+    assert f"- {old} (fact, superseded {day} by {new}: It was upgraded.): Django 5 is used." in lines
+    assert f"- {new} (fact): Django 6 is used." in lines
+
+
+def test_the_refusal_of_a_type_names_all(call: Any, alice: Any) -> None:
+    fields = refused(call("recall", type="banana"), 400, "invalid_arguments")["details"]["fields"]
+    assert fields["type"].startswith("must be one of all, note, fact, ")
+    fields = refused(call("remember", content="x", type="all"), 400, "invalid_arguments")["details"]["fields"]
+    assert fields["type"].startswith("must be one of note, fact, ")

@@ -1,4 +1,4 @@
-"""memory_save, memory_update, memory_delete: applied by policy or waiting, texts, limits, refusals."""
+"""memory_save, memory_update, memory_delete: automatic or waiting, texts, limits, refusals."""
 
 from __future__ import annotations
 

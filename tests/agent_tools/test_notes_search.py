@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from approvals.services import notes
-from tests.agent_tools.checks import answered, refused
-from tests.conftest import eventually
+from approvals.services import BlockFields, create_block, notes
+from tests.agent_tools.checks import answered, caught_up, refused
+from tests.end_to_end.test_away import gone
 
 pytestmark = pytest.mark.usefixtures("worker")
 
@@ -16,11 +16,8 @@ pytestmark = pytest.mark.usefixtures("worker")
 def found(call: Any, query: str, **more: Any) -> list[dict[str, Any]]:
     """The results, once the index has caught up."""
 
-    def caught_up() -> Any:
-        data = answered(call("memory_search", query=query, **more))["data"]
-        return None if data["index_behind"] else data
-
-    results: list[dict[str, Any]] = eventually(caught_up, seconds=20)["results"]
+    answer = caught_up(lambda: call("memory_search", query=query, **more))
+    results: list[dict[str, Any]] = answer["data"]["results"]
     return results
 
 
@@ -29,26 +26,104 @@ def texts(call: Any, query: str, **more: Any) -> list[str]:
 
 
 def test_a_note_lives_from_save_to_delete(call: Any, alice: Any) -> None:
-    note_id = answered(call("memory_save", content="The user's name is Shantanu"))["data"]["note_id"]
-    assert [hit["note_id"] for hit in found(call, "user's name")] == [note_id]
-    answered(call("memory_update", note_id=note_id, content="The user prefers to be called SG; that is the name"))
-    (hit,) = found(call, "user's name")
+    note_id = answered(call("memory_save", content="User's name is Shantanu"))["data"]["note_id"]
+    (hit,) = found(call, "name")
     assert (hit["note_id"], hit["source"]) == (note_id, "user_memory")
-    assert "SG" in hit["text"]
-    assert not [text for text in texts(call, "Shantanu") if "Shantanu" in text]
+    assert "weak" not in hit
+    answered(call("memory_update", note_id=note_id, content="User prefers SG"))
+    (hit,) = found(call, "name")
+    assert (hit["note_id"], hit["text"], hit["weak"]) == (note_id, "User prefers SG", True)
+    assert texts(call, "Shantanu") == ["User prefers SG"]
     answered(call("memory_delete", note_id=note_id))
-    assert found(call, "user's name") == []
+    assert found(call, "name") == []
+
+
+def test_what_matches_comes_before_the_nearest_notes_which_are_marked(call: Any, alice: Any) -> None:
+    for content in ("Prefers dark mode.", "Likes chocolate.", "The exam is in June."):
+        answered(call("memory_save", content=content))
+    first, *rest = found(call, "exam")
+    assert (first["text"], "weak" in first) == ("The exam is in June.", False)
+    assert {hit["text"] for hit in rest if hit["weak"]} == {"Prefers dark mode.", "Likes chocolate."}
+    said = answered(call("memory_search", query="exam"))["text"].splitlines()
+    assert said[1] == "These do not match, they are only the nearest notes (weak):"
+    assert len(found(call, "exam", top_k=2)) == 2
+    said = answered(call("memory_search", query="quicksilver"))["text"].splitlines()
+    assert said[0] == "Nothing matches; these are only the nearest notes (weak):"
+    assert len(said) == 4
+
+
+def test_weak_hits_keep_to_the_filters_and_are_notes_alone(api: Any, call: Any, goals: Any) -> None:
+    turn = {"id": "m", "role": "user", "content": "I saw a parrot."}
+    answered(api.post("/api/v1/users/alice/conversations/one/messages/", {"messages": [turn]}))
+    answered(call("memory_save", content="Likes tea.", tags=["food"]))
+    answered(call("remember", content="Keeps bees.", type="decision"))
+    gone = answered(call("remember", content="Keeps wasps."))["data"]["memory_id"]
+    answered(call("forget", memory_id=gone))
+    assert set(texts(call, "quicksilver")) == {"Likes tea.", "Keeps bees."}
+    assert texts(call, "quicksilver", tags=["food"]) == ["Likes tea."]
+    assert texts(call, "quicksilver", type="decision") == ["Keeps bees."]
+    assert texts(call, "quicksilver", sources=["memory_block"]) == []
+    assert texts(call, "quicksilver", sources=["conversation"]) == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["everything", "what do you know about me", "user preferences", "What do you remember?", "list all notes", "*"],
+)
+def test_a_question_about_everything_lists_the_most_useful_notes(call: Any, alice: Any, query: str) -> None:
+    contents = ["Likes tea.", "Plays chess.", "The exam is in June."]
+    ids = [answered(call("memory_save", content=content))["data"]["note_id"] for content in contents]
+    assert texts(call, query) == contents[::-1]  # the newest first
+    for _ in range(3):
+        answered(call("recall", query="tea", match="text"))
+    assert texts(call, query)[0] == "Likes tea."  # the most used first
+    answer = answered(call("memory_search", query=query, top_k=2))
+    assert [hit["note_id"] for hit in answer["data"]["results"]] == [ids[0], ids[2]]
+    assert answer["data"]["broad"]
+    assert not any("weak" in hit for hit in answer["data"]["results"])
+    primed = answered(call("prime_memories"))["data"]["receipt"]["included"]
+    assert [hit["note_id"] for hit in found(call, query)] == primed
+
+
+@pytest.mark.parametrize("query", ["exam", "food preferences", "what do you know about exams", "user's name"])
+def test_a_question_about_something_is_not_about_everything(call: Any, alice: Any, query: str) -> None:
+    assert not answered(call("memory_search", query=query))["data"]["broad"]
+
+
+def test_notes_are_not_crowded_out_by_blocks(call: Any, alice: Any) -> None:
+    sections = "\n\n".join(f"## Name {number}\n\nName, name and name again: the name {number}." for number in range(9))
+    fields = BlockFields(title="Name", description="", body=sections, limit=20_000)
+    create_block(actor=alice, owner="alice", label="names", fields=fields)
+    told = [
+        answered(call("memory_save", content=f"At the {place} people asked for her name."))["data"]["note_id"]
+        for place in ("station", "harbour", "bakery", "library", "market", "museum")
+    ]
+    hits = found(call, "name")
+    assert len(hits) == 5
+    assert [hit.get("block_label") for hit in hits].count("names") == 1  # the best passage keeps its place
+    assert {hit.get("note_id") for hit in hits} - {None} < set(told)
+    assert [hit["score"] for hit in hits] == sorted((hit["score"] for hit in hits), reverse=True)
+    assert [hit.get("note_id") for hit in found(call, "name", top_k=7)].count(None) == 1
+    of_blocks = found(call, "name", sources=["memory_block"])
+    assert {hit["block_label"] for hit in of_blocks} == {"names"}
+
+
+def test_the_past_has_weak_hits_and_broad_questions_too(call: Any, alice: Any) -> None:
+    kept = answered(call("memory_save", content="Likes tea."))["data"]
+    gone = answered(call("memory_save", content="Likes secrets."))["data"]
+    answered(call("memory_delete", note_id=gone["note_id"]))
+    for query in ("quicksilver", "everything"):
+        assert texts(call, query, as_of=gone["commit"]) == ["Likes tea."], "what was deleted is not there"
+    answered(call("memory_update", note_id=kept["note_id"], content="Likes coffee."))
+    assert texts(call, "quicksilver", as_of=kept["commit"]) == ["Likes tea."]
 
 
 def test_a_memory_lives_from_remember_to_forget(call: Any, alice: Any) -> None:
     memory_id = answered(call("remember", content="The exam is in June."))["data"]["memory_id"]
 
     def recalled(**more: Any) -> list[str]:
-        def caught_up() -> Any:
-            data = answered(call("recall", query="exam in June", **more))["data"]
-            return None if data["index_behind"] else data
-
-        return [memory["id"] for memory in eventually(caught_up, seconds=20)["memories"]]
+        answer = caught_up(lambda: call("recall", query="exam in June", **more))
+        return [memory["id"] for memory in answer["data"]["memories"]]
 
     assert recalled() == [memory_id]
     answered(call("forget", memory_id=memory_id, reason="It was moved."))
@@ -107,6 +182,16 @@ def test_waiting_notes_are_in_no_search(machine: Any, issue: Any, call: Any, ali
 def test_nothing_of_somebody_else_is_found(call: Any, ben: Any, alice: Any) -> None:
     notes.save(by=notes.By(actor=ben), owner="ben", content="Ben keeps a parrot.")
     assert found(call, "parrot") == []
+
+
+def test_nothing_is_answered_from_the_index_alone(call: Any, alice: Any) -> None:
+    answered(call("memory_save", content="Likes tea."))
+    assert texts(call, "tea") == ["Likes tea."]
+    with gone("memory"):
+        for query in ("tea", "everything"):
+            error = refused(call("memory_search", query=query), 503, "engine_unavailable")
+            assert error["text"].startswith("Error searching memory: ")
+    assert texts(call, "tea") == ["Likes tea."]
 
 
 def test_search_by_address_is_the_same(api: Any, call: Any, alice: Any) -> None:

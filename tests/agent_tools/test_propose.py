@@ -9,6 +9,7 @@ from django.test import override_settings
 
 from approvals import services
 from approvals.models import Proposal
+from approvals.review import review_of
 from memory_app import recall
 from tests.agent_tools.checks import answered, refused
 
@@ -359,14 +360,93 @@ def test_another_agents_proposal_is_not_given_away(machine: Any, issue: Any, cal
     assert "in_proposal" not in error["details"]
 
 
-def test_what_is_true_already_is_said_to_be(call: Any, goals: Any) -> None:
+def write(owner: Any, body: str) -> None:
+    """The owner changes the block by hand."""
+    fields = services.BlockFields(title="", description="", body=body, limit=20_000, read_only=False)
+    now = recall.block("alice", "goals").sha256
+    services.edit_block(actor=owner, owner="alice", label="goals", fields=fields, loaded_sha256=now)
+
+
+def proposed_both_ways(api: Any, **changes: str) -> list[Any]:
+    """The answers of the tool and of the address."""
+    edits = [{"old_string": changes["old_string"], "new_string": changes["new_string"]}]
+    by_address = api.post(PROPOSE, {"edits": edits, "reasoning": "r"})
+    return [api.call("propose_memory_edit", **edit(**changes)), by_address]
+
+
+def test_what_was_made_already_is_said_to_be(api: Any, tim: Any, alice: Any, goals: Any) -> None:
+    number = answered(api.call("propose_memory_edit", **EDIT))["data"]["proposal_id"]
+    seen = review_of(Proposal.objects.get(pk=number), tim).seen_sha256
+    services.approve(actor=tim, proposal_id=number, revision=1, seen_sha256=seen)
+    write(alice, recall.block("alice", "goals").body + "\nShe sails.\n")
+    for answer in proposed_both_ways(api, **EDIT):
+        error = refused(answer, 422, "already_true")
+        assert error["details"]["line"] == 3
+        assert "This change is made already: an earlier version had old_string where line 3 is now." in error["text"]
+        assert error["text"].startswith("Error: old_string not found in block 'goals'.")
+        assert "nearest" not in error["details"]
+
+
+def test_several_edits_made_already_are_said_to_be(api: Any, alice: Any, goals: Any) -> None:
+    edits = [{"old_string": "likes math", "new_string": "loves math"}, {"old_string": "one book", "new_string": "two"}]
+    write(alice, goals.body.replace("likes math", "loves math").replace("one book", "two"))
+    error = refused(api.post(PROPOSE, {"edits": edits, "reasoning": "r"}), 422, "already_true")
+    assert error["details"]["edit"] == 0
+    # The first one fits again; the second is made.
+    write(alice, goals.body.replace("one book", "two"))
+    error = refused(api.post(PROPOSE, {"edits": edits, "reasoning": "r"}), 422, "already_true")
+    assert (error["details"]["edit"], error["details"]["line"]) == (1, 5)
+
+
+@pytest.mark.parametrize(
+    ("old_string", "new_string"),
+    [
+        ("ALICE LIKES MATH.", "Alice"),
+        ("She wants to pass the b2 exam in June, which is soon.", "She wants to pass the B2 exam"),
+        ("alice likes math", "Ali"),
+    ],
+)
+def test_a_mistaken_shortening_is_not_told_that_it_is_made(
+    api: Any, goals: Any, old_string: str, new_string: str
+) -> None:
+    for answer in proposed_both_ways(api, old_string=old_string, new_string=new_string):
+        error = refused(answer, 422, "old_string_not_found")
+        assert "already" not in error["text"]
+        assert error["details"]["nearest"]["passage"]
+        corrected = error["details"]["corrected_call"]
+        assert "If you meant that passage, call again with:" in error["text"]
+    answered(api.post(PROPOSE, corrected))
+
+
+def test_an_earlier_version_that_became_something_else_makes_nothing_true(api: Any, alice: Any, goals: Any) -> None:
+    write(alice, goals.body.replace("Alice likes math.", "Alice likes mathematics and logic."))
+    error = refused(
+        api.call("propose_memory_edit", **edit(old_string="likes math.", new_string="likes math")),
+        422,
+        "old_string_not_found",
+    )
+    assert "made already" not in error["text"]
+    write(alice, goals.body.replace("Alice likes math.", "Alice likes logic. Her brother loves math"))
+    error = refused(api.call("propose_memory_edit", **EDIT), 422, "old_string_not_found")
+    assert "made already" not in error["text"], "it stands elsewhere"
+
+
+def test_a_deleted_blocks_versions_make_nothing_true(api: Any, alice: Any, goals: Any, make_block: Any) -> None:
+    services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256)
+    make_block(alice, "goals", goals.body.replace("likes math", "loves math"))
+    error = refused(api.call("propose_memory_edit", **EDIT), 422, "old_string_not_found")
+    assert "made already" not in error["text"]
+
+
+def test_what_never_was_there_is_not_made_already_though_its_new_text_is_there(call: Any, goals: Any) -> None:
     error = refused(
         call("propose_memory_edit", **edit(old_string="Alice likes maths.", new_string="Alice likes math.")),
         422,
-        "already_true",
+        "old_string_not_found",
     )
-    assert "in the block already (line 3)" in error["text"]
-    assert error["text"].startswith("Error: old_string not found in block 'goals'.")
+    assert "new_string is in the block already (line 3)." in error["text"]
+    assert "made already" not in error["text"]
+    assert "corrected_call" not in error["details"]
 
 
 def test_a_short_new_string_that_is_there_by_chance_makes_nothing_true(call: Any, goals: Any) -> None:
@@ -376,7 +456,7 @@ def test_a_short_new_string_that_is_there_by_chance_makes_nothing_true(call: Any
         "old_string_not_found",
     )
     assert "new_string is in the block already (line 1)." in error["text"]
-    assert "seems to be made" not in error["text"]
+    assert "made already" not in error["text"]
 
 
 def test_a_short_new_string_that_is_there_by_chance_does_not_hide_the_passage(call: Any, goals: Any) -> None:

@@ -96,7 +96,8 @@ def test_the_methods_there_are_make_a_sentence(api: Any, goals: Any) -> None:
     for path, sentence in (
         (f"{ALICE}/memories.md", "This endpoint answers to GET, HEAD and POST only."),
         (f"{ALICE}/blocks/", "This endpoint answers to GET and HEAD only."),
-        ("/api/v1/tools/recall/", "This endpoint answers to POST only."),
+        ("/api/v1/tools/recall/", "This endpoint answers to GET, HEAD and POST only."),
+        (f"{ALICE}/blocks/goals/propose/", "This endpoint answers to POST only."),
     ):
         assert refused(api.http.put(path), 405, "method_not_allowed")["message"] == sentence
 

@@ -112,9 +112,12 @@ def test_a_missing_slash_is_pointed_out(api: Any) -> None:
         assert "with a slash at the end" in refused(response, 404, "not_found")["text"]
 
 
+PROPOSE = "/api/v1/users/alice/blocks/goals/propose/"
+
+
 @pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE", "OPTIONS"])
 def test_a_wrong_method_names_the_right_one(api: Any, method: str) -> None:
-    response = api.http.generic(method, READ)
+    response = api.http.generic(method, PROPOSE)
     assert refused(response, 405, "method_not_allowed")["details"]["allowed"] == ["POST"]
     assert response["Allow"] == "POST"
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
+from agent_tools import audit
 from agent_tools.models import AgentToken, IdempotencyKey, ToolCall
 from approvals.integrity import problems
 from approvals.models import Agent, Proposal, Status
@@ -172,6 +173,7 @@ def test_without_its_books_a_call_ends_all_the_same(call: Any, goals: Any) -> No
 def test_it_is_on_record(call: Any, alice: Any) -> None:
     with memory_is_stuck():
         call("memory_save", content="She sails.")
+    audit.settle()
     row = ToolCall.objects.get()
     assert (row.tool, row.outcome, row.status, row.owner) == ("memory_save", "timeout", 504, "alice")
     assert row.duration_ms >= 900

@@ -36,7 +36,7 @@ def test_an_owner_sees_their_tutors_and_a_tutor_their_students(alice: Any, tim: 
     assert "Tim Okafor" in client_of(alice).get(SETTINGS).content.decode()
     students = client_of(tim).get(SETTINGS).content.decode()
     assert reverse("memory", args=["alice"]) in students
-    assert "Nobody but you and the admins" in students
+    assert "Only you and admins can read your memory" in students
 
 
 def test_the_page_leads_to_the_password_and_to_agents(alice: Any, client_of: Any) -> None:

@@ -8,12 +8,14 @@ import pytest
 from django.contrib import admin as django_admin
 from django.contrib.admin.models import LogEntry
 from django.urls import reverse
+from django.utils import timezone
 
 from approvals import services
 from approvals.models import Agent, Proposal, Status, Tutorship, User
 from memory_app import recall
 from memory_app.dolt.connections import dolt
 from memory_app.models import Change, MemoryBlock, block_id
+from tests.pages import words
 
 BLOCKS = reverse("admin:memory_app_memoryblock_changelist")
 ADD_BLOCK = reverse("admin:memory_app_memoryblock_add")
@@ -381,3 +383,33 @@ def test_chosen_proposals_are_rejected_with_a_reason(desk: Any, goals: Any, prop
     proposal.refresh_from_db()
     assert (proposal.status, proposal.decision_reason) == (Status.REJECTED, "too_private")
     assert proposal.decided_by.username == "admin"
+
+
+def test_a_proposals_evidence_and_warnings_are_read_and_not_decoded(
+    admin: User, client_of: Any, goals: Any, propose: Any
+) -> None:
+    evidence = [{"role": "user", "content": "It is in <July>."}]
+    proposal = propose(goals, "in June", "in July, see https://example.org/plan", evidence=evidence)
+    assert proposal.risks == ["links_added"]
+    client = client_of(admin)
+    said = words(client.get(reverse("admin:approvals_proposal_change", args=[proposal.pk])))
+    assert "user It is in <July>." in said
+    assert "Links added" in said
+    assert "links_added" not in said
+    assert '"role"' not in said
+
+
+def test_dates_are_written_as_on_the_pages(admin: User, client_of: Any, goals: Any, propose: Any) -> None:
+    proposal = propose(goals, "in June", "in July")
+    listed = words(client_of(admin).get(reverse("admin:approvals_proposal_changelist")))
+    assert f"{timezone.localtime(proposal.created_at):%-d %b %Y, %H:%M}" in listed
+
+
+def test_what_the_machinery_keeps_is_listed_apart(admin: User, client_of: Any) -> None:
+    index = client_of(admin).get(reverse("admin:index")).context["app_list"]
+    assert [str(app["name"]) for app in index][-1] == "Internals"
+    internals = {model["object_name"] for model in index[-1]["models"]}
+    assert {"Chunk", "SearchIndex", "ProposedNote", "IdempotencyKey"} <= internals
+    others = {model["object_name"] for app in index[:-1] for model in app["models"]}
+    assert {"User", "Proposal", "MemoryBlock", "Note", "AgentToken"} <= others
+    assert not internals & others

@@ -148,6 +148,23 @@ def test_any_history_has_the_same_ledger_in_the_restored_place(tmp_path: Path) -
     assert found == []
 
 
+def test_a_site_whose_secrets_come_from_files_is_verified_and_restored(made: Path, tmp_path: Path) -> None:
+    """The process that restores is told of other databases, which the site's files must not gainsay."""
+    with empty_place(tmp_path / "new") as place:
+        secrets = {"REDIS_URL": os.environ.get("REDIS_URL") or "redis://127.0.0.1:1/0"}
+        secrets |= {name: place.pop(name) for name in ("DATABASE_URL", "MEMORY_DATABASE_URL") if name in place}
+        secrets["ASSENT_SECRET_KEY"] = os.environ["ASSENT_SECRET_KEY"]
+        for name, value in secrets.items():
+            path = tmp_path / name.lower()
+            path.write_text(f"{value}\n")
+            place |= {name: "", f"{name}_FILE": str(path)}
+        for arguments in (("--verify",), ()):
+            done = manage("restore", made, *arguments, **place)
+            assert done.returncode == 0, done.stderr
+        place["REDIS_URL_FILE"] = ""
+        assert json.loads(python(GO_ON.replace('username="tim"', 'username="alice"'), **place))[0] == []
+
+
 def test_a_backup_is_restored_into_an_empty_place_only(made: Path) -> None:
     with pytest.raises(CommandError, match=r"There is something already: .*restored into an empty place"):
         call_command("restore", str(made))

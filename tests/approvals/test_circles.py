@@ -71,7 +71,7 @@ def test_the_approval_that_would_close_it_is_refused(
     services.recheck("alice", [["note", two[0]]])
     second.refresh_from_db()
     assert second.mergeability == Mergeability.CONFLICT
-    with pytest.raises(NoLongerFits, match="in such a circle none of them would hold"):
+    with pytest.raises(NoLongerFits, match="Approving would make them replace each other"):
         approve(second)
     second.refresh_from_db()
     assert second.status == Status.OPEN
@@ -84,7 +84,7 @@ def test_its_page_says_why_and_offers_to_reject_it(
     first, second = proposals
     approve(first)
     page = client_of(alice).get(second.get_absolute_url())
-    assert "in such a circle none of them would hold" in words(page)
+    assert "Approving would make them replace each other." in words(page)
     services.reject(actor=alice, proposal_id=second.pk, revision=1, reason=RejectReason.OUTDATED)
 
 

@@ -6,11 +6,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import override_settings
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from approvals import services
+from approvals.services import notes
 from approvals.services.errors import DeletionNotAllowed
+from approvals.services.notes import By
 from approvals.views.conversations import CONVERSATIONS_ON_A_PAGE, MESSAGES_ON_A_PAGE
 from memory_app import conversations
 from memory_app.conversations import Turn
@@ -58,9 +62,9 @@ def test_each_conversation_is_listed_with_its_beginning_its_times_and_who_handed
     conversations.keep("alice", "monday", [Turn("user", "In May.", at=NOON + timedelta(hours=1))], agent="planner")
     page = words(client_of(alice).get(list_url()))
     assert "I moved to Kiel." in page
-    assert "3 messages 1 Mar 2026, 12:00 to 1 Mar 2026, 13:00 handed in by planner, scribe Session monday" in page
+    assert "3 messages 1 Mar 2026, 12:00 to 1 Mar 2026, 13:00 stored by planner, scribe Session monday" in page
     assert "Noted." not in page
-    assert "Each message is deleted 90 days after it was handed in." in page
+    assert "Each message is deleted 90 days after it was stored." in page
 
 
 def test_the_memory_leads_to_its_conversations(alice: Any, client_of: Any) -> None:
@@ -100,19 +104,19 @@ def test_a_page_nobody_was_sent_to_shows_the_first(before: str, alice: Any, clie
 def test_past_the_last_one_the_list_says_so(alice: Any, client_of: Any) -> None:
     said("Hello.")
     page = words(client_of(alice).get(list_url(), {"before": "5-5"}))
-    assert "There are no older ones." in page
-    assert "None of your conversations is kept" not in page
+    assert "No older conversations." in page
+    assert "No stored conversations" not in page
 
 
 def test_an_empty_list_says_what_would_be_there_and_for_how_long(alice: Any, tim: Any, client_of: Any) -> None:
     own = words(client_of(alice).get(list_url()))
-    assert "None of your conversations is kept" in own
-    assert "When an agent hands in what was said between you" in own
+    assert "No stored conversations" in own
+    assert "When an agent stores a conversation with you" in own
     with override_settings(CONVERSATION_DAYS=1):
-        assert "Each message is deleted 1 day after it was handed in." in words(client_of(alice).get(list_url()))
+        assert "Each message is deleted 1 day after it was stored." in words(client_of(alice).get(list_url()))
     with override_settings(CONVERSATION_DAYS=0):
-        assert "They stay until somebody deletes them." in words(client_of(alice).get(list_url()))
-    assert "No conversation with Alice Berg is kept" in words(client_of(tim).get(list_url()))
+        assert "They are kept until someone deletes them." in words(client_of(alice).get(list_url()))
+    assert "No stored conversations with Alice Berg" in words(client_of(tim).get(list_url()))
 
 
 def test_the_list_takes_as_many_queries_for_many_conversations_as_for_one(
@@ -153,11 +157,11 @@ def test_times_are_in_the_zone_of_who_reads(alice: Any, client_of: Any) -> None:
 
 def test_each_message_names_its_agent_where_several_handed_in(alice: Any, client_of: Any) -> None:
     said("One.", agent="scribe")
-    assert words(client_of(alice).get(url())).count("handed in by scribe") == 1
+    assert words(client_of(alice).get(url())).count("stored by scribe") == 1
     said("Two.", agent="planner", start=NOON + timedelta(hours=1))
     page = words(client_of(alice).get(url()))
-    assert "One. handed in by scribe" in page
-    assert "Two. handed in by planner" in page
+    assert "One. stored by scribe" in page
+    assert "Two. stored by planner" in page
 
 
 def test_hidden_characters_are_shown_and_markup_is_text(alice: Any, client_of: Any) -> None:
@@ -228,7 +232,7 @@ def test_one_message_is_deleted_once_confirmed_and_search_forgets_it(alice: Any,
     assert f'href="{delete_url(one)}"' in client.get(url()).content.decode()
     asked = client.get(delete_url(one))
     assert "I moved to Kiel." in words(asked)
-    assert "as evidence, stays with that proposal" in words(asked)
+    assert "in a proposal stays with that proposal" in words(asked)
     assert has_form(asked, delete_url(one))
     assert Message.objects.count() == 2  # asking deletes nothing
     response = client.post(delete_url(one))
@@ -260,7 +264,7 @@ def test_with_its_last_message_a_conversation_is_gone(alice: Any, client_of: Any
     [only] = said("Hello.")
     client = client_of(alice)
     assert client.post(delete_url(only)).url == list_url()
-    assert "None of your conversations is kept" in words(client.get(list_url()))
+    assert "No stored conversations" in words(client.get(list_url()))
 
 
 def test_pressing_twice_is_no_error(alice: Any, client_of: Any) -> None:
@@ -278,8 +282,34 @@ def test_evidence_already_beside_a_proposal_stays(alice: Any, goals: Any, propos
     proposal = propose(goals, "math", "mathematics", evidence=[turn])
     client = client_of(alice)
     client.post(delete_url())
-    assert "From the conversation: 1 turn" in words(client.get(proposal.get_absolute_url()))
+    assert "1 message quoted by" in words(client.get(proposal.get_absolute_url()))
     assert not Message.objects.exists()
+
+
+def test_wherever_a_session_is_named_its_conversation_is_linked_while_it_is_kept(
+    alice: Any, tim: Any, goals: Any, propose: Any, client_of: Any
+) -> None:
+    said("I like mathematics.")
+    turn = {"role": "user", "content": "I like mathematics."}
+    kept = propose(goals, "math", "mathematics", evidence=[turn], session_id="monday")
+    lost = propose(goals, "math", "sums", evidence=[turn], session_id="tuesday")
+    link = f'href="{reverse("conversation", args=["alice", "monday"])}"'
+    client = client_of(tim)
+    page = client.get(kept.get_absolute_url()).content.decode()
+    assert page.count(link) == 2
+    assert "Show the whole conversation" in page
+    page = client.get(lost.get_absolute_url()).content.decode()
+    assert "tuesday" in page
+    assert "/conversations/" not in page
+    assert "Show the whole conversation" not in page
+
+
+def test_the_page_of_a_note_links_the_conversation_it_comes_from(alice: Any, scribe: Any, client_of: Any) -> None:
+    said("I like mathematics.")
+    by = By(actor=scribe, may_apply=True, session_id="monday")
+    done = notes.save(by=by, owner="alice", content="Likes mathematics.")
+    page = client_of(alice).get(reverse("note", args=["alice", done.note_id])).content.decode()
+    assert f'href="{reverse("conversation", args=["alice", "monday"])}"' in page
 
 
 def test_a_session_of_the_same_name_of_somebody_else_stays(alice: Any, ben: Any, client_of: Any) -> None:
@@ -358,3 +388,57 @@ def test_nobody_reads_or_deletes_without_signing_in(alice: Any, client: Any) -> 
     assert client.get(url()).url.startswith(reverse("sign_in"))
     assert client.post(delete_url()).status_code == 401
     assert Message.objects.exists()
+
+
+# -- found by search ----------------------------------------------------------------------------------
+
+
+def search(client: Any, query: str, owner: str = "alice") -> str:
+    page: str = client.get(reverse("memory_search", args=[owner]), {"q": query}).content.decode()
+    return page.replace("<mark>", "").replace("</mark>", "")
+
+
+def test_search_finds_what_was_said_and_leads_to_that_message(alice: Any, client_of: Any) -> None:
+    messages = said(*(f"Line {number:03}." for number in range(MESSAGES_ON_A_PAGE)), "One of my migraines again.")
+    page = search(client_of(alice), "migraines")
+    assert "In conversations" in page
+    address = f"{url()}?message={messages[-1].pk}"
+    assert f'href="{address}#message-{messages[-1].pk}"' in page
+    there = client_of(alice).get(address).content.decode()
+    assert "One of my migraines again." in there, "on the second page"
+    assert f'id="message-{messages[-1].pk}"' in there
+    for number in ("0", "x", str(messages[-1].pk + 1), "9" * 20):
+        assert "Line 000." in words(client_of(alice).get(url(), {"message": number}))
+
+
+def test_search_shows_a_tutor_what_was_said_and_nobody_else(
+    tim: Any, ben: Any, mallory: Any, client_of: Any, alice: Any
+) -> None:
+    said("One of my migraines again.")
+    assert "migraines again" in search(client_of(tim), "migraines")
+    assert client_of(mallory).get(reverse("memory_search", args=["alice"]), {"q": "migraines"}).status_code == 404
+    page = search(client_of(ben), "migraines", owner="ben")
+    assert "migraines again" not in page
+    assert "In conversations" not in page
+
+
+def test_search_of_a_deleted_message_finds_nothing(alice: Any, client_of: Any) -> None:
+    [message] = said("One of my migraines again.")
+    client = client_of(alice)
+    assert "In conversations" in search(client, "migraines")
+    Message.objects.filter(pk=message.pk).delete()  # by another process, before its index knows
+    assert "Nothing found" in search(client, "migraines")
+
+
+def test_search_without_conversations_asks_only_whether_there_are_any(alice: Any, goals: Any, client_of: Any) -> None:
+    client = client_of(alice)
+    search(client, "migraines")
+    with CaptureQueriesContext(connection) as without:
+        search(client, "migraines")
+    looks = [each["sql"] for each in without if each["sql"].startswith("SELECT 1 AS") and "_message" in each["sql"]]
+    assert len(looks) == 1
+    said("One of my migraines again.")
+    search(client, "migraines")
+    with CaptureQueriesContext(connection) as with_them:
+        search(client, "migraines")
+    assert len(with_them) > len(without) + 1

@@ -166,10 +166,10 @@ def test_a_waiting_proposal_is_warned_of_before_and_counted_after(
     proposal = propose(goals, "math", "geometry")
     client = client_of(alice)
     page = client.get(EDIT).content.decode()
-    assert "1 proposal waits for this block." in page
+    assert "1 waiting proposal for this block." in page
     assert proposal.get_absolute_url() in page
     saved = client.post(EDIT, form_of(goals, body="Nothing of the old text.\n"), follow=True)
-    assert "1 waiting proposal does not fit the new text." in saved.content.decode()
+    assert "This made 1 proposal outdated." in saved.content.decode()
 
 
 @pytest.mark.parametrize("url", [EDIT, DELETE, NEW])
@@ -283,8 +283,8 @@ def test_deleting_asks_first_and_says_what_will_no_longer_fit(
     propose(goals, "math", "geometry")
     client = client_of(alice)
     page = client.get(DELETE)
-    assert "1 waiting proposal will no longer fit." in page.content.decode()
-    assert "Its history stays" in page.content.decode()
+    assert "This will make 1 proposal outdated." in page.content.decode()
+    assert "Its history is kept" in page.content.decode()
     client.post(DELETE, {"loaded_sha256": goals.sha256, "comment": "All reached."})
     assert recall.find_block("alice", "goals") is None
     change = Change.objects.order_by("-at", "-id")[0]

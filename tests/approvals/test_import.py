@@ -219,7 +219,7 @@ def test_the_page_of_a_note_shows_the_import_that_would_change_it(alice: Any, sc
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     bring(scribe, FILE.replace("docker.", "podman.") + "### mem-3-cccc\n> z\n", reasoning="From the old laptop.")
     page = client_of(alice).get(reverse("note", args=["alice", "mem-1-aaaa"])).content.decode()
-    assert "1 proposal waits" in page
+    assert "1 waiting proposal" in page
     assert "From the old laptop." in page
     assert "This note is one of them." in page
 

@@ -6,9 +6,11 @@ import re
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.staticfiles import finders
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import InterfaceError
 from django.urls import reverse
@@ -79,22 +81,34 @@ def test_what_happened_is_said_in_numbers_and_every_passage_left_out_is_named(se
     response = send(MEMORIES)
     said = text_of(response)
     assert response.status_code == 200
-    assert "memories.md is in your memory New 1 note Changed 0 notes Unchanged 0 notes Left out 1 passage" in said
-    assert "Line 9: “broken” is not an id such as mem-1737372000-a1b2" in said
+    assert "Imported memories.md New 1 note Changed 0 notes Unchanged 0 notes Left out 1 passage" in said
+    assert "Line 9: “broken” is not an id such as note-0b5f6f0e-" in said
     assert [note.content for note in recall.notes("alice")] == ["Reads a chapter on Mondays."]
 
 
-def test_many_passages_left_out_are_folded_and_all_there(send: Any) -> None:
-    page = send(b"### no\n" * 45).content.decode()
-    assert "Nothing of it could be taken" in page
-    assert page.count("is not an id such as") == 45
-    assert page.index("<details><summary>Show the others") < page.index("Line 21:")
+def test_one_mistake_made_many_times_is_told_once_with_its_lines(send: Any) -> None:
+    page = send(b"".join(b"### idea-%d\n> x\n" % number for number in range(45)) + b"###\n")
+    said = text_of(page)
+    assert "Nothing was imported" in said
+    assert "46 passages were left out" in said
+    assert said.count("is not an id such as") == 1
+    assert "45 passages, the first: “idea-0” is not an id such as" in said
+    assert "Show the lines 1, 3, 5," in said
+    assert "Line 91: no content" in said
+
+
+def test_an_example_shows_the_format_and_is_taken_whole(alice: Any, client_of: Any, send: Any) -> None:
+    page = client_of(alice).get(reverse("note_import", args=["alice"])).content.decode()
+    assert "memories-example.md" in page
+    example = Path(str(finders.find("memories-example.md"))).read_bytes()
+    assert "New 3 notes" in text_of(send(example))
+    assert "Unchanged 3 notes Left out 0 passages" in text_of(send(example)), "the same ids again"
 
 
 def test_the_same_file_again_changes_nothing_and_says_so(send: Any) -> None:
     send(MEMORIES)
     before = recall.head()
-    assert "Your memory says all of it already" in text_of(send(MEMORIES, key="l" * 22))
+    assert "Nothing new in this file" in text_of(send(MEMORIES, key="l" * 22))
     assert recall.head() == before
 
 
@@ -103,7 +117,7 @@ def test_proposals_that_the_file_overtook_are_counted(send: Any, scribe: Any) ->
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     imports.import_file(by=By(actor=scribe), owner="alice", data=MEMORIES.replace(b"Mondays", b"Fridays"))
     said = text_of(send(MEMORIES.replace(b"Mondays", b"Sundays"), key="l" * 22))
-    assert "One proposal about these notes was waiting and has to be looked at again" in said
+    assert "1 waiting proposal about these notes needs another look" in said
 
 
 @pytest.mark.parametrize(
@@ -201,7 +215,7 @@ def test_a_process_that_is_gone_is_not_waited_for(alice: Any, client_of: Any, mo
         found = import_progress.look(viewer, KEY)
         assert found is not None
         assert found.state is State.LOST
-        assert "It is not known how the import ended" in look(client_of(alice))
+        assert "We lost track of this import" in look(client_of(alice))
 
 
 def test_nobody_else_is_told(alice: Any, ben: Any, client_of: Any) -> None:
@@ -264,7 +278,7 @@ def test_only_a_refusal_says_that_nothing_was_taken(alice: Any, error: Exception
 def test_a_page_loaded_meanwhile_shows_the_import_that_runs(alice: Any, client_of: Any) -> None:
     client = client_of(alice)
     with import_progress.watched(import_progress.of_person(alice.pk), KEY):
-        assert "An import of yours is still under way." in client.get(PAGE).content.decode()
+        assert "An import of yours is still running." in client.get(PAGE).content.decode()
     assert "still under way" not in client.get(PAGE).content.decode()
 
 

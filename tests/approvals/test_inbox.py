@@ -1,23 +1,27 @@
-"""The inbox: what waits for whom, narrowed down, page by page, decided on the row where the row shows all of it."""
+"""The review queue: what waits for whom, narrowed down, page by page, decided on a row that shows all of the change."""
 
 from __future__ import annotations
 
+import importlib
+import re
 import uuid
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.db import connections
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
 from approvals import services
-from approvals.models import Agent, Kind, Mergeability, Proposal, Revision, Status, Tutorship
+from approvals.models import Agent, Kind, Policy, Proposal, Revision, Status, Tutorship
 from approvals.services import notes
-from approvals.services.imports import import_memories
+from approvals.services.imports import import_file, import_memories
 from approvals.services.notes import By
+from approvals.services.recheck import recheck
 from memory_app import memories_md, recall
 from memory_app.edits import Replace, Rewrite
 from tests.conftest import make_user
@@ -70,6 +74,37 @@ def edit(actor: Any, block: Any, old: str, new: str) -> None:
     services.edit_block(actor=actor, owner=now.owner, label=now.label, fields=fields, loaded_sha256=now.sha256)
 
 
+# -- how much room a row takes --------------------------------------------------------------------
+
+
+def test_the_density_of_the_list_is_kept_and_leaves_the_address(
+    client_of: Any, alice: Any, goals: Any, propose: Any
+) -> None:
+    propose(goals, "in June", "in July")
+    client = client_of(alice)
+    assert '<div class="comfortable">' in client.get("/").content.decode()
+    for chosen in ("compact", "comfortable", "compact"):
+        answer = client.get(f"/?agent=scribe&density={chosen}")
+        assert (answer.status_code, answer["Location"]) == (302, "/?agent=scribe")
+        page = client.get(answer["Location"]).content.decode()
+        assert f'<div class="{chosen}">' in page
+        assert f'density={chosen}" aria-current="true">' in page
+    assert '<div class="compact">' in client.get("/", headers=HTMX).content.decode()
+    cookie = client.cookies["assent_density"]
+    assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "Lax", "/")
+
+
+@pytest.mark.parametrize("value", ["", "tiny", "<script>", "compact&density=tiny"])
+def test_an_unknown_density_changes_nothing(value: str, client_of: Any, alice: Any, goals: Any, propose: Any) -> None:
+    propose(goals, "in June", "in July")
+    client = client_of(alice)
+    answer = client.get(f"/?density={value}")
+    assert (answer.status_code, answer["Location"]) == (302, "/")
+    assert "assent_density" not in answer.cookies
+    client.cookies["assent_density"] = "<script>"
+    assert '<div class="comfortable">' in client.get("/").content.decode()
+
+
 # -- whose turn it is -----------------------------------------------------------------------------
 
 
@@ -94,7 +129,7 @@ def test_the_count_is_in_the_title_the_navigation_and_the_tab(
     propose(goals, "one book", "two books")
     page = client_of(alice).get("/")
     assert "<title>(2) Review" in page.content.decode()
-    assert "2 waiting for you" in words(page)
+    assert "2 to review" in words(page)
     assert "Your turn 2" in words(page)
     assert "<title>(2) " in client_of(alice).get("/memory/alice/").content.decode()
 
@@ -118,7 +153,7 @@ def test_staff_see_everybodys(client_of: Any, admin: Any, goals: Any, propose: A
 def test_a_stranger_sees_nothing_and_is_told_the_truth(client_of: Any, mallory: Any, goals: Any, propose: Any) -> None:
     propose(goals, "in June", "in July", reasoning="About Alice.")
     said = words(client_of(mallory).get("/"))
-    assert "Nothing waits for you" in said
+    assert "You’re all caught up" in said
     assert "About Alice." not in said
 
 
@@ -126,15 +161,18 @@ def test_decided_proposals_move_to_their_tab(client_of: Any, alice: Any, goals: 
     proposal = propose(goals, "in June", "in July", reasoning="The exam was moved.")
     services.reject(actor=alice, proposal_id=proposal.pk, revision=1, reason="wrong")
     yours = words(client_of(alice).get("/"))
-    assert "Nothing waits for you" in yours
-    assert "Decided last" in yours
+    assert "You’re all caught up" in yours
+    assert "Recently decided" in yours
     decided = words(client_of(alice).get("/?tab=decided"))
     assert "The exam was moved." in decided
     assert "Rejected by Alice Berg" in decided
 
 
-def test_nothing_is_said_to_wait_for_an_agent_while_nothing_does(client_of: Any, alice: Any) -> None:
-    assert "No proposal is with its agent" in words(client_of(alice).get("/?tab=agent"))
+def test_there_is_no_tab_that_can_hold_nothing(client_of: Any, alice: Any, goals: Any, propose: Any) -> None:
+    propose(goals, "in June", "in July", reasoning="The exam was moved.")
+    page = client_of(alice).get("/?tab=agent")  # an old bookmark
+    assert "The exam was moved." in words(page)
+    assert "Waiting for the agent" not in words(page)
 
 
 def test_an_overdue_proposal_is_closed_by_looking(client_of: Any, alice: Any, goals: Any, propose: Any) -> None:
@@ -144,7 +182,7 @@ def test_an_overdue_proposal_is_closed_by_looking(client_of: Any, alice: Any, go
 
     if not settings.CELERY_TASK_ALWAYS_EAGER:
         pytest.skip("with a worker, its calendar closes it")
-    assert "Nothing waits for you" in words(client_of(alice).get("/"))
+    assert "You’re all caught up" in words(client_of(alice).get("/"))
     assert "Expired" in words(client_of(alice).get("/?tab=decided"))
 
 
@@ -185,9 +223,15 @@ MOVED, LINK, SHORTER = "The exam was moved.", "A link she asked for.", "Shorter 
         ("owner=ben", set()),
         ("age=day", {MOVED, LINK, SHORTER}),
         ("age=older", set()),
-        ("q=EXAM", {MOVED}),
+        ("q=EXAM", {MOVED, LINK, SHORTER}),  # the link leads to example.org, and the new text leaves the exam out
+        ("q=WAS+MOVED", {MOVED}),
         ("q=study_log", {LINK}),
-        ("q=exam&agent=muse", set()),
+        ("q=July", {MOVED}),
+        ("q=july+moved", {MOVED}),
+        ("q=july+shorter", set()),
+        ("q=added", set()),
+        ("q=removed", set()),
+        ("q=moved&agent=muse", set()),
         ("agent=nobody", set()),
         ("age=nonsense", set()),
     ],
@@ -196,7 +240,158 @@ def test_filters_in_the_url_leave(query: str, left: set[str], mixed: None, tim: 
     said = words(client_of(tim).get(f"/?{query}"))
     assert {reason for reason in (MOVED, LINK, SHORTER) if reason in said} == left
     if not left:
-        assert "Nothing matches these filters There are 3 proposals here without them." in said
+        assert "Nothing matches these filters 3 proposals are hidden by these filters." in said
+
+
+@pytest.mark.parametrize("word", ["Übung", "übung", "übungen", '"σ"', "50%"])
+def test_a_search_finds_the_words_of_the_change_in_any_script(
+    word: str, client_of: Any, alice: Any, make_block: Any, propose: Any
+) -> None:
+    propose(make_block(alice, "plan", "One thing.\n"), "thing", 'Übungen zu "σ", 50% done', reasoning="Found.")
+    propose(make_block(alice, "other", "One thing.\n"), "thing", "word", reasoning="Left out.")
+    said = words(client_of(alice).get("/", {"q": word}))
+    assert "Found." in said
+    assert "Left out." not in said
+
+
+def found_by(client: Any, word: str, **more: str) -> set[int]:
+    """The proposals that the list shows for a word."""
+    page = client.get("/", {"q": word, **more}).content.decode()
+    return {int(pk) for pk in re.findall(r'id="row-(\d+)"', page)}
+
+
+LONG = " ".join(f"word{number}" for number in range(1_000))
+
+
+def test_a_search_finds_all_words_of_a_long_change_old_and_new_and_none_that_stay(
+    client_of: Any, tim: Any, alice: Any, make_block: Any, propose: Any, scribe: Any
+) -> None:
+    block = make_block(alice, "plan", f"Stays heron.\n\n{LONG} kestrel {LONG}\n")
+    long = propose(block, f"{LONG} kestrel {LONG}", f"{LONG} Ouzel {LONG} plover")
+    whole = services.propose(
+        agent=scribe,
+        owner="alice",
+        label="plan",
+        kind=Kind.REWRITE,
+        edits=[Rewrite(block.body.replace("kestrel", "Straßenmusik"))],
+        reasoning="Reworded.",
+    ).proposal
+    client = client_of(tim)
+    assert found_by(client, "ouzel") == found_by(client, "plover") == {long.pk}
+    assert found_by(client, "kestrel") == {long.pk, whole.pk}
+    assert found_by(client, "kestrel ouzel") == {long.pk}
+    assert found_by(client, "STRASSENMUSIK") == {whole.pk}
+    assert found_by(client, "heron") == set()
+
+
+def test_a_search_finds_a_word_in_any_note_of_an_import(client_of: Any, alice: Any, scribe: Any) -> None:
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    text = "".join(f"### mem-{number}-aaaa\n> Memory {number}.\n" for number in range(1, 301))
+    text += "### mem-301-aaaa\n> She saw a dunlin.\n\n<!-- tags: waders -->\n"
+    import_file(by=By(actor=scribe), owner="alice", data=text.encode())
+    (made,) = Proposal.objects.open()
+    client = client_of(alice)
+    assert found_by(client, "dunlin") == found_by(client, "waders") == {made.pk}
+    assert found_by(client, "sandpiper") == set()
+
+
+def test_a_search_finds_in_no_proposal_that_one_may_not_see(
+    client_of: Any, mallory: Any, tim: Any, goals: Any, propose: Any
+) -> None:
+    made = propose(goals, "in June", "in July")
+    assert found_by(client_of(tim), "july") == {made.pk}
+    assert found_by(client_of(mallory), "july") == set()
+
+
+def test_a_search_for_words_that_were_removed_finds_nothing(
+    client_of: Any, alice: Any, goals: Any, propose: Any
+) -> None:
+    made = propose(goals, "in June", "in July", reasoning="Moved by the school.")
+    client = client_of(alice)
+    services.reject(actor=alice, proposal_id=made.pk, revision=1, reason="wrong")
+    assert found_by(client, "july school", tab="decided") == {made.pk}
+    services.redact(actor=alice, proposal_id=made.pk)
+    for word in ("june", "july", "school", "learning"):
+        assert found_by(client, word, tab="decided") == set()
+    assert found_by(client, "goals", tab="decided") == {made.pk}  # the label, which the page says too
+    assert not Proposal.objects.exclude(search_words="goals").exists()
+
+
+def test_a_search_reads_the_words_of_no_proposal_it_lists(client_of: Any, alice: Any, goals: Any, propose: Any) -> None:
+    for old, new in (("in June", "in July"), ("one book", "two books")):
+        propose(goals, old, new)
+    client = client_of(alice)
+    client.get("/")
+    counted = {}
+    for word in ("", "u"):
+        with CaptureQueriesContext(connections["default"]) as asked:
+            client.get("/", {"q": word})
+        counted[word] = len(asked)
+        assert not [query for query in asked if '"search_words"' in query["sql"].partition(" FROM ")[0]]
+    assert counted["u"] == counted[""] + 1  # how many were found
+
+
+def test_what_is_older_than_the_words_is_found_once_it_is_migrated(
+    client_of: Any, alice: Any, goals: Any, propose: Any, scribe: Any
+) -> None:
+    propose(goals, "in June", "in July", reasoning="Moved.")
+    before = list(Proposal.objects.values_list("search_words", flat=True))
+    Proposal.objects.update(search_words="")
+    migration = importlib.import_module("approvals.migrations.0009_search_words")
+    migration.find_words_of_older_proposals(apps, None)
+    assert list(Proposal.objects.values_list("search_words", flat=True)) == before
+
+
+def test_what_was_decided_is_narrowed_to_an_outcome_and_to_who_decided(
+    client_of: Any, alice: Any, tim: Any, goals: Any, propose: Any
+) -> None:
+    mine, theirs = (
+        propose(goals, "in June", "in July", reasoning="By Alice."),
+        propose(goals, "B2", "C1", reasoning="By Tim."),
+    )
+    services.reject(actor=alice, proposal_id=mine.pk, revision=1, reason="wrong")
+    services.reject(actor=tim, proposal_id=theirs.pk, revision=1, reason="wrong")
+    waiting = propose(goals, "one book", "two books", reasoning="Automatic.")
+    gone = propose(goals, "math", "maths", reasoning="Reverted.")
+    Proposal.objects.filter(pk__in=[waiting.pk, gone.pk]).update(status=Status.APPLIED, decided_at=timezone.now())
+    Proposal.objects.filter(pk=gone.pk).update(reverted_by_commit="0" * 40)
+    client = client_of(tim)
+    for query, left in {
+        "by=alice": {"By Alice."},
+        "by=tim": {"By Tim."},
+        "by=nobody": set(),
+        "state=rejected": {"By Alice.", "By Tim."},
+        "state=applied": {"Automatic.", "Reverted."},
+        "state=reverted": {"Reverted."},
+    }.items():
+        said = words(client.get(f"/?tab=decided&{query}"))
+        assert {each for each in ("By Alice.", "By Tim.", "Automatic.", "Reverted.") if each in said} == left
+    offered = {field.name: dict(field.options) for field in client.get("/?tab=decided").context["filter_fields"]}
+    assert offered["by"] == {"alice": "Alice Berg", "tim": "Tim Okafor"}
+    assert {"applied", "reverted", "superseded"} <= offered["state"].keys()
+    assert "by" not in {field.name for field in client.get("/").context["filter_fields"]}
+
+
+def test_how_many_were_found_is_said_and_announced(mixed: None, tim: Any, client_of: Any) -> None:
+    client = client_of(tim)
+    found = client.get("/?agent=scribe", headers=HTMX).content.decode()
+    assert "data-focus data-announce>2 proposals found" in found
+    assert '<h1 tabindex="-1">' in found
+    assert "data-focus data-announce>Nothing matches" in client.get("/?agent=nobody", headers=HTMX).content.decode()
+    assert "found" not in words(client.get("/"))
+
+
+def test_an_owner_among_many_is_typed_by_name(client_of: Any, tim: Any, alice: Any, goals: Any, propose: Any) -> None:
+    propose(goals, "in June", "in July", reasoning="The exam was moved.")
+    client = client_of(tim)
+    assert '<select id="filter-owner"' in client.get("/").content.decode()
+    for number in range(20):
+        Tutorship.objects.create(tutor=tim, owner=make_user(f"student{number}"))
+    page = client.get("/?owner=alice+BERG")
+    assert "The exam was moved." in words(page)
+    assert "Whose memory: Alice Berg" in words(page)
+    assert '<option value="alice">Alice Berg</option>' in page.content.decode()
+    assert 'list="filter-owner-options"' in page.content.decode()
 
 
 def test_an_active_filter_is_shown_with_a_way_out(mixed: None, tim: Any, client_of: Any) -> None:
@@ -240,7 +435,7 @@ def test_rows_of_one_block_stand_together_under_the_number_of_all(client_of: Any
     groups = page.context["page"].groups
     assert len({(group.owner, group.target) for group in groups}) == len(groups)
     assert all(group.total == 2 for group in groups)
-    assert "2 proposals, show all" in words(page)
+    assert "all 2 proposals" in words(page)
 
 
 def test_a_page_costs_few_queries_and_never_reads_the_memory(client_of: Any, tim: Any, scribe: Any) -> None:
@@ -361,12 +556,16 @@ def test_what_needs_a_closer_look_has_no_buttons_on_its_row(
     assert not has_form(page, reverse("approve", args=[made.pk]))
 
 
-def test_a_stale_change_has_no_buttons_on_its_row(client_of: Any, alice: Any, goals: Any, propose: Any) -> None:
+def test_a_change_that_no_longer_fits_has_no_buttons_on_its_row(
+    client_of: Any, alice: Any, goals: Any, propose: Any
+) -> None:
     proposal = propose(goals, "in June", "in July")
-    Proposal.objects.filter(pk=proposal.pk).update(mergeability=Mergeability.REBASABLE)
+    edit(alice, goals, "in June", "in May")
+    recheck("alice", [["block", "goals"]])  # as a worker does soon, where there is one
     page = client_of(alice).get("/")
-    assert "block changed, still fits" in words(page)
+    assert "no longer fits" in words(page)
     assert not has_form(page, reverse("approve", args=[proposal.pk]))
+    assert f'href="{proposal.get_absolute_url()}">Review<' in page.content.decode()
 
 
 @pytest.mark.parametrize("htmx", [False, True])
@@ -382,6 +581,27 @@ def test_a_block_changed_behind_the_list_is_not_written_over(
     assert answer.status_code == 409
     assert "The block changed since you opened this page." in words(answer)
     assert "in June" in recall.block("alice", "goals").body
+
+
+def test_what_an_agent_writes_never_takes_the_place_of_what_a_row_fills_in(
+    client_of: Any, tim: Any, goals: Any, propose: Any
+) -> None:
+    made = [
+        propose(goals, "in June", "in July", reasoning='\ue001 \ue002 \ue003 \ue004 8070605040302010 "><b>'),
+        propose(goals, "one book", "two books", reasoning="The second."),
+    ]
+    client = client_of(tim)
+    page = client.get('/?q=&agent=scribe"><i>')
+    page = client.get("/?agent=scribe")
+    content = page.content.decode()
+    assert "8070605040302010" in words(page)
+    assert content.count("8070605040302010") == 2  # the reason, and the hidden words of the button
+    assert "<b>" not in content
+    for proposal in made:
+        fields = form(page, reverse("approve", args=[proposal.pk]))
+        assert (fields["revision"], fields["seen_sha256"], fields["row"]) == ("1", goals.sha256, "/?agent=scribe")
+        assert f'id="reject-comment-{proposal.pk}"' in content
+        assert has_form(page, reverse("reject", args=[proposal.pk]))
 
 
 # -- notes on the row -------------------------------------------------------------------------------
@@ -406,7 +626,7 @@ def test_a_new_note_is_approved_on_its_row_which_says_all_of_it(client_of: Any, 
     client = client_of(alice)
     page = client.get("/")
     row = words(page)
-    for said in ("Prefers to be called Ali.", "lesson learned", "#name", "category person", "75 % sure", "Monday"):
+    for said in ("Prefers to be called Ali.", "lesson learned", "#name", "category person", "75% sure", "Monday"):
         assert said in row
     approve = reverse("approve", args=[waiting.proposal.pk])
     assert client.post(approve, form(page, approve)).status_code == 302
@@ -423,7 +643,7 @@ def test_a_note_is_reworded_superseded_and_deleted_on_its_row(client_of: Any, al
     )
     client = client_of(alice)
     page = client.get("/")
-    assert "It would be marked as superseded, with nothing in its place: no longer true" in words(page)
+    assert "It would be marked as outdated, without a replacement: no longer true" in words(page)
     for outcome in proposed:
         approve = reverse("approve", args=[outcome.proposal.pk])
         assert client.post(approve, form(page, approve), headers=HTMX).status_code == 200
@@ -500,6 +720,47 @@ def test_a_list_of_notes_asks_as_often_whatever_their_number(client_of: Any, ali
     assert asked[0] == asked[1] <= 12
 
 
+def test_a_note_is_called_by_its_text_as_it_is(client_of: Any, alice: Any, scribe: Any) -> None:
+    note = note_of_alice(alice, "The sheets are handed in on Mondays by 10:00.")
+    reworded = notes.update(
+        by=By(actor=scribe), owner="alice", note_id=note.id, content="The sheets are handed in on Mondays by 9:45."
+    ).proposal
+    client = client_of(alice)
+    page = client.get(reworded.get_absolute_url())
+    assert '<h1 id="proposal-title" class="title-of-note">The sheets are handed in on Mondays by 10:00.</h1>' in (
+        page.content.decode()
+    )
+    notes.delete(by=By(actor=scribe), owner="alice", note_id=note.id)
+    (group,) = client.get("/").context["page"].groups
+    assert group.title == "The sheets are handed in on Mondays by 10:00."
+
+
+def test_a_long_note_is_its_own_title_in_full_and_cut_between_words_elsewhere(
+    client_of: Any, alice: Any, scribe: Any
+) -> None:
+    text = " ".join(f"word{number}" for number in range(100))
+    proposal = notes.save(by=By(actor=scribe), owner="alice", content=text).proposal
+    assert f">{text}</h1>" in client_of(alice).get(proposal.get_absolute_url()).content.decode()
+    assert len(proposal.target_title) <= 200
+    assert proposal.target_title[:-1] in text
+    assert text[len(proposal.target_title) - 1] == " "
+
+
+def test_sections_of_two_owners_are_told_apart_by_more_than_their_titles(
+    client_of: Any, tim: Any, alice: Any, make_block: Any, propose: Any
+) -> None:
+    student = make_user("student")
+    Tutorship.objects.create(tutor=tim, owner=student)
+    for owner in (alice, student):
+        block = make_block(owner, "plans", "One two.\n", title="Plans")
+        propose(block, "One", "1")
+        propose(block, "two", "2")
+    content = client_of(tim).get("/").content.decode()
+    for number in (1, 2):
+        assert f'aria-labelledby="group-{number} group-{number}-of"' in content
+        assert f'id="group-{number}-of"' in content
+
+
 # -- the answer of a row ------------------------------------------------------------------------------
 
 
@@ -511,7 +772,7 @@ def test_a_row_somebody_else_decided_says_who(client_of: Any, alice: Any, tim: A
     services.reject(actor=alice, proposal_id=proposal.pk, revision=1, reason="wrong")
     answer = client.post(approve, fields, headers=HTMX)
     assert answer.status_code == 409
-    assert "Decided meanwhile. Alice Berg was first" in words(answer)
+    assert "Already decided. Alice Berg rejected this." in words(answer)
     assert not has_form(answer, approve)
 
 

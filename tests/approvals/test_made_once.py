@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from importlib import import_module
 from typing import Any
@@ -18,9 +19,11 @@ from approvals.services.errors import BeingMade
 from approvals.services.notes import By
 from approvals.services.propose import finish_preparing, make_alone, take_over
 from approvals.services.recover import finish
-from memory_app.dolt.connections import dolt
+from memory_app import commits, recall
+from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.edits import Replace
+from memory_app.writes import NoteWrite
 from tests.conftest import in_a_thread
 
 ROUNDS, CALLERS = 6, 4
@@ -149,3 +152,19 @@ def test_one_that_outlived_its_lease_takes_what_the_other_made(goals: Any, scrib
 
     assert make_alone(slow, finish_preparing, is_mine=True).status == Status.OPEN
     assert_whole(proposal.pk)
+
+
+def test_a_note_of_an_id_that_is_there_is_not_written(alice: Any, scribe: Any) -> None:
+    notes.save(by=By(actor=alice), owner="alice", content="She sails.")
+    (saved,) = recall.notes("alice")
+    before = head_of_main()
+    entry = commits.Entry(
+        action="created", owner="alice", targets=(("note", saved.id),), operation="e" * 32, actor="alice"
+    )
+    for content in ("She rows.", saved.content):
+        write = NoteWrite("alice", saved.id, replace(saved, content=content), expected_sha256="")
+        with pytest.raises(commits.TargetMoved):
+            commits.write_main((write,), entry=entry, author=commits.person("alice"), subject="Create a note")
+    assert (head_of_main(), dolt().dirty_tables()) == (before, ())
+    assert [note.content for note in recall.notes("alice")] == ["She sails."]
+    assert notes.save(by=By(actor=scribe, may_apply=True), owner="alice", content="She rows.").commit

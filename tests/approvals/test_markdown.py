@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
 
 from approvals.commonmark import MOST_CELLS, MOST_REFERENCED
-from approvals.markdown import render
+from approvals.markdown import lay_out, render
 
 pytestmark = pytest.mark.pure
 
@@ -43,6 +44,44 @@ def test_brackets_that_begin_no_link_are_text_and_cost_no_link() -> None:
     html = render("- [ ] read\n" * 500 + "[a](https://example.org)")
     assert html.count("[ ]") == 500
     assert html.count("<a ") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "levels"),
+    [
+        ("# a\n## b\n### c", [2, 3, 4]),
+        ("## a\n## b", [2, 2]),
+        ("#### a\n###### b", [2, 3]),
+        ("### a\n# b\n### c\n## d", [2, 2, 3, 3]),
+        ("- ## a\n\n> # b", [2, 2]),
+        ("".join(f"{'#' * level} x\n" for level in range(1, 7)), [2, 3, 4, 5, 6, 6]),
+        ("no heading", []),
+    ],
+)
+def test_headings_follow_that_of_the_page_and_leave_no_level_out(text: str, levels: list[int]) -> None:
+    html = render(text, top=2)
+    assert [int(level) for level in re.findall(r"<h(\d)", html)] == levels
+    assert re.findall(r"<h(\d)", html) == re.findall(r"</h(\d)", html)
+    assert "id=" not in html
+
+
+def test_a_text_laid_out_for_its_own_page_has_an_anchor_for_each_heading() -> None:
+    laid_out = lay_out("# One *and* `two`\n\n## <b>\n\n#\n", top=2)
+    assert [(heading.title, heading.depth) for heading in laid_out.headings] == [
+        ("One and two", 0),
+        ("<b>", 1),
+        ("", 0),
+    ]
+    for heading in laid_out.headings:
+        assert f'id="{heading.anchor}"' in laid_out.html
+    assert "<b>" not in laid_out.html
+
+
+def test_each_table_is_a_box_that_is_scrolled_by_keyboard_and_nobody_else_writes_one() -> None:
+    html = render('|a|\n|-|\n\n<div role="alert">\n\n|b|\n|-|\n')
+    assert re.findall(r'aria-label="([^"]+)"', html) == ["Table 1", "Table 2"]
+    assert html.count('tabindex="0"') == html.count('role="region"') == html.count("</table></div>") == 2
+    assert '<div role="alert"' not in html
 
 
 @pytest.mark.parametrize("container", [">", "> ", "- ", "1. ", "> - "])

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from approvals import services
 from approvals.markdown import on_one_line
-from approvals.models import Tutorship
+from approvals.models import Proposal, Tutorship
+from approvals.services import notes
 from approvals.services.imports import import_memories
 from approvals.services.notes import By
 from memory_app import memories_md, recall
 from memory_app.models import Change
-from tests.pages import words
+from tests.conftest import make_user
+from tests.pages import has_form, words
 
 
 def block_url(label: str = "goals", owner: str = "alice") -> str:
@@ -69,7 +75,7 @@ def test_staff_find_anybody_by_any_part_of_a_name(admin: Any, alice: Any, ben: A
     assert b"Alice Berg" in response.content
     assert reverse("memory", args=["ben"]).encode() not in response.content
     nobody = client_of(admin).get(reverse("memories"), {"q": "<b>zzz"})
-    assert b"Nobody by that name" in nobody.content
+    assert b"No one by that name" in nobody.content
     assert b"<b>zzz" not in nobody.content
 
 
@@ -140,7 +146,7 @@ def test_a_block_with_a_waiting_proposal_carries_a_badge_that_leads_there(
 ) -> None:
     proposal = propose(goals, "math", "mathematics")
     page = client_of(alice).get(reverse("memory", args=["alice"])).content.decode()
-    assert "1 proposal waits" in page
+    assert "1 waiting proposal" in page
     assert proposal.get_absolute_url() in page
 
 
@@ -150,7 +156,7 @@ def test_the_count_of_what_waits_is_that_of_the_list_it_leads_to(
     propose(goals, "math", "mathematics")
     services.notes.save(by=By(actor=scribe, may_apply=False), owner="alice", content="Likes tea.")
     page = client_of(alice).get(reverse("memory", args=["alice"])).content.decode()
-    assert '<a href="/?owner=alice">2 proposals wait</a>' in page
+    assert '<a href="/?owner=alice">2 waiting proposals</a>' in page
 
 
 def test_the_list_takes_as_many_queries_for_many_blocks_as_for_one(
@@ -169,7 +175,7 @@ def test_the_list_takes_as_many_queries_for_many_blocks_as_for_one(
 
 def test_a_block_is_shown_rendered_and_as_source(alice: Any, goals: Any, client_of: Any) -> None:
     client = client_of(alice)
-    assert b'<h3 dir="auto">Goals</h3>' in client.get(block_url()).content
+    assert b'<h2 dir="auto" id="section-1">Goals</h2>' in client.get(block_url()).content
     assert b"# Goals" in client.get(block_url(), {"view": "source"}).content
 
 
@@ -219,8 +225,8 @@ def test_a_block_as_of_a_commit_shows_the_text_of_then_and_the_way_back(alice: A
     page = response.content.decode()
     assert "Alice likes math." in page
     assert "Alice likes art." not in page
-    assert "It is not what agents read today." in page
-    assert "Back to now" in page
+    assert "agents read a newer one." in page
+    assert "Current version" in page
 
 
 def test_a_time_without_a_zone_is_meant_in_the_viewers_own(alice: Any, goals: Any, client_of: Any) -> None:
@@ -250,7 +256,7 @@ def test_the_page_names_the_time_that_was_asked_for_and_none_in_the_future(
 def test_a_moment_that_is_none_gets_a_friendly_page(moment: str, alice: Any, goals: Any, client_of: Any) -> None:
     response = client_of(alice).get(block_url(), {"as_of": moment})
     assert response.status_code == 404
-    assert b"No such moment in this memory" in response.content
+    assert b"Version not found" in response.content
     assert block_url().encode() in response.content
 
 
@@ -328,7 +334,7 @@ def test_a_version_is_compared_with_now_and_with_nothing(alice: Any, goals: Any,
 def test_comparing_with_an_unknown_commit_is_a_friendly_error(alice: Any, goals: Any, client_of: Any) -> None:
     response = client_of(alice).get(history_url(), {"a": "f" * 40, "b": "now"})
     assert response.status_code == 404
-    assert b"No such moment in this memory" in response.content
+    assert b"Version not found" in response.content
 
 
 def test_a_long_history_comes_page_by_page_without_loss(alice: Any, goals: Any, client_of: Any) -> None:
@@ -408,7 +414,7 @@ def test_of_many_proposals_a_block_shows_the_first_and_the_way_to_the_rest(
         assert shown == proposals[:5]
         assert "?owner=alice&amp;target=goals" in page
     everything = client.get(f"{reverse('inbox')}?owner=alice&target=goals").content.decode()
-    assert all(f'href="{proposal.get_absolute_url()}"' in everything for proposal in proposals)
+    assert all(f'href="{proposal.get_absolute_url()}?list=' in everything for proposal in proposals)
 
 
 def test_many_blocks_come_page_by_page(alice: Any, make_block: Any, client_of: Any) -> None:
@@ -421,3 +427,87 @@ def test_many_blocks_come_page_by_page(alice: Any, make_block: Any, client_of: A
     assert "45 blocks" in first.content.decode()
     assert "?page=2" in first.content.decode()
     assert 'rel="next"' not in second.content.decode()
+
+
+# -- finding one's way ------------------------------------------------------------------------------
+
+
+def test_ones_own_memory_is_one_step_and_anothers_is_two(alice: Any, tim: Any, goals: Any, client_of: Any) -> None:
+    def steps(person: Any, address: str) -> list[str]:
+        html = client_of(person).get(address).content.decode()
+        crumbs = re.search(r'<nav class="crumbs".*?</nav>', html, re.S)
+        return re.findall(r'href="([^"]+)"', crumbs[0]) if crumbs else []
+
+    own = reverse("memory", args=["alice"])
+    assert steps(alice, own) == []
+    for name in ("notes", "conversations", "automatic", "memory_search", "block_new", "note_new", "note_import"):
+        assert steps(alice, reverse(name, args=["alice"]))[:1] == [own], name
+        assert reverse("memories") not in steps(alice, reverse(name, args=["alice"])), name
+    assert steps(alice, block_url()) == [own]
+    assert steps(tim, block_url()) == [reverse("memories"), own]
+
+
+def test_only_a_memory_that_says_something_is_offered_for_export(alice: Any, client_of: Any) -> None:
+    export = reverse("export_json", args=["alice"])
+    client = client_of(alice)
+    assert export not in client.get(reverse("memory", args=["alice"])).content.decode()
+    notes.save(by=By(actor=alice), owner="alice", content="Plays the oboe.")
+    assert export in client.get(reverse("memory", args=["alice"])).content.decode()
+
+
+def test_a_short_block_has_no_contents(alice: Any, goals: Any, client_of: Any) -> None:
+    edit(alice, "goals", "# a\n\n# b\n\n# c\n")
+    assert "Contents," not in words(client_of(alice).get(block_url()))
+    edit(alice, "goals", "# a\n\n# b\n\n# c\n" + "word " * 1_000)
+    assert "Contents, 3 sections a b c" in words(client_of(alice).get(block_url()))
+    assert "Contents," not in words(client_of(alice).get(block_url(), {"view": "source"}))
+
+
+def test_the_list_of_people_says_what_waits_how_long_and_when_each_memory_changed(
+    tim: Any, ben: Any, alice: Any, goals: Any, propose: Any, client_of: Any
+) -> None:
+    Tutorship.objects.create(tutor=tim, owner=ben)
+    first = propose(goals, "in June", "in July")
+    propose(goals, "one book", "two books")
+    Proposal.objects.filter(pk=first.pk).update(created_at=timezone.now() - timedelta(days=3))
+    client = client_of(tim)
+    response = client.get(reverse("memories"))
+    assert "Alice Berg alice 2 waiting proposals oldest 3 days ago last change just now" in words(response)
+    assert "no changes yet" in words(response)
+    assert f'href="{reverse("inbox")}?owner=alice"' in response.content.decode()
+
+    def order(sort: str) -> list[str]:
+        html = client.get(reverse("memories"), {"sort": sort}).content.decode()
+        return [name for name in re.findall(r'row-title" href="/memory/(\w+)/"', html) if name != "tim"]
+
+    assert order("") == ["alice", "ben"]
+    notes.save(by=By(actor=ben), owner="ben", content="Plays the oboe.")
+    assert order("active") == ["ben", "alice"]
+    assert order("waiting") == order("oldest") == ["alice", "ben"]
+    assert order("nonsense") == ["alice", "ben"]
+
+
+def test_the_list_of_people_takes_as_many_queries_for_many_as_for_one(tim: Any, alice: Any, client_of: Any) -> None:
+    client = client_of(tim)
+    client.get(reverse("memories"))
+    with CaptureQueriesContext(connection) as one:
+        client.get(reverse("memories"))
+    for number in range(5):
+        Tutorship.objects.create(tutor=tim, owner=make_user(f"student{number}"))
+    with CaptureQueriesContext(connection) as many:
+        client.get(reverse("memories"))
+    assert len(many) == len(one)
+
+
+def test_an_automatic_change_is_listed_once_labelled_and_can_be_reverted_there(
+    alice: Any, scribe: Any, goals: Any, client_of: Any
+) -> None:
+    by = By(actor=scribe, reasoning="She said so.", may_apply=True)
+    saved = notes.save(by=by, owner="alice", content="Plays the oboe.")
+    client = client_of(alice)
+    page = client.get(reverse("memory", args=["alice"]))
+    said = words(page)
+    assert said.count("Plays the oboe.") == 2, "its link, and the name of its button"
+    assert "Plays the oboe. automatic scribe changed it · just now Revert" in said
+    assert has_form(page, reverse("revert", args=[saved.proposal.pk]))
+    assert "All automatic changes" in said

@@ -93,7 +93,7 @@ def test_the_list_shows_notes_and_labels_what_policy_applied(alice: Any, scribe:
     text = page(url_of("notes"))
     assert EXAM in text
     assert "I work on Thursdays." in text
-    assert text.count('chip-accent">applied by policy') == 1
+    assert text.count('chip-accent">automatic') == 1
 
 
 def test_filters_narrow_the_list_by_text_type_tag_and_source(alice: Any, scribe: Any, page: Any) -> None:
@@ -119,7 +119,7 @@ def test_superseded_notes_are_shown_on_demand(alice: Any, page: Any) -> None:
 def test_a_proposed_note_waits_above_the_list_and_is_not_in_it(scribe: Any, page: Any) -> None:
     outcome = saved(scribe, may_apply=False)
     text = page(url_of("notes"))
-    assert "1 proposal waits" in text
+    assert "1 waiting proposal" in text
     assert outcome.proposal.get_absolute_url() in text
     assert recall.notes("alice") == ()
 
@@ -155,15 +155,15 @@ def test_a_note_shows_what_changed_each_time_and_how_it_was_then(alice: Any, pag
     assert "</span>12</del>" in text
     then = page(url_of("note", first.note_id) + f"?as_of={first.commit}")
     assert "12 December" in then
-    assert "It is not what agents read today" in then
-    assert "no such version" in page(url_of("note", first.note_id) + "?as_of=nonsense", status=404)
+    assert "agents read a newer one" in then
+    assert "Version not found" in page(url_of("note", first.note_id) + "?as_of=nonsense", status=404)
 
 
 def test_a_deleted_note_keeps_its_history(alice: Any, page: Any) -> None:
     note_id = saved(alice).note_id
     services.delete(by=By(actor=alice), owner="alice", note_id=note_id)
     text = page(url_of("note", note_id), status=410)
-    assert "This note is deleted" in text
+    assert "This note was deleted" in text
     assert "12 December" in text
 
 
@@ -283,7 +283,7 @@ def test_a_note_takes_neither_its_own_place_nor_that_of_one_that_took_its_place(
     client = client_of(alice)
     for wrong, complaint in (
         (old.id, "cannot be replaced by itself"),
-        ("note-00000000-0000-0000-0000-000000000000", "no note of this id"),
+        ("note-00000000-0000-0000-0000-000000000000", "no note with this id"),
     ):
         refused = client.post(url_of("note_supersede", old.id), supersede_form(client, old, words=wrong))
         assert refused.status_code == 422
@@ -334,10 +334,10 @@ def test_a_superseded_note_can_hold_again(alice: Any, tim: Any, client_of: Any, 
     assert not recall.note("alice", old.id).is_superseded
 
     history = words(client.get(url_of("note", old.id)))
-    assert "Alice Berg marked it as no longer superseded" in history
+    assert "Alice Berg reinstated it" in history
     assert "moved back" in history
-    assert "Alice Berg superseded it" in history
-    assert "In its place Moved to the fourteenth." in history
+    assert "Alice Berg marked it as outdated" in history
+    assert "Replaced by Moved to the fourteenth." in history
     assert client.get(url).status_code == 302  # nothing to take back any more
 
 
@@ -391,7 +391,7 @@ def test_all_automatic_changes_have_a_page_with_what_they_changed(
 ) -> None:
     url = reverse("automatic", args=["alice"])
     client = client_of(alice)
-    assert "Nothing was changed without asking" in words(client.get(url))
+    assert "No automatic changes" in words(client.get(url))
     kept, changed = saved(scribe), saved(scribe, "Bakes bread on Sundays.")
     services.update(by=By(actor=alice), owner="alice", note_id=changed.note_id, content="Bakes bread.")
     saved(scribe, "Waits for a person.", may_apply=False)
@@ -444,17 +444,22 @@ def test_proposals_about_notes_say_in_words_what_they_do(alice: Any, scribe: Any
     assert "</span>fact</ins>" in text
     assert "</span>one</ins>" in text
     forgotten = services.supersede(by=by, owner="alice", note_id=second, reason="no longer true")
-    assert "The note would be marked as superseded" in proposal_page(page, forgotten)
+    assert "The note would be marked as outdated" in proposal_page(page, forgotten)
     deleted = services.delete(by=by, owner="alice", note_id=third)
     assert "The note would be deleted" in proposal_page(page, deleted)
 
 
-def test_the_page_says_whether_policy_or_the_token_makes_a_note_wait(alice: Any, scribe: Any, page: Any) -> None:
+def test_admins_see_whether_policy_or_the_token_makes_a_note_wait(
+    alice: Any, scribe: Any, admin: Any, client_of: Any
+) -> None:
+    client = client_of(admin)
     by_token = saved(scribe, may_apply=False)
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     by_policy = saved(scribe, "Bakes bread.")
-    assert "may propose notes, not write them" in proposal_page(page, by_token)  # also after the policy changed
-    assert "wants to be asked" in proposal_page(page, by_policy)
+    assert "may only propose notes" in words(
+        client.get(by_token.proposal.get_absolute_url())
+    )  # also after the policy changed
+    assert "policy is to ask first" in words(client.get(by_policy.proposal.get_absolute_url()))
 
 
 def test_a_decided_proposal_says_what_became_of_the_note(alice: Any, scribe: Any, page: Any) -> None:
@@ -464,7 +469,7 @@ def test_a_decided_proposal_says_what_became_of_the_note(alice: Any, scribe: Any
     assert "The note was deleted." in proposal_page(page, deleted)
     outdated = services.supersede(by=by, owner="alice", note_id=second, replacement_id=third)
     text = proposal_page(page, outdated)
-    assert "The note was marked as superseded" in text
+    assert "The note was marked as outdated" in text
     assert url_of("note", third) in text
     refused = services.delete(by=By(actor=scribe), owner="alice", note_id=third)
     reject(actor=alice, proposal_id=refused.proposal.pk, revision=1, reason="wrong")
@@ -526,6 +531,23 @@ def test_search_finds_blocks_notes_and_what_waits(alice: Any, scribe: Any, goals
     assert waiting.proposal.get_absolute_url() in text
     assert "Nothing found" in page(url_of("memory_search") + "?q=xylophone")
     assert "What are you looking for?" in page(url_of("memory_search") + "?q=")
+
+
+def test_search_finds_what_waits_by_all_of_its_change(alice: Any, goals: Any, propose: Any, page: Any) -> None:
+    long = " ".join(f"word{number}" for number in range(1_000))
+    waiting = [
+        propose(goals, "one book a month", f"{long} Übung {long}"),
+        *(propose(goals, "math", f"art {n}") for n in "12"),
+    ]
+    for word in ("übung", "BOOK", "word999"):
+        text = page(url_of("memory_search") + f"?q={word}")
+        assert waiting[0].get_absolute_url() in text
+        assert waiting[1].get_absolute_url() not in text
+    assert "<mark>Übung</mark>" in page(url_of("memory_search") + "?q=übung")
+    # Of the block, and of none of the changes.
+    text = page(url_of("memory_search") + "?q=passing+exam")
+    assert "<mark>exam</mark>" in text
+    assert "/proposals/" not in text
 
 
 def test_where_more_is_found_than_is_shown_the_page_says_so(
@@ -603,7 +625,7 @@ def test_a_note_deleted_while_an_admin_edits_it_can_be_made_again(alice: Any, ad
     services.delete(by=By(actor=alice), owner="alice", note_id=note.id)
     gone = client.post(url, typed)
     assert gone.status_code == 409
-    assert "makes it again" in words(gone)
+    assert "creates it again" in words(gone)
     fields = gone.context["adminform"].form
     values = {name: fields[name].value() or "" for name in fields.fields}
     assert client.post(reverse("admin:memory_app_note_add"), values).status_code == 302
@@ -646,7 +668,7 @@ def test_proposals_are_reverted_once(alice: Any, scribe: Any, client_of: Any) ->
     client = client_of(alice)
     url = reverse("revert", args=[outcome.proposal.pk])
     client.post(url, follow=True)
-    assert "reverted already" in client.post(url, follow=True).content.decode()
+    assert "already been reverted" in client.post(url, follow=True).content.decode()
     assert Proposal.objects.get(pk=outcome.proposal.pk).status == Status.APPLIED
 
 
@@ -714,3 +736,13 @@ def test_an_import_is_flagged_from_what_was_kept_as_it_would_be_anew(alice: Any,
     proposal.revisions.update(weighed=None)
     anew = review_of(Proposal.objects.get(pk=proposal.pk), alice)
     assert (anew.risks, anew.checks) == (kept.risks, kept.checks)
+
+
+def test_large_numbers_are_written_with_separators_and_pages_lead_both_ways(alice: Any, page: Any) -> None:
+    text = "".join(f"### mem-{number}-aaaa\n> Read page {number}.\n" for number in range(1_001))
+    import_memories(by=By(actor=alice), owner="alice", parsed=memories_md.parse(text))
+    first, second = page(url_of("notes")), page(url_of("notes") + "?page=2")
+    assert "1,001 notes" in first
+    assert "Newer" not in first
+    assert "Newer" in second
+    assert "Older" in second

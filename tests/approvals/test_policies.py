@@ -32,7 +32,7 @@ def test_an_unknown_policy_is_refused(alice: Any, client_of: Any) -> None:
 def test_a_tutor_reads_what_students_chose_and_sets_their_own(alice: Any, tim: Any, client_of: Any) -> None:
     Policy.objects.create(owner="alice", notes="review")
     client = client_of(tim)
-    assert "Notes about Alice Berg wait for a person." in words(client.get(reverse("policies")))
+    assert "Notes about Alice Berg wait for approval." in words(client.get(reverse("policies")))
     client.post(reverse("policies"), {"notes": "apply", "owner": "alice"})
     assert Policy.objects.get(owner="alice").notes == "review"
     assert Policy.objects.get(owner="tim").notes == "apply"

@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 
 from approvals import services
-from approvals.models import Proposal, Status
+from approvals.models import Policy, Proposal, Status
 from memory_app import commits, recall
 from memory_app.edits import Replace
 from tests.approvals.test_risks import SMUGGLED
@@ -60,11 +60,85 @@ def test_it_says_who_wants_what_for_whom_and_why(client_of: Any, tim: Any, goals
     assert "scribe wants to change this block of Alice Berg’s memory" in said
     assert "The exam was moved." in said
     assert "Agent scribe Keeps the learner profile up to date" in said
-    assert "Confidence high, the agent’s own guess" in said
-    assert "Policy changes to memory blocks always need a person" in said
-    assert "From the conversation: 2 turns" in said
+    assert "Confidence high (agent’s estimate)" in said
+    assert "Policy" not in said
+    assert "2 messages quoted by scribe" in said
     assert "Alice Berg 20 Nov 2026, 10:00 they moved my exam to july" in said
     assert "assistant Noted." in said
+
+
+def test_who_may_decide_is_told_why_in_a_sentence(
+    client_of: Any, admin: Any, alice: Any, tim: Any, goals: Any, propose: Any
+) -> None:
+    proposal = propose(goals, "in June", "in July")
+    for person in (alice, tim, admin):
+        said = words(client_of(person).get(url(proposal)))
+        assert "Why you’re asked Block changes always need approval." in said
+    services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason="wrong")
+    assert "Why you’re asked" not in words(client_of(tim).get(url(proposal)))
+    assert "Policy Block changes always need approval." in words(client_of(admin).get(url(proposal)))
+
+
+@pytest.mark.parametrize(
+    ("choice", "said", "may_apply", "reason"),
+    [
+        ("review", "Tea.", True, "{} policy is to ask first when an agent writes notes."),
+        ("apply", "Tea.", False, "This agent’s token may only propose notes."),
+        (
+            "apply",
+            "PIN: 0815",
+            True,
+            "The note, the agent’s reason or a message it quotes reads like a key, token, password or card number, "
+            "so a person sees it first.",
+        ),
+    ],
+)
+def test_who_may_decide_is_told_which_policy_has_a_note_wait(
+    client_of: Any, alice: Any, tim: Any, scribe: Any, choice: str, said: str, may_apply: bool, reason: str
+) -> None:
+    Policy.objects.create(owner="alice", notes=choice)
+    by = services.notes.By(actor=scribe, may_apply=may_apply)
+    proposal = services.notes.save(by=by, owner="alice", content=said).proposal
+    assert proposal
+    page = client_of(alice).get(url(proposal))
+    assert f"Why you’re asked {reason.format('Your')}" in words(page)
+    assert "/admin/" not in page.content.decode()
+    linked = f'<a href="{reverse("policies")}">Your policy</a>'
+    assert (linked in page.content.decode()) is (choice == "review")
+    of_tim = client_of(tim).get(url(proposal))
+    assert f"Why you’re asked {reason.format('Alice Berg’s')}" in words(of_tim)
+    assert linked not in of_tim.content.decode()
+
+
+def test_the_change_comes_before_the_evidence_the_checks_and_the_history(
+    client_of: Any, tim: Any, goals: Any, propose: Any
+) -> None:
+    turn = {"role": "user", "content": "they moved my exam"}
+    content = client_of(tim).get(url(propose(goals, "in June", "in July", evidence=[turn]))).content.decode()
+    order = ['id="proposal-title"', 'id="why-title"', 'id="change"', 'class="evidence"', 'id="checks-title"']
+    order += ['id="history-title"', 'class="decide"']
+    assert sorted(order, key=content.index) == order
+
+
+def test_a_long_reason_opens_with_its_start(client_of: Any, tim: Any, goals: Any, propose: Any) -> None:
+    reason = "The exam was moved, as she said on Monday. " * 12 + "That is the end."
+    page = client_of(tim).get(url(propose(goals, "in June", "in July", reasoning=reason)))
+    assert "Show the whole reason" in words(page)
+    assert "That is the end." in words(page)
+    start = page.content.decode().split('<blockquote class="reason">')[1].split("</blockquote>")[0]
+    assert len(start) < 300
+    assert start.rstrip("</span>").endswith("…")
+
+
+def test_a_side_of_the_size_that_is_zero_is_left_out(client_of: Any, tim: Any, goals: Any, propose: Any) -> None:
+    client = client_of(tim)
+    assert "+1 word " in words(client.get(url(propose(goals, "likes math", "likes really math"))))
+    assert "+0" not in words(client.get(url(propose(goals, "Alice likes math.\n", ""))))
+
+
+def test_a_deletion_does_not_say_how_much_it_deletes(client_of: Any, tim: Any, goals: Any, propose: Any) -> None:
+    said = words(client_of(tim).get(url(propose(goals, goals.body, ""))))
+    assert "of the text before" not in said
 
 
 def test_the_change_is_real_insertions_and_deletions_with_words_for_the_ear(
@@ -112,7 +186,7 @@ def test_the_checks_name_what_to_look_at(client_of: Any, tim: Any, goals: Any, p
     assert "Hidden characters 1 character that cannot be seen is added." in said
     assert "Reads like instructions" in said
     assert "Links added 1 new link. https://example.org/x" in said
-    assert "3 things to look at" in said
+    assert "3 warnings" in said
     assert "of 20,000 characters" in said
 
 
@@ -215,7 +289,7 @@ def test_with_htmx_the_outcome_takes_the_place_of_the_page(client_of: Any, tim: 
     assert answer.status_code == 200
     assert "<html" not in content
     assert "Approved by Tim Okafor" in words(answer)
-    assert "Nothing else waits for you." in words(answer)
+    assert "That was the last one." in words(answer)
     assert not has_form(answer, approve_url(proposal))
 
 
@@ -229,7 +303,7 @@ def test_rejecting_needs_a_reason_and_tells_the_agent(client_of: Any, tim: Any, 
     assert form(without, reject_url(proposal))["comment"] == "Hm."
     other = client.post(reject_url(proposal), fields | {"reason": "other"})
     assert other.status_code == 422
-    assert "Say in a few words what is wrong" in words(other)
+    assert "Please say what’s wrong" in words(other)
     answer = client.post(reject_url(proposal), fields | {"reason": "too_private", "comment": "Not hers to share."})
     said = words(client.get(answer["Location"]))
     assert "Rejected by Tim Okafor" in said
@@ -261,6 +335,25 @@ def test_pressing_twice_shows_the_outcome_twice(client_of: Any, tim: Any, goals:
         assert answer["Location"] == url(proposal)
 
 
+def test_what_was_typed_in_a_second_window_is_given_back_to_copy(
+    client_of: Any, tim: Any, goals: Any, propose: Any
+) -> None:
+    proposal = propose(goals, "in June", "in July")
+    client = client_of(tim)
+    fields = form(client.get(url(proposal)), approve_url(proposal))
+    client.post(approve_url(proposal), fields | {"comment": "First."})
+    answer = client.post(approve_url(proposal), fields | {"comment": "And well put."}, headers=HTMX)
+    assert answer.status_code == 409
+    assert "You approved this already, in another window." in words(answer)
+    assert "And well put." in words(answer)
+    fields |= {"reason": "wrong", "comment": "No, wrong."}
+    answer = client.post(reject_url(proposal), fields, headers=HTMX)
+    assert "You approved this already, in another window." in words(answer)
+    assert "No, wrong." in words(answer)
+    proposal.refresh_from_db()
+    assert proposal.decision_comment == "First."
+
+
 def test_the_second_of_two_people_sees_who_was_first_and_keeps_their_words(
     client_of: Any, alice: Any, tim: Any, goals: Any, propose: Any
 ) -> None:
@@ -270,7 +363,7 @@ def test_the_second_of_two_people_sees_who_was_first_and_keeps_their_words(
     services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256)
     answer = client.post(reject_url(proposal), fields | {"reason": "wrong", "comment": "I doubt it."}, headers=HTMX)
     assert answer.status_code == 409
-    assert "Decided meanwhile. Alice Berg was first: this proposal is approved." in words(answer)
+    assert "Already decided. Alice Berg approved this." in words(answer)
     assert "I doubt it." in words(answer)
 
 
@@ -285,7 +378,7 @@ def test_a_changed_block_is_shown_and_a_second_press_is_an_informed_one(
     assert refused.status_code == 409
     said = words(refused)
     assert "The block changed since you opened this page." in said
-    assert "What changed in the block meanwhile" in said
+    assert "What changed in the block since you opened it" in said
     assert "removed: one book" in said or "removed: one" in said
     assert "Alice Berg" in said
     again = form(refused, approve_url(proposal))
@@ -306,7 +399,7 @@ def test_a_new_title_alone_is_said_to_be_just_that(
     edit(alice, goals, "", "", title="Aims")
     refused = client.post(approve_url(proposal), fields)
     assert refused.status_code == 409
-    assert "Its text is the same; its title or settings are not." in words(refused)
+    assert "Only its title or settings changed." in words(refused)
 
 
 def test_a_stale_change_is_shown_against_todays_text(
@@ -329,7 +422,7 @@ def test_a_conflict_shows_both_changes_and_can_only_be_rejected(
     page = client_of(tim).get(url(proposal))
     said = words(page)
     assert "The change no longer fits." in said
-    assert "scribe may also withdraw it" in said
+    assert "scribe can then propose it again" in said
     assert "added: autumn" in said
     assert "added: July" in said
     assert not has_form(page, approve_url(proposal))
@@ -354,7 +447,7 @@ def test_a_change_made_already_by_hand_has_nothing_to_approve(
     proposal = propose(goals, "in June", "in July")
     edit(alice, goals, "in June", "in July")
     page = client_of(tim).get(url(proposal))
-    assert "The memory says this already." in words(page)
+    assert "This is already in memory." in words(page)
     assert not has_form(page, approve_url(proposal))
 
 
@@ -370,7 +463,7 @@ def test_a_vanished_branch_is_gone_and_nothing_is_merged(client_of: Any, tim: An
 
 
 def test_a_decided_proposal_is_shown_in_full_after_its_branch_is_gone(
-    client_of: Any, alice: Any, tim: Any, goals: Any, propose: Any
+    client_of: Any, alice: Any, tim: Any, admin: Any, goals: Any, propose: Any
 ) -> None:
     proposal = propose(goals, "in June", "in July", reasoning="The exam was moved.")
     services.approve(actor=tim, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256, comment="Good.")
@@ -383,7 +476,8 @@ def test_a_decided_proposal_is_shown_in_full_after_its_branch_is_gone(
     assert "The exam was moved." in said
     assert "removed: June" in said
     assert "added: July" in said
-    assert proposal.merge_commit in page.content.decode()
+    assert proposal.merge_commit not in page.content.decode()
+    assert proposal.merge_commit in client_of(admin).get(url(proposal)).content.decode()
     assert not has_form(page, reject_url(proposal))
 
 

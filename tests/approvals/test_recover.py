@@ -19,7 +19,8 @@ from django.utils import timezone
 from approvals import services
 from approvals.integrity import problems
 from approvals.models import Proposal, Status
-from approvals.services.decide import finish_merging
+from approvals.services.decide import Seen, finish_merging
+from approvals.targets import BlockStanding
 from memory_app import recall
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.edits import Replace
@@ -225,12 +226,17 @@ def test_uncommitted_rows_are_recorded_as_nobodys_and_reported(goals: Any) -> No
     assert services.recover().dirt == ""
 
 
+def seen_in(block: recall.Block, proposal: Proposal) -> Seen:
+    standing = BlockStanding(block)
+    return Seen(proposal.main_before, standing, standing.assess(proposal.current))
+
+
 def test_a_merge_that_is_on_main_already_is_not_undone_for_it(goals: Any, tim: Any, propose: Any) -> None:
     proposal = propose(goals, "math", "maths")
     killed(APPROVE.format(crash="commits.record = die"))
     # As for a process that looked before another one, or a server that was given up, had merged.
     proposal.refresh_from_db()
-    assert finish_merging(proposal, is_new=True).status == Status.APPROVED
+    assert finish_merging(proposal, seen=seen_in(goals, proposal)).status == Status.APPROVED
     assert recall.history("alice", "block", "goals")[0].commit == proposal.merge_commit
     assert list(problems()) == []
 
@@ -244,7 +250,7 @@ def test_a_merge_that_was_taken_back_since_is_found_all_the_same(
     fields = services.BlockFields(title=goals.title, description="", body=goals.body, limit=goals.limit)
     services.edit_block(actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=block.sha256)
     proposal.refresh_from_db()
-    assert finish_merging(proposal, is_new=True).status == Status.APPROVED
+    assert finish_merging(proposal, seen=seen_in(goals, proposal)).status == Status.APPROVED
     assert recall.block("alice", "goals").body == goals.body
     assert list(problems()) == []
 

@@ -42,7 +42,7 @@ def test_rejecting_as_too_private_says_that_it_removes_the_texts_and_does(
 ) -> None:
     client, reject = client_of(tim), reverse("reject", args=[secret.pk])
     page = client.get(secret.get_absolute_url())
-    assert "“Too private” also removes what scribe wrote, for good." in words(page)
+    assert "“Too private” also permanently removes what scribe wrote." in words(page)
     answer = client.post(reject, form(page, reject) | {"reason": "too_private"}, headers={"HX-Request": "true"})
     assert answer.status_code == 200
     assert "The texts were removed" in words(answer)
@@ -184,7 +184,7 @@ def test_staff_are_told_before_they_reject_several(client_of: Any, admin: Any, s
     client = client_of(admin)
     chosen = {"action": "reject_selected", "_selected_action": [secret.pk]}
     page = client.post("/admin/approvals/proposal/", chosen)
-    assert "“Too private” also removes what the agent wrote, for good." in words(page)
+    assert "“Too private” also permanently removes what the agent wrote." in words(page)
     fields = chosen | {"decide": "yes", "reason": "too_private", f"revision_{secret.pk}": 1, f"seen_{secret.pk}": ""}
     client.post("/admin/approvals/proposal/", fields)
     assert Proposal.objects.get().is_redacted

@@ -78,7 +78,7 @@ def test_the_reason_a_note_would_be_superseded_for_is_whole_on_its_row_though_th
     forget = notes.supersede(by=by, owner="alice", note_id=outdated, reason=reason)
     page = client_of(alice).get("/")
     assert has_form(page, reverse("approve", args=[forget.proposal.pk]))
-    assert f"with nothing in its place: {reason}" in words(page)
+    assert f"without a replacement: {reason}" in words(page)
 
 
 LONG = "Alice asked for it. " * 30
@@ -230,9 +230,7 @@ def test_a_memory_of_a_day_to_come_is_left_out_and_named(alice: Any) -> None:
     days = [today + timedelta(days=days) for days in (0, 1, 3)]  # tomorrow has begun in Auckland
     text = "".join(DATED.format(number=number, day=day) for number, day in enumerate(days))
     done = import_file(by=By(actor=alice), owner="alice", data=text.encode())
-    assert [(skipped.line, skipped.reason) for skipped in done.skipped] == [
-        (7, f"created is a day to come: “{days[2]}”")
-    ]
+    assert [(skipped.line, skipped.reason) for skipped in done.skipped] == [(7, f"the date {days[2]} is in the future")]
     assert {note.created_at.date() for note in recall.notes("alice")} == set(days[:2])
 
 
@@ -247,14 +245,14 @@ def test_no_import_puts_a_note_into_the_future(alice: Any, scribe: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("turns", "said"), [(1, "1 turn, as scribe quotes it"), (2, "2 turns, as scribe quotes them")], ids=["one", "two"]
+    ("turns", "said"), [(1, "1 message quoted by scribe"), (2, "2 messages quoted by scribe")], ids=["one", "two"]
 )
 def test_evidence_is_said_to_be_what_the_agent_quotes(
     turns: int, said: str, alice: Any, scribe: Any, client_of: Any
 ) -> None:
     by = By(actor=scribe, evidence=[{"role": "user", "content": "Yes please, sign me up!"}] * turns)
     waiting = notes.save(by=by, owner="alice", content="Alice wants weekly mails.").proposal
-    assert f"From the conversation: {said}" in words(client_of(alice).get(waiting.get_absolute_url()))
+    assert said in words(client_of(alice).get(waiting.get_absolute_url()))
 
 
 # -- several at once, in the admin ------------------------------------------------------------------
@@ -266,5 +264,5 @@ def test_staff_approve_no_note_from_a_list_of_texts(alice: Any, admin: Any, scri
     changelist = reverse("admin:approvals_proposal_changelist")
     chosen = {"action": "approve_selected", ACTION_CHECKBOX_NAME: [str(forget.pk)]}
     page = client_of(admin).post(changelist, chosen)
-    assert "Left out. It is about more than the text shown here. Decide on its own page." in words(page)
+    assert "Left out. It changes more than the text shown here; open to decide." in words(page)
     assert f'name="seen_{forget.pk}"' not in page.content.decode()

@@ -40,7 +40,7 @@ def test_it_is_not_said_whether_the_name_or_the_password_was_wrong(client: Clien
     wrong_password = sign_in(client, "alice", "not it")
     unknown_name = sign_in(client, "alicia", "not it")
     assert wrong_password.status_code == unknown_name.status_code == 422
-    said = "This username and password do not belong together."
+    said = "Username or password is wrong."
     assert said in words(wrong_password)
     assert said in words(unknown_name)
 
@@ -64,7 +64,7 @@ def test_the_eleventh_try_is_refused_even_with_the_right_password(client: Client
     refused = sign_in(client, " Alice ", PASSWORD)
     assert refused.status_code == 429
     assert refused["Retry-After"] == "900"
-    assert "Too many tries." in words(refused)
+    assert "Too many attempts." in words(refused)
     assert "_auth_user_id" not in client.session
 
 
@@ -171,14 +171,14 @@ def test_a_form_that_is_out_of_date_gives_the_typed_text_back(alice: Any, goals:
 def test_a_page_that_is_not_there_says_so_in_our_words(client_of: Any, alice: Any) -> None:
     answer = client_of(alice).get("/nothing/here/")
     assert answer.status_code == 404
-    assert "There is no such page" in words(answer)
+    assert "Page not found" in words(answer)
 
 
 def test_nor_does_it_list_our_addresses_while_debugging(client_of: Any, alice: Any, settings: Any) -> None:
     settings.DEBUG = True
     answer = client_of(alice).get("/nothing/here/")
     assert answer.status_code == 404
-    assert "There is no such page" in words(answer)
+    assert "Page not found" in words(answer)
     assert "URLconf" not in answer.content.decode()
 
 

@@ -31,7 +31,7 @@ def test_a_charset_other_than_utf8_is_a_bad_request(charset: str, ask: httpx.Cli
     for path in PAGES:
         answer = ask.get(path, headers={"Content-Type": f"text/plain; charset={charset}"})
         assert answer.status_code == 400
-        assert "made no sense" in answer.text
+        assert "couldn’t read that request" in answer.text
     for content_type in ("application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
         answer = ask.post("/sign-in/", content=b"a=1", headers={"Content-Type": f"{content_type}; charset={charset}"})
         assert answer.status_code == 400
@@ -82,7 +82,7 @@ def test_a_file_nobody_asked_for_is_refused_before_it_is_read(path: str, alice: 
     for client in (Client(), client_of(alice)):
         answer, body = send(client, path, 80_000_000)
         assert answer.status_code == 413
-        assert "larger than Assent takes" in words(answer)
+        assert "larger than Assent accepts" in words(answer)
         assert not body.was_read
 
 

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.pure
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Where settings are read from the environment.
-READERS = ("memory_app/settings.py", "gunicorn.conf.py", "memory_app/webserver/worker.py")
+READERS = ("memory_app/settings.py", "memory_app/webserver/options.py")
 _NAME = r"(?:(?:ASSENT|MEMORIES)_[A-Z_]+|(?:MEMORY_)?DATABASE_URL|REDIS_URL)"
 _ROW = re.compile(rf"^\|\s*`({_NAME})`", re.MULTILINE)
 

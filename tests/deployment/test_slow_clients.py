@@ -237,7 +237,7 @@ def test_a_form_of_strangers_is_refused_before_it_is_read(path: str, server: Ser
     with clients(server, sent, 1) as (stranger,):
         heard = said(stranger)
     assert heard.startswith(b"HTTP/1.1 413")
-    assert b"That is too much text" in heard
+    assert "That’s too long".encode() in heard
 
 
 def test_who_sends_too_much_hears_it_although_all_is_sent_first(server: Server) -> None:

@@ -131,7 +131,10 @@ def test_preparing_twice_does_nothing_the_second_time() -> None:
 def test_a_missing_secret_key_is_one_sentence() -> None:
     done = manage("check", ASSENT_DEBUG="0", ASSENT_SECRET_KEY="")
     assert done.returncode == 1
-    assert done.stderr.strip() == "Set ASSENT_SECRET_KEY to a long random value (ASSENT_DEBUG is off)."
+    assert done.stderr.strip() == (
+        "Set ASSENT_SECRET_KEY to a long random value, or ASSENT_SECRET_KEY_FILE to a file that has one "
+        "(ASSENT_DEBUG is off)."
+    )
 
 
 @pytest.mark.pure

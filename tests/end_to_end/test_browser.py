@@ -126,7 +126,7 @@ def test_a_form_sent_back_stays_open_at_what_is_missing(window_of: Any, tim: Any
         window.click("[data-reject]")
         window.check("input[value=other]")
         window.click("button:has-text('Reject this change')")
-        expect(window.locator(".field-error")).to_contain_text("Say in a few words what is wrong")
+        expect(window.locator(".field-error")).to_contain_text("Please say what’s wrong")
         expect(window.locator(f"#reject-comment-{proposal.pk}")).to_be_focused()
     assert status_of(proposal) == Status.OPEN
 
@@ -225,13 +225,13 @@ def test_a_note_is_superseded_by_one_that_words_find_and_holds_again(window_of: 
     expect(window.locator("[name=reason]")).to_have_value("The date was changed.")
     expect(window.locator(".option")).to_have_count(2)
     window.check(f"[name=replacement_id][value='{new}']")
-    window.click("button:has-text('Supersede the note')")
-    expect(window.locator("main")).to_contain_text("Agents no longer find it")
+    window.click("button:has-text('Mark as outdated')")
+    expect(window.locator("main")).to_contain_text("Agents no longer see it")
     assert recall.note("alice", old).superseded_by == new
 
-    window.click("a:has-text('No longer superseded')")
-    window.click("button:has-text('It holds again')")
-    expect(window.locator("main")).to_contain_text("marked it as no longer superseded")
+    window.click("a:has-text('Reinstate')")
+    window.click("button:has-text('Reinstate')")
+    expect(window.locator("main")).to_contain_text("Alice Berg reinstated it")
     assert not recall.note("alice", old).is_superseded
 
 
@@ -255,7 +255,7 @@ def test_an_import_shows_how_far_it_is_and_then_what_became_of_it(
     window.click("#import button[type=submit]")
     expect(window.locator("#import-bar")).to_be_visible()
     expect(window.locator("#import button[type=submit]")).to_be_disabled()
-    expect(window.locator("#import-title")).to_have_text("memories.md is in your memory", timeout=60_000)
+    expect(window.locator("#import-title")).to_have_text("Imported memories.md", timeout=60_000)
     assert focused(window) == "import-title"
     expect(window.locator("#import")).to_contain_text("4,000 notes")
     expect(window.locator("#import-bar")).to_have_count(0)
@@ -266,7 +266,7 @@ def test_an_import_works_without_scripts(alice: Any, window_of: Callable[..., Pa
     window.goto("/memory/alice/notes/import/")
     window.set_input_files("#id_file", memories_file)
     window.click("#import button[type=submit]", timeout=60_000)
-    expect(window.locator("#import-title")).to_have_text("memories.md is in your memory", timeout=60_000)
+    expect(window.locator("#import-title")).to_have_text("Imported memories.md", timeout=60_000)
 
 
 def test_an_import_that_got_no_answer_leaves_the_form_to_be_sent_again(

@@ -180,6 +180,8 @@ def arguments_of(of: Things) -> dict[str, list[dict[str, Any]]]:
         ],
         "forget": [{"memory_id": id_} for id_ in ids] + [{"memory_id": of.note_id, "replacement_id": of.superseded_id}],
         "prime_memories": [{"budget": 0}, {"format": "json"}],
+        "memory_list_sessions": [{}],
+        "memory_read_session": [{"session_id": of.session_id}],
     }
 
 

@@ -47,6 +47,16 @@ def test_tasks_and_their_results_are_json() -> None:
     assert (app.conf.task_serializer, app.conf.result_serializer) == ("json", "json")
 
 
+def test_what_is_not_there_is_not_counted() -> None:
+    cache = caches["default"]
+    with pytest.raises(ValueError):
+        cache.incr("calls")
+    assert cache.get("calls") is None
+    cache.add("calls", 0, timeout=60)
+    assert [cache.incr("calls"), cache.incr("calls", 2)] == [1, 3]
+    assert cache.get("calls") == 3
+
+
 @pytest.mark.skipif(environment.is_embedded(), reason="needs Redis")
 def test_the_cache_of_the_server_edition_unpickles_nothing() -> None:
     cache = caches["default"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -27,6 +29,19 @@ def write(owner: str = "alice", label: str = "goals", body: str = "one", expecte
         fields = BlockFields(title="", description="", body=body, limit=1000)
         commits._write_block(BlockWrite(owner, label, fields, expected))
         return verbs.commit(f"Write {label}\n\nOperation: {body}", AUTHOR)
+
+
+def in_threads(works: list[Callable[[], Any]]) -> list[Any]:
+    """Do each in a thread of its own at once; what each returned."""
+
+    def run(work: Callable[[], Any]) -> Any:
+        try:
+            return work()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(works)) as pool:
+        return list(pool.map(run, works))
 
 
 def sha(label: str = "goals") -> str:
@@ -375,3 +390,68 @@ def test_every_column_survives_the_way_through_the_engine() -> None:
 def test_usernames_that_differ_in_case_are_different_owners() -> None:
     write(owner="alice")
     assert recall.blocks("Alice") == ()
+
+
+def test_a_new_session_begins_on_main_while_another_stands_on_a_branch() -> None:
+    base = write()
+    dolt().create_branch("p/1", base)
+    with open_at("p/1"):
+        write(body="two", expected=recall.block_at("alice", "goals", base).sha256)
+        (seen,) = in_threads([lambda: (recall.block("alice", "goals").body, dolt().dirty_tables())])
+        assert seen == ("one", ())
+    assert recall.block("alice", "goals").body == "one"
+
+
+def test_a_session_lost_on_a_branch_is_not_taken_for_one_on_main() -> None:
+    base = write()
+    dolt().create_branch("p/1", base)
+    with pytest.raises(errors.EngineUnavailable), open_at("p/1"):
+        connections["memory"].close()
+        write(body="two", expected=sha())
+    assert dolt().head() == base
+    assert dolt().dirty_tables() == ()
+    assert recall.block("alice", "goals").body == "one"
+
+
+def test_dirt_on_main_stays_there_while_a_branch_is_written() -> None:
+    base = write()
+    dolt().create_branch("p/1", base)
+    with connections["memory"].cursor() as cursor:
+        cursor.execute(f"UPDATE {TABLE} SET title = 'stray'")
+    with open_at("p/1"):
+        write(body="two", expected=recall.block_at("alice", "goals", base).sha256)
+        assert recall.block_at("alice", "goals", "HEAD").title == ""
+    assert dolt().dirty_tables() == (TABLE,)
+    with connections["memory"].cursor() as cursor:
+        cursor.execute(f"SELECT title FROM {TABLE}")
+        assert cursor.fetchone()[0] == "stray"
+
+
+def test_a_block_and_its_commit_are_read_together_while_others_write() -> None:
+    """What a proposal is made on: a text that is not at its base commit would be merged unseen."""
+    write(body="0")
+    is_over = threading.Event()
+
+    def write_on() -> None:
+        for number in range(1, 60):
+            retrying(partial(write, body=str(number), expected=sha()))
+        is_over.set()
+
+    def read_on() -> list[tuple[str, str]]:
+        seen = []
+        while not is_over.is_set():
+            snapshot = recall.snapshot("alice", "goals")
+            seen.append((snapshot.block.body, recall.block_at("alice", "goals", snapshot.commit).body))
+        return seen
+
+    _, one, two = in_threads([write_on, read_on, read_on])
+    assert len({body for body, _ in one + two}) > 3, "nothing was read while it was written"
+    assert [pair for pair in one + two if pair[0] != pair[1]] == []
+
+
+def test_a_row_read_with_its_commit_leaves_out_what_is_not_committed() -> None:
+    base = write()
+    with connections["memory"].cursor() as cursor:
+        cursor.execute(f"UPDATE {TABLE} SET title = 'stray'")
+    snapshot = recall.snapshot("alice", "goals")
+    assert (snapshot.commit, snapshot.block.title) == (base, "")

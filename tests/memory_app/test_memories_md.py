@@ -29,6 +29,7 @@ from memory_app.memories_md import (
     read,
     write,
 )
+from memory_app.memories_md.ids import EXAMPLE, is_id
 from memory_app.notes import MAX_CONTENT, MAX_TAG
 
 pytestmark = pytest.mark.pure
@@ -164,19 +165,31 @@ def test_an_empty_file_and_the_template_hold_nothing() -> None:
     assert parse("") == parse(TEMPLATE) == read(b"") == Parsed((), ())
 
 
+def test_a_heading_alone_gets_an_id_of_its_content() -> None:
+    first, second = parse("###\n> One.\n\n### \n> Two.\n").memories
+    assert is_id(first.id)
+    assert is_id(second.id)
+    assert first.id != second.id
+    again = parse("###\n> Two.\n\n###\n> Two.\n\n###\n")
+    assert [memory.id for memory in again.memories] == [second.id]
+    assert again.skipped == (
+        Skipped(4, "the same memory as in line 1"),
+        Skipped(7, "no content: its lines begin with `> `"),
+    )
+
+
 # -- what is skipped ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("malformed", "reason"),
     [
-        (block("My great idea"), "“My great idea” is not an id such as mem-1737372000-a1b2"),
-        (block(""), "“” is not an id such as mem-1737372000-a1b2"),
-        (block("mem-12-abcde"), "“mem-12-abcde” is not an id such as mem-1737372000-a1b2"),
-        (block("mem-12-ABCD"), "“mem-12-ABCD” is not an id such as mem-1737372000-a1b2"),
-        (block("mem-\u0661-aaaa"), "“mem-\u0661-aaaa” is not an id such as mem-1737372000-a1b2"),
-        (block("note-12"), "“note-12” is not an id such as mem-1737372000-a1b2"),
-        (block("x" * 70), f"“{'x' * 60}…” is not an id such as mem-1737372000-a1b2"),
+        (block("My great idea"), f"“My great idea” is not an id such as {EXAMPLE}; `###` alone gets a new one"),
+        (block("mem-12-abcde"), f"“mem-12-abcde” is not an id such as {EXAMPLE}; `###` alone gets a new one"),
+        (block("mem-12-ABCD"), f"“mem-12-ABCD” is not an id such as {EXAMPLE}; `###` alone gets a new one"),
+        (block("mem-\u0661-aaaa"), f"“mem-\u0661-aaaa” is not an id such as {EXAMPLE}; `###` alone gets a new one"),
+        (block("note-12"), f"“note-12” is not an id such as {EXAMPLE}; `###` alone gets a new one"),
+        (block("x" * 70), f"“{'x' * 60}…” is not an id such as {EXAMPLE}; `###` alone gets a new one"),
         (block(content=""), "no content: its lines begin with `> `"),
         (block(content="> \n>"), "no content: its lines begin with `> `"),
         (block(content="words"), "no content: its lines begin with `> `"),
@@ -207,7 +220,7 @@ def test_memories_of_an_unknown_section_are_skipped_until_the_next_section() -> 
 def test_a_line_that_lost_its_mark_is_reported_and_the_memory_taken() -> None:
     parsed = parse(block(content="> one\ntwo\nthree"))
     assert parsed.memories[0].content == "one"
-    assert parsed.skipped == (Skipped(3, "text of a memory stands after `> `; this line does not"),)
+    assert parsed.skipped == (Skipped(3, "the text of a memory follows `> `; this line does not"),)
 
 
 def test_what_is_skipped_is_listed_by_line() -> None:

@@ -194,7 +194,7 @@ def test_a_message_deleted_while_the_first_index_is_begun_is_not_kept_by_it(alic
 def test_a_change_recorded_after_a_run_s_last_look_is_indexed(alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     save(alice, "She sails.")
     search("alice", "sails")
-    look, has_saved = store._state, threading.Event()
+    look, has_saved = store.state_of, threading.Event()
 
     def look_and_save(owner: str) -> Any:
         state = look(owner)
@@ -203,7 +203,7 @@ def test_a_change_recorded_after_a_run_s_last_look_is_indexed(alice: Any, monkey
             in_a_thread(lambda: save(alice, "She rows.")).join(20)
         return state
 
-    monkeypatch.setattr(store, "_state", look_and_save)
+    monkeypatch.setattr(store, "state_of", look_and_save)
     store.reindex("alice")
     assert has_saved.is_set()
     assert not store.is_behind("alice")

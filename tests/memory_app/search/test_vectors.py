@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from memory_app.search.dense import Embedder, WordEmbedder, loaded, query_vector, stored, wordllama
+from memory_app.search.lexical import Postings
+from memory_app.search.similar import WordVectors
 
 pytestmark = pytest.mark.pure
 
@@ -55,3 +57,36 @@ def test_rare_words_turn_the_query() -> None:
 
     assert float(turned @ algebra) > 0.99 > float(turned @ dog)
     assert not query_vector(ours, [], []).any()
+
+
+def test_what_is_near_a_word_is_kept_as_the_vocabulary_grows_and_shrinks() -> None:
+    postings = Postings()
+    kept = WordVectors(wordllama(), postings)
+    words = ["dog", "algebra", "tea", "dog"]
+    for slot, text in enumerate(
+        ["puppy hound walk", "maths exam geometry", "coffee", "dogs animal cat kitten", "sums"]
+    ):
+        postings.extend([text])
+        assert rounded(kept, words) == rounded(WordVectors(wordllama(), postings), words)
+        some = words[slot % 3 :]
+        assert rounded(kept, some) == rounded(WordVectors(wordllama(), postings), some)
+    dogs = postings.vocabulary.term("dogs")
+    assert kept.nearest(["dog"])[0][0][0] == dogs
+    postings.remove(3)
+    assert dogs not in dict(kept.nearest(["dog"])[0])
+    assert rounded(kept, words) == rounded(WordVectors(wordllama(), postings), words)
+
+
+def rounded(vectors: WordVectors, words: list[str]) -> list[list[tuple[int, float]]]:
+    return [[(term, round(cosine, 5)) for term, cosine in near] for near in vectors.nearest(words)]
+
+
+def test_what_is_kept_of_words_is_bounded() -> None:
+    postings = Postings()
+    postings.extend([" ".join(f"word{number}" for number in range(100))])
+    kept = WordVectors(wordllama(), postings)
+    counted = kept.nbytes
+    for number in range(1_000):
+        assert len(kept.nearest([f"word{number}"])[0]) == 10
+    assert kept.nbytes == counted
+    assert 0 < kept._near_bytes <= counted / 16

@@ -1,0 +1,224 @@
+"""A setting that cannot be used stops the start with its name; misspelt ones are logged; secrets in files."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memory_app.environment import BadSetting, Environment
+from tests.deployment.test_settings_table import READERS, ROOT, names_read
+
+pytestmark = pytest.mark.pure
+
+#: For each setting what is refused. Of a number: no number, below, above.
+REFUSED: dict[str, tuple[str, ...]] = {
+    "ASSENT_DATA_DIR": ("/dev/null/here",),
+    "ASSENT_DEBUG": ("banana", "2"),
+    "ASSENT_SECRET_KEY": ("abc",),
+    "ASSENT_PUBLIC_URL": ("assent.example.org", "ftp://assent.example.org", "https://", "https://host:port"),
+    "ASSENT_ALLOWED_HOSTS": ("https://assent.example.org",),
+    "ASSENT_CSRF_TRUSTED_ORIGINS": ("assent.example.org",),
+    "ASSENT_HSTS_SECONDS": ("a day", "-1", "99999999999"),
+    "ASSENT_SSL_REDIRECT": ("banana",),
+    "ASSENT_EMAIL_URL": ("mail.example.org", "imap://mail.example.org"),
+    "ASSENT_EMAIL_FROM": ("nobody",),
+    "MEMORY_DATABASE_URL": ("banana", "postgres://u:p@h/n"),
+    "DATABASE_URL": ("banana", "mysql://u:p@h/n"),
+    "REDIS_URL": ("banana", "http://h"),
+    "ASSENT_BLOCK_LIMIT": ("x", "0", "200001"),
+    "ASSENT_NOTES_POLICY": ("banana",),
+    "ASSENT_EMBEDDER": ("banana", "openai"),
+    "ASSENT_EMBEDDER_URL": ("banana",),
+    "ASSENT_EMBEDDER_DIMENSIONS": ("x", "0", "70000"),
+    "ASSENT_COSINE_FLOOR": ("x", "-0.1", "1.1", "nan"),
+    "ASSENT_SEARCH_MEMORY_MB": ("x", "0"),
+    "ASSENT_CONVERSATION_DAYS": ("x", "-1", "1000000"),
+    "ASSENT_TOOL_CALL_DAYS": ("x", "-1", "1000000"),
+    "MEMORIES_ENABLED": ("banana",),
+    "MEMORIES_INJECT": ("bogus",),
+    "MEMORIES_BUDGET": ("x", "-1", "1_000", "1.5"),
+    "MEMORIES_BLOCKS_BUDGET": ("x", "-1"),
+    "MEMORIES_FILTER_TYPES": ("banana", "fix,banana"),
+    "MEMORIES_FILTER_RECENT": ("x", "-1", "1000000"),
+    "MEMORIES_SKILL_INJECTION": ("banana",),
+    "ASSENT_PROPOSAL_EXPIRY_DAYS": ("x", "0", "1000000"),
+    "ASSENT_PENDING_CAP": ("x", "0"),
+    "ASSENT_MAX_OPEN_PROPOSALS": ("x", "0"),
+    "ASSENT_LEASE_SECONDS": ("x", "0"),
+    "ASSENT_REQUEST_LIMIT": ("x", "10"),
+    "ASSENT_ANSWER_BUDGET": ("x", "10"),
+    "ASSENT_TOOL_TIMEOUT": ("x", "-1", "inf"),
+    "ASSENT_PAGE_TIMEOUT": ("x", "0"),
+    "ASSENT_RATE_LIMIT": ("x", "0"),
+    "ASSENT_SIGN_IN_LIMIT": ("x", "0"),
+    "ASSENT_TRUSTED_PROXIES": ("x", "-1", "21"),
+    "ASSENT_IDEMPOTENCY_HOURS": ("x", "0"),
+    "ASSENT_LOG_LEVEL": ("loud",),
+    "ASSENT_LOG_FORMAT": ("xml",),
+    "ASSENT_BIND": ("banana", "127.0.0.1:port", "127.0.0.1:70000"),
+    "ASSENT_WORKERS": ("x", "0"),
+    "ASSENT_THREADS": ("x", "0"),
+    "ASSENT_READ_TIMEOUT": ("x", "0"),
+    "ASSENT_REQUEST_SECONDS": ("x", "0"),
+}
+#: Any text will do.
+FREE = {"ASSENT_EMBEDDER_MODEL", "ASSENT_EMBEDDER_KEY", "MEMORIES_FILTER_TAGS"}
+
+#: Reads the settings once for each of the environments it is given, and says what each came to.
+_READ_ALL = """
+import json, os, runpy, sys
+from django.core.exceptions import ImproperlyConfigured
+plain = dict(os.environ)
+for given in json.load(sys.stdin):
+    os.environ.clear(); os.environ.update(plain | given)
+    try:
+        found = runpy.run_path("memory_app/settings.py")
+        print(json.dumps({name: found[name] for name in ("SECRET_KEY", "UNKNOWN_SETTINGS", "PENDING_CAP")}))
+    except ImproperlyConfigured as error:
+        print(json.dumps(str(error)))
+"""
+OURS = ("ASSENT_", "MEMORIES_", "MEMORY_DATABASE_URL", "DATABASE_URL", "REDIS_URL")
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> dict[str, str]:
+    others = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+    return others | {
+        "ASSENT_SECRET_KEY": "a-key-for-this-test-0123456789-abcdefghijk",
+        "ASSENT_DATA_DIR": str(tmp_path / "data"),
+        "PYTHONPATH": str(ROOT),
+    }
+
+
+def read_settings(plain: dict[str, str], *given: dict[str, str]) -> list[dict[str, object] | str]:
+    done = subprocess.run(
+        [sys.executable, "-c", _READ_ALL],
+        cwd=ROOT,
+        env=plain,
+        input=json.dumps(given),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_the_table_has_every_setting() -> None:
+    read = set().union(*(names_read(ROOT / reader) for reader in READERS))
+    assert read == REFUSED.keys() | FREE
+
+
+def test_each_setting_with_a_wrong_value_stops_the_start_with_its_name(plain: dict[str, str]) -> None:
+    cases = [(name, value) for name, values in REFUSED.items() for value in values]
+    came = read_settings(plain, *({name: value} for name, value in cases))
+    assert len(came) == len(cases)
+    for (name, value), said in zip(cases, came, strict=True):
+        assert isinstance(said, str), f"{name}={value} was taken"
+        assert name in said, said
+
+
+def test_a_message_names_the_value_and_what_is_allowed(plain: dict[str, str]) -> None:
+    said = read_settings(
+        plain, {"MEMORIES_FILTER_TYPES": "banana"}, {"ASSENT_COSINE_FLOOR": "7"}, {"MEMORIES_INJECT": "bogus"}
+    )
+    assert str(said[0]).startswith("MEMORIES_FILTER_TYPES is 'banana'")
+    assert "lesson_learned" in str(said[0])
+    assert said[1] == "ASSENT_COSINE_FLOOR is '7': it has to be a number from 0 to 1."
+    assert said[2] == "MEMORIES_INJECT is 'bogus': it has to be auto, manual or none."
+
+
+def test_a_password_in_an_address_is_not_repeated(plain: dict[str, str]) -> None:
+    for said in read_settings(plain, {"DATABASE_URL": "mysql://u:hunter2@h/n"}, {"REDIS_URL": "redis//:hunter2@h"}):
+        assert "hunter2" not in str(said)
+
+
+def test_an_empty_value_counts_as_not_set(plain: dict[str, str]) -> None:
+    (came,) = read_settings(plain, dict.fromkeys(REFUSED.keys() - {"ASSENT_SECRET_KEY", "ASSENT_DATA_DIR"}, ""))
+    assert isinstance(came, dict), came
+    assert came["PENDING_CAP"] == 20
+
+
+def test_misspelt_names_are_found_with_the_nearest_known_one(plain: dict[str, str]) -> None:
+    given = {"MEMORIES_FILTR_TYPES": "fix", "ASSENT_SECRET_KEY_FIEL": "x", "ASSENT_QQQ": "1", "ASSENT_PORT": "80"}
+    (came,) = read_settings(plain, given)
+    assert came["UNKNOWN_SETTINGS"] == [
+        ["ASSENT_QQQ", ""],
+        ["ASSENT_SECRET_KEY_FIEL", "ASSENT_SECRET_KEY_FILE"],
+        ["MEMORIES_FILTR_TYPES", "MEMORIES_FILTER_TYPES"],
+    ]
+
+
+def manage(plain: dict[str, str], *command: str, **given: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, cwd=ROOT, env=plain | given, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_the_log_says_it_when_the_program_starts(plain: dict[str, str]) -> None:
+    done = manage(plain, sys.executable, "manage.py", "check", MEMORIES_FILTR_TYPES="fix")
+    assert done.returncode == 0, done.stderr
+    assert "unknown_setting" in done.stderr
+    assert "MEMORIES_FILTER_TYPES" in done.stderr
+
+
+def test_gunicorn_and_every_command_stop_with_one_sentence(plain: dict[str, str]) -> None:
+    gunicorn = str(Path(sys.executable).with_name("gunicorn"))
+    for command in ((sys.executable, "manage.py", "check"), (gunicorn, "--config", "gunicorn.conf.py")):
+        done = manage(plain, *command, ASSENT_THREADS="many")
+        assert done.returncode == 1
+        assert done.stderr.strip() == "ASSENT_THREADS is 'many': it has to be a whole number from 1 to 1000."
+
+
+# -- secrets from files ---------------------------------------------------------------------------
+
+
+def test_a_secret_comes_from_a_file_without_the_newline_at_its_end(plain: dict[str, str], tmp_path: Path) -> None:
+    key = "from-a-file-0123456789-abcdefghijklmnop"
+    (tmp_path / "key").write_text(key + "\n")
+    (came,) = read_settings(plain, {"ASSENT_SECRET_KEY": "", "ASSENT_SECRET_KEY_FILE": str(tmp_path / "key")})
+    assert came["SECRET_KEY"] == key
+
+
+def test_every_secret_may_come_from_a_file() -> None:
+    env = Environment({})
+    for name in ("ASSENT_SECRET_KEY", "MEMORY_DATABASE_URL", "DATABASE_URL", "REDIS_URL"):
+        assert env.secret(name) == ""
+    readers = (ROOT / "memory_app/settings.py").read_text()
+    for name in (*env.known, "ASSENT_EMAIL_URL_FILE", "ASSENT_EMBEDDER_KEY_FILE"):
+        assert f'env.secret("{name.removesuffix("_FILE")}")' in readers
+
+
+def test_a_bad_url_from_a_file_is_refused_under_its_name(plain: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "url").write_text("banana\n")
+    (said,) = read_settings(plain, {"DATABASE_URL_FILE": str(tmp_path / "url")})
+    assert str(said).startswith("DATABASE_URL")
+
+
+@pytest.mark.parametrize(
+    ("content", "because"),
+    [
+        (None, "cannot be read"),
+        (b"", "one line"),
+        (b"one\ntwo\n", "one line"),
+        (b"\xff\xfe\x00", "not a text file"),
+    ],
+)
+def test_a_file_without_a_secret_is_refused_by_name(tmp_path: Path, content: bytes | None, because: str) -> None:
+    path = tmp_path / "secret"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(BadSetting, match=rf"REDIS_URL_FILE is '{path}'.*{because}"):
+        Environment({"REDIS_URL_FILE": str(path)}).secret("REDIS_URL")
+
+
+def test_a_secret_given_twice_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "url").write_text("redis://h/0")
+    with pytest.raises(BadSetting, match="REDIS_URL and REDIS_URL_FILE are both set"):
+        Environment({"REDIS_URL": "redis://h/1", "REDIS_URL_FILE": str(tmp_path / "url")}).secret("REDIS_URL")

@@ -1,0 +1,178 @@
+"""What somebody typed and did not save is never lost without a question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Dialog, Page, expect
+
+from approvals.services import notes
+from approvals.services.notes import By
+from memory_app import recall
+from tests.end_to_end.conftest import PASSWORD
+
+# ruff: noqa: F811  # pytest finds fixtures by the names of arguments
+from tests.end_to_end.test_browser import browser, window_of  # noqa: F401  # fixtures
+
+pytestmark = pytest.mark.one_leg
+
+
+class Questions:
+    """The questions a window asked before leaving; each is answered `stay`."""
+
+    def __init__(self, window: Page, *, stay: bool = True) -> None:
+        self.asked: list[str] = []
+        self.stay = stay
+        window.on("dialog", self._answer)
+
+    def _answer(self, dialog: Dialog) -> None:
+        self.asked.append(dialog.type)
+        if self.stay:
+            dialog.dismiss()
+        else:
+            dialog.accept()
+
+
+def leave(window: Page, questions: Questions) -> None:
+    """Press a link of the masthead and wait for what comes of it: a question, or another page."""
+    before, asked = window.url, len(questions.asked)
+    window.click(".nav a[href='/memory/']", no_wait_after=True)
+    for _ in range(150):
+        window.wait_for_timeout(100)
+        if window.url != before or (questions.stay and len(questions.asked) > asked):
+            return
+    raise AssertionError("neither a question nor another page within 15 s")
+
+
+@pytest.mark.parametrize(
+    ("path", "field", "words"),
+    [
+        ("/memory/alice/blocks/goals/edit/", "[name=body]", "Half a sentence"),
+        ("/memory/alice/notes/new/", "[name=content]", "Plays the oboe"),
+        ("/memory/alice/notes/import/", "[name=comment]", "From my laptop"),
+        ("/settings/", "[name=first_name]", "Alicia"),
+    ],
+)
+def test_a_page_with_typed_text_is_left_only_after_a_question(
+    path: str, field: str, words: str, window_of: Callable[..., Page], alice: Any, goals: Any
+) -> None:
+    window = window_of(alice)
+    questions = Questions(window)
+    window.goto(path)
+    leave(window, questions)
+    assert not window.url.endswith(path)
+    assert questions.asked == [], "nothing was typed"
+
+    window.goto(path)
+    window.fill(field, words)
+    leave(window, questions)
+    assert questions.asked == ["beforeunload"]
+    assert window.url.endswith(path)
+    assert window.input_value(field) == words
+
+    questions.stay = False
+    leave(window, questions)
+    assert not window.url.endswith(path)
+
+
+def test_saving_asks_nothing_and_a_file_chosen_or_a_form_sent_back_does(
+    window_of: Callable[..., Page], alice: Any, goals: Any, tmp_path: Path
+) -> None:
+    window = window_of(alice)
+    questions = Questions(window)
+    window.goto("/memory/alice/blocks/goals/edit/")
+    window.fill("[name=body]", "Read two books.\n")
+    window.click("button:has-text('Show what changes')")
+    expect(window.locator("#preview")).to_contain_text("two")
+    window.click("button:has-text('Save')")
+    window.wait_for_url("**/memory/alice/blocks/goals/")
+    assert questions.asked == []
+    assert recall.block("alice", "goals").body.startswith("Read two books.")
+
+    window.goto("/memory/alice/notes/new/")
+    window.fill("[name=content]", "x" * 10)
+    window.evaluate("document.querySelector('[name=content]').removeAttribute('required')")
+    window.fill("[name=content]", " ")
+    window.fill("[name=tags]", "music")
+    window.click("form[data-once] button[type=submit]")
+    expect(window.locator("[data-focus]")).to_contain_text("Nothing was saved")
+    leave(window, questions)
+    assert questions.asked == ["beforeunload"], "what the server sent back is not saved either"
+
+    questions.stay = False
+    window.goto("/memory/alice/notes/import/")
+    questions.stay = True
+    file = tmp_path / "memories.md"
+    file.write_text("### mem-1-aaaa\n> She reads.\n")
+    window.set_input_files("#id_file", file)
+    leave(window, questions)
+    assert len(questions.asked) == 3
+
+
+def test_what_was_kept_through_signing_in_again_is_still_unsaved(
+    window_of: Callable[..., Page], alice: Any, goals: Any
+) -> None:
+    window = window_of(alice)
+    questions = Questions(window)
+    window.goto("/memory/alice/blocks/goals/edit/")
+    window.fill("[name=body]", "Read two books.")
+    window.context.clear_cookies(name="assent_session")
+    window.click("button:has-text('Save')")
+    window.fill("#id_username", alice.username)
+    window.fill("#id_password", PASSWORD)
+    window.click("button:has-text('Sign in')")
+    expect(window.locator("[name=body]")).to_have_value("Read two books.")
+    assert questions.asked == []
+    leave(window, questions)
+    assert questions.asked == ["beforeunload"]
+
+
+def test_a_comment_or_a_reason_being_written_stays_through_leaving_and_through_swaps(
+    window_of: Callable[..., Page], tim: Any, goals: Any, propose: Any
+) -> None:
+    proposal = propose(goals, "in June", "in July")
+    window = window_of(tim)
+    questions = Questions(window)
+    window.goto(proposal.get_absolute_url())
+    window.click("[data-reject]")
+    window.fill(f"#reject-comment-{proposal.pk}", "Not what she said.")
+    leave(window, questions)
+    assert questions.asked == ["beforeunload"]
+    assert window.input_value(f"#reject-comment-{proposal.pk}") == "Not what she said."
+    window.check("input[value=wrong]")
+    window.click("button:has-text('Reject this change')")
+    expect(window.locator("#outcome-title")).to_be_visible()
+    leave(window, questions)
+    assert questions.asked == ["beforeunload"], "the reason was sent"
+
+    other = propose(goals, "one book", "two books")
+    window.goto("/")
+    window.click("[data-reject]")
+    window.fill(f"#reject-comment-{other.pk}", "Three.")
+    window.click("a:has-text('Decided')")
+    window.wait_for_timeout(400)
+    assert questions.asked == ["beforeunload", "confirm"]
+    assert window.input_value(f"#reject-comment-{other.pk}") == "Three."
+    questions.stay = False
+    window.click("a:has-text('Decided')")
+    expect(window.locator(f"#reject-comment-{other.pk}")).to_have_count(0)
+
+
+def test_another_form_of_the_page_does_not_take_the_typed_text_along(
+    window_of: Callable[..., Page], alice: Any, goals: Any
+) -> None:
+    note = notes.save(by=By(actor=alice), owner="alice", content="Plays the oboe.").note_id
+    window = window_of(alice)
+    questions = Questions(window)
+    window.goto(f"/memory/alice/notes/{note}/edit/")
+    window.fill("[name=content]", "Plays the bassoon.")
+    window.click("[data-menu] summary")
+    window.click("button:has-text('Sign out')", no_wait_after=True)
+    window.wait_for_timeout(400)
+    assert questions.asked == ["beforeunload"]
+    window.click("form[data-once] button:has-text('Save')")
+    window.wait_for_url(f"**/notes/{note}/")
+    assert recall.note("alice", note).content == "Plays the bassoon."
