@@ -154,7 +154,7 @@ def test_of_two_people_approving_at_once_one_wins_and_the_other_sees_who(
     loser = ({"alice", "tim"} - {winner.username}).pop()
     assert answers[loser].status_code == 409
     late = answers[loser].text
-    assert winner.display_name in late or "being worked on" in late
+    assert winner.display_name in late or "Somebody is deciding right now." in late
     assert recall.block("alice", "goals").body.count("loves mathematics") == 1
 
 
