@@ -206,13 +206,10 @@ def propose(scribe: Any) -> Callable[..., Any]:
 
 
 @pytest.fixture(scope="session")
-def worker(databases: Any) -> Iterator[None]:
-    """A real Celery worker on Redis, for tests of what happens after a change; inline without Redis."""
+def worker_process(databases: Any) -> Iterator[None]:
+    """A real Celery worker on Redis, which takes nothing until a test asks for it (`worker`)."""
     from memory_app.celery import app
 
-    if environment.is_embedded():
-        yield
-        return
     process = subprocess.Popen(
         f"{sys.executable} -m celery -A memory_app.celery worker --pool threads --concurrency 2"
         " --loglevel WARNING --without-mingle".split(),
@@ -226,6 +223,24 @@ def worker(databases: Any) -> Iterator[None]:
     finally:
         process.terminate()
         process.wait(20)
+
+
+@pytest.fixture
+def worker(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A worker takes what changes ask of it while this test runs; inline without Redis.
+
+    Only then: it would change rows beside the tests that do not expect one, in whichever order they come.
+    """
+    if environment.is_embedded():
+        yield
+        return
+    from memory_app.celery import app
+
+    request.getfixturevalue("worker_process")
+    queue, answered = app.conf.task_default_queue, {"reply": True, "limit": 1, "timeout": 20}
+    assert app.control.add_consumer(queue, **answered), "the worker does not answer"
+    yield
+    assert app.control.cancel_consumer(queue, **answered), "the worker does not answer"
 
 
 def eventually(condition: Callable[[], Any], seconds: float = 10) -> Any:
