@@ -91,7 +91,7 @@ def _leg(leg: str, folder: Path, servers: dict[str, str], part: str | None) -> s
     if process.returncode:
         raise SystemExit(process.returncode)
     report = json.loads(output.read_text())
-    title = f"{report['name']}, PostgreSQL (not syncing), Redis" if servers else f"{report['name']}, SQLite"
+    title = f"{report['name']}, PostgreSQL, Redis" if servers else f"{report['name']}, SQLite"
     tables = []
     if report["results"]:
         tables.append(table.case_table(title, [Result(**one) for one in report["results"]]))
