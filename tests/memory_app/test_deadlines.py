@@ -77,9 +77,9 @@ def test_waiting_for_a_row_ends_in_time_and_leaves_nothing(alice: Any) -> None:
 
 
 def test_a_lock_may_be_waited_for_as_long_as_ever_afterwards(alice: Any) -> None:
-    with deadlines.within(0.5):
+    with deadlines.within(1):
         SearchIndex.objects.create(owner="carol")
-    with held_row(SearchIndex, owner="carol", seconds=1):
+    with held_row(SearchIndex, owner="carol", seconds=2):
         assert SearchIndex.objects.filter(owner="carol").update(version=5) == 1
 
 

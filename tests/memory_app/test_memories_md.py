@@ -259,10 +259,10 @@ def test_half_a_surrogate_pair_is_refused() -> None:
 
 
 def test_a_file_of_50_mb_is_refused_before_it_is_looked_at() -> None:
-    began = time.perf_counter()
+    began = time.thread_time()
     with pytest.raises(FileTooLarge, match=r"^the file has 50,000,000 bytes, more than the 33,554,432"):
         read(b"x" * 50_000_000)
-    assert time.perf_counter() - began < 1
+    assert time.thread_time() - began < 1
 
 
 def test_more_headings_than_may_be_are_refused() -> None:
@@ -276,7 +276,7 @@ def test_every_refusal_is_one_kind_of_error() -> None:
 
 
 def test_unfriendly_text_takes_no_longer_than_friendly_text() -> None:
-    began = time.perf_counter()
+    began = time.thread_time()
     for line in (
         " " * 200_000,
         "<!--" + "-->" * 100_000 + "x",
@@ -284,7 +284,7 @@ def test_unfriendly_text_takes_no_longer_than_friendly_text() -> None:
         "### " + "a-" * 100_000,
     ):
         parse(f"### mem-1-aaaa\n> text\n{line}\n")
-    assert time.perf_counter() - began < 5
+    assert time.thread_time() - began < 5
 
 
 # -- writing --------------------------------------------------------------------------------------
@@ -441,9 +441,9 @@ def test_ten_thousand_memories_are_written_and_read_within_seconds() -> None:
         memory(f"mem-{n}-aaaa", "A sentence of everyday length, twice over.\n" * 5, "fact", "a", "b")
         for n in range(10_000)
     ]
-    began = time.perf_counter()
+    began = time.thread_time()
     assert len(parse(write(many)).memories) == 10_000
-    assert time.perf_counter() - began < 5
+    assert time.thread_time() - began < 5
 
 
 # -- ids ------------------------------------------------------------------------------------------
