@@ -6,11 +6,13 @@ import base64
 import binascii
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
 
 from agent_tools.arguments import Arguments, invalid
+from agent_tools.errors import ApiError
 
 DEFAULT = 50
 MOST = 200
@@ -41,8 +43,31 @@ def after(arguments: PagedArguments, kind: type[T], *, tool: str) -> T | None:
     except (binascii.Error, ValueError, TypeError, RecursionError):
         name, key = None, None
     if name != tool or type(key) is not kind or (isinstance(key, int) and not 0 < key < 2**63):
-        raise invalid({"cursor": "is not a cursor of this list"}, tool=tool)
+        raise not_a_cursor(tool)
     return key
+
+
+def after_time(arguments: PagedArguments, *, tool: str) -> tuple[datetime, str] | None:
+    """`after` for a list in the order of time, whose keys are "time id": the time, with its zone, and the id.
+
+    Raises:
+        ApiError: `invalid_arguments`, as `after`.
+    """
+    key = after(arguments, str, tool=tool)
+    if key is None:
+        return None
+    at, _, rest = key.partition(" ")
+    try:
+        time = datetime.fromisoformat(at)
+    except ValueError:
+        time = None
+    if time is None or time.tzinfo is None:
+        raise not_a_cursor(tool)
+    return time, rest
+
+
+def not_a_cursor(tool: str) -> ApiError:
+    return invalid({"cursor": "is not a cursor of this list"}, tool=tool)
 
 
 def page(

@@ -46,7 +46,7 @@ class SessionListArguments(paging.PagedArguments, BoundedArguments):
 )
 def memory_list_sessions(call: Call, arguments: SessionListArguments) -> Answer:
     name = "memory_list_sessions"
-    before = _position(paging.after(arguments, str, tool=name), tool=name)
+    before = _position(arguments, tool=name)
     found = conversations.sessions(call.owner, limit=arguments.limit + 1, before=before)
     items: list[dict[str, Any]] = [
         {
@@ -101,7 +101,7 @@ class SessionReadArguments(paging.PagedArguments, BoundedArguments):
 )
 def memory_read_session(call: Call, arguments: SessionReadArguments) -> Answer:
     name = "memory_read_session"
-    last = _position(paging.after(arguments, str, tool=name), tool=name)
+    last = _position(arguments, tool=name)
     found = conversations.messages_after(call.owner, arguments.session_id, last, limit=arguments.limit + 1)
     if not found and last is None:
         raise ApiError(
@@ -132,17 +132,14 @@ def memory_read_session(call: Call, arguments: SessionReadArguments) -> Answer:
     return Answer(text, {"session_id": arguments.session_id, "items": items, "next": cursor})
 
 
-def _position(cursor: str | None, *, tool: str) -> tuple[datetime, int] | None:
+def _position(arguments: paging.PagedArguments, *, tool: str) -> tuple[datetime, int] | None:
     """The time and number of the last item of the page before."""
-    if cursor is None:
+    position = paging.after_time(arguments, tool=tool)
+    if position is None:
         return None
-    at, _, number = cursor.partition(" ")
-    try:
-        time = datetime.fromisoformat(at)
-    except ValueError:
-        time = None
-    if time is None or time.tzinfo is None or not (number.isascii() and number.isdecimal() and len(number) < 19):
-        raise invalid({"cursor": "is not a cursor of this list"}, tool=tool)
+    time, number = position
+    if not (number.isascii() and number.isdecimal() and len(number) < 19):
+        raise paging.not_a_cursor(tool)
     return time, int(number)
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
 from agent_tools import bounds, matching, note_refusals, paging, representations, signals
-from agent_tools.arguments import Arguments, BoundedArguments, invalid
+from agent_tools.arguments import Arguments, BoundedArguments
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.matching import Wanted
 from agent_tools.models import Scope
@@ -174,7 +173,7 @@ def note_list(call: Call, arguments: NoteListArguments) -> Answer:
     )
     index_behind = False
     if arguments.q is None:
-        last = _position(paging.after(arguments, str, tool="note_list"))
+        last = paging.after_time(arguments, tool="note_list")
         entries = matching.listed(call.owner, wanted)
         rest = [entry for entry in entries if last is None or (entry.created_at, entry.id) < last]
         page, cursor = paging.page(
@@ -231,20 +230,6 @@ def note_read(call: Call, arguments: NoteReadArguments) -> Answer:
         raise note_refusals.revision_not_found(error, arguments.as_of) from error
     recalled = accesses.of(call.owner, [note.id]).get(note.id)
     return Answer(note.content, representations.note(note, recalled) | {"commit": commit, "as_of": arguments.as_of})
-
-
-def _position(cursor: str | None) -> tuple[datetime, str] | None:
-    """The time and id of the last note of the page before."""
-    if cursor is None:
-        return None
-    at, _, id_ = cursor.partition(" ")
-    try:
-        time_ = datetime.fromisoformat(at)
-    except ValueError:
-        time_ = None
-    if time_ is None or time_.tzinfo is None:
-        raise invalid({"cursor": "is not a cursor of this list"}, tool="note_list")
-    return time_, id_
 
 
 def _listed(notes: Sequence[Note], none: str) -> str:
