@@ -6,7 +6,7 @@ Half a note or half a line would pass for all of it. The first item always comes
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -26,22 +26,22 @@ def size_of(item: object) -> int:
 
 def that_fit(items: Sequence[Any], most: int) -> int:
     """Return how many of the items, from the first on, fit into `most` characters; at least one where there is one."""
-    size = 0
-    for count, item in enumerate(items):
-        size += size_of(item)
-        if count and size > most:
-            return count
-    return len(items)
+    return _fitting(map(size_of, items), most)
 
 
 def lines_that_fit(lines: Sequence[str], most: int) -> int:
     """Return how many of the lines, from the first on, fit into `most` characters joined; at least one."""
-    size = -1
-    for count, line in enumerate(lines):
-        size += len(line) + 1
-        if count and size > most:
-            return count
-    return len(lines)
+    return _fitting((len(line) + 1 for line in lines), most + 1)  # the last line has no end
+
+
+def _fitting(sizes: Iterable[int], most: int) -> int:
+    total = count = 0
+    for size in sizes:
+        total += size
+        if count and total > most:
+            break
+        count += 1
+    return count
 
 
 def rest_of(items: Sequence[Any], shown: int, what: str) -> str:
