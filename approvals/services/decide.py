@@ -65,9 +65,7 @@ def approve(*, actor: User, proposal_id: int, revision: int, seen_sha256: str, c
         DecisionRefused: by one of its subclasses; nothing was changed, the proposal is as it was.
         EngineUnavailable, OutcomeUnknown: the merge could not be finished now; `recover` will.
     """
-    proposal = _visible(actor, proposal_id)
-    _require(Action.APPROVE, actor, proposal)
-    _require_revision(proposal, revision)
+    proposal = _proposal_for(Action.APPROVE, actor, proposal_id, revision)
     try:
         seen = _require_as_seen(proposal, seen_sha256)
     except DecisionRefused:
@@ -114,9 +112,7 @@ def reject(*, actor: User, proposal_id: int, revision: int, reason: str, comment
     """
     if reason not in RejectReason.values:
         raise ValueError(f"unknown reject reason {reason!r}")
-    proposal = _visible(actor, proposal_id)
-    _require(Action.REJECT, actor, proposal)
-    _require_revision(proposal, revision)
+    proposal = _proposal_for(Action.REJECT, actor, proposal_id, revision)
     return _close(
         proposal,
         Status.REJECTED,
@@ -143,9 +139,7 @@ def close_as_present(*, actor: User, proposal_id: int, revision: int, seen_sha25
     Raises:
         ProposalNotFound, DecisionRefused: as for `approve`; `TargetChanged` also when it is not there any more.
     """
-    proposal = _visible(actor, proposal_id)
-    _require(Action.REJECT, actor, proposal)
-    _require_revision(proposal, revision)
+    proposal = _proposal_for(Action.REJECT, actor, proposal_id, revision)
     standing = standing_of(proposal, proposal.current)
     is_there = standing.assess(proposal.current).state == Mergeability.ALREADY_APPLIED
     if standing.sha256 != seen_sha256 or not is_there:
@@ -503,6 +497,21 @@ def _entry(proposal: Proposal) -> commits.Entry:
 # -- refusals -------------------------------------------------------------------------------------
 
 
+def _proposal_for(action: Action, actor: User, proposal_id: int, revision: int) -> Proposal:
+    """Return the proposal, at this revision, if this person may do this with it now.
+
+    Raises:
+        ProposalNotFound, NotAllowed, AlreadyDecided, BeingDecided, NewRevision.
+    """
+    proposal = _visible(actor, proposal_id)
+    if action not in available_actions(actor, proposal):
+        if not may_decide(actor, proposal.owner):
+            raise NotAllowed(proposal, _("You may not decide about this memory."))
+        refuse_late(proposal, proposal.revision)
+    _require_revision(proposal, revision)
+    return proposal
+
+
 def _visible(actor: User, proposal_id: int) -> Proposal:
     proposal = _WITH_PEOPLE.first(pk=proposal_id)
     if proposal is None or not may_read(actor, proposal.owner):
@@ -513,14 +522,6 @@ def _visible(actor: User, proposal_id: int) -> Proposal:
 _WITH_PEOPLE = Prepared(
     lambda pk: Proposal.objects.filter(pk=pk).select_related("agent", "decided_by").order_by(), pk=int
 )
-
-
-def _require(action: Action, actor: User, proposal: Proposal) -> None:
-    if action in available_actions(actor, proposal):
-        return
-    if not may_decide(actor, proposal.owner):
-        raise NotAllowed(proposal, _("You may not decide about this memory."))
-    refuse_late(proposal, proposal.revision)
 
 
 def _require_revision(proposal: Proposal, revision: int) -> None:
