@@ -2,69 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
 from approvals import services
-from approvals.models import Proposal, Status
+from approvals.models import Status
 from approvals.services import notes
 from approvals.services.notes import By
 from memory_app import recall
 from tests.conftest import eventually
-from tests.end_to_end.conftest import PASSWORD, Server
-
-#: Nothing may leave the machine, and no browser feature may try.
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-
-@pytest.fixture
-def browser(chromium: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Browser]:
-    # Playwright drives its own event loop in this thread, which Django takes for asynchronous code.
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-        yield running
-        running.close()
-
-
-@pytest.fixture
-def window_of(browser: Browser, server: Server) -> Callable[..., Page]:
-    """`window_of(tim, …)`: a browser window in which tim has signed in, with the options of a context."""
-
-    def open_window(user: Any, **options: Any) -> Page:
-        user.set_password(PASSWORD)
-        user.save()
-        window = browser.new_context(base_url=server.url, **options).new_page()
-        window.set_default_timeout(15_000)
-        window.goto("/sign-in/")
-        window.fill("#id_username", user.username)
-        window.fill("#id_password", PASSWORD)
-        window.click("button:has-text('Sign in')")
-        window.wait_for_url(f"{server.url}/")
-        return window
-
-    return open_window
-
-
-def focused(window: Page, attribute: str = "id") -> str:
-    return str(window.evaluate(f"document.activeElement.getAttribute('{attribute}') || ''"))
-
-
-def status_of(proposal: Proposal) -> str:
-    proposal.refresh_from_db()
-    return proposal.status
+from tests.end_to_end.conftest import focused, status_of
 
 
 def test_a_row_is_approved_by_keyboard_and_the_outcome_is_read_aloud(

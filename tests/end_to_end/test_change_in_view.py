@@ -10,7 +10,6 @@ from playwright.sync_api import Page, expect
 from approvals import services
 from approvals.models import Kind
 from memory_app.edits import Replace
-from tests.end_to_end.test_browser import browser, window_of  # noqa: F401  # fixtures
 
 pytestmark = pytest.mark.one_leg
 
@@ -43,12 +42,7 @@ def first_words(window: Page) -> float:
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size['width']} px")
 def test_the_first_words_of_a_change_stand_above_the_decision(
-    window_of: Any,  # noqa: F811
-    tim: Any,
-    alice: Any,
-    scribe: Any,
-    make_block: Any,
-    size: Any,
+    window_of: Any, tim: Any, alice: Any, scribe: Any, make_block: Any, size: Any
 ) -> None:
     body = "# Study log\n\n" + f"{PARAGRAPH}\n\n" * 6
     make_block(alice, "log", body, title="How Alice likes to learn")
@@ -81,11 +75,7 @@ def test_the_first_words_of_a_change_stand_above_the_decision(
 
 
 def test_the_bar_leads_to_the_changes_that_were_not_in_view(
-    window_of: Any,  # noqa: F811
-    tim: Any,
-    alice: Any,
-    scribe: Any,
-    make_block: Any,
+    window_of: Any, tim: Any, alice: Any, scribe: Any, make_block: Any
 ) -> None:
     days = [f"{PARAGRAPH * 4} Day {number}.\n" for number in range(30)]
     block = make_block(alice, "log", "\n".join(days))
@@ -107,10 +97,7 @@ def test_the_bar_leads_to_the_changes_that_were_not_in_view(
 
 
 def test_without_scripts_the_bar_claims_nothing_about_what_was_seen(
-    window_of: Any,  # noqa: F811
-    tim: Any,
-    goals: Any,
-    propose: Any,
+    window_of: Any, tim: Any, goals: Any, propose: Any
 ) -> None:
     proposal = propose(goals, "in June", "in July")
     window = window_of(tim, java_script_enabled=False)

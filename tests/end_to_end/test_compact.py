@@ -11,9 +11,6 @@ from approvals.models import Agent, Proposal
 from approvals.services import notes
 from approvals.services.notes import By
 from memory_app import recall
-from tests.end_to_end.test_browser import browser, window_of
-
-__all__ = ["browser", "window_of"]
 
 pytestmark = pytest.mark.one_leg
 

@@ -8,9 +8,6 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-# ruff: noqa: F811  # pytest finds fixtures by the names of arguments
-from tests.end_to_end.test_browser import browser, focused, window_of  # noqa: F401  # fixtures
-
 LONG = "".join(f"## Part {number}\n\n{'Read a book. ' * 120}\n\n### Detail\n\nMore.\n\n" for number in range(1, 5))
 WIDE = (
     "| Day | Subject | Room | Teacher | What to bring |\n|-|-|-|-|-|\n"

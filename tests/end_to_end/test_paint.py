@@ -10,7 +10,6 @@ import pytest
 from playwright.sync_api import Locator, Page
 
 from tests import environment
-from tests.end_to_end.test_browser import browser, window_of  # noqa: F401  # fixtures
 
 pytestmark = pytest.mark.one_leg
 
@@ -91,7 +90,7 @@ def picture(page: Page) -> str:
 @pytest.mark.skipif(not environment.is_embedded(), reason="style sheets know no engine, and it takes half a minute")
 @pytest.mark.parametrize(("width", "scheme"), [(1_280, "light"), (390, "dark")])
 def test_a_flood_covers_nothing_beside_it(
-    window_of: Callable[..., Page],  # noqa: F811
+    window_of: Callable[..., Page],
     alice: Any,
     tim: Any,
     goals: Any,
@@ -122,7 +121,7 @@ def test_a_flood_covers_nothing_beside_it(
 
 
 def test_a_flood_of_marks_is_shown_as_what_it_is(
-    window_of: Callable[..., Page],  # noqa: F811
+    window_of: Callable[..., Page],
     tim: Any,
     goals: Any,
     propose: Any,

@@ -8,15 +8,10 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from approvals.models import Status
-from tests.end_to_end.test_browser import browser, status_of, window_of  # noqa: F401  # fixtures
+from tests.end_to_end.conftest import status_of
 
 
-def test_a_slow_approval_says_so_and_holds_the_others_back(
-    window_of: Any,  # noqa: F811
-    tim: Any,
-    goals: Any,
-    propose: Any,
-) -> None:
+def test_a_slow_approval_says_so_and_holds_the_others_back(window_of: Any, tim: Any, goals: Any, propose: Any) -> None:
     proposal = propose(goals, "in June", "in July")
     held: list[Route] = []
     window = window_of(tim)
@@ -42,12 +37,7 @@ def test_a_slow_approval_says_so_and_holds_the_others_back(
     expect(window.locator("#outcome-title")).to_have_text("Approved by Tim Okafor")
 
 
-def test_offline_is_told_from_a_server_that_does_not_answer(
-    window_of: Any,  # noqa: F811
-    tim: Any,
-    goals: Any,
-    propose: Any,
-) -> None:
+def test_offline_is_told_from_a_server_that_does_not_answer(window_of: Any, tim: Any, goals: Any, propose: Any) -> None:
     window = window_of(tim)
     window.goto(propose(goals, "in June", "in July").get_absolute_url())
     window.context.set_offline(True)
@@ -60,11 +50,7 @@ def test_offline_is_told_from_a_server_that_does_not_answer(
 
 @pytest.mark.parametrize("key", ["Control+Enter", "Meta+Enter"])
 def test_a_comment_is_sent_with_enter_and_ctrl_or_command(
-    window_of: Any,  # noqa: F811
-    tim: Any,
-    goals: Any,
-    propose: Any,
-    key: str,
+    window_of: Any, tim: Any, goals: Any, propose: Any, key: str
 ) -> None:
     proposal = propose(goals, "in June", "in July")
     window = window_of(tim)
@@ -78,10 +64,7 @@ def test_a_comment_is_sent_with_enter_and_ctrl_or_command(
 
 
 def test_a_digit_chooses_a_reason_while_the_form_is_open_and_no_text_is_typed(
-    window_of: Any,  # noqa: F811
-    tim: Any,
-    goals: Any,
-    propose: Any,
+    window_of: Any, tim: Any, goals: Any, propose: Any
 ) -> None:
     proposal = propose(goals, "in June", "in July")
     window = window_of(tim)
@@ -108,12 +91,7 @@ def test_a_digit_chooses_a_reason_while_the_form_is_open_and_no_text_is_typed(
     assert (proposal.status, proposal.decision_reason) == (Status.REJECTED, "outdated")
 
 
-def test_digits_choose_nothing_where_shortcuts_are_off(
-    window_of: Any,  # noqa: F811
-    tim: Any,
-    goals: Any,
-    propose: Any,
-) -> None:
+def test_digits_choose_nothing_where_shortcuts_are_off(window_of: Any, tim: Any, goals: Any, propose: Any) -> None:
     tim.shortcuts = False
     tim.save()
     window = window_of(tim)
@@ -126,10 +104,7 @@ def test_digits_choose_nothing_where_shortcuts_are_off(
 
 
 def test_on_a_phone_the_change_stays_in_view_above_the_rejection(
-    window_of: Any,  # noqa: F811
-    tim: Any,
-    goals: Any,
-    propose: Any,
+    window_of: Any, tim: Any, goals: Any, propose: Any
 ) -> None:
     window = window_of(tim, viewport={"width": 390, "height": 844})
     window.goto(propose(goals, "in June", "in July").get_absolute_url())

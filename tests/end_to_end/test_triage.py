@@ -7,9 +7,7 @@ from typing import Any
 from playwright.sync_api import expect
 
 from memory_app import recall
-from tests.end_to_end.test_browser import browser, focused, window_of
-
-__all__ = ["browser", "window_of"]
+from tests.end_to_end.conftest import focused
 
 
 def test_three_proposals_of_one_block_are_approved_by_keyboard(

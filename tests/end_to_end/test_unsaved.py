@@ -14,9 +14,6 @@ from approvals.services.notes import By
 from memory_app import recall
 from tests.end_to_end.conftest import PASSWORD
 
-# ruff: noqa: F811  # pytest finds fixtures by the names of arguments
-from tests.end_to_end.test_browser import browser, window_of  # noqa: F401  # fixtures
-
 pytestmark = pytest.mark.one_leg
 
 
