@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # before gunicorn adds the folder it works in
 
-from memory_app.environment import BadSetting, Environment
+from memory_app.configuration.environment import BadSetting, Environment
 from memory_app.webserver import options
 
 try:

@@ -13,10 +13,10 @@ from django.template.response import TemplateResponse
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext_lazy as _
 
-from agent_tools import tokens
+from agent_tools.auth import tokens
+from agent_tools.calls.registry import ENDPOINTS, TOOLS
 from agent_tools.errors import ErrorCode
 from agent_tools.models import AgentToken, IdempotencyKey, Scope, ToolCall
-from agent_tools.registry import ENDPOINTS, TOOLS
 from approvals.admin.read_only import values_filter
 from approvals.models import User
 

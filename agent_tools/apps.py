@@ -9,7 +9,7 @@ class AgentToolsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from agent_tools import copies
+        from agent_tools.calls import copies
         from approvals.services import texts
 
         texts.copies.append(copies.remove)

@@ -16,9 +16,9 @@ from django.http import Http404, HttpResponse
 from django.http.request import UnreadablePostError
 from rest_framework import exceptions
 
-from agent_tools import responses
-from agent_tools.middleware import current_request_id
-from memory_app.away import is_away
+from agent_tools.http import responses
+from memory_app.configuration.logs import current_request_id
+from memory_app.runtime.unavailable import is_away
 
 log = structlog.get_logger(__name__)
 

@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from agent_tools import audit, idempotency
+from agent_tools.calls import audit, idempotency
 
 
 @shared_task(name="agent_tools.purge")

@@ -8,8 +8,8 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
-from approvals import inbox
 from approvals.models import User
+from approvals.pages import inbox
 
 _REVIEW = frozenset({"inbox", "proposal", "approve", "reject"})
 

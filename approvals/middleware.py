@@ -21,9 +21,9 @@ from django.utils.cache import patch_cache_control, patch_vary_headers
 
 from approvals.models import User
 from approvals.views import errors
-from memory_app import charsets, deadlines
-from memory_app.away import is_away
-from memory_app.webserver import addresses
+from memory_app.runtime import deadlines
+from memory_app.runtime.unavailable import is_away
+from memory_app.webserver import addresses, charsets
 
 #: Where agents call; the reference beside it (`/api/docs/`) is a page.
 AGENT_API = "/api/v1/"

@@ -17,9 +17,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from memory_app import hidden
+from memory_app.databases.prepared import Prepared
 from memory_app.models import USERNAME
-from memory_app.prepared import Prepared
+from memory_app.text import invisible
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -44,7 +44,7 @@ class User(AbstractUser):
 
     @property
     def display_name(self) -> str:
-        return hidden.plain(self.get_full_name()) or self.username
+        return invisible.plain(self.get_full_name()) or self.username
 
 
 class Tutorship(models.Model):
@@ -245,7 +245,7 @@ class Proposal(models.Model):
     excerpt = models.JSONField(_("excerpt"), default=list, blank=True)
     words_added = models.PositiveIntegerField(_("words added"), default=0)
     words_removed = models.PositiveIntegerField(_("words removed"), default=0)
-    # Keys of `approvals.risks`, worst first.
+    # Keys of `approvals.risks.flags`, worst first.
     risks = models.JSONField(_("risks"), default=list, blank=True)
     result_sha256 = models.CharField(max_length=64)
     # One per attempt to propose: an idempotent retry finds its row by it.
@@ -382,7 +382,7 @@ class Revision(models.Model):
     base_sha256 = models.CharField(max_length=64)
     base_text = models.TextField(_("text before"), blank=True)
     # [{"op": "replace", "old_string": …, "new_string": …, "replace_all": …, "occurrences": n} |
-    #  {"op": "rewrite", "content": …}…]: see memory_app.edits.
+    #  {"op": "rewrite", "content": …}…]: see memory_app.text.edits.
     edits = models.JSONField(_("edits"))
     result_text = models.TextField(_("text proposed"), blank=True)
     # For notes, what becomes of each: [{"id": …, "before": note | null, "after": note | null}…], notes

@@ -2,7 +2,8 @@
 
 from celery import shared_task
 
-from approvals import password_mail, services
+from approvals import services
+from approvals.accounts import password_mail
 from approvals.services import texts
 
 

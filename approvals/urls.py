@@ -5,21 +5,10 @@ from __future__ import annotations
 from django.contrib.auth import views as django_views
 from django.urls import path
 
-from approvals.views import (
-    account,
-    auth,
-    conversations,
-    editing,
-    exchange,
-    finding,
-    inbox,
-    memory,
-    note_editing,
-    notes,
-    policies,
-    proposal,
-    redact,
-)
+from approvals.accounts import policies_page, settings_page, sign_in
+from approvals.views import conversations, inbox, proposal, redact
+from approvals.views.memory import block_forms, block_views, exchange, memory_search
+from approvals.views.notes import note_forms, note_views
 
 _BLOCK = "memory/<str:owner>/blocks/<str:label>/"
 _NOTES = "memory/<str:owner>/notes/"
@@ -34,36 +23,36 @@ urlpatterns = [
     path("proposals/<int:pk>/approve/", proposal.approve, name="approve"),
     path("proposals/<int:pk>/reject/", proposal.reject, name="reject"),
     path("proposals/<int:pk>/remove-texts/", redact.redact, name="redact"),
-    path("proposals/<int:pk>/revert/", notes.revert, name="revert"),
-    path("memory/", memory.memories, name="memories"),
-    path("memory/<str:owner>/", memory.memory, name="memory"),
-    path("memory/<str:owner>/new/", editing.block_new, name="block_new"),
-    path(_BLOCK, memory.block, name="block"),
-    path(f"{_BLOCK}history/", memory.block_history, name="block_history"),
-    path(f"{_BLOCK}edit/", editing.block_edit, name="block_edit"),
-    path(f"{_BLOCK}delete/", editing.block_delete, name="block_delete"),
-    path("memory/<str:owner>/automatic/", notes.automatic, name="automatic"),
-    path(_NOTES, notes.notes, name="notes"),
-    path(f"{_NOTES}new/", note_editing.note_new, name="note_new"),
+    path("proposals/<int:pk>/revert/", note_views.revert, name="revert"),
+    path("memory/", block_views.memories, name="memories"),
+    path("memory/<str:owner>/", block_views.memory, name="memory"),
+    path("memory/<str:owner>/new/", block_forms.block_new, name="block_new"),
+    path(_BLOCK, block_views.block, name="block"),
+    path(f"{_BLOCK}history/", block_views.block_history, name="block_history"),
+    path(f"{_BLOCK}edit/", block_forms.block_edit, name="block_edit"),
+    path(f"{_BLOCK}delete/", block_forms.block_delete, name="block_delete"),
+    path("memory/<str:owner>/automatic/", note_views.automatic, name="automatic"),
+    path(_NOTES, note_views.notes, name="notes"),
+    path(f"{_NOTES}new/", note_forms.note_new, name="note_new"),
     path(f"{_NOTES}import/", exchange.import_markdown, name="note_import"),
     path(f"{_NOTES}import/progress/", exchange.import_progress_part, name="note_import_progress"),
-    path(_NOTE, notes.note, name="note"),
-    path(f"{_NOTE}edit/", note_editing.note_edit, name="note_edit"),
-    path(f"{_NOTE}delete/", note_editing.note_delete, name="note_delete"),
-    path(f"{_NOTE}supersede/", note_editing.note_supersede, name="note_supersede"),
-    path(f"{_NOTE}reinstate/", note_editing.note_reinstate, name="note_reinstate"),
+    path(_NOTE, note_views.note, name="note"),
+    path(f"{_NOTE}edit/", note_forms.note_edit, name="note_edit"),
+    path(f"{_NOTE}delete/", note_forms.note_delete, name="note_delete"),
+    path(f"{_NOTE}supersede/", note_forms.note_supersede, name="note_supersede"),
+    path(f"{_NOTE}reinstate/", note_forms.note_reinstate, name="note_reinstate"),
     path(_CONVERSATIONS, conversations.conversations, name="conversations"),
     path(_CONVERSATION, conversations.conversation, name="conversation"),
     path(f"{_CONVERSATION}delete/", conversations.conversation_delete, name="conversation_delete"),
     path(f"{_CONVERSATION}messages/<int:number>/delete/", conversations.message_delete, name="message_delete"),
-    path("memory/<str:owner>/search/", finding.search, name="memory_search"),
+    path("memory/<str:owner>/search/", memory_search.search, name="memory_search"),
     path("memory/<str:owner>/export/memories.md", exchange.export_markdown, name="export_markdown"),
     path("memory/<str:owner>/export/memory.json", exchange.export_json, name="export_json"),
-    path("settings/policies/", policies.policies, name="policies"),
-    path("settings/", account.settings, name="settings"),
-    path("sign-in/", auth.SignIn.as_view(), name="sign_in"),
+    path("settings/policies/", policies_page.policies, name="policies"),
+    path("settings/", settings_page.settings, name="settings"),
+    path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
     # With what was typed before, which may be a whole block: nobody may send that much to the first one.
-    path("sign-in/and-go-on/", auth.SignIn.as_view(), name="sign_in_and_go_on"),
+    path("sign-in/and-go-on/", sign_in.SignIn.as_view(), name="sign_in_and_go_on"),
     path("sign-out/", django_views.LogoutView.as_view(), name="sign_out"),
     path(
         "password/",
@@ -75,7 +64,7 @@ urlpatterns = [
         django_views.PasswordChangeDoneView.as_view(template_name="registration/password_changed.html"),
         name="password_change_done",
     ),
-    path("password/reset/", auth.PasswordReset.as_view(), name="password_reset"),
+    path("password/reset/", sign_in.PasswordReset.as_view(), name="password_reset"),
     path(
         "password/reset/sent/",
         django_views.PasswordResetDoneView.as_view(template_name="registration/password_reset_sent.html"),

@@ -6,7 +6,7 @@ from approvals import services
 from approvals.models import Proposal, User
 from benchmarks.measure import timed
 from benchmarks.processes import Session, form
-from memory_app import recall
+from memory_app import reads
 
 
 def through_pages(person: Session, proposals: list[int]) -> tuple[list[float], list[float]]:
@@ -35,7 +35,7 @@ def by_service(proposals: list[int], tutor: str) -> list[float]:
     """Approve in this process, as `tutor`; the times."""
     actor = User.objects.get(username=tutor)
     rows = Proposal.objects.filter(pk__in=proposals)
-    seen = [(row.pk, recall.block(row.owner, row.target).sha256) for row in rows]
+    seen = [(row.pk, reads.block(row.owner, row.target).sha256) for row in rows]
 
     def approve(item: tuple[int, str]) -> None:
         pk, sha256 = item

@@ -50,7 +50,7 @@ def measure(agent: processes.Session, folder: Path, *, database_url: str) -> lis
         agent: of the site that runs.
         database_url: the PostgreSQL the bare view keeps its tables in; empty for SQLite.
     """
-    from memory_app import recall
+    from memory_app import reads as recall
     from memory_app.search import store
 
     folder = folder / "bare"
@@ -260,8 +260,8 @@ def _propose_and_approve(thread: int, done: int) -> None:
     """Change the last line of a block that no other thread writes, through the services alone."""
     from approvals import services
     from approvals.models import Kind
-    from memory_app import recall
-    from memory_app.edits import Replace
+    from memory_app import reads as recall
+    from memory_app.text.edits import Replace
 
     agent, person = _people()
     label = LABELS[thread]

@@ -20,14 +20,14 @@ IMPORTED = 5_000
 
 
 def measure(owner: str, reader: str) -> list[Result]:
-    from memory_app import recall
+    from memory_app import reads
     from memory_app.search import store
 
     size = History()
     imports = _imports(owner, size.notes)
     make_history(owner, size)
     store.reindex(owner)
-    label, note = recall.blocks(owner)[0].label, recall.notes(owner)[0].id
+    label, note = reads.blocks(owner)[0].label, reads.notes(owner)[0].id
     memory = f"/memory/{owner}/"
     addresses = {
         "inbox": "/",
@@ -49,14 +49,14 @@ def measure(owner: str, reader: str) -> list[Result]:
             for name, path in addresses.items()
         ),
         result("with a history: context", timed(lambda _: _context(owner), range(12), warm_up=2), target=TARGET),
-        result("with a history: memories.md", timed(lambda _: recall.memories(owner), range(7), warm_up=2)),
+        result("with a history: memories.md", timed(lambda _: reads.memories(owner), range(7), warm_up=2)),
         *_after_an_import(owner),
         *_siblings(owner),
     ]
 
 
 def _context(owner: str) -> str:
-    from agent_tools import guidance
+    from agent_tools.tools import guidance
 
     return guidance.context_of(owner).text
 
@@ -112,7 +112,7 @@ def _siblings(owner: str) -> list[Result]:
 def _approvals(target: Target) -> list[float]:
     from approvals import services
     from approvals.models import User
-    from memory_app import recall
+    from memory_app import reads
 
     person = User.objects.get(username=target.owner)
 
@@ -123,7 +123,7 @@ def _approvals(target: Target) -> list[float]:
     shas: dict[int, str] = {}
     times = []
     for number in range(DECISIONS):
-        block = recall.block(target.owner, target.label)
+        block = reads.block(target.owner, target.label)
         first = block.body.partition("\n")[0]
         ids[number] = _propose(target, first, f"{first[:40]} ({number})")
         shas[number] = block.sha256
@@ -135,7 +135,7 @@ def _propose(target: Target, old: str, new: str) -> int:
     from approvals import services
     from approvals.models import Agent, Kind
     from benchmarks.population import AGENT
-    from memory_app.edits import Replace
+    from memory_app.text.edits import Replace
 
     done = services.propose(
         agent=Agent.objects.get(name=AGENT),

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import quantiles
 
-from memory_app.nearest import nearest
+from memory_app.text.fuzzy_match import nearest
 
 _BLOCKS = Path(__file__).resolve().parent.parent / "approvals" / "demo" / "blocks"
 _CASES = 200

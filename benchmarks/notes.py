@@ -65,7 +65,7 @@ def decide_import(owner: str, reader: str) -> list[Result]:
     """An agent's import of 10,000 memories that waits: its page, approving it, and the first search after it."""
     from approvals import services
     from approvals.models import Agent, Policy, Proposal, User
-    from approvals.review import review_of
+    from approvals.review.presentation import review_of
     from approvals.services.imports import import_memories
     from approvals.services.notes import By
     from benchmarks.population import AGENT
@@ -111,12 +111,12 @@ def decide_import(owner: str, reader: str) -> list[Result]:
 
 def lists(owner: str, reader: str) -> list[Result]:
     """The pages of an owner with 10,000 notes, as a tutor reads them."""
-    from memory_app import recall
-    from memory_app.recall.catalogue import catalogues
+    from memory_app import reads
+    from memory_app.reads.catalogue import catalogues
 
     def read_anew(_: int) -> None:
         catalogues.clear()
-        recall.catalogue(owner)
+        reads.catalogue(owner)
 
     address = f"/memory/{owner}/notes/"
     wanted = [

@@ -22,12 +22,12 @@ from agent_tools.models import AgentToken, IdempotencyKey, ToolCall
 from approvals import services
 from approvals.demo import texts
 from approvals.models import Agent, Event, Kind, Proposal, Revision, Status, Tutorship, User
-from approvals.search_words import search_words
+from approvals.review.search_words import search_words
 from approvals.services.imports import import_memories
 from approvals.services.notes import By
-from memory_app import edits, memories_md, worddiff
-from memory_app.memories_md import Memory, Parsed
 from memory_app.models import Change, Message
+from memory_app.text import edits, memories_md, worddiff
+from memory_app.text.memories_md import Memory, Parsed
 
 PASSWORD = "benchmark"
 TUTOR = "tim"

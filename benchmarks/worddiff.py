@@ -7,8 +7,8 @@ import re
 
 from approvals.demo import texts
 from benchmarks.measure import Result, result, timed
-from memory_app import worddiff
-from memory_app.worddiff.compare import LINE_SECONDS, WORD_SECONDS
+from memory_app.text import worddiff
+from memory_app.text.worddiff.compare import LINE_SECONDS, WORD_SECONDS
 
 TARGET = 100.0
 WORDS = 10_000

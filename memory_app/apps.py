@@ -18,18 +18,20 @@ class MemoryAppConfig(AppConfig):
 
     def ready(self) -> None:
         # `checks` registers itself; `celery` must be known before a `shared_task` is called.
-        from memory_app import celery, checks, upkeep  # noqa: F401
+        from memory_app import celery  # noqa: F401
+        from memory_app.configuration import checks  # noqa: F401
+        from memory_app.runtime import upkeep
 
         for name, nearest in settings.UNKNOWN_SETTINGS:
             log.warning("unknown_setting", name=name, did_you_mean=nearest)
-        connection_created.connect(upkeep.start_with_first_connection, dispatch_uid="memory_app.upkeep")
+        connection_created.connect(upkeep.start_with_first_connection, dispatch_uid="memory_app.runtime.upkeep")
         post_migrate.connect(_commit_schema, sender=self, dispatch_uid="memory_app.commit_schema")
 
 
 def _commit_schema(*, using: str, **kwargs: Any) -> None:
     """End a migration of `memory` in a Dolt commit: uncommitted tables would exist on no branch."""
-    from memory_app import commits
     from memory_app.dolt.connections import MEMORY
+    from memory_app.writing import commits
 
     if using == MEMORY:
         commits.commit_schema()

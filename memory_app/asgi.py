@@ -4,8 +4,8 @@ import os
 
 from django.core.asgi import get_asgi_application
 
-from memory_app.charsets import AsgiRequest
-from memory_app.data_folder import UMASK
+from memory_app.configuration.data_folder import UMASK
+from memory_app.webserver.charsets import AsgiRequest
 
 os.umask(UMASK)
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memory_app.settings")

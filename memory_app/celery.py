@@ -8,7 +8,7 @@ from typing import Any
 
 from celery import Celery, signals
 
-from memory_app.data_folder import UMASK
+from memory_app.configuration.data_folder import UMASK
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memory_app.settings")
 
@@ -19,7 +19,7 @@ app.autodiscover_tasks()
 
 @signals.worker_process_shutdown.connect
 def _end_upkeep(**kwargs: Any) -> None:
-    from memory_app import upkeep
+    from memory_app.runtime import upkeep
 
     upkeep.stop()  # children of a pool end without Python's `atexit`
 

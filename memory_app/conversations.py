@@ -17,10 +17,9 @@ from django.db import models, transaction
 from django.db.models.functions import Left
 from django.utils import timezone
 
-from memory_app import reindexing
 from memory_app.models import Message
-from memory_app.numbering import in_order
-from memory_app.search import store
+from memory_app.search import reindexing, store
+from memory_app.writing.ledger_lock import in_order
 
 
 @dataclass(frozen=True)

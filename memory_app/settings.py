@@ -19,9 +19,10 @@ import environ
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from memory_app import data_folder, logs, notes
+from memory_app.configuration import data_folder, logs
+from memory_app.configuration.environment import BadSetting, Environment
 from memory_app.dolt import library
-from memory_app.environment import BadSetting, Environment
+from memory_app.text import notes
 from memory_app.webserver import options
 
 # Lets `admin.ModelAdmin[Proposal]` be written for the type checker; at run time it means nothing.
@@ -142,8 +143,8 @@ def _default_database() -> dict[str, Any]:
         }
     server: dict[str, Any] = environ.Env.db_url_config(DATABASE_URL)
     if server["ENGINE"] == "django.db.backends.postgresql":
-        server["ENGINE"] = "memory_app.postgresql"
-    # A lock that a client waits for when it is cut off (memory_app.deadlines) is given up by the server then.
+        server["ENGINE"] = "memory_app.databases.postgresql"
+    # A lock that a client waits for when it is cut off (memory_app.runtime.deadlines) is given up by the server then.
     options = {"connect_timeout": 3, "options": "-c client_connection_check_interval=1s"}
     return server | {
         "OPTIONS": options | server.get("OPTIONS", {}),
@@ -153,7 +154,7 @@ def _default_database() -> dict[str, Any]:
 
 
 DATABASES = {"default": _default_database(), "memory": _memory_database()}
-DATABASE_ROUTERS = ["memory_app.routers.MemoryRouter"]
+DATABASE_ROUTERS = ["memory_app.databases.routers.MemoryRouter"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # -- the application ------------------------------------------------------------------------------
@@ -178,7 +179,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "agent_tools.middleware.RequestIdMiddleware",
+    "agent_tools.http.middleware.RequestIdMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "approvals.middleware.CSPMiddleware",
     "approvals.middleware.ReadableMiddleware",
@@ -300,14 +301,14 @@ if "@" not in parseaddr(DEFAULT_FROM_EMAIL)[1]:
 
 CACHES = {
     "default": {
-        "BACKEND": "memory_app.cache_values.RedisCache",
+        "BACKEND": "memory_app.runtime.cache_values.RedisCache",
         "LOCATION": REDIS_URL,
         # Asked on each call, for a count: a Redis that hangs must not hold up what it only counts.
         "OPTIONS": {
             "socket_connect_timeout": 0.5,
             "socket_timeout": 0.5,
             # Django's own unpickles what it reads: whoever may write to Redis would run code here.
-            "serializer": "memory_app.cache_values.JsonSerializer",
+            "serializer": "memory_app.runtime.cache_values.JsonSerializer",
         },
     }
     if REDIS_URL
@@ -366,7 +367,7 @@ COSINE_FLOOR = env.number("ASSENT_COSINE_FLOOR", default=0.25, most=1)
 SEARCH_MEMORY_MB = env.whole("ASSENT_SEARCH_MEMORY_MB", default=512, least=1)
 # Messages of conversations are deleted after this many days; 0 keeps them.
 CONVERSATION_DAYS = env.whole("ASSENT_CONVERSATION_DAYS", default=90, most=_LONGEST_DAYS)
-# What of the notes goes into an agent's context (agent_tools.guidance).
+# What of the notes goes into an agent's context (agent_tools.tools.guidance).
 MEMORIES_ENABLED = env.switch("MEMORIES_ENABLED", default=True)
 MEMORIES_INJECT = env.choice("MEMORIES_INJECT", allowed=("auto", "manual", "none"), default="auto")
 MEMORIES_BUDGET = env.whole("MEMORIES_BUDGET", default=2_000)
@@ -398,7 +399,7 @@ IDEMPOTENCY_HOURS = env.whole("ASSENT_IDEMPOTENCY_HOURS", default=24, least=1, m
 DATA_UPLOAD_MAX_MEMORY_SIZE = max(REQUEST_LIMIT, 2_621_440)
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["agent_tools.authentication.TokenAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["agent_tools.auth.authentication.TokenAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
@@ -418,7 +419,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SERVE_AUTHENTICATION": [],
-    "POSTPROCESSING_HOOKS": ["agent_tools.openapi.add_tools"],
+    "POSTPROCESSING_HOOKS": ["agent_tools.http.openapi.add_tools"],
 }
 
 # -- logging --------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ urlpatterns = [
     path("", include("approvals.urls")),
 ]
 
-# Pages for people; what goes wrong under /api/ is answered in the API's shape by agent_tools.middleware.
+# Pages for people; what goes wrong under /api/ is answered in the API's shape by agent_tools.http.middleware.
 handler400 = "approvals.views.errors.bad_request"
 handler403 = "approvals.views.errors.permission_denied"
 handler404 = "approvals.views.errors.not_found"

@@ -4,8 +4,8 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
-from memory_app.charsets import WsgiRequest
-from memory_app.data_folder import UMASK
+from memory_app.configuration.data_folder import UMASK
+from memory_app.webserver.charsets import WsgiRequest
 
 os.umask(UMASK)
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memory_app.settings")

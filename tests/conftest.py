@@ -23,7 +23,7 @@ from django.conf import settings
 from django.db.backends.signals import connection_created
 
 from tests import environment
-from tests.background import wait_for_threads
+from tests.support.background import wait_for_threads
 
 # Before pytest-django looks: it sets Django up only when the settings have been read.
 DATA = environment.prepare()
@@ -31,7 +31,7 @@ django.setup()
 # pytest-django takes DEBUG back, and WhiteNoise would look at each static file again for every test client: 45 ms.
 settings.WHITENOISE_AUTOREFRESH = True
 # Its thread would meet the files of the next test; tests of upkeep start it themselves or watch it in processes.
-connection_created.disconnect(dispatch_uid="memory_app.upkeep")
+connection_created.disconnect(dispatch_uid="memory_app.runtime.upkeep")
 # pytest-xdist's workers inherit the environment: with this name in it, pytest-django would read the settings
 # there before the worker has chosen databases of its own.
 os.environ.pop("DJANGO_SETTINGS_MODULE", None)
@@ -78,7 +78,7 @@ def begin_anew(databases: Any) -> None:
     """Empty the databases, and forget what this process remembers of them."""
     from django.core.cache import cache
 
-    from memory_app.recall.catalogue import catalogues
+    from memory_app.reads.catalogue import catalogues
     from memory_app.search.cache import indices
 
     databases.reset()
@@ -167,11 +167,11 @@ def make_block() -> Callable[..., Any]:
         owner: Any, label: str, body: str, *, title: str = "", limit: int = 20_000, read_only: bool = False
     ) -> Any:
         from approvals import services
-        from memory_app import recall
+        from memory_app import reads
 
         fields = services.BlockFields(title=title, description="", body=body, limit=limit, read_only=read_only)
         services.create_block(actor=owner, owner=owner.username, label=label, fields=fields)
-        return recall.block(owner.username, label)
+        return reads.block(owner.username, label)
 
     return make
 
@@ -190,7 +190,7 @@ def propose(scribe: Any) -> Callable[..., Any]:
     def make(block: Any, old: str, new: str, **arguments: Any) -> Any:
         from approvals import services
         from approvals.models import Kind
-        from memory_app.edits import Replace
+        from memory_app.text.edits import Replace
 
         return services.propose(
             agent=scribe,

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.reading import Text, texts
+from tests.support.reading import Text, texts
 
 pytestmark = pytest.mark.pure
 
@@ -60,7 +60,7 @@ def test_every_kind_of_text_is_read() -> None:
         ("templates/memory/", 100),
         ("templates/registration/", 20),
         ("approvals/models.py", 50),
-        ("approvals/forms_notes.py", 10),
+        ("approvals/forms/notes.py", 10),
         ("agent_tools/cli/", 30),
         ("memory_app/management/commands/", 10),
         ("static/", 1),

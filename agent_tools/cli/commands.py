@@ -21,8 +21,8 @@ from agent_tools.cli.options import (
     tags_option,
     type_option,
 )
-from memory_app import memories_md
-from memory_app.memories_md import TYPES, Memory
+from memory_app.text import memories_md
+from memory_app.text.memories_md import TYPES, Memory
 
 SEARCH_LIMIT = 10
 

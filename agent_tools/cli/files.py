@@ -9,7 +9,7 @@ import click
 from agent_tools.cli import output
 from agent_tools.cli.memories import Failed
 from agent_tools.cli.options import Session, format_option, owner_option, pass_session
-from memory_app import memories_md
+from memory_app.text import memories_md
 
 FILE = Path(".agent/memories.md")
 

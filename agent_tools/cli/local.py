@@ -15,10 +15,11 @@ from typing import Any, Literal
 import click
 
 from agent_tools.cli.memories import Failed, Imported, MemoryNotFound, Outcome
-from memory_app import memories_md, progress
-from memory_app.data_folder import UMASK
-from memory_app.memories_md import Memory
-from memory_app.progress import Reporter
+from memory_app.configuration.data_folder import UMASK
+from memory_app.runtime import progress
+from memory_app.runtime.progress import Reporter
+from memory_app.text import memories_md
+from memory_app.text.memories_md import Memory
 
 #: How often another id is tried when a new one is taken.
 _TRIES = 5
@@ -59,20 +60,18 @@ class LocalMemories:
 
     def add(self, content: str, *, type: str, tags: Sequence[str]) -> Outcome:
         from approvals.services import notes
-        from memory_app import recall
+        from memory_app import reads
 
         with _failing():
-            id = next(
-                id for _ in range(_TRIES) if not recall.find_note(self._user.username, id := memories_md.new_id())
-            )
+            id = next(id for _ in range(_TRIES) if not reads.find_note(self._user.username, id := memories_md.new_id()))
             made = notes.save(by=self._by, owner=self._user.username, content=content, type=type, tags=tags, note_id=id)
         return Outcome(made.note_id, "applied" if made.is_applied else "open")
 
     def get(self, id: str) -> Memory:
-        from memory_app import recall
+        from memory_app import reads
 
         with _failing(id):
-            return _memory(recall.note(self._user.username, id))
+            return _memory(reads.note(self._user.username, id))
 
     def delete(self, id: str) -> Outcome:
         from approvals.services import notes
@@ -82,16 +81,16 @@ class LocalMemories:
         return Outcome(id, "applied" if done.is_applied else "open")
 
     def export_file(self, *, portable: bool) -> bytes:
-        from memory_app import recall
+        from memory_app import reads
 
         with _failing():
             if portable:
-                return recall.portable_file(self._user.username).encode()
-            found = recall.memories(self._user.username)
+                return reads.portable_file(self._user.username).encode()
+            found = reads.memories(self._user.username)
         return memories_md.write(found).encode()
 
     def find(self, query: str, *, type: str | None, tags: Sequence[str], limit: int | None) -> list[Memory]:
-        from memory_app import recall
+        from memory_app import reads
         from memory_app.search.service import search
 
         types = [type] if type else []
@@ -99,7 +98,7 @@ class LocalMemories:
             if not query:
                 found = [
                     note
-                    for note in recall.notes(self._user.username, include_superseded=False)
+                    for note in reads.notes(self._user.username, include_superseded=False)
                     if (not types or note.type in types) and (not tags or set(tags) & set(note.tags))
                 ]
                 return [_memory(note) for note in found[:limit]]
@@ -107,7 +106,7 @@ class LocalMemories:
                 self._user.username, query, top_k=limit or _ALL, sources=["user_memory"], types=types, tags=tags
             )
             ids = [hit.note_id for hit in answer.results if hit.note_id]
-            known = recall.find_notes(self._user.username, ids)
+            known = reads.find_notes(self._user.username, ids)
         return [_memory(known[id]) for id in ids if id in known]
 
     def prime(
@@ -119,8 +118,8 @@ class LocalMemories:
         recent: int | None,
         format: Literal["markdown", "json"],
     ) -> str:
-        from agent_tools import guidance
-        from memory_app.priming import Filters
+        from agent_tools.tools import guidance
+        from memory_app.text.context_budget import Filters
 
         filters = Filters(types=types, tags=tags, recent=recent or 0)
         with _failing():
@@ -163,15 +162,15 @@ def _failing(id: str = "") -> Iterator[None]:
     from django.db import InterfaceError, OperationalError, ProgrammingError
 
     from approvals.services import errors
-    from memory_app import recall
+    from memory_app import reads
 
     try:
         yield
-    except recall.NoteNotFound as error:
+    except reads.NoteNotFound as error:
         raise MemoryNotFound(id or error.id) from error
     except (errors.NoteInvalid, errors.EditNotAllowed, errors.NotesChanged) as error:
         raise Failed(str(error)) from error
-    except (recall.EngineUnavailable, OperationalError, InterfaceError, ProgrammingError) as error:
+    except (reads.EngineUnavailable, OperationalError, InterfaceError, ProgrammingError) as error:
         raise Failed(f"The databases cannot be used: {error} (has `make setup` been run?)") from error
 
 

@@ -9,8 +9,8 @@ from typing import Any, Literal, Protocol
 import click
 
 from agent_tools.cli.output import visible
-from memory_app.memories_md import Memory
-from memory_app.progress import Reporter
+from memory_app.runtime.progress import Reporter
+from memory_app.text.memories_md import Memory
 
 
 class Failed(click.ClickException):

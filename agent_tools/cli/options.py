@@ -12,7 +12,7 @@ import click
 
 from agent_tools.cli.memories import Memories
 from agent_tools.cli.remote import RemoteMemories
-from memory_app.memories_md import TYPES
+from memory_app.text.memories_md import TYPES
 
 FORMATS = ("table", "json", "markdown", "quiet")
 

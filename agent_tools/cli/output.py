@@ -17,9 +17,9 @@ from typing import Any, Literal
 
 import click
 
-from memory_app import hidden, memories_md
-from memory_app.memories_md import Memory
-from memory_app.progress import Reporter, Stage, percent
+from memory_app.runtime.progress import Reporter, Stage, percent
+from memory_app.text import invisible, memories_md
+from memory_app.text.memories_md import Memory
 
 Format = Literal["table", "json", "markdown", "quiet"]
 
@@ -151,7 +151,7 @@ def warn(text: str) -> None:
 
 def visible(text: str) -> str:
     """`text` with unseen characters by name: `⟨U+001B ESCAPE⟩`."""
-    return hidden.plain(text)
+    return invisible.plain(text)
 
 
 def _table(memories: Iterable[Memory]) -> str:

@@ -13,9 +13,9 @@ from urllib.parse import quote
 import httpx
 
 from agent_tools.cli.memories import Failed, Imported, MemoryNotFound, Outcome
-from memory_app import memories_md
-from memory_app.memories_md import Memory
-from memory_app.progress import Reporter, Stage
+from memory_app.runtime.progress import Reporter, Stage
+from memory_app.text import memories_md
+from memory_app.text.memories_md import Memory
 
 #: Items asked for at once; the API gives no more.
 _PAGE = 200

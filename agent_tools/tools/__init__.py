@@ -1,13 +1,15 @@
-"""What the tools do, one module per subject. Importing this package fills the registry, in the order
-in which an agent meets them."""
+"""What the tools do, one module per subject; importing this package fills the registry, in the order agents meet them.
+
+Called by `agent_tools.calls` through the registry. A tool knows no HTTP: it takes arguments and returns plain data.
+"""
 
 from agent_tools.tools import (  # noqa: I001 - the order of the list of tools
-    reading,
-    proposing,
+    read,
+    propose,
     proposals,
-    searching,
+    search,
     notes,
-    recalling,
+    recall,
     context,
     conversations,
     files,
@@ -19,8 +21,8 @@ __all__ = [
     "files",
     "notes",
     "proposals",
-    "proposing",
-    "reading",
-    "recalling",
-    "searching",
+    "propose",
+    "read",
+    "recall",
+    "search",
 ]

@@ -7,13 +7,14 @@ from typing import Annotated, Any
 from django.conf import settings
 from pydantic import Field
 
-from agent_tools import guidance
-from agent_tools.arguments import Arguments
+from agent_tools.calls.arguments import Arguments
+from agent_tools.calls.registry import Answer, Call, Effect, tool
 from agent_tools.models import Scope
-from agent_tools.note_arguments import Type
-from agent_tools.registry import Answer, Call, Effect, tool
-from memory_app import priming, recall
-from memory_app.priming import Filters, Primed
+from agent_tools.tools import guidance
+from agent_tools.tools.note_arguments import Type
+from memory_app import reads
+from memory_app.text import context_budget
+from memory_app.text.context_budget import Filters, Primed
 
 #: Left-out notes, and blocks, named in a receipt; the rest are counted.
 _LEFT_OUT_SHOWN = 200
@@ -42,7 +43,9 @@ class PrimeArguments(Arguments):
     recent: Annotated[
         int | None, Field(description="Only notes of the last so many days; 0 = all.", ge=0, le=36_500)
     ] = None
-    format: Annotated[priming.Format, Field(description="markdown: as a memories.md; json: a list.")] = "markdown"
+    format: Annotated[context_budget.Format, Field(description="markdown: as a memories.md; json: a list.")] = (
+        "markdown"
+    )
 
 
 @tool(
@@ -57,7 +60,7 @@ class PrimeArguments(Arguments):
     returns={"text": "the memories, as in the text; empty when there are none", "receipt": _RECEIPT},
 )
 def prime_memories(call: Call, arguments: PrimeArguments) -> Answer:
-    commit = recall.head()
+    commit = reads.head()
     filters = Filters(types=arguments.types or (), tags=arguments.tags or (), recent=arguments.recent or 0)
     primed = guidance.prime(call.owner, budget=arguments.budget, filters=filters, format=arguments.format)
     return Answer(

@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from agent_tools import bounds, paging, representations
-from agent_tools.arguments import BoundedArguments, Strict, WriteArguments, invalid, is_time
+from agent_tools.answers import bounds, paging, representations
+from agent_tools.calls.arguments import BoundedArguments, Strict, WriteArguments, invalid, is_time
+from agent_tools.calls.registry import Answer, Call, Effect, tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
-from agent_tools.registry import Answer, Call, Effect, tool
 from memory_app import conversations
 
 

@@ -7,17 +7,18 @@ from typing import Annotated
 
 from pydantic import Field, field_serializer
 
-from agent_tools import note_refusals, representations
-from agent_tools.arguments import Arguments, NoteWriteArguments
+from agent_tools.answers import note_refusals, representations
+from agent_tools.calls.arguments import Arguments, NoteWriteArguments
+from agent_tools.calls.registry import Answer, Call, Effect, tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
-from agent_tools.registry import Answer, Call, Effect, tool
 from agent_tools.tools.notes import by
-from approvals import import_progress
+from approvals.pages import import_progress
 from approvals.services import imports
 from approvals.services.imports import Imported
-from memory_app import memories_md, recall
-from memory_app.memories_md import FileTooLarge, Unreadable
+from memory_app import reads
+from memory_app.text import memories_md
+from memory_app.text.memories_md import FileTooLarge, Unreadable
 
 
 class ImportArguments(NoteWriteArguments):
@@ -116,8 +117,8 @@ class ExportArguments(Arguments):
 )
 def export_file(call: Call, arguments: ExportArguments) -> Answer:
     if arguments.portable:
-        return Answer(recall.portable_file(call.owner), {})
-    return Answer(memories_md.write(recall.memories(call.owner)), {})
+        return Answer(reads.portable_file(call.owner), {})
+    return Answer(memories_md.write(reads.memories(call.owner)), {})
 
 
 def _told(done: Imported, *, with_counts: bool) -> str:

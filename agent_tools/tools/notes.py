@@ -12,11 +12,13 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from agent_tools import grants, note_refusals, representations, signals
-from agent_tools.arguments import NoteWriteArguments
+from agent_tools.answers import note_refusals, representations
+from agent_tools.auth import grants
+from agent_tools.calls import signals
+from agent_tools.calls.arguments import NoteWriteArguments
+from agent_tools.calls.registry import Answer, Call, Effect, tool
 from agent_tools.models import Scope
-from agent_tools.note_arguments import Category, Confidence, Content, NoteId, Tags, Type
-from agent_tools.registry import Answer, Call, Effect, tool
+from agent_tools.tools.note_arguments import Category, Confidence, Content, NoteId, Tags, Type
 from approvals.services import notes
 from approvals.services.notes import By, Outcome
 

@@ -8,11 +8,12 @@ from django.conf import settings
 from django.utils import timezone
 from pydantic import Field
 
-from agent_tools import bounds, grants, paging, refusals, representations, withholding
-from agent_tools.arguments import LONGEST_ANSWER, BoundedArguments, WriteArguments, invalid
+from agent_tools.answers import bounds, paging, refusals, representations, withholding
+from agent_tools.auth import grants
+from agent_tools.calls.arguments import LONGEST_ANSWER, BoundedArguments, WriteArguments, invalid
+from agent_tools.calls.registry import Answer, Call, Effect, tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
-from agent_tools.registry import Answer, Call, Effect, tool
 from approvals import services
 from approvals.models import Proposal, ProposalQuerySet, Status
 from approvals.services.errors import AlreadyDecided, BeingDecided, ProposalNotFound

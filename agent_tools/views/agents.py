@@ -14,12 +14,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from agent_tools import tokens
+from agent_tools.auth import tokens
 from agent_tools.forms import TokenForm
 from agent_tools.models import AgentToken, Scope
+from approvals.accounts.sign_in import signed_in
+from approvals.accounts.viewer import viewer_of
 from approvals.models import User
-from approvals.views.auth import signed_in
-from approvals.views.viewer import viewer_of
 
 #: Where the session keeps which forms have made their token.
 _USED = "token_forms_used"

@@ -13,13 +13,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from agent_tools import body, calls, responses
-from agent_tools.arguments import Arguments, invalid
-from agent_tools.audit import Audit
-from agent_tools.authentication import Caller
+from agent_tools.auth.authentication import Caller
+from agent_tools.auth.rate_limit import TokenThrottle
+from agent_tools.calls import execution
+from agent_tools.calls.arguments import Arguments, invalid
+from agent_tools.calls.audit import Audit
+from agent_tools.calls.registry import Tool
 from agent_tools.errors import ApiError, ErrorCode
-from agent_tools.registry import Tool
-from agent_tools.throttling import TokenThrottle
+from agent_tools.http import body, responses
 
 
 class ApiView(APIView):
@@ -70,7 +71,7 @@ class ApiView(APIView):
         self.audit.tool = tool.name
         self.failing = tool.failing
         key = request.headers.get("Idempotency-Key")
-        kept = calls.execute(tool, self.caller, given, key=key, audit=self.audit)
+        kept = execution.execute(tool, self.caller, given, key=key, audit=self.audit)
         outcome = "ok" if kept.payload["ok"] else kept.payload["error"]["code"]
         headers = {"Idempotency-Replayed": "true"} if kept.replayed else {}
         return responses.json_response(kept.payload, status=kept.status, headers=headers, outcome=outcome)

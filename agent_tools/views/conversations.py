@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from agent_tools.openapi import answers, body, describe, query
+from agent_tools.http.openapi import answers, body, describe, query
 from agent_tools.tools import conversations
 from agent_tools.views.api import ApiView, from_path, from_query
 

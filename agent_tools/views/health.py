@@ -7,14 +7,15 @@ from dataclasses import asdict
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from agent_tools import responses
+from agent_tools.calls.registry import Answer
 from agent_tools.errors import ApiError, ErrorCode
-from memory_app import health
+from agent_tools.http import responses
+from memory_app.runtime import health
 
 
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
-    return responses.json_response(responses.success("Alive.", {}))
+    return responses.json_response(Answer("Alive.", {}).payload())
 
 
 @require_safe
@@ -31,4 +32,4 @@ def readyz(request: HttpRequest) -> HttpResponse:
         ).response()
     search = health.search()
     data = {"parts": described, "search": asdict(search) if search else None}
-    return responses.json_response(responses.success("Ready.", data))
+    return responses.json_response(Answer("Ready.", data).payload())

@@ -5,9 +5,9 @@ from __future__ import annotations
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from agent_tools.arguments import LONGEST_ANSWER
-from agent_tools.openapi import answers, body, describe, query
-from agent_tools.tools import proposals, proposing, reading
+from agent_tools.calls.arguments import LONGEST_ANSWER
+from agent_tools.http.openapi import answers, body, describe, query
+from agent_tools.tools import proposals, propose, read
 from agent_tools.views.api import ApiView, from_path, from_query
 
 
@@ -16,12 +16,12 @@ class BlockList(ApiView):
         operation_id="block_list",
         tags=["blocks"],
         summary="An owner's memory blocks",
-        parameters=query(reading.BlockPageArguments),
+        parameters=query(read.BlockPageArguments),
         responses=answers("data.items: the blocks without their texts; data.next: cursor of the next page.", 400),
     )
     def get(self, request: Request, user_id: str) -> HttpResponse:
-        given = from_query(request, reading.BlockPageArguments)
-        return self.run(request, reading.block_list, from_path(given, user_id=user_id))
+        given = from_query(request, read.BlockPageArguments)
+        return self.run(request, read.block_list, from_path(given, user_id=user_id))
 
 
 class BlockDetail(ApiView):
@@ -29,13 +29,13 @@ class BlockDetail(ApiView):
         operation_id="block_read",
         tags=["blocks"],
         summary="One block, now or as of a commit or time",
-        parameters=query(reading.ReadArguments, leave_out={"block_label", "view_range"}),
+        parameters=query(read.ReadArguments, leave_out={"block_label", "view_range"}),
         responses=answers("data.body, data.sha256, data.commit and more.", 400, 404),
     )
     def get(self, request: Request, user_id: str, label: str) -> HttpResponse:
         # By address programs read, which have room for a whole block.
-        given = {"max_characters": LONGEST_ANSWER} | from_query(request, reading.ReadArguments)
-        return self.run(request, reading.read_memory_block, from_path(given, user_id=user_id, block_label=label))
+        given = {"max_characters": LONGEST_ANSWER} | from_query(request, read.ReadArguments)
+        return self.run(request, read.read_memory_block, from_path(given, user_id=user_id, block_label=label))
 
 
 class BlockHistory(ApiView):
@@ -43,12 +43,12 @@ class BlockHistory(ApiView):
         operation_id="block_history",
         tags=["blocks"],
         summary="What happened to a block, newest first",
-        parameters=query(reading.HistoryArguments, leave_out={"block_label"}),
+        parameters=query(read.HistoryArguments, leave_out={"block_label"}),
         responses=answers("data.items: the changes; data.next: cursor of the next page.", 400, 404),
     )
     def get(self, request: Request, user_id: str, label: str) -> HttpResponse:
-        given = from_query(request, reading.HistoryArguments)
-        return self.run(request, reading.block_history, from_path(given, user_id=user_id, block_label=label))
+        given = from_query(request, read.HistoryArguments)
+        return self.run(request, read.block_history, from_path(given, user_id=user_id, block_label=label))
 
 
 class BlockPropose(ApiView):
@@ -56,13 +56,13 @@ class BlockPropose(ApiView):
         operation_id="block_propose",
         tags=["blocks"],
         summary="Propose a whole text, or several replacements",
-        request=body(proposing.BlockProposeArguments, leave_out={"block_label"}),
+        request=body(propose.BlockProposeArguments, leave_out={"block_label"}),
         responses=answers("data.proposal_id, data.branch, data.review_url and more.", 400, 404, 409, 413, 415, 422),
     )
     def post(self, request: Request, user_id: str, label: str) -> HttpResponse:
-        self.audit.tool, self.failing = proposing.block_propose.name, proposing.block_propose.failing
+        self.audit.tool, self.failing = propose.block_propose.name, propose.block_propose.failing
         given = from_path(self.body(request), user_id=user_id, block_label=label)
-        return self.run(request, proposing.block_propose, given)
+        return self.run(request, propose.block_propose, given)
 
 
 class ProposalList(ApiView):

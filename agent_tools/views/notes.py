@@ -8,15 +8,18 @@ from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework.request import Request
 
-from agent_tools import arguments, body, calls, grants, responses
+from agent_tools.auth import grants
+from agent_tools.calls import arguments, execution
+from agent_tools.calls.registry import Answer
 from agent_tools.errors import ApiError, ErrorCode
+from agent_tools.http import body, responses
+from agent_tools.http.openapi import answers, describe, query
+from agent_tools.http.responses import ApiResponse
 from agent_tools.models import Scope
-from agent_tools.openapi import answers, describe, query
-from agent_tools.responses import ApiResponse
-from agent_tools.tools import context, files, recalling, searching
+from agent_tools.tools import context, files, recall, search
 from agent_tools.views.api import ApiView, from_path, from_query
-from approvals import import_progress
-from memory_app import memories_md
+from approvals.pages import import_progress
+from memory_app.text import memories_md
 
 #: In the OpenAPI document, the bytes of a file.
 _FILE = {"type": "string", "format": "binary"}
@@ -29,12 +32,12 @@ class NoteList(ApiView):
         operation_id="note_list",
         tags=["notes"],
         summary="An owner's notes, newest first; with q, best first",
-        parameters=query(recalling.NoteListArguments),
+        parameters=query(recall.NoteListArguments),
         responses=answers("data.items: the notes; data.next: cursor of the next page.", 400),
     )
     def get(self, request: Request, user_id: str) -> HttpResponse:
-        given = from_query(request, recalling.NoteListArguments)
-        return self.run(request, recalling.note_list, from_path(given, user_id=user_id))
+        given = from_query(request, recall.NoteListArguments)
+        return self.run(request, recall.note_list, from_path(given, user_id=user_id))
 
 
 class NoteDetail(ApiView):
@@ -42,12 +45,12 @@ class NoteDetail(ApiView):
         operation_id="note_read",
         tags=["notes"],
         summary="One note, now or as of a commit or time",
-        parameters=query(recalling.NoteReadArguments, leave_out={"note_id"}),
+        parameters=query(recall.NoteReadArguments, leave_out={"note_id"}),
         responses=answers("data.content, data.type, data.commit and more.", 400, 404),
     )
     def get(self, request: Request, user_id: str, note_id: str) -> HttpResponse:
-        given = from_query(request, recalling.NoteReadArguments)
-        return self.run(request, recalling.note_read, from_path(given, user_id=user_id, note_id=note_id))
+        given = from_query(request, recall.NoteReadArguments)
+        return self.run(request, recall.note_read, from_path(given, user_id=user_id, note_id=note_id))
 
 
 class Search(ApiView):
@@ -55,12 +58,12 @@ class Search(ApiView):
         operation_id="search",
         tags=["notes"],
         summary="Search notes, blocks and, where asked for, conversations",
-        parameters=query(searching.SearchQuery),
+        parameters=query(search.SearchQuery),
         responses=answers("data.results: best first.", 400, 404),
     )
     def get(self, request: Request, user_id: str) -> HttpResponse:
-        given = from_query(request, searching.SearchQuery)
-        return self.run(request, searching.search, from_path(given, user_id=user_id))
+        given = from_query(request, search.SearchQuery)
+        return self.run(request, search.search, from_path(given, user_id=user_id))
 
 
 class ContextDetail(ApiView):
@@ -89,7 +92,7 @@ class MemoriesFile(ApiView):
         export = files.export_file
         self.audit.tool, self.failing = export.name, export.failing
         given = from_path(from_query(request, files.ExportArguments), user_id=user_id)
-        kept = calls.execute(export, self.caller, given, key=None, audit=self.audit)
+        kept = execution.execute(export, self.caller, given, key=None, audit=self.audit)
         response = ApiResponse(kept.payload["text"].encode(), content_type="text/markdown; charset=utf-8")
         response["Cache-Control"] = "no-store"
         response.outcome = "ok"
@@ -162,4 +165,4 @@ class ImportProgress(ApiView):
         if not grants.has_scope(self.caller.token, Scope.MEMORY_READ):
             # How many of the file's memories are written tells which of them were there already.
             data |= {"done": 0, "of": 0}
-        return responses.json_response(responses.success(f"{data['percent']} %", data))
+        return responses.json_response(Answer(f"{data['percent']} %", data).payload())

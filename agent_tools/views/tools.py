@@ -8,8 +8,12 @@ from django.http import HttpResponse
 from pydantic import Field
 from rest_framework.request import Request
 
-from agent_tools import arguments, grants, registry, responses, tools  # noqa: F401 - `tools` fills the registry
-from agent_tools.openapi import answers, describe, query
+from agent_tools import tools  # noqa: F401 - `tools` fills the registry
+from agent_tools.auth import grants
+from agent_tools.calls import arguments, registry
+from agent_tools.calls.registry import Answer
+from agent_tools.http import responses
+from agent_tools.http.openapi import answers, describe, query
 from agent_tools.views.api import ApiView, from_query
 
 
@@ -35,7 +39,7 @@ class ToolList(ApiView):
         usable = [tool for tool in registry.switched_on() if grants.has_scope(self.caller.token, *tool.scopes)]
         data: dict[str, Any] = {"format": asked.format, "tools": [write(tool) for tool in usable]}
         text = "\n".join(f"- {tool.name}: {tool.description}" for tool in usable)
-        return responses.json_response(responses.success(text or "This token may use no tools.", data))
+        return responses.json_response(Answer(text or "This token may use no tools.", data).payload())
 
 
 class TokenDetail(ApiView):
@@ -56,7 +60,7 @@ class TokenDetail(ApiView):
             "owners": [] if token.all_owners else list(owners),
         }
         whom = "everyone" if token.all_owners else ", ".join(data["owners"]) or "nobody"
-        return responses.json_response(responses.success(f"A token of {data['agent']}, which serves {whom}.", data))
+        return responses.json_response(Answer(f"A token of {data['agent']}, which serves {whom}.", data).payload())
 
 
 class ToolRun(ApiView):
@@ -73,7 +77,7 @@ class ToolRun(ApiView):
         registry.require_on(tool)
         grants.require_scope(self.caller.token, *tool.scopes)
         data: dict[str, Any] = {"format": asked.format, "tool": registry.FORMATS[asked.format](tool)}
-        return responses.json_response(responses.success(f"{tool.name}: {tool.description}", data))
+        return responses.json_response(Answer(f"{tool.name}: {tool.description}", data).payload())
 
     @describe(summary="Run a tool", responses=answers("What the tool says."))
     def post(self, request: Request, name: str) -> HttpResponse:

@@ -8,9 +8,9 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from approvals.accounts.viewer import viewer_of
 from approvals.admin.read_only import ReadOnlyAdmin
 from approvals.services import conversations
-from approvals.views.viewer import viewer_of
 from memory_app.models import Message, NoteAccess
 
 

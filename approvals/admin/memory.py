@@ -13,14 +13,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from approvals import services
+from approvals.accounts.viewer import viewer_of
 from approvals.admin.read_only import ReadOnlyAdmin, values_filter
 from approvals.admin.through_services import MemoryForm, ThroughServices
-from approvals.forms_memory import add_refusal, check_label, with_line_breaks_of
+from approvals.forms.memory import add_refusal, check_label, with_line_breaks_of
 from approvals.services import BlockFields
 from approvals.services.errors import BlockChanged
-from approvals.views.viewer import viewer_of
 from memory_app.models import MAX_BLOCK_LIMIT, Change, DirectWrite, MemoryBlock, block_id
-from memory_app.recall import BlockNotFound
+from memory_app.reads import BlockNotFound
 
 
 class BlockAdminForm(MemoryForm[MemoryBlock]):

@@ -12,16 +12,16 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from approvals.accounts.viewer import viewer_of
 from approvals.admin.through_services import MemoryForm, ThroughServices
-from approvals.forms_memory import with_line_breaks_of
-from approvals.forms_notes import add_note_refusal
-from approvals.note_pages import TYPE_NAMES
+from approvals.forms.memory import with_line_breaks_of
+from approvals.forms.notes import add_note_refusal
+from approvals.pages.note_list import TYPE_NAMES
 from approvals.services import notes as services
 from approvals.services.errors import NotesChanged
 from approvals.services.notes import By
-from approvals.views.viewer import viewer_of
 from memory_app.models import Note, note_pk
-from memory_app.recall import NoteNotFound
+from memory_app.reads import NoteNotFound
 
 
 class NoteAdminForm(MemoryForm[Note]):

@@ -9,7 +9,7 @@ from django.contrib.admin.views.main import ChangeList
 from django.db.models import Model
 from django.http import HttpRequest
 
-from memory_app import hidden
+from memory_app.text import invisible
 
 M = TypeVar("M", bound=Model)
 
@@ -24,7 +24,7 @@ def make_plain(row: Model) -> None:
 def _plain(value: Any) -> Any:
     match value:
         case str():
-            return hidden.plain(value)
+            return invisible.plain(value)
         case list():
             return [_plain(each) for each in value]
         case dict():

@@ -24,17 +24,18 @@ from django.utils.text import Truncator, capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from approvals import risk_words, services
+from approvals import services
+from approvals.accounts.viewer import viewer_of
 from approvals.admin.read_only import ReadOnlyAdmin, ReadOnlyInline, values_filter
 from approvals.models import Event, Mergeability, Proposal, ProposedNote, RejectReason, Revision, Status
 from approvals.permissions import Action
-from approvals.review import Review, review_of
+from approvals.review.presentation import Review, review_of
+from approvals.risks import wording
 from approvals.services.errors import Refused
 from approvals.templatetags.assent import excerpt, marked
 from approvals.views.request import whole_number
-from approvals.views.viewer import viewer_of
-from memory_app import worddiff
 from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown
+from memory_app.text import worddiff
 
 log = structlog.get_logger(__name__)
 
@@ -157,7 +158,7 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
 
     @admin.display(description=gettext_lazy("warnings"))
     def warnings(self, proposal: Proposal) -> str:
-        return ", ".join(capfirst(risk_words.title(key)) for key in proposal.risks) or "-"
+        return ", ".join(capfirst(wording.title(key)) for key in proposal.risks) or "-"
 
     @admin.display(description=gettext_lazy("reason"))
     def why(self, proposal: Proposal) -> str:

@@ -26,7 +26,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.csrf import csrf_protect
 
 from approvals.admin.plain_text import PlainList
-from approvals.forms_memory import MAX_COMMENT, REFUSALS
+from approvals.forms.memory import MAX_COMMENT, REFUSALS
 from approvals.models import User
 from approvals.services.errors import LabelTaken
 from memory_app.models import MemoryBlock, Note

@@ -5,7 +5,7 @@ from __future__ import annotations
 from approvals.demo.steps import Approved, Created, Edited, Expired, Proposed, Rejected, Step, Turn, Withdrawn, ago
 from approvals.demo.texts import log_entries
 from approvals.models import Confidence, RejectReason
-from memory_app.edits import Replace
+from memory_app.text.edits import Replace
 
 HISTORY: tuple[Step, ...] = (
     Created(ago(70), "alice", "alice", "profile"),

@@ -36,9 +36,9 @@ from approvals.demo.steps import (
 )
 from approvals.demo.waiting import WAITING
 from approvals.models import Agent, Policy, Proposal, Status, Tutorship, User
-from approvals.services.recover import finish
-from approvals.targets import standing_of
-from memory_app import recall
+from approvals.recovery.recover import finish
+from approvals.review.targets import standing_of
+from memory_app import reads
 from memory_app.models import Change
 
 STORY: tuple[Step, ...] = tuple(sorted(HISTORY + WAITING + NOTES, key=lambda step: step.age, reverse=True))
@@ -137,7 +137,7 @@ def _create(step: Created) -> None:
 
 
 def _edit(step: Edited) -> None:
-    block = recall.block(step.owner, step.label)
+    block = reads.block(step.owner, step.label)
     body = block.body
     for old, new in step.changes:
         body = body.replace(old, new)

@@ -9,10 +9,10 @@ from approvals.demo import people
 from approvals.demo.found import note_id_of, operation_of
 from approvals.demo.steps import AboutNote, NoteChanged, Noted, NoteDeleted, NoteSuperseded, Proposed
 from approvals.models import Agent, Kind, Proposal, User
+from approvals.recovery.recover import finish
 from approvals.services.notes import By, NoteChange, change_notes, stamped
-from approvals.services.recover import finish
-from memory_app import recall
-from memory_app.recall import Note
+from memory_app import reads
+from memory_app.reads import Note
 
 
 def play_note(step: AboutNote, at: datetime) -> None:
@@ -50,7 +50,7 @@ def _change(step: AboutNote, at: datetime) -> tuple[Kind, NoteChange]:
     id_ = note_id_of(step.note)
     if isinstance(step, Noted):
         return Kind.SAVE, NoteChange(id_, None, _note(step, id_, at))
-    before = recall.note(step.owner, id_)
+    before = reads.note(step.owner, id_)
     match step:
         case NoteChanged():
             return Kind.UPDATE, NoteChange(id_, before, stamped(replace(before, content=step.content), at))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from approvals.models import Confidence, Kind, RejectReason
-from memory_app.edits import Edit
+from memory_app.text.edits import Edit
 
 
 def ago(days: float = 0, *, hours: float = 0, minutes: float = 0) -> timedelta:

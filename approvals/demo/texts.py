@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from approvals.services import BlockFields
-from memory_app.edits import Replace
+from memory_app.text.edits import Replace
 
 FOLDER = Path(__file__).resolve().parent
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from approvals.demo.steps import Approved, Edited, Proposed, Step, Turn, ago
 from approvals.demo.texts import log_entries, rewrite
 from approvals.models import Confidence, Kind
-from memory_app.edits import Replace, Rewrite
+from memory_app.text.edits import Replace, Rewrite
 
 # A line of "study advice" as it is copied from a forum, with two zero-width spaces and a word joiner in it.
 _FORUM = (

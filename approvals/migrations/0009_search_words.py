@@ -2,8 +2,8 @@
 
 from django.db import migrations, models
 
-from approvals.search_words import search_words
-from memory_app import worddiff
+from approvals.review.search_words import search_words
+from memory_app.text import worddiff
 
 #: Written in one statement.
 ROWS = 100

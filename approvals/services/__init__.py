@@ -1,20 +1,20 @@
 """The use cases: imperative verbs with an actor, each in the module of its name.
 
 They return the thing or raise an exception of `errors`; they decide, write the audit trail and call
-`memory_app.commits`, which nobody else does.
+`memory_app.writing.commits`, which nobody else does.
 """
 
+from approvals.recovery.backup import backup
+from approvals.recovery.recover import RecoveryReport, is_interrupted, recover, recover_on_read
+from approvals.recovery.restore import Restored, restore, restore_here, verify
 from approvals.services import conversations, notes
-from approvals.services.backup import backup
 from approvals.services.decide import approve, close_as_present, reject, withdraw
 from approvals.services.edit import create_block, delete_block, edit_block
 from approvals.services.expire import expire
 from approvals.services.propose import Proposed, propose
 from approvals.services.recheck import recheck
-from approvals.services.recover import RecoveryReport, is_interrupted, recover, recover_on_read
 from approvals.services.redact import redact
-from approvals.services.restore import Restored, restore, restore_here, verify
-from memory_app.writes import BlockFields
+from memory_app.writing.values import BlockFields
 
 __all__ = [
     "BlockFields",

@@ -19,9 +19,18 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.mergeability import Assessment
 from approvals.models import Agent, Event, Mergeability, Proposal, RejectReason, Revision, Status, User
 from approvals.permissions import Action, available_actions, may_decide, may_read
+from approvals.recovery.ledger import despite_dirt
+from approvals.review.mergeability import Assessment
+from approvals.review.targets import (
+    BlockStanding,
+    Standing,
+    holds,
+    standing_at_head,
+    standing_of,
+    targets_of,
+)
 from approvals.services import events, texts
 from approvals.services.errors import (
     AlreadyDecided,
@@ -35,16 +44,15 @@ from approvals.services.errors import (
     ProposalNotFound,
     TargetChanged,
 )
-from approvals.services.ledger import despite_dirt
 from approvals.services.propose import branch_name, write_revision_branch
 from approvals.services.recheck import after_change
-from approvals.targets import BlockStanding, Standing, holds, standing_at_head, standing_of, targets_of
-from memory_app import commits, recall
+from memory_app import reads
+from memory_app.databases.prepared import Prepared, update
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.errors import AlreadyMerged, MergeConflict, RevisionNotFound
 from memory_app.dolt.types import Commit
 from memory_app.models import Change
-from memory_app.prepared import Prepared, update
+from memory_app.writing import commits
 
 log = structlog.get_logger(__name__)
 
@@ -395,7 +403,7 @@ def _put_on_branch(proposal: Proposal, revision: Revision) -> None:
     """
     try:
         revision.head_commit = write_revision_branch(proposal, revision)
-    except (commits.TargetMoved, recall.BlockNotFound):
+    except (commits.TargetMoved, reads.BlockNotFound):
         _reopen(proposal)
         raise TargetChanged(proposal, _block(standing_of(proposal, revision))) from None
     revision.save(update_fields=["head_commit"])
@@ -597,5 +605,5 @@ def _require_branch(proposal: Proposal, revision: Revision) -> None:
         raise BranchMissing(proposal, missing)
 
 
-def _block(standing: Standing) -> recall.Block | None:
+def _block(standing: Standing) -> reads.Block | None:
     return standing.block if isinstance(standing, BlockStanding) else None

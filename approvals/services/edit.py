@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from approvals.models import User
 from approvals.permissions import may_edit
+from approvals.recovery.ledger import despite_dirt
 from approvals.services.errors import (
     BlockChanged,
     EditNotAllowed,
@@ -22,12 +23,13 @@ from approvals.services.errors import (
     NoChange,
     OverLimit,
 )
-from approvals.services.ledger import despite_dirt
 from approvals.services.recheck import after_change
-from memory_app import commits, edits, recall
+from memory_app import reads
 from memory_app.dolt.errors import NothingToCommit
 from memory_app.models import LABEL, MAX_BLOCK_LIMIT, Change
-from memory_app.writes import BlockFields, BlockWrite
+from memory_app.text import edits
+from memory_app.writing import commits
+from memory_app.writing.values import BlockFields, BlockWrite
 
 log = structlog.get_logger(__name__)
 
@@ -47,7 +49,7 @@ def edit_block(
     """
     _require_writer(actor, owner)
     _require_valid(fields)
-    current = recall.block(owner, label)
+    current = reads.block(owner, label)
     if current.sha256 != loaded_sha256:
         raise BlockChanged(current)
     return _write(
@@ -73,7 +75,7 @@ def create_block(*, actor: User, owner: str, label: str, fields: BlockFields, co
         )
     _require_valid(fields)
     taken = LabelTaken(_("There is a block “%(label)s” already.") % {"label": label})
-    if recall.find_block(owner, label):
+    if reads.find_block(owner, label):
         raise taken
     try:
         return _write(
@@ -94,7 +96,7 @@ def delete_block(*, actor: User, owner: str, label: str, loaded_sha256: str, com
         EditNotAllowed, BlockNotFound, BlockChanged: as for `edit_block`.
     """
     _require_writer(actor, owner)
-    current = recall.block(owner, label)
+    current = reads.block(owner, label)
     if current.sha256 != loaded_sha256:
         raise BlockChanged(current)
     return _write(

@@ -12,7 +12,7 @@ from typing import ClassVar
 from django.utils.translation import gettext as _
 
 from approvals.models import Proposal
-from memory_app.recall import Block, Note, NoteNotFound
+from memory_app.reads import Block, Note, NoteNotFound
 
 
 class Refused(Exception):

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils import timezone
 
 from approvals.models import Agent, Event, Kind, Proposal, User
-from memory_app.prepared import insert, update
+from memory_app.databases.prepared import insert, update
 
 Actor = User | Agent | None
 

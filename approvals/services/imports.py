@@ -13,9 +13,11 @@ from approvals.models import Agent, Kind
 from approvals.services import notes
 from approvals.services.errors import ImportUnderWay
 from approvals.services.notes import By, NoteChange, Outcome
-from memory_app import memories_md, progress, recall, turns
-from memory_app.memories_md import Memory, Parsed, Skipped
-from memory_app.progress import Stage
+from memory_app import reads
+from memory_app.runtime import progress, turns
+from memory_app.runtime.progress import Stage
+from memory_app.text import memories_md
+from memory_app.text.memories_md import Memory, Parsed, Skipped
 
 _QUOTED = re.compile("“[^“”]*”")
 
@@ -89,7 +91,7 @@ def import_memories(*, by: By, owner: str, parsed: Parsed) -> Imported:
 
     A note whose id is there already is changed where the file says something else; what the format cannot
     carry (confidence, category, rationale, whether it is superseded …) stays; only that a person wrote it does not
-    stay with a text an agent brings. Nothing is deleted. Reports its progress (`memory_app.progress`).
+    stay with a text an agent brings. Nothing is deleted. Reports its progress (`memory_app.runtime.progress`).
 
     Raises:
         NoteInvalid: a memory no note can hold; nothing was changed.
@@ -99,9 +101,9 @@ def import_memories(*, by: By, owner: str, parsed: Parsed) -> Imported:
         made = sum(change.before is None for change in earlier.changes)
         changed = len(earlier.changes)
         return Imported(earlier, made, changed - made, len(parsed.memories) - changed, parsed.skipped)
-    commit = recall.head()
+    commit = reads.head()
     parsed = _with_own_ids(owner, parsed)
-    known = recall.find_notes(owner, [memory.id for memory in parsed.memories])
+    known = reads.find_notes(owner, [memory.id for memory in parsed.memories])
     now = timezone.now()
     changes = []
     created = 0
@@ -128,20 +130,20 @@ def import_memories(*, by: By, owner: str, parsed: Parsed) -> Imported:
 def _with_own_ids(owner: str, parsed: Parsed) -> Parsed:
     """What was read, under the ids the notes have here: a portable file replaces those its readers do not know."""
     named = {memory.id for memory in parsed.memories}
-    there = recall.find_notes(owner, named) if any(map(memories_md.is_portable_id, named)) else {}
+    there = reads.find_notes(owner, named) if any(map(memories_md.is_portable_id, named)) else {}
     if len(there) == len(named):
         return parsed
-    own = {replaced: id for id, replaced in recall.portable_ids(owner).items() if id not in named}
+    own = {replaced: id for id, replaced in reads.portable_ids(owner).items() if id not in named}
     return replace(parsed, memories=tuple(replace(each, id=own.get(each.id, each.id)) for each in parsed.memories))
 
 
-def _says_the_same(note: recall.Note, memory: Memory) -> bool:
+def _says_the_same(note: reads.Note, memory: Memory) -> bool:
     said = (note.content, note.type, note.tags, note.created_at.date())
     day = memory.created or note.created_at.date()
     return said == (memory.content, memory.type, notes.tidied(memory.tags), day)
 
 
-def _updated(by: By, note: recall.Note, memory: Memory, now: datetime) -> recall.Note:
+def _updated(by: By, note: reads.Note, memory: Memory, now: datetime) -> reads.Note:
     changed = replace(note, content=memory.content, type=memory.type, tags=notes.tidied(memory.tags))
     if memory.created is not None and memory.created != note.created_at.date():
         changed = replace(changed, created_at=_begin_of(memory.created))
@@ -150,9 +152,9 @@ def _updated(by: By, note: recall.Note, memory: Memory, now: datetime) -> recall
     return notes.stamped(changed, now)
 
 
-def _made(by: By, owner: str, memory: Memory, now: datetime) -> recall.Note:
+def _made(by: By, owner: str, memory: Memory, now: datetime) -> reads.Note:
     today = memory.created is None or memory.created == now.date()
-    made = recall.Note(
+    made = reads.Note(
         id=memory.id,
         owner=owner,
         content=memory.content,

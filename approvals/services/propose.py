@@ -21,9 +21,10 @@ from django.conf import settings
 from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.utils import timezone
 
-from approvals import risks
 from approvals.models import PENDING, Agent, Event, Kind, Proposal, ProposalQuerySet, Revision, Status
-from approvals.search_words import search_words
+from approvals.review.search_words import search_words
+from approvals.review.targets import targets_of, writes_of
+from approvals.risks import flags
 from approvals.services import events
 from approvals.services.errors import (
     BeingMade,
@@ -35,10 +36,12 @@ from approvals.services.errors import (
     TooManyPending,
 )
 from approvals.services.texts import give_up_branch, require_texts
-from approvals.targets import targets_of, writes_of
-from memory_app import commits, deadlines, recall, worddiff
-from memory_app import edits as text_edits
-from memory_app.prepared import Prepared, insert, update
+from memory_app import reads
+from memory_app.databases.prepared import Prepared, insert, update
+from memory_app.runtime import deadlines
+from memory_app.text import edits as text_edits
+from memory_app.text import worddiff
+from memory_app.writing import commits
 
 log = structlog.get_logger(__name__)
 
@@ -115,7 +118,7 @@ def propose(
         return _outcome(_finished(earlier, is_resumed=True), created=True)
     operation = operation or uuid.uuid4().hex
 
-    base = recall.snapshot(owner, label)
+    base = reads.snapshot(owner, label)
     block = base.block
     if block.read_only:
         raise BlockReadOnly(f"Block '{label}' is read-only.")
@@ -229,7 +232,7 @@ def _as_read(proposal: Proposal) -> ProposalQuerySet:
     return Proposal.objects.filter(pk=proposal.pk, status=Status.PREPARING, lease_expires_at=proposal.lease_expires_at)
 
 
-def finish_preparing(proposal: Proposal, *, base: recall.Block | None = None) -> Proposal:
+def finish_preparing(proposal: Proposal, *, base: reads.Block | None = None) -> Proposal:
     """Make the branch of a PREPARING proposal and open it. Harmless when done twice.
 
     Args:
@@ -250,7 +253,7 @@ def finish_preparing(proposal: Proposal, *, base: recall.Block | None = None) ->
     return proposal
 
 
-def write_revision_branch(proposal: Proposal, revision: Revision, *, base: recall.Block | None = None) -> str:
+def write_revision_branch(proposal: Proposal, revision: Revision, *, base: reads.Block | None = None) -> str:
     """Put what a revision says on its branch, on top of its base commit; the head's hash.
 
     Args:
@@ -340,7 +343,7 @@ def _as_asked(edit: text_edits.Edit) -> text_edits.Edit:
 def _prepare(
     *,
     agent: Agent,
-    base: recall.Snapshot,
+    base: reads.Snapshot,
     applied: text_edits.Applied,
     kind: Kind,
     operation: str,
@@ -352,8 +355,8 @@ def _prepare(
     result_sha256 = text_edits.sha256_of(applied.text)
     segments = worddiff.diff(block.body, applied.text)
     added, removed = worddiff.count_words(segments)
-    said = risks.said_with(fields["reasoning"], fields["evidence"])
-    found = risks.flags(block.body, applied.text, segments=segments, said=said)
+    said = flags.said_with(fields["reasoning"], fields["evidence"])
+    found = flags.flags(block.body, applied.text, segments=segments, said=said)
     excerpt = worddiff.excerpt(segments)
     words = search_words(segments, excerpt, fields["reasoning"], block.label, block.display_title)
     now = timezone.now()
@@ -405,15 +408,15 @@ def _prepare(
 
 
 def _finished(
-    proposal: Proposal, *, is_mine: bool = False, is_resumed: bool = False, base: recall.Block | None = None
+    proposal: Proposal, *, is_mine: bool = False, is_resumed: bool = False, base: reads.Block | None = None
 ) -> Proposal:
     require_texts(proposal)
     return make_alone(proposal, partial(finish_preparing, base=base), is_mine=is_mine, is_resumed=is_resumed)
 
 
-def _outcome(proposal: Proposal, *, created: bool, block: recall.Block | None = None) -> Proposed:
+def _outcome(proposal: Proposal, *, created: bool, block: reads.Block | None = None) -> Proposed:
     revision = proposal.current
-    block = block or recall.find_block(proposal.owner, proposal.target)
+    block = block or reads.find_block(proposal.owner, proposal.target)
     used, limit = len(revision.result_text), block.limit if block else settings.BLOCK_LIMIT
     warnings = []
     if used >= NEARLY_FULL * limit:

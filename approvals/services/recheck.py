@@ -10,11 +10,12 @@ from django.db import DatabaseError
 from django.db.models import QuerySet
 
 from approvals.models import Kind, Mergeability, Proposal, ProposalQuerySet, Revision
-from approvals.targets import standings_of
-from memory_app import deadlines, reindexing
+from approvals.review.targets import standings_of
+from memory_app.databases.prepared import Prepared
 from memory_app.dolt.errors import DoltError
-from memory_app.prepared import Prepared
-from memory_app.workers import NoWorker, hand_over
+from memory_app.runtime import deadlines
+from memory_app.runtime.workers import NoWorker, hand_over
+from memory_app.search import reindexing
 
 log = structlog.get_logger(__name__)
 

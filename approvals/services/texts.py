@@ -20,11 +20,11 @@ from django.utils.translation import gettext as _
 from approvals.models import Event, Proposal, Revision, Status
 from approvals.services import events
 from approvals.services.errors import AlreadyDecided
-from memory_app import commits
 from memory_app.dolt import maintenance
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
-from memory_app.workers import NoWorker, hand_over
+from memory_app.runtime.workers import NoWorker, hand_over
+from memory_app.writing import commits
 
 log = structlog.get_logger(__name__)
 

@@ -1,7 +1,7 @@
 """How texts, changes, times and people look on a page.
 
 Text of agents and memories is escaped here and never marked safe; the one exception is rendered
-Markdown, which `approvals.markdown` has cleaned.
+Markdown, which `approvals.markdown.rendering` has cleaned.
 """
 
 from __future__ import annotations
@@ -28,16 +28,19 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from approvals import change_view, inbox, markdown, note_pages, risk_words
-from approvals.filters import Listing, url_of
-from approvals.forms import ApproveForm
-from approvals.inbox_rows import Row
-from approvals.memory_pages import url_of_target
+from approvals.forms.proposal import ApproveForm
+from approvals.markdown import rendering
 from approvals.models import Kind, Mergeability, Proposal, RejectReason, Status, WhyAsked
-from approvals.risks import Risk
-from memory_app import hidden
-from memory_app.hidden import Letters, Mark, Text, Whitespace
-from memory_app.worddiff import Segment
+from approvals.pages import inbox, note_list
+from approvals.pages.blocks import url_of_target
+from approvals.pages.inbox_filters import Listing, url_of
+from approvals.pages.inbox_rows import Row
+from approvals.review import diff_mode
+from approvals.risks import wording
+from approvals.risks.flags import Risk
+from memory_app.text import invisible
+from memory_app.text.invisible import Letters, Mark, Text, Whitespace
+from memory_app.text.worddiff import Segment
 
 register = template.Library()
 
@@ -136,13 +139,13 @@ def marked(text: str) -> SafeString:
     """Text with a visible mark in the place of characters nobody could see."""
     if _ORDINARY.fullmatch(text):
         return SafeString(html.escape(text))  # a list of 25 has 150 such texts, and looking at each took half its time
-    return _drawn(hidden.visible(text))
+    return _drawn(invisible.visible(text))
 
 
 @register.filter
 def plain(text: object) -> str:
     """The same for where no mark-up can stand: titles, options, attributes, hidden words."""
-    return hidden.plain(str(text))
+    return invisible.plain(str(text))
 
 
 def _drawn(parts: Iterable[Text | Letters | Mark | Whitespace]) -> SafeString:
@@ -170,9 +173,9 @@ def _part(part: Text | Letters | Mark | Whitespace) -> str:
 
 
 @register.filter(name="markdown")
-def rendered(text: str, top: int = markdown.TOP) -> SafeString:
+def rendered(text: str, top: int = rendering.TOP) -> SafeString:
     """A text as HTML, its highest heading at level `top`."""
-    return markdown.render(text, top=top)
+    return rendering.render(text, top=top)
 
 
 @register.filter
@@ -227,7 +230,7 @@ def source(segments: Iterable[Segment]) -> SafeString:
         "",
         "{}",
         (
-            (_changed(segment.kind, _drawn(hidden.mark_whitespace(segment.text, continues=True))),)
+            (_changed(segment.kind, _drawn(invisible.mark_whitespace(segment.text, continues=True))),)
             for segment in segments
         ),
     )
@@ -238,7 +241,7 @@ def _segment(kind: str, text: str) -> SafeString:
         return format_html('<span class="gap">{}</span>', text)
     if kind != "same" and not text.strip():
         # A changed line end or blank is nothing to see: it gets a sign.
-        return _changed(kind, _drawn(hidden.mark_whitespace(text, continues=True)))
+        return _changed(kind, _drawn(invisible.mark_whitespace(text, continues=True)))
     return _changed(kind, marked(text))
 
 
@@ -253,7 +256,7 @@ def _changed(kind: str, shown: SafeString) -> SafeString:
 @register.inclusion_tag("components/redline.html")
 def redline(segments: Iterable[Segment]) -> dict[str, Any]:
     """Word-level redline with the unchanged paragraphs folded."""
-    return {"redline": change_view.redline(segments)}
+    return {"redline": diff_mode.redline(segments)}
 
 
 @register.simple_tag
@@ -270,13 +273,13 @@ def words(added: int, removed: int) -> SafeString:
 @register.filter
 def type_name(type_: str) -> str:
     """What a type of notes is called."""
-    return str(note_pages.TYPE_NAMES.get(type_) or hidden.plain(type_))
+    return str(note_list.TYPE_NAMES.get(type_) or invisible.plain(type_))
 
 
 @register.filter
 def source_name(source: str) -> str:
     """Who wrote a note, in words."""
-    return str(note_pages.SOURCE_NAMES.get(source) or hidden.plain(source))
+    return str(note_list.SOURCE_NAMES.get(source) or invisible.plain(source))
 
 
 @register.simple_tag
@@ -416,7 +419,7 @@ def chips(proposal: Proposal) -> SafeString:
         "conflict": proposal.mergeability == Mergeability.CONFLICT,
         "already": proposal.mergeability == Mergeability.ALREADY_APPLIED,
         "unknown": proposal.mergeability == Mergeability.UNKNOWN,
-        "risks": [risk_words.title(key) for key in proposal.risks[:_CHIPS]],
+        "risks": [wording.title(key) for key in proposal.risks[:_CHIPS]],
         "more_risks": max(0, len(proposal.risks) - _CHIPS),
     }
     return render_to_string("components/chips.html", values)
@@ -433,15 +436,15 @@ def _is_ordinary(proposal: Proposal) -> bool:
 @register.simple_tag
 def risk_title(risk: Risk) -> str:
     """A flag in two or three words."""
-    return risk_words.title(risk.key)
+    return wording.title(risk.key)
 
 
 @register.inclusion_tag("components/risk.html")
 def risk_text(risk: Risk) -> dict[str, Any]:
     """A flag's title, its sentence and what was found."""
     return {
-        "title": risk_words.title(risk.key),
-        "sentence": risk_words.sentence(risk),
+        "title": wording.title(risk.key),
+        "sentence": wording.sentence(risk),
         "examples": risk.params.get("examples", []),
         "more": risk.params.get("count", 0) - len(risk.params.get("examples", [])),
     }

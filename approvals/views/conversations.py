@@ -17,13 +17,13 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from approvals import permissions
-from approvals.inbox import Key
+from approvals.accounts.sign_in import signed_in
+from approvals.accounts.viewer import viewer_of
 from approvals.models import User
+from approvals.pages.inbox import Key
 from approvals.services import conversations as services
-from approvals.views.auth import signed_in
-from approvals.views.memory import readable_owner
+from approvals.views.memory.block_views import readable_owner
 from approvals.views.request import whole_number
-from approvals.views.viewer import viewer_of
 from memory_app import conversations as kept
 from memory_app.conversations import Session
 from memory_app.models import Message

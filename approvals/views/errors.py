@@ -13,7 +13,7 @@ from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.shortcuts import render
 
-from memory_app.away import is_away
+from memory_app.runtime.unavailable import is_away
 
 log = structlog.get_logger(__name__)
 

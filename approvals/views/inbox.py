@@ -16,16 +16,17 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from approvals import inbox as queue
-from approvals import risk_words, risks, services
-from approvals.filters import AGES, ANY_RISK, REVERTED, Filters, Listing, Tab, url_of
-from approvals.inbox import Key
+from approvals import services
+from approvals.accounts.sign_in import signed_in
+from approvals.accounts.viewer import viewer_of
 from approvals.models import Agent, Kind, Mergeability, Proposal, ProposalQuerySet, Status, User
+from approvals.pages import inbox as queue
+from approvals.pages.inbox import Key
+from approvals.pages.inbox_filters import AGES, ANY_RISK, REVERTED, Filters, Listing, Tab, url_of
 from approvals.permissions import readable_owners
+from approvals.risks import flags, wording
 from approvals.views import kept_choices
-from approvals.views.auth import signed_in
 from approvals.views.request import Request
-from approvals.views.viewer import viewer_of
 
 #: Owners and blocks offered as a list to choose from; with more, the reader types the name.
 MOST_CHOICES = 100
@@ -182,7 +183,7 @@ def _fields(visible: ProposalQuerySet, people: dict[str, str] | None, tab: Tab, 
         ("kind", _("Kind"), Kind.choices),
         ("state", _("Outcome") if tab is Tab.DECIDED else _("State"), states),
         *([("by", _("Decided by"), _deciders(visible))] if tab is Tab.DECIDED else []),
-        ("risk", _("Risk"), [(ANY_RISK, _("any")), *((key, risk_words.title(key)) for key in risks.KEYS)]),
+        ("risk", _("Risk"), [(ANY_RISK, _("any")), *((key, wording.title(key)) for key in flags.KEYS)]),
         ("age", _("Proposed"), AGES.items()),
     ]
     if people is None or len(people) > 1:

@@ -9,9 +9,10 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from approvals.change_view import Redline, redline
-from approvals.mergeability import assess
 from approvals.models import Proposal, Revision, Status, User
+from approvals.review.diff_mode import Redline, redline
+from approvals.review.mergeability import assess
+from approvals.review.targets import instead_of
 from approvals.services.errors import (
     AlreadyDecided,
     AlreadyInMemory,
@@ -23,9 +24,9 @@ from approvals.services.errors import (
     NotAllowed,
     TargetChanged,
 )
-from approvals.targets import instead_of
-from memory_app import recall, worddiff
+from memory_app import reads
 from memory_app.models import Change
+from memory_app.text import worddiff
 
 #: Changes of their own that a person is told apart from those of others; each costs a read of the block as it was.
 MOST_OWN = 5
@@ -105,7 +106,7 @@ def _message(error: DecisionRefused) -> str:
 
 def _target_changed(error: TargetChanged, seen_sha256: str, viewer: User) -> Panel:
     proposal, block = error.proposal, error.block
-    last = recall.history(proposal.owner, proposal.target_kind, proposal.target, limit=MOST_OWN + 1)
+    last = reads.history(proposal.owner, proposal.target_kind, proposal.target, limit=MOST_OWN + 1)
     changed_by = last[0] if last else None
     if proposal.target_kind != "block":
         instead = instead_of(proposal.current)
@@ -144,14 +145,14 @@ def _is_own(changes: Sequence[Change], viewer: User, seen_sha256: str) -> bool:
         if change.actor != viewer.username:
             return False
         try:
-            if recall.block_at(change.owner, change.target, before.commit).sha256 == seen_sha256:
+            if reads.block_at(change.owner, change.target, before.commit).sha256 == seen_sha256:
                 return True
-        except (recall.BlockNotFound, recall.RevisionNotFound):
+        except (reads.BlockNotFound, reads.RevisionNotFound):
             return False
     return False
 
 
-def _own_change(proposal: Proposal, block: recall.Block, change: Change) -> Panel:
+def _own_change(proposal: Proposal, block: reads.Block, change: Change) -> Panel:
     approved = change.action == Change.Action.APPROVED
     if assess(proposal.current, block).can_be_approved:
         title = (

@@ -14,16 +14,18 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from approvals import inbox as queue
 from approvals import services
-from approvals.change_view import View, change_shown
-from approvals.filters import Listing, Tab
-from approvals.forms import ApproveForm, RejectForm
-from approvals.inbox_rows import Row, rows_of
-from approvals.memory_pages import url_of_target
+from approvals.accounts.sign_in import kept_fields, local_path, signed_in
+from approvals.accounts.viewer import viewer_of
+from approvals.forms.proposal import ApproveForm, RejectForm
 from approvals.models import Proposal, Revision, Status, User
+from approvals.pages import inbox as queue
+from approvals.pages.blocks import url_of_target
+from approvals.pages.inbox_filters import Listing, Tab
+from approvals.pages.inbox_rows import Row, rows_of
 from approvals.permissions import proposals_visible_to
-from approvals.review import Review, find_proposal, review_of
+from approvals.review.diff_mode import View, change_shown
+from approvals.review.presentation import Review, find_proposal, review_of
 from approvals.services.errors import (
     AlreadyDecided,
     BranchMissing,
@@ -32,10 +34,8 @@ from approvals.services.errors import (
     ProposalNotFound,
 )
 from approvals.views import kept_choices
-from approvals.views.auth import kept_fields, local_path, signed_in
 from approvals.views.panels import Panel, panel_for
 from approvals.views.request import Request, whole_number
-from approvals.views.viewer import viewer_of
 from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown
 
 

@@ -11,13 +11,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from approvals import services
+from approvals.accounts.sign_in import signed_in
+from approvals.accounts.viewer import viewer_of
 from approvals.models import Proposal
 from approvals.permissions import Action, available_actions, may_redact
-from approvals.review import find_proposal
+from approvals.review.presentation import find_proposal
 from approvals.services.errors import NotRemovable, ProposalNotFound
-from approvals.views.auth import signed_in
 from approvals.views.request import Request
-from approvals.views.viewer import viewer_of
 
 
 @signed_in()

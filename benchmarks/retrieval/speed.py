@@ -18,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 
 from memory_app.search import Chunk, Message, OwnerIndex, Row, chunks_of_conversation, chunks_of_note, row_of, wordllama
-from memory_app.search.text import STOP_WORDS
+from memory_app.search.ranking.words import STOP_WORDS
 
 #: p50 in milliseconds by number of chunks (issue and design.md §8); a cold start is promised for 10,000.
 SEARCH_TARGETS = {1_000: 3, 10_000: 8, 100_000: 40}

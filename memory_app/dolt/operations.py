@@ -20,7 +20,7 @@ from django.db.utils import Error as DatabaseError
 
 from memory_app.dolt import errors
 from memory_app.dolt.types import Author, Branch, Commit, Row, RowDiff
-from memory_app.trailers import Trailers
+from memory_app.text.trailers import Trailers
 
 MAIN = "main"
 

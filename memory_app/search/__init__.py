@@ -9,11 +9,24 @@ Not here: which owner may ask, and the wording of answers.
 How good and how fast it is: `python -m benchmarks.retrieval`.
 """
 
-from memory_app.search.chunking import Chunk, Message, Source, chunks_of_block, chunks_of_conversation, chunks_of_note
-from memory_app.search.columns import Filters
-from memory_app.search.dense import Embedder, EmbedderUnavailable, WordEmbedder, stored, wordllama
-from memory_app.search.index import Found, Hit, OwnerIndex, Reasons, estimated_bytes
-from memory_app.search.rows import Row, row_of
+from memory_app.search.ranking.chunking import (
+    Chunk,
+    Message,
+    Source,
+    chunks_of_block,
+    chunks_of_conversation,
+    chunks_of_note,
+)
+from memory_app.search.ranking.columns import Filters
+from memory_app.search.ranking.dense import (
+    Embedder,
+    EmbedderUnavailable,
+    WordEmbedder,
+    stored,
+    wordllama,
+)
+from memory_app.search.ranking.index import Found, Hit, OwnerIndex, Reasons, estimated_bytes
+from memory_app.search.ranking.rows import Row, row_of
 
 __all__ = [
     "Chunk",

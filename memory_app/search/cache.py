@@ -14,11 +14,11 @@ from weakref import WeakValueDictionary
 
 from django.conf import settings
 
-from memory_app import deadlines
 from memory_app.models import Chunk, SearchIndex
+from memory_app.runtime import deadlines
 from memory_app.search import embedders
-from memory_app.search.index import OwnerIndex
-from memory_app.search.rows import Row
+from memory_app.search.ranking.index import OwnerIndex
+from memory_app.search.ranking.rows import Row
 
 _FIELDS = (
     "id",

@@ -17,8 +17,8 @@ import numpy as np
 import structlog
 from django.conf import settings
 
-from memory_app import deadlines
-from memory_app.search.dense import Embedder, EmbedderUnavailable, Vectors, unit, wordllama
+from memory_app.runtime import deadlines
+from memory_app.search.ranking.dense import Embedder, EmbedderUnavailable, Vectors, unit, wordllama
 
 log = structlog.get_logger(__name__)
 

@@ -17,18 +17,22 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from memory_app import accesses, deadlines, priming, recall, reindexing
+from memory_app import reads
+from memory_app.databases.prepared import Prepared
 from memory_app.models import Chunk as ChunkRow
 from memory_app.models import SearchIndex
-from memory_app.prepared import Prepared
-from memory_app.search import broad, embedders, store
+from memory_app.reads import recall_counts
+from memory_app.runtime import deadlines
+from memory_app.search import embedders, reindexing, store
 from memory_app.search.cache import indices
-from memory_app.search.chunking import Chunk, Source
-from memory_app.search.columns import Filters
-from memory_app.search.dense import EmbedderUnavailable, stored
-from memory_app.search.index import Found, OwnerIndex
-from memory_app.search.index import Hit as FoundHit
-from memory_app.search.rows import row_of
+from memory_app.search.ranking import broad
+from memory_app.search.ranking.chunking import Chunk, Source
+from memory_app.search.ranking.columns import Filters
+from memory_app.search.ranking.dense import EmbedderUnavailable, stored
+from memory_app.search.ranking.index import Found, OwnerIndex
+from memory_app.search.ranking.index import Hit as FoundHit
+from memory_app.search.ranking.rows import row_of
+from memory_app.text import context_budget
 
 log = structlog.get_logger(__name__)
 
@@ -186,9 +190,9 @@ def search(
         is_broad=for_agents and "user_memory" in filters.sources and broad.is_broad(query),
     )
     if as_of is not None:
-        commit = recall.resolve_revision(as_of)
+        commit = reads.resolve_revision(as_of)
         return _search_the_past(owner, asked, commit, _chunks_of_the_past(owner, commit, with_deleted=with_deleted))
-    entries = recall.catalogue(owner).entries if asked.is_broad else ()
+    entries = reads.catalogue(owner).entries if asked.is_broad else ()
     useful = _most_useful(owner, {entry.id: entry.created_at for entry in entries})
     found, texts, is_behind, state = _search_now(owner, asked, useful=useful)
     return SearchAnswer(
@@ -325,8 +329,8 @@ def _catch_up(owner: str) -> None:
 
 def _chunks_of_the_past(owner: str, commit: str, *, with_deleted: bool) -> list[Chunk]:
     # Left out before anything is ranked: rare words of a deleted note would otherwise move the scores of the rest.
-    blocks_at = recall.blocks_at if with_deleted else recall.surviving_blocks_at
-    notes_at = recall.notes_at if with_deleted else recall.surviving_notes_at
+    blocks_at = reads.blocks_at if with_deleted else reads.surviving_blocks_at
+    notes_at = reads.notes_at if with_deleted else reads.surviving_notes_at
     chunks: list[Chunk] = []
     for block in blocks_at(owner, commit):
         chunks += store.block_chunks(block)
@@ -343,8 +347,8 @@ def _most_useful(owner: str, made: Mapping[str, datetime]) -> Sequence[str]:
     """
     if not made:
         return ()
-    recalled = accesses.counts(owner)
-    return sorted(made, key=lambda id_: priming.worth(id_, made[id_], recalled), reverse=True)
+    recalled = recall_counts.counts(owner)
+    return sorted(made, key=lambda id_: context_budget.worth(id_, made[id_], recalled), reverse=True)
 
 
 def _search_the_past(owner: str, asked: _Asked, commit: str, chunks: list[Chunk]) -> SearchAnswer:

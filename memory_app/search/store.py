@@ -18,14 +18,22 @@ from django.db.models import F, OuterRef, Q, Subquery, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from memory_app import deadlines, recall
+from memory_app import reads
 from memory_app.models import Change, Message, SearchIndex
 from memory_app.models import Chunk as ChunkRow
-from memory_app.numbering import in_order
-from memory_app.search import chunking, embedders
-from memory_app.search.chunking import Chunk, Source, chunks_of_block, chunks_of_conversation, chunks_of_note
-from memory_app.search.dense import Embedder, EmbedderUnavailable, Vector, stored
-from memory_app.search.rows import row_of
+from memory_app.runtime import deadlines
+from memory_app.search import embedders
+from memory_app.search.ranking import chunking
+from memory_app.search.ranking.chunking import (
+    Chunk,
+    Source,
+    chunks_of_block,
+    chunks_of_conversation,
+    chunks_of_note,
+)
+from memory_app.search.ranking.dense import Embedder, EmbedderUnavailable, Vector, stored
+from memory_app.search.ranking.rows import row_of
+from memory_app.writing.ledger_lock import in_order
 
 log = structlog.get_logger(__name__)
 
@@ -423,7 +431,7 @@ def _row(owner: str, chunk: Chunk, vector: bytes, version: int) -> ChunkRow:
 # -- documents ------------------------------------------------------------------------------------
 
 
-def block_chunks(block: recall.Block) -> tuple[Chunk, ...]:
+def block_chunks(block: reads.Block) -> tuple[Chunk, ...]:
     return chunks_of_block(
         label=block.label,
         title=block.display_title,
@@ -433,7 +441,7 @@ def block_chunks(block: recall.Block) -> tuple[Chunk, ...]:
     )
 
 
-def note_chunks(note: recall.Note) -> tuple[Chunk, ...]:
+def note_chunks(note: reads.Note) -> tuple[Chunk, ...]:
     return chunks_of_note(
         note_id=note.id,
         content=note.content,
@@ -449,8 +457,8 @@ def note_chunks(note: recall.Note) -> tuple[Chunk, ...]:
 
 def _blocks(owner: str, labels: Sequence[str] | None) -> list[_Document]:
     if labels is None:
-        return [_Document(Source.MEMORY_BLOCK, block.label, block_chunks(block)) for block in recall.blocks(owner)]
-    found = {label: recall.find_block(owner, label) for label in labels}
+        return [_Document(Source.MEMORY_BLOCK, block.label, block_chunks(block)) for block in reads.blocks(owner)]
+    found = {label: reads.find_block(owner, label) for label in labels}
     return [
         _Document(Source.MEMORY_BLOCK, label, block_chunks(block) if block else ()) for label, block in found.items()
     ]
@@ -458,8 +466,8 @@ def _blocks(owner: str, labels: Sequence[str] | None) -> list[_Document]:
 
 def _notes(owner: str, ids: Sequence[str] | None) -> list[_Document]:
     if ids is None:
-        return [_Document(Source.USER_MEMORY, note.id, note_chunks(note)) for note in recall.notes(owner)]
-    found = recall.find_notes(owner, ids)
+        return [_Document(Source.USER_MEMORY, note.id, note_chunks(note)) for note in reads.notes(owner)]
+    found = reads.find_notes(owner, ids)
     return [_Document(Source.USER_MEMORY, id_, note_chunks(found[id_]) if id_ in found else ()) for id_ in ids]
 
 

@@ -1,7 +1,7 @@
 """What an address may be sent, and which threads answer it: known before anything but the head of a request is read.
 
 Kept beside the URL configuration, which cannot say it: a request is counted before Django sees it.
-tests/memory_app/test_addresses.py holds the two together.
+tests/memory_app/webserver/test_addresses.py holds the two together.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from memory_app.memories_md import LARGEST_FILE
+from memory_app.text.memories_md import LARGEST_FILE
 
 if TYPE_CHECKING:
     from django.http import HttpRequest

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from memory_app.environment import BadSetting, Environment
+from memory_app.configuration.environment import BadSetting, Environment
 
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _BIND = re.compile(r"unix:.+|fd://\d+|(?:[\w.-]*|\[[0-9a-fA-F:.]+\]):(?P<port>\d{1,5})")

@@ -22,7 +22,7 @@ import structlog
 from gunicorn.http.errors import LimitRequestHeaders, ParseException
 from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, TConn, ThreadWorker
 
-from memory_app.environment import Environment
+from memory_app.configuration.environment import Environment
 from memory_app.webserver import addresses, options, refusals
 from memory_app.webserver.addresses import Lane
 from memory_app.webserver.client import Client, Patience

@@ -51,7 +51,7 @@ def call(api: Machine) -> Call:
 @pytest.fixture
 def issue(scribe: Any) -> Callable[..., str]:
     """`issue(alice, ben, scopes=[...])`: the secret of a new token of scribe's."""
-    from agent_tools import tokens
+    from agent_tools.auth import tokens
     from agent_tools.models import Scope
 
     def make(*owners: Any, scopes: Any = None, agent: Any = None, **more: Any) -> str:

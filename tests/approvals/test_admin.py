@@ -12,10 +12,10 @@ from django.utils import timezone
 
 from approvals import services
 from approvals.models import Agent, Proposal, Status, Tutorship, User
-from memory_app import recall
+from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.models import Change, MemoryBlock, block_id
-from tests.pages import words
+from tests.support.pages import words
 
 BLOCKS = reverse("admin:memory_app_memoryblock_changelist")
 ADD_BLOCK = reverse("admin:memory_app_memoryblock_add")
@@ -188,7 +188,7 @@ def test_a_tutor_is_assigned(desk: Any, alice: Any, ben: Any) -> None:
 def test_saving_a_block_is_a_commit_in_the_admins_name(desk: Any, goals: Any) -> None:
     response = desk.post(change_url(), form_of(goals, body="Alice likes art.\n", comment="She asked me to."))
     assert response.status_code == 302
-    assert recall.block("alice", "goals").body == "Alice likes art.\n"
+    assert reads.block("alice", "goals").body == "Alice likes art.\n"
     change = Change.objects.order_by("-at", "-id")[0]
     assert (change.action, change.actor, change.comment) == ("edited", "admin", "She asked me to.")
     newest = dolt().log("main", limit=1)[0]
@@ -213,12 +213,12 @@ def test_a_block_that_changed_meanwhile_is_not_overwritten(desk: Any, alice: Any
     assert response.status_code == 409
     assert "Her own words." in page
     assert "The admin&#x27;s words." in page
-    assert recall.block("alice", "goals").body == "Her own words.\n"
+    assert reads.block("alice", "goals").body == "Her own words.\n"
     assert LogEntry.objects.count() == 0
     seen = response.context["adminform"].form["loaded_sha256"].value()
     again = desk.post(change_url(), form_of(goals, body="The admin's words.", loaded_sha256=seen))
     assert again.status_code == 302
-    assert recall.block("alice", "goals").body == "The admin's words."
+    assert reads.block("alice", "goals").body == "The admin's words."
 
 
 def test_a_block_deleted_meanwhile_can_be_made_again_with_what_was_typed(desk: Any, alice: Any, goals: Any) -> None:
@@ -230,14 +230,14 @@ def test_a_block_deleted_meanwhile_can_be_made_again_with_what_was_typed(desk: A
     form = response.context["adminform"].form
     made = desk.post(ADD_BLOCK, {name: form[name].value() or "" for name in form.fields})
     assert made.status_code == 302
-    assert recall.block("alice", "goals").body == "Typed for an hour."
+    assert reads.block("alice", "goals").body == "Typed for an hour."
 
 
 def test_over_the_limit_is_said_on_the_form(desk: Any, goals: Any) -> None:
     response = desk.post(change_url(), form_of(goals, body="x" * 60, limit=50))
     assert response.status_code == 422
     assert "10 over the limit of 50" in response.content.decode()
-    assert recall.block("alice", "goals").sha256 == goals.sha256
+    assert reads.block("alice", "goals").sha256 == goals.sha256
 
 
 def test_saving_without_a_change_makes_no_commit(desk: Any, goals: Any) -> None:
@@ -255,7 +255,7 @@ def test_a_block_is_made_for_people_there_are(desk: Any, alice: Any) -> None:
     assert Change.objects.count() == 0
     made = desk.post(ADD_BLOCK, fields)
     assert made.status_code == 302
-    assert recall.block("alice", "profile").body == "Lyon."
+    assert reads.block("alice", "profile").body == "Lyon."
     assert LogEntry.objects.get().object_id == str(block_id("alice", "profile"))
     assert desk.post(ADD_BLOCK, fields).status_code == 409
 
@@ -270,9 +270,9 @@ def test_deleting_a_block_is_a_commit_and_asks_with_what_was_seen(desk: Any, ali
     assert goals.sha256 in stale.content.decode()
     assert "as she asked" in stale.content.decode()
     assert LogEntry.objects.count() == 0
-    assert recall.find_block("alice", "goals") is not None
+    assert reads.find_block("alice", "goals") is not None
     desk.post(delete_url(), {"post": "yes", "loaded_sha256": goals.sha256})
-    assert recall.find_block("alice", "goals") is None
+    assert reads.find_block("alice", "goals") is None
     assert Change.objects.order_by("-at", "-id")[0].actor == "admin"
     assert LogEntry.objects.count() == 1
     gone = desk.post(delete_url(), {"post": "yes", "loaded_sha256": goals.sha256}, follow=True)
@@ -282,7 +282,7 @@ def test_deleting_a_block_is_a_commit_and_asks_with_what_was_seen(desk: Any, ali
 
 def test_blocks_are_not_deleted_in_bulk(desk: Any, goals: Any) -> None:
     desk.post(BLOCKS, {"action": "delete_selected", "_selected_action": str(block_id("alice", "goals")), "post": "yes"})
-    assert recall.find_block("alice", "goals") is not None
+    assert reads.find_block("alice", "goals") is not None
 
 
 # -- proposals --------------------------------------------------------------------------------------
@@ -325,7 +325,7 @@ def test_chosen_proposals_are_shown_before_they_are_approved(
     answer = decide(desk, "approve_selected", page, comment="Seen.").content.decode()
     assert answer.count("approved") >= 2
     assert {proposal.status for proposal in Proposal.objects.all()} == {Status.APPROVED}
-    assert recall.block("alice", "profile").body == "Born in Paris."
+    assert reads.block("alice", "profile").body == "Born in Paris."
     assert Change.objects.filter(action="approved", actor="admin").count() == 2
 
 

@@ -20,7 +20,7 @@ from approvals.demo.load import STORY, load
 from approvals.demo.steps import AboutNote, Created, Edited, Proposed
 from approvals.models import Event, Mergeability, Proposal, Status, User
 from approvals.permissions import readable_owners
-from memory_app import conversations, recall
+from memory_app import conversations, reads
 from memory_app.models import Change
 from tests import environment
 
@@ -111,8 +111,8 @@ def test_the_demo_has_a_proposal_of_every_kind() -> None:
     assert set(kinds) == {"edit", "rewrite", "save", "update", "delete", "forget"}
     assert all(kinds[kind] == 1 for kind in ("save", "update", "delete", "forget"))
     assert set(Proposal.objects.open().values_list("confidence", flat=True)) == {"low", "medium", "high"}
-    assert {block.label for block in recall.blocks("alice")} >= {"profile", "goals", "study_log", "lerntagebuch"}
-    assert recall.block("alice", "accommodations").read_only
+    assert {block.label for block in reads.blocks("alice")} >= {"profile", "goals", "study_log", "lerntagebuch"}
+    assert reads.block("alice", "accommodations").read_only
 
 
 @told_the_same
@@ -148,27 +148,27 @@ def test_the_demo_happened_over_the_last_weeks() -> None:
 def test_a_second_run_changes_nothing_and_says_the_same() -> None:
     first = demo()
     before = [list(model.objects.order_by("pk").values()) for model in (Proposal, Event, Change)]
-    head = recall.snapshot("alice", "goals").commit
+    head = reads.snapshot("alice", "goals").commit
 
     second = demo()
 
     assert first.endswith(second)
     assert [list(model.objects.order_by("pk").values()) for model in (Proposal, Event, Change)] == before
-    assert recall.snapshot("alice", "goals").commit == head
+    assert reads.snapshot("alice", "goals").commit == head
 
 
 @pytest.mark.usefixtures("debug")
 def test_a_later_run_leaves_alone_what_people_did_since() -> None:
     demo()
     alice = User.objects.get(username="alice")
-    vocabulary = recall.block("alice", "vocabulary")
+    vocabulary = reads.block("alice", "vocabulary")
     services.delete_block(actor=alice, owner="alice", label="vocabulary", loaded_sha256=vocabulary.sha256)
     kanji = Proposal.objects.open().get(target="profile", owner="alice")
     services.reject(actor=alice, proposal_id=kanji.pk, revision=1, reason="wrong", comment="It is 204.")
 
     demo()
 
-    assert recall.find_block("alice", "vocabulary") is None
+    assert reads.find_block("alice", "vocabulary") is None
     kanji.refresh_from_db()
     assert kanji.status == Status.REJECTED
 
@@ -178,11 +178,11 @@ def test_a_later_run_leaves_alone_what_people_did_since() -> None:
 def test_the_demo_has_notes_of_many_kinds_some_of_them_applied_by_policy() -> None:
     demo()
 
-    notes = recall.notes("alice")
+    notes = reads.notes("alice")
     assert len(notes) >= 12
     assert len({note.type for note in notes}) >= 10
     (outdated,) = [note for note in notes if note.is_superseded]
-    assert recall.note("alice", outdated.superseded_by).content.endswith("12 February 2027.")
+    assert reads.note("alice", outdated.superseded_by).content.endswith("12 February 2027.")
     assert {note.source for note in notes} == {"agent", "user"}
     assert [note.created_at for note in notes] == sorted((note.created_at for note in notes), reverse=True)
     assert (notes[0].created_at - notes[-1].created_at).days > 50
@@ -190,7 +190,7 @@ def test_the_demo_has_notes_of_many_kinds_some_of_them_applied_by_policy() -> No
     assert Change.objects.filter(
         owner="alice", target_kind="note", action=Change.Action.DELETED, actor="alice"
     ).exists()
-    assert {note.source for note in recall.notes("ben")} == {"agent", "user"}
+    assert {note.source for note in reads.notes("ben")} == {"agent", "user"}
     why = Proposal.objects.open().exclude(why_asked="").values_list("owner", "why_asked").distinct()
     assert set(why) == {("alice", "scope"), ("ben", "policy")}
 
@@ -235,11 +235,11 @@ def test_the_printed_call_applies_whatever_became_of_the_one_before() -> None:
         answer = send(printed_call(demo()))
         assert answer.status_code < 300, answer.content
         alice = alice or User.objects.get(username="alice")
-        goals = recall.block("alice", "goals")
+        goals = reads.block("alice", "goals")
         services.approve(
             actor=alice, proposal_id=answer.json()["data"]["proposal_id"], revision=1, seen_sha256=goals.sha256
         )
-    goals = recall.block("alice", "goals")
+    goals = reads.block("alice", "goals")
     services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256)
     printed = demo()
     assert "curl" not in printed
@@ -249,8 +249,8 @@ def test_the_printed_call_applies_whatever_became_of_the_one_before() -> None:
 @told_the_same
 @pytest.mark.usefixtures("debug")
 def test_looking_at_the_token_leaves_no_trace_of_a_call(caplog: Any) -> None:
+    from agent_tools.auth.tokens import revoke
     from agent_tools.models import AgentToken, ToolCall
-    from agent_tools.tokens import revoke
 
     demo()
     revoke(AgentToken.objects.get())
@@ -267,8 +267,8 @@ def test_the_token_is_kept_for_its_user_only_and_made_again_when_it_no_longer_wo
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert kept.read_text().strip() in first[3]
 
+    from agent_tools.auth.tokens import revoke
     from agent_tools.models import AgentToken
-    from agent_tools.tokens import revoke
 
     revoke(AgentToken.objects.get())
     second = printed_call(demo())

@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from tests import environment, services
-from tests.pages import form
 from tests.services import HOST, Services, free_ports
+from tests.support.pages import form
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Enough for signing in on a busy machine, which is a second of hashing.

@@ -19,8 +19,8 @@ from memory_app.webserver.addresses import largest_body
 from tests import environment
 from tests.conftest import missing
 from tests.deployment.test_slow_clients import ENOUGH, ROOT, answers, said
-from tests.pages import form
 from tests.services import HOST, Services, free_ports
+from tests.support.pages import form
 
 CONFIGURATION = ROOT / "deploy/nginx.conf"
 GATEWAY = "127.0.0.4"  # in place of the one of docker-compose.yml
@@ -241,7 +241,7 @@ def test_while_assent_is_away_people_and_machines_hear_it(front_of_nothing: Fron
 
 def test_it_waits_longer_than_anything_takes() -> None:
     from agent_tools import tools  # noqa: F401 - fills the registry
-    from agent_tools.registry import ENDPOINTS, TOOLS
+    from agent_tools.calls.registry import ENDPOINTS, TOOLS
 
     text = CONFIGURATION.read_text()
     others = [tool.timeout for tool in [*TOOLS.values(), *ENDPOINTS.values()] if tool.name != "import_file"]

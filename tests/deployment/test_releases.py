@@ -1,6 +1,6 @@
 """Databases of earlier releases, with proposals that wait, are opened by the code of today and go on.
 
-`tests/make_release.py` makes them, at each release.
+`tests/support/make_release.py` makes them, at each release.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 from tests import environment
-from tests.make_release import RELEASES
-from tests.places import empty_place, manage, python
+from tests.support.make_release import RELEASES
+from tests.support.places import empty_place, manage, python
 
 EDITION = "embedded" if environment.is_embedded() else "server"
 
 #: As somebody who updates does it: the databases stay where they are.
 LOAD = """
 from pathlib import Path
-from memory_app.backups import databases
-from memory_app.backups.manifest import Manifest
+from memory_app.databases.backups import databases
+from memory_app.databases.backups.manifest import Manifest
 from memory_app.dolt.connections import dolt
 folder = Path({folder!r})
 databases.restore_default(folder / Manifest.read(folder).default.copy)
@@ -31,11 +31,11 @@ dolt().restore(folder / Manifest.read(folder).memory.copy)
 GO_ON = """
 import json
 from approvals import services
-from approvals.integrity import problems
+from approvals.recovery.integrity import problems
 from approvals.models import Agent, Proposal, User
-from approvals.targets import standing_of
+from approvals.review.targets import standing_of
 from memory_app import recall
-from memory_app.edits import Replace
+from memory_app.text.edits import Replace
 found = list(map(str, problems()))
 staff = User.objects.create_user("admin", is_staff=True)
 waiting = list(Proposal.objects.open().order_by("pk"))
@@ -74,4 +74,4 @@ def test_a_release_s_databases_are_brought_up_to_date_and_go_on(release: Path, h
 
 
 def test_there_is_a_release_to_open() -> None:
-    assert list(RELEASES.glob(f"*-{EDITION}.tar.gz")), "run tests/make_release.py"
+    assert list(RELEASES.glob(f"*-{EDITION}.tar.gz")), "run tests/support/make_release.py"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_app.environment import BadSetting, Environment
+from memory_app.configuration.environment import BadSetting, Environment
 from tests.deployment.test_settings_table import READERS, ROOT, names_read
 
 pytestmark = pytest.mark.pure

@@ -17,9 +17,9 @@ from django.test import Client, override_settings
 from django.urls import NoReverseMatch, get_resolver, reverse
 
 from tests import environment
-from tests.approvals.test_faults import nobody_listens
+from tests.approvals.recovery.test_faults import nobody_listens
 from tests.end_to_end.test_isolation import World, addresses, values_of, world  # noqa: F401 - a fixture
-from tests.holding import held
+from tests.support.holding import held
 
 SENTENCE = "does not answer at the moment"
 

@@ -13,7 +13,7 @@ from approvals import services
 from approvals.models import Status
 from approvals.services import notes
 from approvals.services.notes import By
-from memory_app import recall
+from memory_app import reads
 from tests.conftest import eventually
 from tests.end_to_end.conftest import focused, status_of
 
@@ -31,7 +31,7 @@ def test_a_row_is_approved_by_keyboard_and_the_outcome_is_read_aloud(
     expect(window.locator("#live")).to_have_text("Approved by Tim Okafor The exam was moved.")
     assert "row-outcome" in focused(window, "class")
     expect(window).to_have_title("Review · Assent")
-    assert "in July" in recall.block("alice", "goals").body
+    assert "in July" in reads.block("alice", "goals").body
 
 
 def test_the_focus_goes_to_the_outcome_of_a_decision(window_of: Any, tim: Any, goals: Any, propose: Any) -> None:
@@ -66,7 +66,7 @@ def test_a_refusal_takes_the_focus_and_keeps_the_text(
     expect(window.locator("#approve-comment")).to_have_value("Fine by me.")
     window.click("[data-approve]")
     expect(window.locator("#outcome-title")).to_have_text("Approved by Tim Okafor")
-    assert recall.block("alice", "goals").body.endswith("More.\n")
+    assert reads.block("alice", "goals").body.endswith("More.\n")
 
 
 def test_a_form_sent_back_stays_open_at_what_is_missing(window_of: Any, tim: Any, goals: Any, propose: Any) -> None:
@@ -178,12 +178,12 @@ def test_a_note_is_superseded_by_one_that_words_find_and_holds_again(window_of: 
     window.check(f"[name=replacement_id][value='{new}']")
     window.click("button:has-text('Mark as outdated')")
     expect(window.locator("main")).to_contain_text("Agents no longer see it")
-    assert recall.note("alice", old).superseded_by == new
+    assert reads.note("alice", old).superseded_by == new
 
     window.click("a:has-text('Reinstate')")
     window.click("button:has-text('Reinstate')")
     expect(window.locator("main")).to_contain_text("Alice Berg reinstated it")
-    assert not recall.note("alice", old).is_superseded
+    assert not reads.note("alice", old).is_superseded
 
 
 # -- importing --------------------------------------------------------------------------------------

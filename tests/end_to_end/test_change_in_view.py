@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from approvals import services
 from approvals.models import Kind
-from memory_app.edits import Replace
+from memory_app.text.edits import Replace
 
 pytestmark = pytest.mark.one_leg
 

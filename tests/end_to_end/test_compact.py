@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from approvals.models import Agent, Proposal
 from approvals.services import notes
 from approvals.services.notes import By
-from memory_app import recall
+from memory_app import reads
 
 pytestmark = pytest.mark.one_leg
 
@@ -75,4 +75,4 @@ def test_without_a_script_it_is_chosen_kept_and_decided_in(window_of: Any, tim: 
     expect(row.locator(".row-whole")).to_contain_text("July")
     row.locator("[data-approve]").click()
     expect(window.locator(".switch-small [aria-current]")).to_have_text("Compact")
-    assert "in July" in recall.block("alice", "goals").body
+    assert "in July" in reads.block("alice", "goals").body

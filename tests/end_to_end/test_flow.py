@@ -9,9 +9,9 @@ import httpx
 import pytest
 
 from approvals import services
-from approvals.integrity import problems
 from approvals.models import Proposal, Status
-from memory_app import recall
+from approvals.recovery.integrity import problems
+from memory_app import reads
 from tests.conftest import eventually
 
 EDIT = {
@@ -78,7 +78,7 @@ def test_a_rejection_reaches_the_agent_with_its_reason(goals: Any, tim: Any, api
     assert seen["status"] == "rejected"
     assert "too_private" in str(seen)
     assert "Not for the files." in str(seen)
-    assert recall.block("alice", "goals") == goals
+    assert reads.block("alice", "goals") == goals
 
 
 def test_two_proposals_on_one_block_and_a_change_in_between(
@@ -98,7 +98,7 @@ def test_two_proposals_on_one_block_and_a_change_in_between(
 
     accepted = reviewer.submit(reviewer.read(two), {}, path=f"{two}approve/")
     assert accepted.status_code == 200
-    body = recall.block("alice", "goals").body
+    body = reads.block("alice", "goals").body
     assert "loves mathematics" in body
     assert "in July" in body
     assert get(api, second["proposal_id"])["revision"] == 2
@@ -119,7 +119,7 @@ def test_a_block_its_owner_changed_meanwhile_in_the_same_place_is_a_conflict(
     }
     saved = owner.submit(form, fields, path="/memory/alice/blocks/goals/edit/")
     assert saved.status_code == 200, saved.text
-    assert "is tired of math" in recall.block("alice", "goals").body
+    assert "is tired of math" in reads.block("alice", "goals").body
     page = owner.read(path)
     assert f'action="{path}approve/"' not in page.text
     eventually(lambda: get(api, made["proposal_id"])["mergeability"] == "conflict")
@@ -155,7 +155,7 @@ def test_of_two_people_approving_at_once_one_wins_and_the_other_sees_who(
     assert answers[loser].status_code == 409
     late = answers[loser].text
     assert winner.display_name in late or "Somebody is deciding right now." in late
-    assert recall.block("alice", "goals").body.count("loves mathematics") == 1
+    assert reads.block("alice", "goals").body.count("loves mathematics") == 1
 
 
 @pytest.mark.parametrize("step", ["commits.record", "events.record"])
@@ -177,7 +177,7 @@ def test_a_server_killed_between_merge_and_bookkeeping_is_finished_at_the_next_s
 
     proposal = Proposal.objects.get()
     assert proposal.status == Status.MERGING
-    assert "loves mathematics" in recall.block("alice", "goals").body
+    assert "loves mathematics" in reads.block("alice", "goals").body
     server.environment.clear()
     server.start()
     Proposal.objects.update(lease_expires_at="2020-01-01T00:00:00Z")

@@ -20,13 +20,14 @@ from django.core.management import call_command
 from django.test import Client, override_settings
 from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
 
-from agent_tools import registry, tools  # noqa: F401 - `tools` fills the registry
+from agent_tools import tools  # noqa: F401 - `tools` fills the registry
+from agent_tools.calls import registry
 from agent_tools.cli.commands import memory
 from agent_tools.views import api
 from approvals import services
 from approvals.models import Kind, Proposal, User
 from approvals.services import notes
-from memory_app import conversations, recall
+from memory_app import conversations, reads
 from memory_app.models import Message
 from memory_app.search import store
 from tests.conftest import make_user
@@ -113,12 +114,12 @@ def things(user: Any, agent: Any, mark: str, tag: str) -> Things:
         session_id=f"{tag}-session",
         message_id=f"{tag}-message",
         message_pk=Message.objects.get(owner=owner).pk,
-        commit=recall.head(),
+        commit=reads.head(),
     )
 
 
 def _replace(old: str, new: str) -> Any:
-    from memory_app.edits import Replace
+    from memory_app.text.edits import Replace
 
     return Replace(old, new)
 
@@ -270,7 +271,7 @@ def test_no_address_tells_anything_of_another_owner(world: World) -> None:
 
 
 def test_no_address_lets_another_owners_things_be_written(world: World) -> None:
-    before = [note.sha256 for note in recall.notes("ben")], recall.blocks("ben")
+    before = [note.sha256 for note in reads.notes("ben")], reads.blocks("ben")
     waiting = list(Proposal.objects.filter(owner="ben").order_by("pk").values_list("pk", "status"))
     body = json.dumps({"body": f"{WORD} x", "reasoning": "r"})
     turns = json.dumps({"messages": [{"role": "user", "content": WORD}]})
@@ -283,7 +284,7 @@ def test_no_address_lets_another_owners_things_be_written(world: World) -> None:
         if not path.startswith("/api/v1/"):
             fields = {"revision": "1", "reason": "wrong", "content": WORD, "type": "note", "comment": "c"}
             check(world, world.browser.post(path, fields), path, of=f"POST {path} as alice")
-    assert ([note.sha256 for note in recall.notes("ben")], recall.blocks("ben")) == before
+    assert ([note.sha256 for note in reads.notes("ben")], reads.blocks("ben")) == before
     assert list(Proposal.objects.filter(owner="ben").order_by("pk").values_list("pk", "status")) == waiting
     assert conversations.delete("ben", world.ben.session_id).count == 1
 
@@ -318,13 +319,13 @@ def test_no_command_tells_anything_of_another_owner(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("MEMORY_OWNER", "alice")
     (tmp_path / "memories.md").write_text("# Memories\n\n### mem-1-aaaa\n> parrot\n")
-    before = [note.sha256 for note in recall.notes("ben")]
+    before = [note.sha256 for note in reads.notes("ben")]
     for lines in command_lines(world.ben).values():
         for line in lines:
             done = CliRunner().invoke(memory, line)
             said = done.output + done.stderr
             assert not [secret for secret in world.secrets if secret in said and secret not in line], (line, said)
-    assert [note.sha256 for note in recall.notes("ben")] == before
+    assert [note.sha256 for note in reads.notes("ben")] == before
 
 
 # -- the test itself ------------------------------------------------------------------------------

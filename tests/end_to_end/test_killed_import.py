@@ -16,15 +16,15 @@ from django.utils import timezone
 
 from agent_tools.models import IdempotencyKey
 from approvals import services
-from approvals.integrity import problems
 from approvals.models import Proposal, Status
-from memory_app import recall
-from memory_app.numbering import in_order
+from approvals.recovery.integrity import problems
+from memory_app import reads
+from memory_app.writing.ledger_lock import in_order
 from tests import environment
-from tests.approvals.test_recover import let_leases_run_out
+from tests.approvals.recovery.test_recover import let_leases_run_out
 from tests.conftest import eventually
 from tests.end_to_end.conftest import Server
-from tests.holding import held
+from tests.support.holding import held
 
 NOTES = 40
 FILE = "".join(f"### mem-{number}-aaaa\n> Note {number}.\n\n" for number in range(1, NOTES + 1))
@@ -57,7 +57,7 @@ def killed_in_mid_import(server: Server, api: httpx.Client) -> None:
         sender.start()
         eventually(lambda: Proposal.objects.filter(status=Status.PREPARING).exists())
         if not environment.is_embedded():
-            eventually(lambda: len(recall.notes("alice")) == NOTES)
+            eventually(lambda: len(reads.notes("alice")) == NOTES)
         server.kill()
     sender.join()
 
@@ -77,7 +77,7 @@ def require_imported_once(response: httpx.Response) -> None:
     assert (data["status"], data["created"], data["updated"], data["unchanged"]) == ("applied", NOTES, 0, 0)
     proposal = Proposal.objects.get()
     assert (data["proposal_id"], data["commit"]) == (proposal.pk, proposal.merge_commit)
-    assert len(recall.notes("alice")) == NOTES
+    assert len(reads.notes("alice")) == NOTES
     assert list(problems()) == []
 
 

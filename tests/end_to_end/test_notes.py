@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from approvals.integrity import problems
+from approvals.recovery.integrity import problems
 from tests.conftest import eventually
 
 

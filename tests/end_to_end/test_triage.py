@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.sync_api import expect
 
-from memory_app import recall
+from memory_app import reads
 from tests.end_to_end.conftest import focused
 
 
@@ -23,7 +23,7 @@ def test_three_proposals_of_one_block_are_approved_by_keyboard(
         expect(window.locator(f"#row-{proposal.pk} .row-outcome")).to_be_focused()
         expect(window.locator(f"#row-{proposal.pk}")).to_contain_text("Approved by Tim Okafor")
         expect(window.locator(".row-since")).to_have_count(len(made) - number)
-    body = recall.block("alice", "goals").body
+    body = reads.block("alice", "goals").body
     assert "in July" in body
     assert "two books" in body
     assert "C1" in body

@@ -11,7 +11,7 @@ from playwright.sync_api import Dialog, Page, expect
 
 from approvals.services import notes
 from approvals.services.notes import By
-from memory_app import recall
+from memory_app import reads
 from tests.end_to_end.conftest import PASSWORD
 
 pytestmark = pytest.mark.one_leg
@@ -87,7 +87,7 @@ def test_saving_asks_nothing_and_a_file_chosen_or_a_form_sent_back_does(
     window.click("button:has-text('Save')")
     window.wait_for_url("**/memory/alice/blocks/goals/")
     assert questions.asked == []
-    assert recall.block("alice", "goals").body.startswith("Read two books.")
+    assert reads.block("alice", "goals").body.startswith("Read two books.")
 
     window.goto("/memory/alice/notes/new/")
     window.fill("[name=content]", "x" * 10)
@@ -172,4 +172,4 @@ def test_another_form_of_the_page_does_not_take_the_typed_text_along(
     assert questions.asked == ["beforeunload"]
     window.click("form[data-once] button:has-text('Save')")
     window.wait_for_url(f"**/notes/{note}/")
-    assert recall.note("alice", note).content == "Plays the bassoon."
+    assert reads.note("alice", note).content == "Plays the bassoon."

@@ -6,21 +6,21 @@ from collections.abc import Callable
 
 import pytest
 
-from approvals import markdown
-from approvals.commonmark import LONGEST, links
-from approvals.finding import in_context
-from approvals.instructions import instructions
-from approvals.risks import flags
+from approvals.markdown import rendering
+from approvals.markdown.parsing import LONGEST, links
+from approvals.pages.memory_search import in_context
+from approvals.risks.flags import flags
+from approvals.risks.prompt_injection import instructions
 from approvals.templatetags.assent import marked, opening
-from memory_app import edits, hidden, memories_md
-from memory_app.nearest import nearest
-from memory_app.nearest.folded import Folded, fold
-from memory_app.search.chunking import cut, sections
-from memory_app.search.dates import cues
-from memory_app.search.query import asked_for
-from memory_app.search.shape import marks
-from memory_app.search.text import words
-from memory_app.worddiff import diff, excerpt, paragraphs
+from memory_app.search.ranking.chunking import cut, sections
+from memory_app.search.ranking.dates import cues
+from memory_app.search.ranking.query import asked_for
+from memory_app.search.ranking.shape import marks
+from memory_app.search.ranking.words import words
+from memory_app.text import edits, invisible, memories_md
+from memory_app.text.fuzzy_match import nearest
+from memory_app.text.fuzzy_match.folded import Folded, fold
+from memory_app.text.worddiff import diff, excerpt, paragraphs
 from tests.hostile.growth import superlinear
 
 pytestmark = pytest.mark.pure
@@ -99,15 +99,15 @@ SHAPES: dict[str, Callable[[int], str]] = {
 BLOCK, PARSED, CHUNK, QUERY = 16_384, 8_192, 2_048, 4_096
 
 FUNCTIONS: dict[str, tuple[Callable[[str], object], int]] = {
-    "hidden.find": (hidden.find, BLOCK),
-    "hidden.visible": (hidden.visible, BLOCK),
-    "hidden.mark_whitespace": (hidden.mark_whitespace, BLOCK),
-    "hidden.stray_letters": (lambda text: [*hidden.stray_letters(text)], BLOCK),
+    "hidden.find": (invisible.find, BLOCK),
+    "hidden.visible": (invisible.visible, BLOCK),
+    "hidden.mark_whitespace": (invisible.mark_whitespace, BLOCK),
+    "hidden.stray_letters": (lambda text: [*invisible.stray_letters(text)], BLOCK),
     "instructions": (lambda text: [*instructions(text)], BLOCK),
     "flags": (lambda text: flags("", text), PARSED),
     "flags of a change": (lambda text: flags(text, text[1:] + "!"), PARSED),
-    "markdown.render": (markdown.render, PARSED),
-    "markdown.on_one_line": (markdown.on_one_line, BLOCK),
+    "markdown.render": (rendering.render, PARSED),
+    "markdown.on_one_line": (rendering.on_one_line, BLOCK),
     "commonmark.links": (lambda text: [*links(text)], PARSED),
     "finding.in_context": (lambda text: in_context(text, ["zebra", "may", "ignore"]), BLOCK),
     "opening": (opening, BLOCK),
@@ -150,9 +150,9 @@ def test_looking_for_a_passage_takes_time_in_proportion() -> None:
 def test_a_text_that_is_too_long_is_not_laid_out() -> None:
     text = "**bold** [a](https://example.org)\n" * 2_000
     assert len(text) > LONGEST
-    html = markdown.render(text)
+    html = rendering.render(text)
     assert "too long to be laid out" in html
     assert "<strong>" not in html
     assert "**bold** [a](https://example.org)" in html
     assert [risk.key for risk in flags("", text)] == ["links_added"]
-    assert "<strong>" in markdown.render(text[: LONGEST - 10])
+    assert "<strong>" in rendering.render(text[: LONGEST - 10])

@@ -33,7 +33,7 @@ PACKAGES = (memory_app, approvals, agent_tools)
 SERVER_ONLY = {"memory_app.dolt.server.base"}
 
 #: Compiled for one search: `test_functions` has the function.
-MADE_WHEN_CALLED = {"approvals.finding"}
+MADE_WHEN_CALLED = {"approvals.pages.memory_search"}
 #: Of Django's admin; no address that long gets as far (`test_addresses`).
 BOUNDED_ELSEWHERE = "address.r/<path:content_type_id>/<path:object_id>/"
 

@@ -19,12 +19,12 @@ django.setup()
 
 from django.core.management import call_command  # noqa: E402
 
-from agent_tools import tokens  # noqa: E402
+from agent_tools.auth import tokens  # noqa: E402
 from agent_tools.models import Scope  # noqa: E402
 from approvals import services  # noqa: E402
-from approvals.integrity import problems  # noqa: E402
 from approvals.models import Agent, Proposal, Tutorship, User  # noqa: E402
-from memory_app import recall  # noqa: E402
+from approvals.recovery.integrity import problems  # noqa: E402
+from memory_app import reads  # noqa: E402
 from memory_app.models import Change  # noqa: E402
 from tests.torture.load import AGENTS, ANCHOR, LABELS, OWNER, PASSWORD, REVIEWERS  # noqa: E402
 
@@ -54,8 +54,8 @@ def report() -> dict[str, Any]:
     call_command("recover", stdout=recovered)
     return {
         "recovered": recovered.getvalue().strip(),
-        "blocks": {block.label: block.body for block in recall.blocks(OWNER)},
-        "notes": [{"id": note.id, "content": note.content} for note in recall.notes(OWNER)],
+        "blocks": {block.label: block.body for block in reads.blocks(OWNER)},
+        "notes": [{"id": note.id, "content": note.content} for note in reads.notes(OWNER)],
         "proposals": [
             {"id": row.pk, "status": row.status, "kind": row.kind, "reasoning": row.reasoning}
             for row in Proposal.objects.order_by("pk")

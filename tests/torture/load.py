@@ -18,7 +18,7 @@ from typing import Any
 
 import httpx
 
-from tests.pages import form, has_form
+from tests.support.pages import form, has_form
 from tests.torture.journal import Journal
 
 OWNER = "alice"

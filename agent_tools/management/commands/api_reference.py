@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from agent_tools import reference
+from agent_tools.http import reference
 
 PAGE = Path(settings.BASE_DIR) / "docs" / "agent-api.md"
 

@@ -15,11 +15,11 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
-from agent_tools import tokens
+from agent_tools.auth import tokens
 from agent_tools.models import AgentToken
 from approvals.demo import call, people
 from approvals.demo.load import load
-from memory_app import recall
+from memory_app import reads
 
 
 class Command(BaseCommand):
@@ -49,7 +49,7 @@ class Command(BaseCommand):
 
     def _say(self, address: str, token: str) -> None:
         width = max(len(person.username) for person in people.PEOPLE)
-        goals = recall.find_block(people.ALICE.username, call.LABEL)
+        goals = reads.find_block(people.ALICE.username, call.LABEL)
         arguments = call.arguments_for(goals.body if goals else "")
         lines = [
             f"Sign in at {address}/ with the password “{people.PASSWORD}” as",

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from agent_tools import tokens
+from agent_tools.auth import tokens
 from agent_tools.models import Scope
 from approvals.models import Agent, User
 

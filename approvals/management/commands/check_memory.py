@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from approvals.integrity import problems
+from approvals.recovery.integrity import problems
 
 
 class Command(BaseCommand):

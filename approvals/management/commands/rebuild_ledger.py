@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from approvals.services.ledger import rebuild_ledger
+from approvals.recovery.ledger import rebuild_ledger
 
 
 class Command(BaseCommand):

@@ -20,21 +20,25 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals import policies, risks
 from approvals.models import Agent, Event, Kind, Proposal, ProposedNote, Revision, Status, WhyAsked
-from approvals.search_words import search_words
+from approvals.recovery.ledger import despite_dirt
+from approvals.review import policies
+from approvals.review.search_words import search_words
+from approvals.review.targets import note_writes, targets_of
+from approvals.risks import flags
 from approvals.services import events
 from approvals.services.errors import NotesChanged
-from approvals.services.ledger import despite_dirt
 from approvals.services.notes.values import By, NoteChange, Outcome, said_beside
 from approvals.services.propose import branch_name, finish_preparing, lease_of, lock_agent, make_alone, require_room
 from approvals.services.recheck import after_change
 from approvals.services.texts import require_texts
-from approvals.targets import note_writes, targets_of
-from memory_app import commits, deadlines, edits, recall, worddiff
+from memory_app import reads
+from memory_app.databases.prepared import insert
 from memory_app.dolt.connections import head_of_main, retrying
 from memory_app.models import Change
-from memory_app.prepared import insert
+from memory_app.runtime import deadlines
+from memory_app.text import edits, worddiff
+from memory_app.writing import commits
 
 #: Segments of a difference that its excerpt is looked for in.
 _EXCERPTED = 400
@@ -208,7 +212,7 @@ class Made:
     segments: tuple[worddiff.Segment, ...]
     beside: tuple[str, str]
     stored: list[dict[str, Any]]
-    weighed: risks.Weighed
+    weighed: flags.Weighed
     fields: dict[str, Any]
 
     def search_words(self, target: str, reasoning: str) -> str:
@@ -230,7 +234,7 @@ def weighed(kind: Kind, changes: tuple[NoteChange, ...], *, said: str = "") -> M
     deadlines.require()
     stored = [change.as_json() for change in changes]
     beside = said_beside(stored)
-    found = risks.weigh(before, after, segments=segments, is_deletion=kind == Kind.DELETE, beside=beside, said=said)
+    found = flags.weigh(before, after, segments=segments, is_deletion=kind == Kind.DELETE, beside=beside, said=said)
     fields = {
         "target_title": title_of(changes),
         # A few dozen words: the beginning of an import has them, and all of ten thousand notes took 2 s.
@@ -261,7 +265,7 @@ def _prepare(
 ) -> tuple[Proposal, bool]:
     """Insert the PREPARING row; what policy applies does not count against the caps on waiting."""
     applies = why_asked is None
-    said = risks.said_with(by.reasoning, by.evidence)
+    said = flags.said_with(by.reasoning, by.evidence)
     made = weighed(kind, changes, said=said)
     if applies and _shows_secret(by, made, said):
         applies, why_asked = False, WhyAsked.SECRETS
@@ -327,8 +331,8 @@ def _shows_secret(by: By, made: Made, said: str) -> bool:
     Where the agent may not read the memory, any secret counts: that a known one is applied would tell that it is there.
     """
     if by.may_read:
-        return risks.SECRETS in made.fields["risks"]
-    return any(map(risks.has_secret, (made.after, made.beside[1], said)))
+        return flags.SECRETS in made.fields["risks"]
+    return any(map(flags.has_secret, (made.after, made.beside[1], said)))
 
 
 def _name_notes(proposal: Proposal, ids: Sequence[str]) -> None:
@@ -341,8 +345,8 @@ def _outcome(proposal: Proposal, *, created: bool = True) -> Outcome:
     changes = tuple(
         NoteChange(
             change["id"],
-            recall.Note.from_json(change["before"]) if change["before"] else None,
-            recall.Note.from_json(change["after"]) if change["after"] else None,
+            reads.Note.from_json(change["before"]) if change["before"] else None,
+            reads.Note.from_json(change["after"]) if change["after"] else None,
         )
         for change in proposal.current.note_changes
     )
@@ -361,7 +365,7 @@ def _meaning(change: NoteChange) -> str:
     return f"{id_} {after.type} {day} {json.dumps([*beside, *superseded])} {after.content}"
 
 
-def text_of(of: Sequence[recall.Note | None]) -> str:
+def text_of(of: Sequence[reads.Note | None]) -> str:
     """The contents, as the two sides of what a reviewer reads."""
     return "\n\n".join(note.content for note in of if note)
 

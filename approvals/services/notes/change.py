@@ -24,9 +24,10 @@ from approvals.services.errors import (
 )
 from approvals.services.notes import agents, people, waiting
 from approvals.services.notes.values import By, NoteChange, Outcome, require_valid, sha256_of, stamped, tidied
-from memory_app import notes, recall
+from memory_app import reads
 from memory_app.models import Change
-from memory_app.recall import NoteNotFound
+from memory_app.reads import NoteNotFound
+from memory_app.text import notes
 
 #: What a person's change is called in the ledger.
 _ACTIONS = {
@@ -54,7 +55,7 @@ def save(
 
     Args:
         content: at most 2,000 characters.
-        type: one of `memory_app.notes.TYPES`.
+        type: one of `memory_app.text.notes.TYPES`.
         confidence: brought into 0 to 1.
         note_id: `mem-…` ids of the command are kept; one is made otherwise.
 
@@ -68,7 +69,7 @@ def save(
     now = timezone.now()
     id_ = note_id or notes.new_id()
     made = stamped(
-        recall.Note(
+        reads.Note(
             id=id_,
             owner=owner,
             content=content,
@@ -90,7 +91,7 @@ def save(
         now,
     )
     require_valid(made)
-    if note_id and recall.find_note(owner, note_id):
+    if note_id and reads.find_note(owner, note_id):
         raise NoteInvalid("note_id", _("There is a note %(id)s already.") % {"id": note_id})
     if note_id:
         _require_none_waits_as_another(by, made)
@@ -233,15 +234,15 @@ def change_notes(
     return agents.change(by, by.actor, owner, kind, changes, base_commit)
 
 
-def _as_loaded(owner: str, note_id: str, loaded_sha256: str | None) -> recall.Note:
+def _as_loaded(owner: str, note_id: str, loaded_sha256: str | None) -> reads.Note:
     """The note; the write itself checks once more that it is still this one."""
-    note = recall.note(owner, note_id)
+    note = reads.note(owner, note_id)
     if loaded_sha256 is not None and note.sha256 != loaded_sha256:
         raise NotesChanged([note_id])
     return note
 
 
-def _require_none_waits_as_another(by: By, made: recall.Note) -> None:
+def _require_none_waits_as_another(by: By, made: reads.Note) -> None:
     """Raise NoteWaits where another note of the same id waits; the same one is found by `agents.change`."""
     if proposal := waiting.find(by, made.owner, made.id):
         asked = agents.weighed(Kind.SAVE, (NoteChange(made.id, None, made),))
@@ -250,8 +251,8 @@ def _require_none_waits_as_another(by: By, made: recall.Note) -> None:
 
 
 def _require_no_circle(by: By, owner: str, note_id: str, replacement_id: str) -> None:
-    if recall.find_note(owner, replacement_id) is None:
+    if reads.find_note(owner, replacement_id) is None:
         waiting.require_none(by, owner, replacement_id, argument="replacement_id")
         raise ReplacementNotFound(replacement_id)
-    if recall.closes_circle(owner, note_id, replacement_id):
+    if reads.closes_circle(owner, note_id, replacement_id):
         raise NoteInvalid("replacement_id", _("A note cannot be replaced by itself, not even in a circle."))

@@ -9,14 +9,14 @@ from django.utils.translation import gettext as _
 
 from approvals.models import User
 from approvals.permissions import may_edit
+from approvals.recovery.ledger import despite_dirt
+from approvals.review.targets import note_writes
 from approvals.services.errors import EditNotAllowed, NoChange, NotesChanged
-from approvals.services.ledger import despite_dirt
 from approvals.services.notes.values import By, NoteChange, Outcome
 from approvals.services.recheck import after_change
-from approvals.targets import note_writes
-from memory_app import commits
 from memory_app.dolt.errors import NothingToCommit
 from memory_app.models import Change
+from memory_app.writing import commits
 
 log = structlog.get_logger(__name__)
 

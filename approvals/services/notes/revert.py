@@ -13,15 +13,15 @@ from django.db import transaction
 from django.utils import timezone
 
 from approvals.models import Event, Proposal, User
+from approvals.recovery.ledger import despite_dirt, revert_operation
+from approvals.review.targets import note_writes, targets_of
 from approvals.services import events
 from approvals.services.decide import require_revertible
 from approvals.services.errors import NotesChanged
-from approvals.services.ledger import despite_dirt, revert_operation
 from approvals.services.recheck import after_change
-from approvals.targets import note_writes, targets_of
-from memory_app import commits
 from memory_app.models import Change
-from memory_app.trailers import Trailers
+from memory_app.text.trailers import Trailers
+from memory_app.writing import commits
 
 log = structlog.get_logger(__name__)
 

@@ -14,7 +14,8 @@ from django.utils.translation import gettext as _
 
 from approvals.models import Agent, Proposal, Status, User
 from approvals.services.errors import NoteInvalid
-from memory_app import edits, notes, recall
+from memory_app import reads
+from memory_app.text import edits, notes
 
 #: Fields of a note beside its content that hold free text.
 _SAID_BESIDE = ("rationale", "category", "tags", "superseded_reason")
@@ -25,8 +26,8 @@ class NoteChange:
     """What becomes of one note: `before=None` makes it, `after=None` deletes it."""
 
     id: str
-    before: recall.Note | None
-    after: recall.Note | None
+    before: reads.Note | None
+    after: reads.Note | None
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -107,14 +108,14 @@ def _as_text(value: str | list[str] | None) -> str:
     return ", ".join(value) if isinstance(value, list) else value or ""
 
 
-def stamped(note: recall.Note, now: datetime) -> recall.Note:
+def stamped(note: reads.Note, now: datetime) -> reads.Note:
     """The note, changed `now`, with the sha256 of what it says."""
-    return replace(note, updated_at=now, sha256=recall.note_sha256(vars(note)))
+    return replace(note, updated_at=now, sha256=reads.note_sha256(vars(note)))
 
 
-def sha256_of(note: recall.Note | None) -> str:
+def sha256_of(note: reads.Note | None) -> str:
     """Of what the note says; empty where there is none. Not the stored one, which an older version may have made."""
-    return recall.note_sha256(vars(note)) if note else ""
+    return reads.note_sha256(vars(note)) if note else ""
 
 
 def tidied(tags: Sequence[str]) -> tuple[str, ...]:
@@ -122,7 +123,7 @@ def tidied(tags: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
 
 
-def require_valid(note: recall.Note) -> None:
+def require_valid(note: reads.Note) -> None:
     """Raise NoteInvalid, or ForbiddenCharacter, for what no note can hold."""
     for name in ("content", "rationale", "category", "superseded_reason", "session_id"):
         edits.check_text(getattr(note, name) or "", field=name)

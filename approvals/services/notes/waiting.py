@@ -16,18 +16,18 @@ import structlog
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
-from approvals import risks
 from approvals.models import Agent, Kind, Proposal, ProposalQuerySet, Revision, Status
+from approvals.risks import flags
 from approvals.services.decide import refuse_late, withdraw
 from approvals.services.errors import NoteWaits, NoteWithdrawn
 from approvals.services.notes import agents
 from approvals.services.notes.values import By, NoteChange, Outcome, require_valid, sha256_of, stamped
 from approvals.services.propose import branch_name, lease_of
 from approvals.services.texts import require_texts
-from memory_app import commits
 from memory_app.dolt.connections import head_of_main, retrying
 from memory_app.dolt.errors import DoltError
-from memory_app.recall import Note
+from memory_app.reads import Note
+from memory_app.writing import commits
 
 log = structlog.get_logger(__name__)
 
@@ -86,7 +86,7 @@ def amend(by: By, proposal: Proposal, note_id: str, fields: dict[str, Any]) -> O
     told = {"reasoning": by.reasoning, "session_id": by.session_id, "evidence": list(by.evidence)}
     # What the call does not say stays as it was said first.
     told = {name: value for name, value in told.items() if value}
-    said = risks.said_with(by.reasoning or proposal.reasoning, by.evidence or proposal.evidence)
+    said = flags.said_with(by.reasoning or proposal.reasoning, by.evidence or proposal.evidence)
     made = agents.weighed(Kind.SAVE, changes, said=said)
     number = revision.number + 1
     base = retrying(head_of_main)

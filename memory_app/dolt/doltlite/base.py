@@ -13,11 +13,11 @@ from django.db.backends.sqlite3.base import DatabaseWrapper as SQLiteWrapper
 from django.db.utils import Error as DatabaseError
 from django.db.utils import OperationalError
 
-from memory_app import deadlines
-from memory_app.backups import sqlite_files
+from memory_app.databases.backups import sqlite_files
 from memory_app.dolt import errors
 from memory_app.dolt.operations import MAIN, DoltOperations
 from memory_app.dolt.types import Author
+from memory_app.runtime import deadlines
 
 _NO_REVISION = re.compile(
     r"ref not found|invalid ref spec|invalid dolt_log revision|branch not found|no such branch|not found", re.I

@@ -19,11 +19,11 @@ from django.db.backends.mysql.base import DatabaseWrapper as MySQLWrapper
 from django.db.utils import Error as DatabaseError
 from django.db.utils import OperationalError
 
-from memory_app import deadlines
-from memory_app.backups.errors import CopyFailed
+from memory_app.databases.backups.errors import CopyFailed
 from memory_app.dolt import errors
 from memory_app.dolt.operations import MAIN, DoltOperations
 from memory_app.dolt.types import Author
+from memory_app.runtime import deadlines
 
 log = structlog.get_logger(__name__)
 

@@ -20,8 +20,8 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
-from memory_app import upkeep
 from memory_app.celery import app
+from memory_app.runtime import upkeep
 
 HOST = "127.0.0.1"
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_app.search import Chunk, Filters, Hit, Message, OwnerIndex, Row, Source, chunks_of_conversation, row_of
-from memory_app.search import lexical as lexical_module
-from memory_app.search.dense import Vectors
+from memory_app.search.ranking import postings as lexical_module
+from memory_app.search.ranking.dense import Vectors
 
 pytestmark = pytest.mark.pure
 

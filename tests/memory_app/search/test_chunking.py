@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_app.search import Message, chunks_of_block, chunks_of_conversation, chunks_of_note, row_of
-from memory_app.search.chunking import LONGEST_PASSAGE, cut, sections
-from memory_app.search.shape import Mark, asked, marks
+from memory_app.search.ranking.chunking import LONGEST_PASSAGE, cut, sections
+from memory_app.search.ranking.shape import Mark, asked, marks
 
 pytestmark = pytest.mark.pure
 

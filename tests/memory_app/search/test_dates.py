@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_app.search.dates import MOST_CUES, UNDATED, Cue, agreement, cues, day_of
+from memory_app.search.ranking.dates import MOST_CUES, UNDATED, Cue, agreement, cues, day_of
 
 pytestmark = pytest.mark.pure
 

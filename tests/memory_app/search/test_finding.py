@@ -22,7 +22,7 @@ from memory_app.search import (
     stored,
     wordllama,
 )
-from memory_app.search.dense import Vectors
+from memory_app.search.ranking.dense import Vectors
 
 pytestmark = pytest.mark.pure
 

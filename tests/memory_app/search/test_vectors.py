@@ -5,9 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from memory_app.search.dense import Embedder, WordEmbedder, loaded, query_vector, stored, wordllama
-from memory_app.search.lexical import Postings
-from memory_app.search.similar import WordVectors
+from memory_app.search.ranking.dense import (
+    Embedder,
+    WordEmbedder,
+    loaded,
+    query_vector,
+    stored,
+    wordllama,
+)
+from memory_app.search.ranking.postings import Postings
+from memory_app.search.ranking.similar import WordVectors
 
 pytestmark = pytest.mark.pure
 

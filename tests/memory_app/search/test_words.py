@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_app.search.text import LONGEST_QUERY, MOST_QUERY_WORDS, query_words, stems, words
-from memory_app.search.vocabulary import Vocabulary, one_apart
+from memory_app.search.ranking.vocabulary import Vocabulary, one_apart
+from memory_app.search.ranking.words import LONGEST_QUERY, MOST_QUERY_WORDS, query_words, stems, words
 
 pytestmark = pytest.mark.pure
 

@@ -1,0 +1,106 @@
+"""Running a tool: scope, owner, arguments, idempotency, the tool, in this order and within its time.
+
+REST endpoints and the tool endpoint all come through here, so that a rule holds everywhere or nowhere.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import structlog
+from django.db import Error as DatabaseError
+
+from agent_tools.auth import grants
+from agent_tools.auth.authentication import Caller
+from agent_tools.calls import arguments as tool_arguments
+from agent_tools.calls import idempotency, registry, timeouts
+from agent_tools.calls.arguments import Arguments
+from agent_tools.calls.audit import Audit
+from agent_tools.calls.idempotency import Kept
+from agent_tools.calls.registry import Answer, Call, Effect, Tool
+from approvals import services
+from memory_app.reads import EngineUnavailable, OutcomeUnknown
+from memory_app.runtime import deadlines
+
+log = structlog.get_logger(__name__)
+
+#: Seconds for what comes after a call: its books and the audit.
+_AFTERWARDS = 25
+
+
+def execute(tool: Tool[Any], caller: Caller, given: dict[str, Any], *, key: str | None, audit: Audit) -> Kept:
+    """Run `tool` for `caller`.
+
+    Args:
+        given: the arguments as they came, with `user_id` among them.
+        key: the header Idempotency-Key, if there was one; only calls that change something use it.
+
+    Raises:
+        ApiError: whatever stands in the way; `timeout` once the tool's time is up.
+    """
+    deadlines.allow(tool.time_limit + _AFTERWARDS)
+    with deadlines.within(tool.time_limit) as deadline:
+        try:
+            return _execute(tool, caller, given, key=key, audit=audit)
+        except (DatabaseError, EngineUnavailable, OutcomeUnknown) as error:
+            if not deadline.has_passed:
+                raise
+            log.warning("tool_timed_out", tool=tool.name, seconds=tool.time_limit, error=type(error).__name__)
+            raise timeouts.timed_out(tool, _named_key(tool, given, key)) from error
+
+
+def _execute(tool: Tool[Any], caller: Caller, given: dict[str, Any], *, key: str | None, audit: Audit) -> Kept:
+    registry.require_on(tool)
+    grants.require_scope(caller.token, *tool.scopes)
+    given = dict(given)
+    user_id = given.pop("user_id", None)
+    owner = "" if user_id is None and tool.owner_optional else grants.owner_for(caller.token, user_id)
+    audit.owner = owner
+    arguments = tool_arguments.parse(tool.arguments, given, tool=tool.name)
+    audit.session_id = arguments.session_id
+    audit.target = str(getattr(arguments, tool.target)) if tool.target else ""
+
+    if tool.effect is Effect.READ_ONLY:
+        services.recover_on_read()
+
+    def run(operation: str | None) -> dict[str, Any]:
+        answer: Answer = tool.run(Call(caller=caller, owner=owner, operation=operation), arguments)
+        audit.owner = audit.owner or str(answer.data.get("user_id", ""))
+        return answer.payload()
+
+    key = _key(tool, arguments, key)
+    if key is None:
+        return Kept(200, run(None))
+    asked = arguments.model_dump(exclude={"idempotency_key"})
+    fingerprint = idempotency.fingerprint(tool.name, owner, asked)
+    kept = idempotency.once(caller.token, key, fingerprint, run, seconds=tool.time_limit + deadlines.GRACE)
+    if kept.replayed and not owner and (about := _owner_in(kept.payload)):
+        grants.owner_for(caller.token, about)  # whom the token served then, it may serve no more
+    return kept
+
+
+def _owner_in(payload: dict[str, Any]) -> str | None:
+    """Whose memory a kept answer tells of, where the call did not say."""
+    about = payload["data"] if payload["ok"] else payload["error"]["details"].get("proposal", {})
+    user_id: str | None = about.get("user_id")
+    return user_id
+
+
+def _named_key(tool: Tool[Any], given: dict[str, Any], header: str | None) -> str | None:
+    """The key of a call that got far enough to be stopped, so that it is a valid one."""
+    return None if tool.effect is Effect.READ_ONLY else header or given.get("idempotency_key")
+
+
+def _key(tool: Tool[Any], arguments: Arguments, header: str | None) -> str | None:
+    """The idempotency key, from the header or the argument of that name."""
+    if tool.effect is Effect.READ_ONLY:
+        return None
+    given: str | None = getattr(arguments, "idempotency_key", None)
+    if header is None:
+        return given
+    if given is not None and given != header:
+        reason = "differs from the header Idempotency-Key"
+        raise tool_arguments.invalid({"idempotency_key": reason}, tool=tool.name)
+    if not 1 <= len(header) <= 200 or not header.isprintable():
+        raise tool_arguments.invalid({"Idempotency-Key": "must be 1 to 200 printable characters"}, tool=tool.name)
+    return header

@@ -1,0 +1,199 @@
+"""The same call twice has one effect and one answer (design.md §3 rule 16).
+
+The unique row (token, key) is inserted before the work. Who loses that race waits; who comes later
+reads the answer; who comes after a crash resumes with the same operation id, which
+`approvals.services.propose` turns into the same proposal. A key is held for one lease, which a call that
+takes longer renews: a killed import was answered "try again shortly" for ten minutes, its whole time limit.
+Where the proposal of the operation is there and no longer PREPARING, only the answer is missing, and
+whoever asks gets it at once.
+
+Refusals that follow from the arguments and the memory (4xx) are answers too and are kept. Not kept:
+429 and 5xx, which say "try again".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.db import Error as DatabaseError
+from django.db import IntegrityError, connections, transaction
+from django.utils import timezone
+
+from agent_tools.errors import ApiError, ErrorCode
+from agent_tools.models import AgentToken, IdempotencyKey
+from approvals.models import Proposal, Status
+from memory_app.runtime import deadlines
+
+log = structlog.get_logger(__name__)
+
+#: Seconds between two renewals of a lease, at the least: a lease lasts three of them.
+BEAT = 2.0
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An answer as it was sent, or is to be sent."""
+
+    status: int
+    payload: dict[str, Any]
+    replayed: bool = False
+
+
+def fingerprint(tool: str, owner: str, arguments: dict[str, Any]) -> str:
+    """sha256 of what was asked, with defaults filled in and aliases resolved."""
+    canonical = json.dumps([tool, owner, arguments], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def once(
+    token: AgentToken, key: str, arguments_sha256: str, work: Callable[[str], dict[str, Any]], *, seconds: float = 0
+) -> Kept:
+    """Do `work` unless it was done under this key; its answer either way.
+
+    Args:
+        work: takes the operation id, returns the payload of a success or raises ApiError.
+        seconds: how long that may take. Where it is more than a lease, the lease is renewed meanwhile.
+
+    Raises:
+        ApiError: what `work` raises; `idempotency_key_reused`, `idempotency_in_progress`.
+    """
+    lease = max(settings.LEASE, timedelta(seconds=3 * BEAT))
+    row = _claim(token, key, arguments_sha256, lease)
+    if row.status is not None:
+        return Kept(row.status, json.loads(row.response), replayed=True)
+    try:
+        with _renewed(row, lease, is_long=seconds > lease.total_seconds()):
+            payload = work(row.operation)
+    except ApiError as error:
+        if error.code.status < 500 and error.code.status != 429:
+            _keep(row, error.code.status, error.payload)
+        else:
+            _let_go(row)
+        raise
+    except BaseException:
+        _let_go(row)
+        raise
+    _keep(row, 200, payload)
+    return Kept(200, payload)
+
+
+def purge() -> int:
+    """Forget keys older than `settings.IDEMPOTENCY_HOURS`; how many there were."""
+    old = timezone.now() - timedelta(hours=settings.IDEMPOTENCY_HOURS)
+    return IdempotencyKey.objects.filter(created_at__lt=old).delete()[0]
+
+
+def _claim(token: AgentToken, key: str, arguments_sha256: str, lease: timedelta) -> IdempotencyKey:
+    """The row to work under (status None), or the one with the answer."""
+    now = timezone.now()
+    # Here too, and not only in `purge`: where no beat runs, the time must still be kept.
+    old = now - timedelta(hours=settings.IDEMPOTENCY_HOURS)
+    IdempotencyKey.objects.filter(token=token, key=key, created_at__lt=old).delete()
+    try:
+        with transaction.atomic():
+            return IdempotencyKey.objects.create(
+                token=token,
+                key=key,
+                arguments_sha256=arguments_sha256,
+                operation=uuid.uuid4().hex,
+                lease_expires_at=now + lease,
+                created_at=now,
+            )
+    except IntegrityError:
+        row = IdempotencyKey.objects.filter(token=token, key=key).first()
+    if row is None:  # purged in between
+        return _claim(token, key, arguments_sha256, lease)
+    if row.arguments_sha256 != arguments_sha256:
+        raise ApiError(
+            ErrorCode.IDEMPOTENCY_KEY_REUSED,
+            "This idempotency key was used with other arguments. Use a new key for a new call.",
+            details={"idempotency_key": key},
+        )
+    if row.status is not None:
+        return row
+    free = IdempotencyKey.objects.filter(pk=row.pk, status=None, lease_expires_at=row.lease_expires_at)
+    if not _is_done(row.operation):
+        free = free.filter(lease_expires_at__lte=now)
+    if free.update(lease_expires_at=now + lease):
+        row.lease_expires_at = now + lease
+    else:
+        wait = max(1, round((row.lease_expires_at - now).total_seconds()))
+        raise ApiError(
+            ErrorCode.IDEMPOTENCY_IN_PROGRESS,
+            "The first call with this idempotency key is not done yet. Try again shortly.",
+            details={"idempotency_key": key, "retry_after": min(wait, 2)},
+            # Most calls take milliseconds; the whole lease only counts after a crash.
+            retry_after=min(wait, 2),
+        )
+    return row
+
+
+def _is_done(operation: str) -> bool:
+    """Whether the work of a call is known to be done, whatever became of the call."""
+    return Proposal.objects.filter(operation=operation).exclude(status=Status.PREPARING).exists()
+
+
+@contextmanager
+def _renewed(row: IdempotencyKey, lease: timedelta, *, is_long: bool) -> Iterator[None]:
+    """Renew the lease of a long call until it is done."""
+    if not is_long:
+        yield
+        return
+    is_over = threading.Event()
+    threading.Thread(target=_renew, args=(row, lease, is_over), name=f"renew key {row.pk}", daemon=True).start()
+    try:
+        yield
+    finally:
+        # Not waited for: it only renews the lease it wrote last, so it cannot undo what ends the call.
+        is_over.set()
+
+
+def _renew(row: IdempotencyKey, lease: timedelta, is_over: threading.Event) -> None:
+    held = row.lease_expires_at
+    try:
+        while not is_over.wait(lease.total_seconds() / 3):
+            until = timezone.now() + lease
+            try:
+                renewed = IdempotencyKey.objects.filter(pk=row.pk, status=None, lease_expires_at=held).update(
+                    lease_expires_at=until
+                )
+            except DatabaseError as error:  # the next beat tries again
+                log.warning("idempotency_lease_not_renewed", error=type(error).__name__)
+                continue
+            if not renewed:  # done, or it ran out and another call has it
+                return
+            held = until
+    finally:
+        connections.close_all()
+
+
+def _keep(row: IdempotencyKey, status: int, payload: dict[str, Any]) -> None:
+    response = json.dumps(payload, ensure_ascii=False)
+    deadlines.extend()
+    try:
+        IdempotencyKey.objects.filter(pk=row.pk).update(status=status, response=response)
+    except DatabaseError:
+        _let_go(row)
+        raise
+
+
+def _let_go(row: IdempotencyKey) -> None:
+    """Free the key for the next attempt, which resumes the same operation.
+
+    Where even that cannot be written, the lease runs out by itself.
+    """
+    deadlines.extend()
+    try:
+        IdempotencyKey.objects.filter(pk=row.pk).update(lease_expires_at=timezone.now())
+    except DatabaseError as error:
+        log.warning("idempotency_key_not_freed", error=type(error).__name__)

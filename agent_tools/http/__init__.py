@@ -1,0 +1,4 @@
+"""HTTP for machines: bodies, pages of lists, request ids, answers as JSON, and the OpenAPI document.
+
+Called by `agent_tools.views`; tools know none of it.
+"""

@@ -1,0 +1,56 @@
+"""The id of a request: taken from the caller or made here, in each log line and in the answer.
+
+Also the last guard of the error shape: whatever Django itself answers under /api/ (a bad host, an
+exception before or after a view) leaves here as JSON like every other error.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+from django.http import HttpRequest, HttpResponse
+
+# Goes into logs and headers as it is, so nothing in it may break a line or a terminal.
+_VALID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
+
+_MACHINES = ("/api/", "/healthz", "/readyz")
+
+
+class RequestIdMiddleware:
+    """`X-Request-ID` in and out, bound to structlog's context for the time of the request."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        given = request.headers.get("X-Request-ID", "")
+        request_id = given if _VALID.fullmatch(given) else uuid.uuid4().hex
+        with structlog.contextvars.bound_contextvars(request_id=request_id):
+            response = self.get_response(request)
+            if request.path.startswith(_MACHINES):
+                response = _in_our_shape(response)
+        response["X-Request-ID"] = request_id
+        return response
+
+
+def _in_our_shape(response: HttpResponse) -> Any:
+    # Imported late: settings load the middleware before the apps are ready.
+    from agent_tools.errors import ApiError, ErrorCode, internal_error, unavailable
+
+    if response.status_code < 400 or response.headers.get("Content-Type", "").startswith("application/"):
+        return response
+    if response.status_code == 503:
+        return unavailable().response()
+    if response.status_code >= 500:
+        return internal_error(RuntimeError(response.reason_phrase)).response()
+    if response.status_code == 404:
+        return ApiError(ErrorCode.NOT_FOUND, "There is no such endpoint.").response()
+    return ApiError(
+        ErrorCode.BAD_REQUEST,
+        "The request could not be read. Does its Host header name an address this installation answers to, "
+        "and its Content-Type no charset but UTF-8?",
+    ).response()

@@ -1,0 +1,192 @@
+"""What goes into an agent's system prompt: the student's blocks, primed notes, and how to use both.
+
+The texts are those of the plans (tools.md, "Guidance texts"); how much of the notes goes in is set by
+`MEMORIES_*` (README).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.utils import timezone
+
+from approvals.models import User
+from memory_app import reads
+from memory_app.reads import Block, recall_counts
+from memory_app.text import context_budget, memories_md
+from memory_app.text.context_budget import BYTES_PER_TOKEN, Filters, Format, Primed
+
+#: Left-out blocks named in the text; the rest are counted.
+_NAMED = 20
+
+INSTRUCTIONS = """\
+## Memory Blocks
+
+You have access to memory blocks that contain persistent information about the student.
+These blocks are shown above in "Student Context" when available.
+
+To update memory blocks, use the memory block tools:
+1. First, use `read_memory_block` to see the exact current content
+2. Then, use `propose_memory_edit` with exact string matching to suggest changes
+3. Your edits will be submitted as proposals that require user approval
+
+Important: The `old_string` in your edit must match the block content exactly,
+including whitespace and newlines. If the string appears multiple times,
+provide more surrounding context to make it unique, or use `replace_all=True`."""
+
+
+_NOTES_GUIDE = """
+- **Short statements** (a fact, a preference, a decision): notes. `memory_search` or `recall` finds them,
+  `memory_save` or `remember` keeps one. Both pairs work on the same notes; `remember` also takes a type, a reason and
+  how sure you are, `recall` filters by them and lists without a query. `memory_update` corrects a note, `forget`
+  marks it as outdated and names what took its place, `memory_delete` removes it: use these when the user asks, or
+  when it is wrong."""
+
+#: Which tools to use for what: for agents, and in the reference page.
+WHICH_TOOLS = f"""\
+## Which Tool for What
+
+- **At the start** of a conversation: the context (`GET /api/v1/users/{{user_id}}/context/`) has blocks, notes and
+  these words. Without it, `list_memory_blocks` and `prime_memories` give the same. Look further only for what is
+  missing.{_NOTES_GUIDE}
+- **Longer texts** about the user that belong together: memory blocks. `read_memory_block`, then `propose_memory_edit`;
+  a person decides about each change.
+- **What was said**, word for word: `memory_search` with `include_conversation` finds passages, `memory_list_sessions`
+  names conversations and `memory_read_session` reads one. What is worth keeping from them belongs in a note.
+- **What became of your changes**: `list_proposals`, `get_proposal`; `withdraw_proposal` takes one back."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The blocks that fit, and the receipt for them.
+
+    Args:
+        blocks: by label.
+        left_out: labels of those that do not fit, the last changed first.
+        tokens: of what is shown, estimated.
+        budget: tokens; 0 for no limit.
+    """
+
+    blocks: tuple[Block, ...]
+    left_out: tuple[str, ...]
+    tokens: int
+    budget: int
+
+
+@dataclass(frozen=True)
+class Context:
+    """The parts of a context and the whole.
+
+    Args:
+        primed: None where the settings keep notes out (`MEMORIES_INJECT` is manual or none).
+        skill: how to use notes, or empty.
+        commit: of main; nothing in here is older.
+    """
+
+    shown: Shown
+    primed: Primed | None
+    skill: str
+    commit: str
+
+    @property
+    def text(self) -> str:
+        parts = [_student_context(self.shown)] if self.shown.blocks or self.shown.left_out else []
+        parts += [INSTRUCTIONS, which_tools()]
+        if self.primed is not None and self.primed.included:
+            parts.append(self.primed.text.strip())
+        if self.skill:
+            parts.append(self.skill.strip())
+        return "\n\n".join(parts) + "\n"
+
+
+def which_tools() -> str:
+    """`WHICH_TOOLS`, without what this installation has switched off."""
+    if settings.MEMORIES_ENABLED:
+        return WHICH_TOOLS
+    without = WHICH_TOOLS.replace(_NOTES_GUIDE, "")
+    gone = {" and `prime_memories` give": " gives", "blocks, notes and": "blocks and"}
+    gone |= {"`memory_search` with `include_conversation` finds passages, ": ""}
+    gone |= {" What is worth keeping from them belongs in a note.": ""}
+    for said, instead in gone.items():
+        without = without.replace(said, instead)
+    return without
+
+
+def build_memory_context(user: User) -> str:
+    """The text for the system prompt of an agent that talks with `user`."""
+    return context_of(user.username).text
+
+
+def context_of(owner: str, *, budget: int | None = None) -> Context:
+    """The context of an owner's agent, as the settings have it.
+
+    Args:
+        budget: tokens for blocks and notes together, of which blocks come first; 0 for no limit. By default
+            `settings.MEMORIES_BLOCKS_BUDGET` for blocks and `settings.MEMORIES_BUDGET` for notes.
+    """
+    commit = reads.head()
+    shown = _that_fit(reads.blocks(owner), settings.MEMORIES_BLOCKS_BUDGET if budget is None else budget)
+    primed = None
+    if settings.MEMORIES_ENABLED and settings.MEMORIES_INJECT == "auto":
+        filters = Filters(
+            types=settings.MEMORIES_FILTER_TYPES,
+            tags=settings.MEMORIES_FILTER_TAGS,
+            recent=settings.MEMORIES_FILTER_RECENT,
+        )
+        # At least one token, since 0 stands for no limit; one note is there in any case.
+        left = max(1, budget - shown.tokens) if budget else budget
+        primed = prime(owner, budget=left, filters=filters)
+    explains = settings.MEMORIES_ENABLED and settings.MEMORIES_INJECT != "none" and settings.MEMORIES_SKILL_INJECTION
+    skill = memories_md.skill(included=bool(primed and primed.included)) if explains else ""
+    return Context(shown, primed, skill, commit)
+
+
+def prime(owner: str, *, budget: int | None, filters: Filters, format: Format = "markdown") -> Primed:
+    """An owner's notes within a budget; see `memory_app.text.context_budget`."""
+
+    def read(ids: Sequence[str]) -> dict[str, str]:
+        found = reads.find_notes(owner, ids)
+        return {note.id: note.content for note in found.values() if not note.is_superseded}
+
+    return context_budget.prime(
+        reads.catalogue(owner).entries,
+        read=read,
+        recalled=recall_counts.counts(owner),
+        budget=settings.MEMORIES_BUDGET if budget is None else budget,
+        filters=filters,
+        now=timezone.now(),
+        format=format,
+    )
+
+
+def _that_fit(blocks: Sequence[Block], budget: int) -> Shown:
+    """Take the blocks that fit, the last changed first. One that does not is left out whole: half of it would pass
+    for all of it. Smaller ones after it may still fit."""
+    taken: list[Block] = []
+    left_out: list[str] = []
+    size = 0
+    for block in sorted(blocks, key=lambda block: block.updated_at, reverse=True):
+        more = len(_shown(block).encode()) + 2
+        if budget and size + more > budget * BYTES_PER_TOKEN:
+            left_out.append(block.label)
+            continue
+        size += more
+        taken.append(block)
+    in_order = tuple(sorted(taken, key=lambda block: block.label))
+    return Shown(in_order, tuple(left_out), -(-size // BYTES_PER_TOKEN), budget)
+
+
+def _student_context(shown: Shown) -> str:
+    parts = ["## Student Context", *map(_shown, shown.blocks)]
+    if shown.left_out:
+        named = ", ".join(f"`{label}`" for label in shown.left_out[:_NAMED])
+        more = len(shown.left_out) - _NAMED
+        others = f" and {more} more, which `list_memory_blocks` names" if more > 0 else ""
+        parts.append(f"There was no room here for these blocks: {named}{others}. Read them with `read_memory_block`.")
+    return "\n\n".join(parts)
+
+
+def _shown(block: Block) -> str:
+    return f"### {block.display_title} (`{block.label}`)\n\n{block.body.strip() or '(empty)'}"

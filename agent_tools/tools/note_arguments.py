@@ -1,0 +1,59 @@
+"""What the tools on notes take in common: content, types, tags, ids, with the words that explain them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from memory_app.text import notes
+
+ALL = "all"
+
+#: Characters of a query in an address, which is 8,190 bytes at most; some take several bytes there.
+LONGEST_IN_ADDRESS = 8_000
+
+
+def _known(type: str) -> str:
+    if type not in notes.TYPES:
+        raise PydanticCustomError("note_type", "must be one of {types}", {"types": ", ".join(notes.TYPES)})
+    return type
+
+
+def _known_or_all(type: str) -> str:
+    if type not in (ALL, *notes.TYPES):
+        raise PydanticCustomError("note_type", "must be one of {types}", {"types": ", ".join((ALL, *notes.TYPES))})
+    return type
+
+
+def has_words(query: str) -> str:
+    if not query.strip():
+        raise PydanticCustomError("query", "must not be empty")
+    return query
+
+
+# A longer content is refused by the service, which says by how much.
+Content = Annotated[
+    str,
+    Field(
+        description=f"Natural language text: one concise statement, at most {notes.MAX_CONTENT:,} characters.",
+        json_schema_extra={"minLength": 1, "maxLength": notes.MAX_CONTENT},
+    ),
+]
+NoteId = Annotated[
+    str,
+    Field(
+        description="ID of the note (from memory_search, memory_save or recall results).", min_length=1, max_length=200
+    ),
+]
+Type = Annotated[str, AfterValidator(_known), Field(json_schema_extra={"enum": list(notes.TYPES)})]
+TypeOrAll = Annotated[str, AfterValidator(_known_or_all), Field(json_schema_extra={"enum": [ALL, *notes.TYPES]})]
+Category = Annotated[str | None, Field(description="One word to organise notes by.", min_length=1, max_length=64)]
+Tags = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=64)]],
+    Field(description="Words to find the note by.", max_length=50),
+]
+Confidence = Annotated[
+    float, Field(description="Confidence level, 0.0 to 1.0; what lies outside is brought to the nearer end.")
+]

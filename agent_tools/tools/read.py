@@ -1,0 +1,282 @@
+"""Reading blocks: list_memory_blocks, read_memory_block, and a block's history.
+
+The texts are complete as they stand (tools.md): everything else is in `data` only.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from agent_tools.answers import bounds, paging, representations
+from agent_tools.calls.arguments import LONGEST_ANSWER, BoundedArguments, invalid
+from agent_tools.calls.registry import Answer, Call, Effect, tool
+from agent_tools.errors import ApiError, ErrorCode
+from agent_tools.models import Scope
+from approvals.models import Proposal
+from memory_app import reads
+from memory_app.databases.prepared import Prepared
+from memory_app.models import Change
+from memory_app.reads import Block, BlockNotFound, RevisionNotFound
+
+
+class ListArguments(paging.PagedArguments, BoundedArguments):
+    limit: Annotated[int, Field(description="How many at most.", ge=1, le=paging.MOST)] = paging.MOST
+
+
+@tool(
+    description=(
+        "List all available memory blocks for the current student. "
+        "Memory blocks contain persistent information about the student that helps personalize tutoring."
+    ),
+    arguments=ListArguments,
+    scope=Scope.MEMORY_READ,
+    effect=Effect.READ_ONLY,
+    failing="Error listing memory blocks",
+    returns=representations.paged(representations.BLOCK),
+)
+def list_memory_blocks(call: Call, arguments: ListArguments) -> Answer:
+    return _blocks_after(call, arguments, bounds.characters(arguments), tool="list_memory_blocks")
+
+
+class BlockPageArguments(paging.PagedArguments):
+    pass
+
+
+@tool(
+    description="The memory blocks of an owner, by label, page by page.",
+    arguments=BlockPageArguments,
+    scope=Scope.MEMORY_READ,
+    effect=Effect.READ_ONLY,
+    failing="Error listing memory blocks",
+    returns=representations.paged(representations.BLOCK),
+    listed=False,
+    called="the list of blocks",
+)
+def block_list(call: Call, arguments: BlockPageArguments) -> Answer:
+    return _blocks_after(call, arguments, LONGEST_ANSWER, tool="block_list")
+
+
+READ = representations.BLOCK | {
+    "body": "the text, or the lines asked for",
+    "lines": "how many lines the text has",
+    "view_range": "the lines in `body`, or null for all",
+    "next_range": "the view_range of the lines that were left out for their length, or null",
+    "commit": "the commit it was read at",
+    "as_of": "as given, or null",
+    **{f"open_proposals[].{name}": meaning for name, meaning in representations.OPEN_PROPOSAL.items()},
+    "open_proposals_left_out": "how many more there are, which list_proposals names",
+}
+
+
+class ReadArguments(BoundedArguments):
+    block_label: Annotated[
+        str,
+        Field(
+            description='The label/identifier of the block to read (e.g., "student", "goals").',
+            min_length=1,
+            max_length=200,
+        ),
+    ]
+    as_of: Annotated[
+        str | None,
+        Field(
+            description="Read the block as it was: a commit hash, or a date or time (ISO 8601, UTC). What was deleted "
+            "since is not found without the scope memory:history.",
+            min_length=1,
+            max_length=64,
+        ),
+    ] = None
+    view_range: Annotated[
+        list[int] | None,
+        Field(
+            description="Only these lines: [first, last], 1-based and inclusive; last = -1 means to the end.",
+            min_length=2,
+            max_length=2,
+        ),
+    ] = None
+
+
+@tool(
+    description=(
+        "Read the current content of a memory block. Use this before proposing edits to see the exact current content."
+    ),
+    arguments=ReadArguments,
+    scope=Scope.MEMORY_READ,
+    effect=Effect.READ_ONLY,
+    failing="Error reading memory block",
+    returns=READ,
+    target="block_label",
+)
+def read_memory_block(call: Call, arguments: ReadArguments) -> Answer:
+    try:
+        commit, block = _at(call, arguments.block_label, arguments.as_of)
+    except BlockNotFound as error:
+        raise block_not_found(call.owner, arguments.block_label, text=str(error)) from error
+    except RevisionNotFound as error:
+        raise ApiError(
+            ErrorCode.REVISION_NOT_FOUND,
+            f"as_of '{arguments.as_of}' is neither a commit of this memory nor a date or time it covers.",
+            details={"as_of": arguments.as_of},
+        ) from error
+    lines = _lines(block.body)
+    text, shown, following = block.body, None, None
+    most = bounds.characters(arguments)
+    if arguments.view_range is not None or len(text) > most:
+        first, last = _range(arguments.view_range or [1, -1], len(lines))
+        fitting = first - 1 + bounds.lines_that_fit(lines[first - 1 : last], most)
+        if fitting < last:
+            following, last = [fitting + 1, last], fitting
+        if arguments.view_range is not None or following:
+            text, shown = "\n".join(lines[first - 1 : last]), [first, last]
+    waiting = representations.open_proposals(_own_open(call, block.label), may_read=True)
+    told = bounds.that_fit(waiting, most)
+    data = representations.block(block) | {
+        "body": text,
+        "lines": len(lines),
+        "view_range": shown,
+        "next_range": following,
+        "commit": commit,
+        "as_of": arguments.as_of,
+        "open_proposals": waiting[:told],
+        "open_proposals_left_out": len(waiting) - told,
+    }
+    rest = _rest(shown, following, len(lines)) if shown and following else ""
+    return Answer(f"# {block.display_title}\n\n{text or '(empty)'}{rest}", data)
+
+
+class HistoryArguments(paging.PagedArguments):
+    block_label: Annotated[str, Field(description="The block.", min_length=1, max_length=200)]
+
+
+@tool(
+    description="What happened to a block, newest first: who proposed, who approved, why.",
+    arguments=HistoryArguments,
+    scope=Scope.MEMORY_READ,
+    effect=Effect.READ_ONLY,
+    failing="Error reading memory block",
+    returns=representations.paged(representations.CHANGE),
+    target="block_label",
+    listed=False,
+    called="the history of a block",
+)
+def block_history(call: Call, arguments: HistoryArguments) -> Answer:
+    label = arguments.block_label
+    before = paging.after(arguments, int, tool="block_history")
+    found = reads.history(call.owner, "block", label, limit=arguments.limit + 1, before=before)
+    block = reads.find_block(call.owner, label)
+    if not call.may_read_deleted:
+        # The reasons and comments before tell of another block, which was deleted.
+        found = tuple(change for change in found if block and _is_of(change, block))
+    if block is None and not found and (before is None or not call.may_read_deleted):
+        raise block_not_found(call.owner, label, text=f"Memory block '{label}' not found.")
+    changes, cursor = paging.page(found, arguments, lambda change: change.pk, tool="block_history")
+    reasons = dict(
+        Proposal.objects.of_owner(call.owner)
+        .filter(pk__in=[change.proposal_id for change in changes if change.proposal_id])
+        .values_list("pk", "reasoning")
+    )
+    items = [representations.change(change, reasons) for change in changes]
+    text = "\n".join(f"- {item['at']} {item['action']} by {item['actor'] or 'nobody'}" for item in items)
+    return Answer(text or "Nothing has happened to this block yet.", {"items": items, "next": cursor})
+
+
+def _is_of(change: Change, block: Block) -> bool:
+    """Whether a change is one of this block, and not of one of the same label that was deleted before."""
+    # A commit that `recover` found in the log has whole seconds.
+    began = block.created_at if change.at.microsecond else block.created_at.replace(microsecond=0)
+    return change.at >= began
+
+
+def block_not_found(owner: str, label: str, *, text: str) -> ApiError:
+    """The refusal, with the labels there are.
+
+    Args:
+        text: the contract's first line: reading and proposing word it differently.
+    """
+    available = [block.label for block in reads.blocks(owner)]
+    near = difflib.get_close_matches(label.lower(), available, n=1, cutoff=0.6)
+    return ApiError(
+        ErrorCode.BLOCK_NOT_FOUND,
+        f"Memory block '{label}' not found.",
+        text=text,
+        details={"block_label": label, "available": available, "nearest": near[0] if near else None},
+    )
+
+
+def _blocks_after(call: Call, arguments: paging.PagedArguments, most: int, *, tool: str) -> Answer:
+    """A page of the blocks, in so many characters."""
+    last = paging.after(arguments, str, tool=tool)
+    blocks = [block for block in reads.blocks(call.owner) if last is None or block.label > last]
+    found = blocks[: arguments.limit + 1]
+    items = [representations.block(block) for block in found]
+    fitting = bounds.that_fit(items, most)
+    shown, cursor = paging.page(found, arguments, lambda block: block.label, tool=tool, most=fitting)
+    text = _listed(shown)
+    if cursor:
+        text += f"\n\n({len(shown)} of {len(blocks)} blocks; call again with cursor {cursor} for the next.)"
+    return Answer(text, {"items": items[: len(shown)], "next": cursor})
+
+
+def _listed(blocks: Any) -> str:
+    if not blocks:
+        return "No memory blocks exist for this student yet."
+    return "\n".join(["Available memory blocks:", "", *(f"- {block.label}: {block.display_title}" for block in blocks)])
+
+
+def _rest(shown: list[int], following: list[int], lines: int) -> str:
+    """What is said below a text that was cut, so that nobody takes it for the whole."""
+    return (
+        f"\n\n(These are lines {shown[0]}-{shown[1]} of {lines}. The rest was left out for its length: call "
+        f"read_memory_block with view_range {following} for it.)"
+    )
+
+
+def _at(call: Call, label: str, as_of: str | None) -> tuple[str, Block]:
+    if as_of is None:
+        now = reads.snapshot(call.owner, label)
+        return now.commit, now.block
+    commit = reads.resolve_revision(as_of)
+    block_at = reads.block_at if call.may_read_deleted else reads.surviving_block_at
+    return commit, block_at(call.owner, label, commit)
+
+
+#: What `representations.open_proposals` shows; a proposal has thirty columns, some of them long.
+_SHOWN = ("id", "target_kind", "target", "status", "mergeability", "reasoning", "created_at")
+
+_OWN_OPEN = Prepared(
+    lambda agent, owner, label: (
+        Proposal.objects.filter(agent=agent, target_kind="block", target=label)
+        .of_owner(owner)
+        .pending()
+        .only(*_SHOWN)
+        .order_by("created_at", "id")
+    ),
+    agent=int,
+    owner=str,
+    label=str,
+)
+
+
+def _own_open(call: Call, label: str) -> list[Proposal]:
+    return _OWN_OPEN.all(agent=call.caller.agent.pk, owner=call.owner, label=label)
+
+
+def _lines(text: str) -> list[str]:
+    """Lines as editors count them: a line end at the end begins no further line."""
+    lines = text.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def _range(wanted: list[int], count: int) -> tuple[int, int]:
+    first, last = wanted
+    last = count if last == -1 else min(last, count)
+    if count == 0 and first == 1:
+        return 1, 0
+    if not 1 <= first <= last:
+        lines = f"{count} line" if count == 1 else f"{count} lines"
+        reason = f"must be [first, last] with 1 <= first <= last; the block has {lines}"
+        raise invalid({"view_range": reason}, tool="read_memory_block")
+    return first, last

@@ -1,0 +1,247 @@
+"""Reading notes: recall, and the endpoints that list notes and show one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+
+from agent_tools.answers import bounds, note_refusals, paging, representations
+from agent_tools.calls import signals
+from agent_tools.calls.arguments import Arguments, BoundedArguments
+from agent_tools.calls.registry import Answer, Call, Effect, tool
+from agent_tools.errors import ApiError, ErrorCode
+from agent_tools.models import Scope
+from agent_tools.tools.note_arguments import ALL, LONGEST_IN_ADDRESS, NoteId, Type, TypeOrAll, has_words
+from approvals.pages import note_matching
+from approvals.pages.note_matching import Wanted
+from memory_app import reads as memory
+from memory_app.reads import Note, NoteNotFound, RevisionNotFound, recall_counts
+
+Query = Annotated[
+    Annotated[str, Field(min_length=1, max_length=20_000), AfterValidator(has_words)] | None,
+    Field(description="Search query or keywords; without it the newest come first."),
+]
+
+
+class RecallArguments(BoundedArguments):
+    query: Query = None
+    type: Annotated[TypeOrAll, Field(description="Filter by memory type.")] = ALL
+    min_confidence: Annotated[float, Field(description="Minimum confidence threshold.", ge=0, le=1)] = 0.5
+    limit: Annotated[int, Field(description="Maximum memories to return.", ge=1, le=50)] = 10
+    include_superseded: Annotated[bool, Field(description="Also memories that were forgotten.")] = False
+    scope: Annotated[
+        Literal["user", "session"],
+        Field(description="user: everything about the user; session: only what this session_id stored."),
+    ] = "user"
+    match: Annotated[
+        Literal["hybrid", "text"],
+        Field(description="hybrid: by meaning and keywords; text: those containing the query, case aside."),
+    ] = "hybrid"
+
+
+_RECALLED = {
+    "count": "how many",
+    "memories[].id": "the memory's id",
+    "memories[].content": "what it says",
+    "memories[].type": "its type",
+    "memories[].confidence": "0 to 1",
+    "memories[].timestamp": "when it was stored (ISO 8601, UTC)",
+    "memories[].superseded_at": "when it was forgotten (ISO 8601, UTC); not there while it holds",
+    "memories[].superseded_by": "the memory that took its place, or null; not there while it holds",
+    "memories[].superseded_reason": "why it was forgotten, or null; not there while it holds",
+    "left_out": "how many more match, and were left out for their length",
+    "index_behind": "true while the search does not know the newest changes yet",
+}
+
+
+@tool(
+    description=(
+        "Search long-term memory for relevant information. "
+        "Use to retrieve previously learned facts, decisions, patterns, or lessons."
+    ),
+    arguments=RecallArguments,
+    scope=Scope.MEMORY_READ,
+    effect=Effect.READ_ONLY,
+    failing="Error recalling",
+    returns=_RECALLED,
+)
+def recall(call: Call, arguments: RecallArguments) -> Answer:
+    began = time.perf_counter()
+    if arguments.scope == "session" and not arguments.session_id:
+        raise ApiError(
+            ErrorCode.MISSING_SESSION_ID,
+            "scope is session, so session_id is required.",
+            details={"fields": {"session_id": "is required"}},
+        )
+
+    wanted = Wanted(
+        type=None if arguments.type == ALL else arguments.type,
+        session_id=arguments.session_id if arguments.scope == "session" else None,
+        min_confidence=arguments.min_confidence,
+        superseded=arguments.include_superseded,
+    )
+    if arguments.query is None:
+        matched = note_matching.newest(call.owner, wanted, most=arguments.limit)
+    elif arguments.match == "text":
+        matched = note_matching.containing(call.owner, arguments.query, wanted, most=arguments.limit)
+    else:
+        matched = note_matching.meant(call.owner, arguments.query, wanted, most=arguments.limit)
+    wanted_notes = matched.notes[: arguments.limit]
+    items = [_recalled(note) for note in wanted_notes]
+    shown = bounds.that_fit(items, bounds.characters(arguments))
+    found = wanted_notes[:shown]
+    recall_counts.record(call.owner, [note.id for note in found])
+    signals.tell(
+        signals.recalled,
+        call,
+        began=began,
+        session_id=arguments.session_id,
+        type=arguments.type,
+        count=len(found),
+        has_query=arguments.query is not None,
+        min_confidence=arguments.min_confidence,
+        limit=arguments.limit,
+        match=arguments.match,
+        scope=arguments.scope,
+        include_superseded=arguments.include_superseded,
+    )
+    data = {
+        "count": len(found),
+        "memories": items[:shown],
+        "left_out": len(items) - shown,
+        "index_behind": matched.index_behind,
+    }
+    rest = bounds.rest_of(items, shown, "memories")
+    return Answer("\n".join(filter(None, [_listed(found, "No memories match."), rest])), data)
+
+
+def _recalled(note: Note) -> dict[str, Any]:
+    """A memory as data; one that does not hold any more is marked."""
+    recalled = {
+        "id": note.id,
+        "content": note.content,
+        "type": note.type,
+        "confidence": note.confidence,
+        "timestamp": representations.time(note.created_at),
+    }
+    if note.superseded_at is None:
+        return recalled
+    return recalled | {
+        "superseded_by": note.superseded_by,
+        "superseded_reason": note.superseded_reason,
+        "superseded_at": representations.time(note.superseded_at),
+    }
+
+
+class NoteListArguments(paging.PagedArguments):
+    q: Annotated[
+        Annotated[str, Field(min_length=1, max_length=LONGEST_IN_ADDRESS), AfterValidator(has_words)] | None,
+        Field(description="Search query or keywords; without it the newest come first."),
+    ] = None
+    type: Annotated[Type | None, Field(description="Only notes of this type.")] = None
+    tag: Annotated[
+        list[str] | None, Field(description="Only notes with this tag; given several times, with any of them.")
+    ] = None
+    source: Annotated[
+        Literal["agent", "user", "import"] | None, Field(description="Only notes that came this way.")
+    ] = None
+    include_superseded: Annotated[bool, Field(description="Also notes that were superseded.")] = False
+
+
+@tool(
+    description="The notes of an owner, newest first (with q: best first), page by page.",
+    arguments=NoteListArguments,
+    scope=Scope.MEMORY_READ,
+    effect=Effect.READ_ONLY,
+    failing="Error listing notes",
+    returns=representations.paged(representations.NOTE)
+    | {
+        "index_behind": "with q, true while the search does not know the newest changes yet: "
+        "the pages may then repeat or miss notes"
+    },
+    listed=False,
+    called="the list of notes",
+)
+def note_list(call: Call, arguments: NoteListArguments) -> Answer:
+    wanted = Wanted(
+        type=arguments.type,
+        tags=arguments.tag or (),
+        source=arguments.source,
+        superseded=arguments.include_superseded,
+    )
+    index_behind = False
+    if arguments.q is None:
+        last = paging.after_time(arguments, tool="note_list")
+        entries = note_matching.listed(call.owner, wanted)
+        rest = [entry for entry in entries if last is None or (entry.created_at, entry.id) < last]
+        page, cursor = paging.page(
+            rest[: arguments.limit + 1],
+            arguments,
+            lambda entry: f"{entry.created_at.isoformat()} {entry.id}",
+            tool="note_list",
+        )
+        shown = list(note_matching.notes_of(call.owner, page, wanted))
+    else:
+        start = paging.after(arguments, int, tool="note_list") or 0
+        found, index_behind = note_matching.ranked(call.owner, arguments.q, wanted, most=start + arguments.limit + 1)
+        ranked = list(enumerate(found, 1))[start:]
+        places, cursor = paging.page(ranked, arguments, lambda item: item[0], tool="note_list")
+        shown = list(note_matching.notes_of(call.owner, [entry for _place, entry in places], wanted))
+    recalled = recall_counts.of(call.owner, [note.id for note in shown])
+    items = [representations.note(note, recalled.get(note.id)) for note in shown]
+    data = {"items": items, "next": cursor, "index_behind": index_behind}
+    return Answer(_listed(shown, "There are no such notes."), data)
+
+
+class NoteReadArguments(Arguments):
+    note_id: NoteId
+    as_of: Annotated[
+        str | None,
+        Field(
+            description="Read the note as it was: a commit hash, or a date or time (ISO 8601, UTC). What was deleted "
+            "since is not found without the scope memory:history.",
+            min_length=1,
+            max_length=64,
+        ),
+    ] = None
+
+
+@tool(
+    description="One note, now or as of a commit or time.",
+    arguments=NoteReadArguments,
+    scope=Scope.MEMORY_READ,
+    effect=Effect.READ_ONLY,
+    failing="Error reading note",
+    returns=representations.NOTE | {"commit": "the commit it was read at", "as_of": "as given, or null"},
+    target="note_id",
+    listed=False,
+    called="a note",
+)
+def note_read(call: Call, arguments: NoteReadArguments) -> Answer:
+    try:
+        commit = memory.head() if arguments.as_of is None else memory.resolve_revision(arguments.as_of)
+        note_at = memory.note_at if call.may_read_deleted else memory.surviving_note_at
+        note = note_at(call.owner, arguments.note_id, commit)
+    except NoteNotFound as error:
+        raise note_refusals.note_not_found(arguments.note_id) from error
+    except RevisionNotFound as error:
+        raise note_refusals.revision_not_found(error, arguments.as_of) from error
+    recalled = recall_counts.of(call.owner, [note.id]).get(note.id)
+    return Answer(note.content, representations.note(note, recalled) | {"commit": commit, "as_of": arguments.as_of})
+
+
+def _listed(notes: Sequence[Note], none: str) -> str:
+    lines = [f"- {note.id} ({note.type}{_superseded(note)}): {note.content}" for note in notes]
+    return "\n".join(lines) or none
+
+
+def _superseded(note: Note) -> str:
+    """What is said beside a note that does not hold any more."""
+    if not note.superseded_at:
+        return ""
+    by = f" by {note.superseded_by}" if note.superseded_by else ""
+    why = f": {note.superseded_reason}" if note.superseded_reason else ""
+    return f", superseded {note.superseded_at:%Y-%m-%d}{by}{why}"

@@ -1,0 +1,218 @@
+"""Searching notes, blocks and conversations: memory_search, and the same by address."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+
+from agent_tools.answers import bounds, note_refusals, representations
+from agent_tools.calls.arguments import BoundedArguments
+from agent_tools.calls.registry import Answer, Call, Effect, tool
+from agent_tools.models import Scope
+from agent_tools.tools.note_arguments import LONGEST_IN_ADDRESS, Type, has_words
+from approvals import services
+from memory_app import reads
+from memory_app.reads import RevisionNotFound
+from memory_app.search import service
+from memory_app.search.service import Hit
+
+Source = Literal["user_memory", "memory_block", "conversation"]
+
+
+Query = Annotated[
+    str,
+    Field(description="Natural language search query.", min_length=1, max_length=20_000),
+    AfterValidator(has_words),
+]
+_TopK = Annotated[int, Field(description="Max results to return.", ge=1, le=20)]
+_IncludeConversation = Annotated[
+    bool,
+    Field(description="Also search what was said: in the conversation session_id, or in all of the user's without it."),
+]
+_Sources = Annotated[
+    list[Source] | None,
+    Field(description="Where to search; overrides include_conversation.", min_length=1, max_length=3),
+]
+_Category = Annotated[str | None, Field(description="Only notes of this category.", min_length=1, max_length=64)]
+_Type = Annotated[Type | None, Field(description="Only notes of this type.")]
+_Tags = Annotated[list[str] | None, Field(description="Only notes with one of these tags.", max_length=50)]
+_AsOf = Annotated[
+    str | None,
+    Field(
+        description="Search the memory as it was: a commit hash, or a date or time (ISO 8601, UTC). What was deleted "
+        "since is not found without the scope memory:history.",
+        min_length=1,
+        max_length=64,
+    ),
+]
+
+_RESULTS = {
+    "results[].note_id": "of a note; else not there",
+    "results[].block_label": "of a block; else not there",
+    "results[].message_id": "of a message; else not there",
+    "results[].text": "the note, the message or the section of the block",
+    "results[].score": "0 to 1",
+    "results[].source": "user_memory, memory_block or conversation",
+    "results[].title": "the block's title and section, or the first words",
+    "results[].type": "the note's type, block or message",
+    "results[].created_at": "ISO 8601, UTC, or null",
+    "results[].session_id": "the conversation it came from, where there is one",
+    "results[].weak": "true of a note that does not match and follows as one of the nearest; else not there",
+    "left_out": "how many more there are, which were left out for their length",
+    "broad": "true for a question about everything: after what matches, the newest and most used notes follow",
+    "index_behind": "true while the search does not know the newest changes yet",
+    "words_only": "true when meaning was left out, since the embedder did not answer",
+}
+
+_WEAK = "These do not match, they are only the nearest notes (weak):"
+_ALL_WEAK = "Nothing matches; these are only the nearest notes (weak):"
+_BROAD = "(A question about everything: the newest and most used notes are listed. top_k, up to 20, shows more.)"
+
+
+class SearchArguments(BoundedArguments):
+    query: Query
+    top_k: _TopK = 5
+    include_conversation: _IncludeConversation = False
+    sources: _Sources = None
+    category: _Category = None
+    type: _Type = None
+    tags: _Tags = None
+    as_of: _AsOf = None
+
+
+@tool(
+    description=(
+        "Search your persistent memory for relevant information. Use this when you need to recall user preferences, "
+        "past decisions, stored facts, or anything previously saved. Results are ranked by relevance using semantic "
+        "similarity and keyword matching. By default searches only your saved notes; set include_conversation to true "
+        "to also search the current conversation history. Memory blocks are searched too. "
+        "That is, a default search covers notes and blocks (`sources` narrows it), notes first where places are few; "
+        "hits marked weak do not match, they are merely the nearest notes."
+    ),
+    arguments=SearchArguments,
+    scope=Scope.MEMORY_READ,
+    effect=Effect.READ_ONLY,
+    timeout=15,
+    failing="Error searching memory",
+    returns=_RESULTS,
+)
+def memory_search(call: Call, arguments: SearchArguments) -> Answer:
+    sources: list[Source] = ["user_memory", "memory_block"]
+    if arguments.sources is not None:
+        sources = arguments.sources
+    elif arguments.include_conversation:
+        sources.append("conversation")
+    memory = [source for source in sources if source != "conversation"]
+    asked: dict[str, Any] = {
+        "top_k": arguments.top_k,
+        "category": arguments.category,
+        "types": (arguments.type,) if arguments.type else (),
+        "tags": tuple(arguments.tags or ()),
+        "as_of": arguments.as_of,
+        "with_deleted": call.may_read_deleted,
+        "for_agents": True,
+    }
+    answers = []
+    try:
+        if memory:
+            # The index answers without the memory, and cannot tell what was deleted while nobody could ask it.
+            head = reads.head()
+            answers.append(service.search(call.owner, arguments.query, sources=memory, **asked))
+        if "conversation" in sources:
+            # A session narrows down what was said, never what is known: memory belongs to the user.
+            asked |= {"sources": ("conversation",), "session_id": arguments.session_id or None}
+            answers.append(service.search(call.owner, arguments.query, **asked))
+    except RevisionNotFound as error:
+        raise note_refusals.revision_not_found(error, arguments.as_of) from error
+    # Weak hits are in order already, which for a broad question is not that of their scores.
+    hits = sorted(
+        (hit for answer in answers for hit in answer.results),
+        key=lambda hit: (hit.weak, 0 if hit.weak else -hit.score),
+    )
+    is_broad = any(answer.is_broad for answer in answers)
+    found = [_result(hit, is_broad=is_broad) for hit in hits[: arguments.top_k]]
+    results = found[: bounds.that_fit(found, bounds.characters(arguments))]
+    # Where the ledger has the newest commit, no change is under way that search could not know of.
+    is_recorded = bool(memory) and all(answer.newest_commit == head for answer in answers[:1])
+    interrupted = arguments.as_of is None and not is_recorded and services.is_interrupted(call.owner)
+    data = {
+        "results": results,
+        "left_out": len(found) - len(results),
+        "broad": is_broad,
+        "index_behind": interrupted or any(answer.index_behind for answer in answers),
+        "words_only": any(answer.words_only for answer in answers),
+    }
+    rest = bounds.rest_of(found, len(results), "results")
+    return Answer("\n".join(filter(None, [_text(results, is_broad=is_broad), rest])), data)
+
+
+class SearchQuery(BoundedArguments):
+    q: Annotated[
+        str,
+        Field(
+            description="Natural language search query; a longer one goes to memory_search.",
+            min_length=1,
+            max_length=LONGEST_IN_ADDRESS,
+        ),
+        AfterValidator(has_words),
+    ]
+    top_k: _TopK = 5
+    include_conversation: _IncludeConversation = False
+    sources: _Sources = None
+    category: _Category = None
+    type: _Type = None
+    tag: _Tags = None
+    as_of: _AsOf = None
+
+
+@tool(
+    description="memory_search by address; `sources` and `tag` may be given several times.",
+    arguments=SearchQuery,
+    scope=Scope.MEMORY_READ,
+    effect=Effect.READ_ONLY,
+    timeout=15,
+    failing="Error searching memory",
+    returns=_RESULTS,
+    listed=False,
+    called="the search",
+)
+def search(call: Call, arguments: SearchQuery) -> Answer:
+    given = arguments.model_dump(exclude={"q", "tag"}) | {"query": arguments.q, "tags": arguments.tag}
+    return memory_search.run(call, SearchArguments(**given))
+
+
+def _result(hit: Hit, *, is_broad: bool) -> dict[str, Any]:
+    """A hit as data; of the four ids only those it has. A question about everything is answered by any note."""
+    ids = {
+        "note_id": hit.note_id,
+        "block_label": hit.block_label,
+        "message_id": hit.message_id,
+        "session_id": hit.session_id,
+    }
+    return {name: value for name, value in ids.items() if value} | {
+        "text": hit.text,
+        "score": round(hit.score, 4),
+        "source": hit.source,
+        "title": hit.title,
+        "type": hit.type,
+        "created_at": representations.time(hit.created_at) if hit.created_at else None,
+        **({"weak": True} if hit.weak and not is_broad else {}),
+    }
+
+
+def _text(results: list[dict[str, Any]], *, is_broad: bool) -> str:
+    if not results:
+        return "Nothing found."
+    lines = [_line(result) for result in results]
+    first = next((place for place, result in enumerate(results) if "weak" in result), None)
+    if first is not None:
+        lines.insert(first, _WEAK if first else _ALL_WEAK)
+    if is_broad:
+        lines.append(_BROAD)
+    return "\n".join(lines)
+
+
+def _line(result: dict[str, Any]) -> str:
+    of = result.get("note_id") or result.get("block_label") or result.get("message_id")
+    return f"- {of} ({result['source']}, {result['score']:.2f}): {result['text']}"

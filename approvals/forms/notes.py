@@ -1,0 +1,180 @@
+"""Forms of the pages of notes: what may be typed, and how it becomes arguments of `services.notes`.
+
+What a note may say is checked by the service, which tells by how much a text is too long.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from approvals.forms.memory import MAX_COMMENT, add_refusal, with_line_breaks_of
+from approvals.models import Policy
+from approvals.pages.note_list import TYPE_NAMES
+from approvals.services.errors import NoteInvalid
+from memory_app.reads import Note
+from memory_app.text import notes
+from memory_app.text.memories_md import LARGEST_FILE, MOST_MEMORIES
+
+
+class NoteForm(forms.Form):
+    """What a note says, as its owner writes it."""
+
+    # No max_length: browsers cut what is pasted to it, and line ends are sent as two characters.
+    content = forms.CharField(
+        label=_("Note"),
+        strip=False,
+        help_text=_("One statement, at most 2,000 characters."),
+        widget=forms.Textarea(attrs={"rows": 5, "class": "prose-input note-input"}),
+    )
+    type = forms.ChoiceField(label=_("Type"), choices=lambda: list(TYPE_NAMES.items()), initial="note")
+    tags = forms.CharField(
+        label=_("Tags"), required=False, max_length=1_000, help_text=_("Separated by commas, like exams, statistics.")
+    )
+    category = forms.CharField(label=_("Category"), required=False, max_length=64)
+    confidence = forms.FloatField(
+        label=_("Confidence"),
+        min_value=0,
+        max_value=1,
+        initial=0.8,
+        help_text=_("From 0, a guess, to 1, certain."),
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+    rationale = forms.CharField(
+        label=_("Source"), required=False, max_length=2_000, widget=forms.Textarea(attrs={"rows": 2})
+    )
+    comment = forms.CharField(
+        label=_("Comment"), max_length=MAX_COMMENT, required=False, help_text=_("Saved in the history.")
+    )
+    loaded_sha256 = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    @classmethod
+    def initial_of(cls, note: Note) -> dict[str, Any]:
+        """What the form shows for a note as it stands."""
+        return {
+            "content": note.content,
+            "type": note.type,
+            "tags": ", ".join(note.tags),
+            "category": note.category or "",
+            "confidence": note.confidence,
+            "rationale": note.rationale or "",
+            "loaded_sha256": note.sha256,
+        }
+
+    def fields_of_note(self, current: Note | None) -> dict[str, Any]:
+        """What was typed, as fields of a note.
+
+        Args:
+            current: the note it is typed over, whose line breaks are kept.
+        """
+        data = self.cleaned_data
+        tags = data["tags"]
+        # A tag may hold a comma; tags that nobody touched come back as they are.
+        same = current is not None and tags.strip() == ", ".join(current.tags)
+        return {
+            "content": with_line_breaks_of(current.content if current else "", data["content"]),
+            "type": data["type"],
+            "tags": current.tags if current and same else tuple(tags.split(",")),
+            "category": data["category"] or None,
+            "confidence": data["confidence"],
+            "rationale": with_line_breaks_of((current and current.rationale) or "", data["rationale"]) or None,
+        }
+
+
+class RemoveNoteForm(forms.Form):
+    """The confirmation of a deletion: which note was seen, and why it goes."""
+
+    comment = forms.CharField(
+        label=_("Comment"),
+        max_length=MAX_COMMENT,
+        required=False,
+        help_text=_("Why you’re deleting it. Saved in the history."),
+    )
+    loaded_sha256 = forms.CharField(widget=forms.HiddenInput)
+
+
+class ReinstateNoteForm(forms.Form):
+    """Saying that a superseded note holds again."""
+
+    comment = forms.CharField(
+        label=_("Comment"),
+        max_length=MAX_COMMENT,
+        required=False,
+        help_text=_("Why it is true again. Saved in the history."),
+    )
+    loaded_sha256 = forms.CharField(widget=forms.HiddenInput)
+
+
+class SupersedeNoteForm(forms.Form):
+    """Marking a note as outdated, and choosing the one that takes its place from those that words find."""
+
+    reason = forms.CharField(
+        label=_("Why it is no longer true"), max_length=MAX_COMMENT, required=False, widget=forms.Textarea({"rows": 2})
+    )
+    words = forms.CharField(
+        label=_("Search by words or id"),
+        max_length=200,
+        required=False,
+        widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
+    )
+    #: What the list that `replacement_id` was chosen from was found by.
+    searched = forms.CharField(max_length=200, required=False, widget=forms.HiddenInput)
+    replacement_id = forms.CharField(max_length=64, required=False)
+    loaded_sha256 = forms.CharField(widget=forms.HiddenInput)
+
+    def clean(self) -> dict[str, Any]:
+        """Words typed after the list was made are an id, or still to be looked for; never just ignored."""
+        cleaned = super().clean() or self.cleaned_data
+        words = cleaned.get("words", "")
+        if words and words != cleaned.get("searched", ""):
+            if notes.ID.fullmatch(words) and not cleaned.get("replacement_id"):
+                cleaned["replacement_id"] = words
+            else:
+                self.add_error("words", _("Choose one of the notes found, or “No replacement”."))
+        return cleaned
+
+
+class ImportForm(forms.Form):
+    """A memories.md to bring in."""
+
+    file = forms.FileField(
+        label=_("File"),
+        help_text=_(
+            "A memories.md in UTF-8, as the export or the memory command writes it: at most %(size)d MiB and "
+            "%(count)s memories of 2,000 characters each."
+        )
+        % {"size": LARGEST_FILE // (1024 * 1024), "count": f"{MOST_MEMORIES:,}"},
+        widget=forms.FileInput(attrs={"accept": ".md,.markdown,.txt,text/markdown,text/plain"}),
+    )
+    comment = forms.CharField(
+        label=_("Comment"), max_length=MAX_COMMENT, required=False, help_text=_("Saved in the history.")
+    )
+    # What its progress is asked for by.
+    key = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
+
+    def clean_file(self) -> Any:
+        file = self.cleaned_data["file"]
+        if file.size > LARGEST_FILE:
+            raise forms.ValidationError(
+                _("The file is larger than %(limit)d MiB."), params={"limit": LARGEST_FILE // (1024 * 1024)}
+            )
+        return file
+
+
+class PolicyForm(forms.ModelForm[Policy]):
+    """What an owner lets agents do without asking."""
+
+    class Meta:
+        model = Policy
+        fields = ["notes"]
+        widgets = {"notes": forms.RadioSelect}
+
+
+def add_note_refusal(form: forms.BaseForm, error: Exception) -> int:
+    """As `forms_memory.add_refusal`, with what is wrong with a field of a note said beside it."""
+    if isinstance(error, NoteInvalid):
+        form.add_error(error.field if error.field in form.fields else None, error.message)
+        return 422
+    return add_refusal(form, error)

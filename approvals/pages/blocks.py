@@ -1,0 +1,217 @@
+"""What the memory pages show beside the texts: who changed what and why, what waits, two versions compared.
+
+Reads only; frozen values come out. Rules of access are `permissions`, reading itself is
+`memory_app.reads`, HTTP is `views.memory`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from approvals.models import Kind, Proposal, Status, User
+from memory_app import reads
+from memory_app.models import Change
+from memory_app.reads import Block, BlockNotFound
+
+#: The word in the place of a commit for the memory as it is.
+NOW = "now"
+
+
+@dataclass(frozen=True)
+class HistoryEntry:
+    """One line of a history.
+
+    Args:
+        actor: who approved or edited, as a name to read; empty for nobody.
+        proposal: where the change came from; None for direct edits and for proposals that are gone.
+        previous: the commit of the target's change before this one; empty for its first, None when the
+            page does not reach that far.
+    """
+
+    change: Change
+    actor: str
+    proposal: Proposal | None
+    previous: str | None = None
+
+
+@dataclass(frozen=True)
+class Version:
+    """A block at one revision.
+
+    Args:
+        commit: its hash; `NOW` for the memory as it is, empty for before there was any.
+        block: None where the block did not exist (yet, or any more).
+        at: the time asked for, else when the commit was made; None for now and for commits the ledger does not know.
+        last: the last change of the block up to there.
+        first: its very first change.
+    """
+
+    commit: str
+    block: Block | None
+    at: datetime | None = None
+    last: Change | None = None
+    first: Change | None = None
+
+    @property
+    def is_now(self) -> bool:
+        return self.commit == NOW
+
+    @property
+    def body(self) -> str:
+        return self.block.body if self.block else ""
+
+
+@dataclass(frozen=True)
+class FieldChange:
+    """A field other than the text that differs between two versions."""
+
+    name: str
+    before: str
+    after: str
+
+
+def history_entries(changes: Sequence[Change], *, older: Change | None = None) -> tuple[HistoryEntry, ...]:
+    """The ledger's rows with names and proposals, in two queries however many there are.
+
+    Args:
+        changes: newest first; of one target, when `previous` is to mean anything.
+        older: the change after the last one, known from reading one row more than is shown.
+    """
+    proposals = Proposal.objects.select_related("agent").in_bulk(
+        [change.proposal_id for change in changes if change.proposal_id is not None]
+    )
+    names = display_names(change.actor for change in changes)
+    following = [*changes[1:], *([older] if older else [])]
+    entries = []
+    for position, change in enumerate(changes):
+        previous = following[position].commit if position < len(following) else ""
+        entries.append(
+            HistoryEntry(
+                change=change,
+                actor=names.get(change.actor, change.actor),
+                proposal=proposals.get(change.proposal_id) if change.proposal_id is not None else None,
+                previous=previous,
+            )
+        )
+    return tuple(entries)
+
+
+def display_names(usernames: Iterable[str]) -> dict[str, str]:
+    """What people are called, by username, in one query."""
+    people = User.objects.filter(username__in={name for name in usernames if name})
+    return {person.username: person.display_name for person in people}
+
+
+def url_of_target(proposal: Proposal) -> str:
+    """Where what a proposal is about can be read; for what is not there yet, the list it would be in."""
+    if proposal.target_kind == "block":
+        return reverse("block", args=[proposal.owner, proposal.target])
+    is_new = proposal.kind == Kind.SAVE and proposal.status not in (Status.APPROVED, Status.APPLIED)
+    if proposal.target_kind == "import" or is_new:
+        return reverse("notes", args=[proposal.owner])
+    return reverse("note", args=[proposal.owner, proposal.target])
+
+
+def waiting_by_block(owner: str, labels: Sequence[str]) -> dict[str, list[Proposal]]:
+    """Open proposals to some blocks of an owner, oldest first, by label."""
+    waiting: defaultdict[str, list[Proposal]] = defaultdict(list)
+    for proposal in (
+        Proposal.objects.open()
+        .of_owner(owner)
+        .filter(target_kind="block", target__in=labels)
+        .select_related("agent")
+        .order_by("created_at", "id")
+    ):
+        waiting[proposal.target].append(proposal)
+    return dict(waiting)
+
+
+def moment(text: str) -> str:
+    """An `as_of` as `recall.resolve_revision` takes it, from what people and address bars make of it.
+
+    A time without a zone is meant in the viewer's own; a plus sign in an address arrives as a space.
+    """
+    text = text.strip()
+    if len(text) > 6 and text[-6] == " " and text[-3] == ":":
+        text = f"{text[:-6]}+{text[-5:]}"
+    try:
+        at = parse_datetime(text)
+        if at is None and len(text) == len("2026-01-01"):
+            at = parse_datetime(f"{text}T23:59:59.999999")
+    except ValueError:
+        return text
+    if at is None:
+        return text
+    if timezone.is_naive(at):
+        at = timezone.make_aware(at)
+    return at.isoformat()
+
+
+def point_in_history(revision: str) -> tuple[str, datetime | None]:
+    """The commit that a hash or a time means, and when that is: the time asked for, else when the commit was made.
+
+    Raises:
+        RevisionNotFound: it is neither.
+    """
+    text = moment(revision)
+    commit = reads.resolve_revision(text)
+    if asked := parse_datetime(text):
+        return commit, min(asked, timezone.now())
+    # Of whichever owner: a commit hash names the whole memory, and only its time is used.
+    return commit, Change.objects.filter(commit=commit).values_list("at", flat=True).first()
+
+
+def version(owner: str, label: str, revision: str) -> Version:
+    """A block at `revision`: `NOW`, the hash of a commit on main, a time, or empty for before it all.
+
+    Raises:
+        RevisionNotFound: it is none of these.
+    """
+    if not revision:
+        return Version(commit="", block=None)
+    changes = Change.objects.filter(owner=owner, target_kind="block", target=label).order_by("-at", "-id")
+    if revision == NOW:
+        return Version(commit=NOW, block=reads.find_block(owner, label), last=changes.first(), first=changes.last())
+    commit, at = point_in_history(revision)
+    try:
+        block = reads.block_at(owner, label, commit)
+    except BlockNotFound:
+        block = None
+    last = changes.filter(at__lte=at).first() if at else None
+    return Version(commit=commit, block=block, at=at, last=last, first=changes.last())
+
+
+_FIELDS = (
+    ("title", gettext_lazy("Title")),
+    ("description", gettext_lazy("Description")),
+    ("limit", gettext_lazy("Limit in characters")),
+    ("read_only", gettext_lazy("Read-only for agents")),
+)
+
+
+def field_changes(before: object | None, after: object | None) -> tuple[FieldChange, ...]:
+    """The fields other than the text in which two blocks (or their `BlockFields`) differ."""
+    changes = []
+    for name, label in _FIELDS:
+        old, new = _shown(before, name), _shown(after, name)
+        if old != new:
+            changes.append(FieldChange(name=str(label), before=old, after=new))
+    return tuple(changes)
+
+
+def _shown(block: object | None, name: str) -> str:
+    if block is None:
+        return ""
+    value = getattr(block, name)
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    return str(value)

@@ -1,0 +1,158 @@
+"""How the review queue is narrowed down: its tabs, and filters that live in the URL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from django.db.models import Q, TextField
+from django.db.models.functions import Cast
+from django.http import QueryDict
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from approvals.models import ProposalQuerySet
+from approvals.review.search_words import wanted_words
+
+
+class Tab(StrEnum):
+    """Whose turn it is. The value is the word in the URL."""
+
+    YOURS = "yours"
+    DECIDED = "decided"
+
+
+AGES: Mapping[str, Any] = {
+    "day": _("in the last 24 hours"),
+    "week": _("in the last 7 days"),
+    "older": _("more than 7 days ago"),
+}
+
+#: What the filter "about" stands for; an import is about notes.
+KINDS_OF_TARGET: Mapping[str, tuple[str, ...]] = {"block": ("block",), "note": ("note", "import")}
+
+#: Value of the risk filter for "whichever".
+ANY_RISK = "any"
+
+#: Value of the state filter for decisions that were taken back, whatever they were.
+REVERTED = "reverted"
+
+#: Words of a search that are looked for; a longer one is hardly meant to find anything.
+MOST_WORDS = 8
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What the reader narrowed the list to; each empty for "all". Unknown values match nothing, by themselves."""
+
+    owner: str = ""
+    about: str = ""
+    target: str = ""
+    agent: str = ""
+    kind: str = ""
+    state: str = ""
+    by: str = ""
+    risk: str = ""
+    age: str = ""
+    q: str = ""
+
+    @classmethod
+    def from_query(cls, query: Mapping[str, str]) -> Filters:
+        """From the parameters of the URL; NUL is dropped, which PostgreSQL would refuse."""
+        return cls(**{field.name: query.get(field.name, "").replace("\0", "").strip()[:200] for field in fields(cls)})
+
+    @property
+    def active(self) -> dict[str, str]:
+        return {field.name: value for field in fields(self) if (value := getattr(self, field.name))}
+
+    def apply(self, proposals: ProposalQuerySet, tab: Tab) -> ProposalQuerySet:
+        conditions = Q()
+        for column, value in (
+            ("owner", self.owner),
+            ("target", self.target),
+            ("agent__name", self.agent),
+            ("kind", self.kind),
+            ("decided_by__username", self.by),
+        ):
+            if value:
+                conditions &= Q(**{column: value})
+        if self.state == REVERTED and tab is Tab.DECIDED:
+            conditions &= ~Q(reverted_by_commit="")
+        elif self.state:
+            conditions &= Q(**{"status" if tab is Tab.DECIDED else "mergeability": self.state})
+        if self.about:
+            conditions &= Q(target_kind__in=KINDS_OF_TARGET.get(self.about, ()))
+        if self.age:
+            conditions &= _aged(self.age)
+        for word in wanted_words(self.q)[:MOST_WORDS]:
+            conditions &= Q(search_words__contains=word)
+        proposals = proposals.filter(conditions)
+        if self.risk == ANY_RISK:
+            proposals = proposals.exclude(risks=[])
+        elif self.risk:
+            # SQLite has no containment for JSON; the list is short and its keys hold no quotes.
+            proposals = proposals.annotate(risk_keys=Cast("risks", TextField())).filter(
+                risk_keys__contains=f'"{self.risk}"'
+            )
+        return proposals
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Which list a person looks at: a tab and its filters. Pages of single proposals carry it along as `query`."""
+
+    tab: Tab = Tab.YOURS
+    filters: Filters = Filters()
+
+    @classmethod
+    def from_query(cls, query: Mapping[str, str]) -> Listing:
+        tab = query.get("tab", "")
+        return cls(Tab(tab) if tab in set(Tab) else Tab.YOURS, Filters.from_query(query))
+
+    @classmethod
+    def parse(cls, query: str) -> Listing:
+        """From what `query` gave, or from any other text."""
+        return cls.from_query(QueryDict(query[:2_000]).dict())
+
+    @classmethod
+    def of_url(cls, url: str) -> Listing:
+        """From the address of a list."""
+        try:
+            return cls.parse(urlsplit(url).query)
+        except ValueError:  # `http://[`
+            return cls()
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return ({"tab": self.tab.value} if self.tab is not Tab.YOURS else {}) | self.filters.active
+
+    @property
+    def query(self) -> str:
+        """Empty for the first tab without filters."""
+        return urlencode(self.parameters)
+
+    @property
+    def url(self) -> str:
+        """The top of the list."""
+        return url_of(self.parameters)
+
+
+def url_of(parameters: Mapping[str, str]) -> str:
+    """The address of a list with these parameters."""
+    return f"{reverse('inbox')}?{urlencode(parameters)}" if parameters else reverse("inbox")
+
+
+def _aged(age: str) -> Q:
+    now = timezone.now()
+    if age == "day":
+        return Q(created_at__gte=now - timedelta(days=1))
+    if age == "week":
+        return Q(created_at__gte=now - timedelta(days=7))
+    if age == "older":
+        return Q(created_at__lt=now - timedelta(days=7))
+    return Q(pk__in=[])

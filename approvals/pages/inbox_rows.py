@@ -1,0 +1,186 @@
+"""The rows of the review queue: which proposals can be decided where they are listed, and what their rows show.
+
+Reads only. Which proposals are listed, and in what order, is `inbox`; deciding is `services`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import structlog
+from django.db.models import QuerySet
+
+from approvals.models import Kind, Mergeability, Proposal, Revision, Status
+from approvals.review.targets import BlockStanding, Standing, base_sha256, standings_of
+from memory_app import reads
+from memory_app.dolt.errors import DoltError
+from memory_app.reads import Note
+from memory_app.text import worddiff
+from memory_app.text.worddiff import Segment
+
+log = structlog.get_logger(__name__)
+
+#: An edit of more characters, old and new text together, is read on its own page before it is decided.
+ROW_CHARACTERS = 400
+
+#: Kinds whose whole change a row can show, when it is small.
+_DECIDED_UNOPENED = (Kind.EDIT, Kind.SAVE, Kind.UPDATE, Kind.DELETE, Kind.FORGET)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One proposal in the list.
+
+    Args:
+        change: all of the change, for one that is small, applies as it is and has nothing about it that
+            needs a closer look: it can be decided here. Empty for the others, which show their excerpt.
+        seen_sha256: the state of the target that `change` was made against; a decision on the row names it.
+        note: for a change of a note that can be decided here, the note with its other fields: as it would be,
+            or the one that would be deleted.
+    """
+
+    proposal: Proposal
+    change: tuple[Segment, ...] = ()
+    seen_sha256: str = ""
+    note: Note | None = None
+
+
+def rows_of(proposals: Iterable[Proposal], *, looking: bool = False) -> list[Row]:
+    """Return a row for each, with the whole change where it can be decided in the list.
+
+    One query, and where a block changed under a small edit a second and one of the memory: what a decision on the row
+    names as seen is then the block as it is now.
+
+    Args:
+        looking: compare every proposal that may be decided here with its target as it is now, and write the answer
+            into the instance. By default the stored mergeability is believed, which a worker may not have updated yet;
+            deciding asks again.
+    """
+    proposals = list(proposals)
+    candidates = [proposal for proposal in proposals if _may_be_decided_unopened(proposal)]
+    stale = [each for each in candidates if looking or each.mergeability == Mergeability.REBASABLE]
+    clean = [each for each in candidates if not looking and each.mergeability == Mergeability.CLEAN]
+    revisions = {revision.proposal_id: revision for revision in _small(clean)}
+    standings: dict[int, Standing] = {}
+    if stale:
+        texts = _first_revisions(stale)
+        revisions |= {revision.proposal_id: revision for revision in texts}
+        standings = _standings([(each, revisions[each.pk]) for each in stale if each.pk in revisions])
+        for each in stale:
+            if each.pk not in standings:
+                revisions.pop(each.pk, None)  # nothing can be said about it now: it is read on its page
+    return [_row(each, revisions.get(each.pk), standings.get(each.pk)) for each in proposals]
+
+
+def _first_revisions(proposals: Sequence[Proposal]) -> QuerySet[Revision]:
+    return Revision.objects.filter(proposal__in=[each.pk for each in proposals], number=1).order_by()
+
+
+def _small(proposals: Sequence[Proposal]) -> Iterable[Revision]:
+    # Texts of blocks stay where they are: the edit of a small change says all of it, and names what it was made on.
+    return _first_revisions(proposals).only("proposal_id", "edits", "note_changes", "base_sha256") if proposals else ()
+
+
+def _standings(pairs: Sequence[tuple[Proposal, Revision]]) -> dict[int, Standing]:
+    """The targets as they are now, by proposal; none of them when the memory does not answer."""
+    on_blocks = [proposal for proposal, _revision in pairs if proposal.target_kind == "block"]
+    about_notes = [pair for pair in pairs if pair[0].target_kind != "block"]
+    try:
+        blocks = reads.find_blocks((each.owner, each.target) for each in on_blocks)
+        standings: dict[int, Standing] = {
+            each.pk: BlockStanding(blocks.get((each.owner, each.target))) for each in on_blocks
+        }
+        for owner in {proposal.owner for proposal, _revision in about_notes}:
+            theirs = [pair for pair in about_notes if pair[0].owner == owner]
+            for (proposal, _revision), standing in zip(theirs, standings_of(owner, theirs), strict=True):
+                standings[proposal.pk] = standing
+    except DoltError:
+        log.exception("targets_unreadable", proposals=[proposal.pk for proposal, _revision in pairs])
+        return {}
+    return standings
+
+
+def _row(proposal: Proposal, revision: Revision | None, standing: Standing | None) -> Row:
+    if revision is None:
+        return Row(proposal)
+    seen_sha256 = base_sha256(revision)
+    if standing:
+        assessment = standing.assess(revision)
+        proposal.mergeability = assessment.state
+        if not assessment.can_be_approved:
+            return Row(proposal)
+        seen_sha256 = standing.sha256
+    if not revision.note_changes:
+        # Of an edit that fits exactly once, the words are the same on the text as it was and as it is now.
+        change, note = whole_change(revision.edits), None
+    elif len(revision.note_changes) == 1:
+        before, after = _notes(revision.note_changes[0])
+        change, note = whole_change_of_note(before, after), after or before
+    else:
+        return Row(proposal)
+    return Row(proposal, change, seen_sha256, note) if change else Row(proposal)
+
+
+def whole_change(edits: list[dict[str, Any]]) -> tuple[Segment, ...]:
+    """The words a single small replacement changes; empty for every other edit.
+
+    A change of white space or punctuation alone is easily overlooked in a list: it is read on its page.
+    """
+    if len(edits) != 1 or edits[0].get("op") != "replace" or edits[0].get("occurrences") != 1:
+        return ()
+    old, new = edits[0]["old_string"], edits[0]["new_string"]
+    if len(old) + len(new) > ROW_CHARACTERS:
+        return ()
+    segments = _diff(old, new)
+    return segments if any(worddiff.count_words(segments)) else ()
+
+
+def whole_change_of_note(before: Note | None, after: Note | None) -> tuple[Segment, ...]:
+    """The words of a short note that is made, reworded, superseded or deleted; empty for every other change.
+
+    What takes the place of a superseded note is another note, which a list does not read: that one is read on
+    its page. So is a change of more than the text, which takes a table.
+    """
+    said = (before, after)
+    if sum(map(_length, filter(None, said))) > ROW_CHARACTERS:
+        return ()
+    segments = _diff(*(note.content if note else "" for note in said))
+    if not (before and after):
+        return segments if any(worddiff.count_words(segments)) else ()
+    # Whose words a reworded note has follows from who proposes them, which the row says.
+    same = replace(
+        after, content=before.content, source=before.source, sha256=before.sha256, updated_at=before.updated_at
+    )
+    if same == before:
+        return segments if any(worddiff.count_words(segments)) else ()
+    marked = replace(same, superseded_at=None, superseded_reason=None)
+    return segments if marked == before and after.content == before.content else ()
+
+
+@lru_cache(maxsize=512)
+def _diff(old: str, new: str) -> tuple[Segment, ...]:
+    # Of the texts themselves, which are short: lists show the same rows again and again.
+    return worddiff.diff(old, new)
+
+
+def _length(note: Note) -> int:
+    """Of everything in a note that was written for people or models to read, in characters."""
+    beside = (note.rationale, note.category, note.superseded_reason)
+    return len(note.content) + sum(len(text or "") for text in beside) + sum(map(len, note.tags))
+
+
+def _notes(change: dict[str, Any]) -> tuple[Note | None, Note | None]:
+    before, after = change["before"], change["after"]
+    return Note.from_json(before) if before else None, Note.from_json(after) if after else None
+
+
+def _may_be_decided_unopened(proposal: Proposal) -> bool:
+    return (
+        proposal.status == Status.OPEN
+        and proposal.kind in _DECIDED_UNOPENED
+        and proposal.revision == 1
+        and not proposal.risks
+    )

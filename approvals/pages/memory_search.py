@@ -1,0 +1,202 @@
+"""Searching a memory as a person: blocks, notes, open proposals and conversations, with the matches in context.
+
+What is found in blocks, notes and conversations is `memory_app.search`'s answer, the same that agents get; proposals
+are not part of the memory, so they are looked through here, for the letters as they stand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.urls import reverse
+
+from approvals import services
+from approvals.markdown import rendering
+from approvals.models import Proposal
+from approvals.review.search_words import wanted_words
+from memory_app import conversations, reads
+from memory_app.models import Change, Message
+from memory_app.search import service
+from memory_app.search.ranking.words import folded, is_stop
+from memory_app.search.service import Hit
+from memory_app.text import worddiff
+from memory_app.text.worddiff import Segment
+
+MOST_HITS = 30
+MOST_WAITING = 20
+#: Words of a query that proposals are looked for by.
+MOST_WORDS_OF_PROPOSALS = 8
+MOST_SAID = 10
+
+#: Characters of context left before the first match, and shown in all.
+BEFORE_MATCH = 60
+SHOWN = 280
+#: Words of a query that are looked for in a text; a query may be 8,000 characters of them.
+MOST_WORDS = 48
+#: Characters around the first match that are put on one line. Of a proposal's 200,000 new ones, 280 are shown.
+_AROUND = 2_000
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a text; `matches` when it is what was looked for."""
+
+    text: str
+    matches: bool
+
+
+@dataclass(frozen=True)
+class FoundItem:
+    """A block's section or a note, with its matches in context."""
+
+    hit: Hit
+    url: str
+    title: tuple[Part, ...]
+    context: tuple[Part, ...]
+    changed_at: datetime | None
+
+
+@dataclass(frozen=True)
+class FoundProposal:
+    proposal: Proposal
+    context: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class FoundMessage:
+    """A message of a stored conversation, and the address at which it is read among the others."""
+
+    message: Message
+    url: str
+    context: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a search found; `is_behind` when the index does not have the last changes yet.
+
+    Args:
+        there_are_more: `items` are the best, not all.
+        said: messages of conversations, best first, at most `MOST_SAID`.
+    """
+
+    items: tuple[FoundItem, ...]
+    there_are_more: bool
+    waiting: tuple[FoundProposal, ...]
+    said: tuple[FoundMessage, ...]
+    is_behind: bool
+    words_only: bool
+
+
+def find(owner: str, query: str) -> Findings:
+    """Blocks, notes and messages, best first, and open proposals, newest first, that match `query`."""
+    answer = service.search(owner, query, top_k=MOST_HITS + 1)
+    hits = answer.results[:MOST_HITS]
+    last = reads.last_changes(owner, "block", {hit.block_label for hit in hits if hit.block_label})
+    return Findings(
+        items=tuple(_item(owner, hit, query, last) for hit in hits),
+        there_are_more=len(answer.results) > MOST_HITS,
+        waiting=tuple(_waiting(owner, query)),
+        said=tuple(_said(owner, query)),
+        is_behind=answer.index_behind or services.is_interrupted(owner),
+        words_only=answer.words_only,
+    )
+
+
+def _item(owner: str, hit: Hit, query: str, last: Mapping[str, Change]) -> FoundItem:
+    url = reverse("note", args=[owner, hit.note_id]) if hit.note_id else reverse("block", args=[owner, hit.block_label])
+    wanted = [*hit.words, *_told(query)]
+    changed = last.get(hit.block_label or "")
+    changed_at = changed.at if changed else hit.created_at
+    return FoundItem(hit, url, in_context(hit.title, wanted), in_context(hit.text, wanted), changed_at)
+
+
+def _waiting(owner: str, query: str) -> Iterable[FoundProposal]:
+    """Open proposals whose reason, target or change, old words and new, have every word of the query."""
+    wanted = _told(query)
+    letters = wanted_words(" ".join(wanted))[:MOST_WORDS_OF_PROPOSALS]
+    if not letters:
+        return
+    proposals = Proposal.objects.open().of_owner(owner).select_related("agent")
+    for word in letters:
+        proposals = proposals.filter(search_words__contains=word)
+    for proposal in proposals.order_by("-created_at", "-id")[:MOST_WAITING]:
+        revision = proposal.current
+        segments = worddiff.diff(revision.base_text, revision.result_text)
+        # Where both have as many of the words, what would be new rather than what it replaces.
+        texts = (proposal.reasoning, *(_of_kind(segments, kind) for kind in ("added", "removed")))
+        best = max(texts, key=lambda text: _how_many(letters, text))
+        yield FoundProposal(proposal, in_context(best or proposal.target_title, wanted))
+
+
+def _of_kind(segments: Iterable[Segment], kind: str) -> str:
+    return " ".join(segment.text for segment in segments if segment.kind == kind)
+
+
+def _how_many(letters: Sequence[str], text: str) -> int:
+    there = folded(text)
+    return sum(word in there for word in letters)
+
+
+def _said(owner: str, query: str) -> Iterable[FoundMessage]:
+    """Messages that match; an owner without conversations costs one look into an index."""
+    if not conversations.are_there(owner):
+        return
+    hits = service.search(owner, query, top_k=MOST_SAID, sources=("conversation",)).results
+    there = conversations.find_messages(owner, {hit.message_id for hit in hits if hit.message_id})
+    for hit in hits:
+        message = there.get((hit.session_id or "", hit.message_id or ""))
+        if message is None:  # deleted since it was indexed
+            continue
+        address = reverse("conversation", args=[owner, message.session_id])
+        url = f"{address}?message={message.pk}#message-{message.pk}"
+        yield FoundMessage(message, url, in_context(hit.text, [*hit.words, *_told(query)]))
+
+
+def _told(query: str) -> list[str]:
+    """The words of a query that say something; all of them where none does."""
+    words = _WORD.findall(query)
+    return [word for word in words if not is_stop(word.casefold())] or words
+
+
+def in_context(text: str, words: Sequence[str]) -> tuple[Part, ...]:
+    """The piece of `text` around its first match, on one line and without marks, with each match apart."""
+    wanted = dict.fromkeys(word for word in words if len(word) > 1 or word.isdigit())
+    if not wanted:
+        return (Part(_cut(rendering.on_one_line(text[:_AROUND]), 0), False),)
+    # Longer words match with their endings ("exam" in "exams"); "an" must not match in "and".
+    longest_first = sorted([*wanted][:MOST_WORDS], key=len, reverse=True)
+    one = (re.escape(word) + (r"\w{0,2}" if len(word) > 3 else "") for word in longest_first)
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(one)})(?!\w)", re.IGNORECASE)
+    found = pattern.search(text)
+    around = max(found.start() - _AROUND, 0) if found else 0
+    if around:  # whole lines, where there are any: what begins one may be a mark
+        around = text.find("\n", around, around + _AROUND // 2) + 1 or around
+    flat = rendering.on_one_line(text[around : around + 2 * _AROUND])
+    first = pattern.search(flat)
+    begin = max(0, first.start() - BEFORE_MATCH) if first else 0
+    if begin:
+        begin = flat.find(" ", begin, first.start() if first else None) + 1 or begin
+    shown = _cut(flat, begin, is_cut=around > 0)
+    parts: list[Part] = []
+    end = 0
+    for match in pattern.finditer(shown):
+        if match.start() > end:
+            parts.append(Part(shown[end : match.start()], False))
+        parts.append(Part(match[0], True))
+        end = match.end()
+    if end < len(shown):
+        parts.append(Part(shown[end:], False))
+    return tuple(parts)
+
+
+def _cut(flat: str, begin: int, *, is_cut: bool = False) -> str:
+    shown = flat[begin : begin + SHOWN]
+    if begin + SHOWN < len(flat):
+        shown = shown.rsplit(" ", 1)[0] + "\u00a0…"
+    return f"… {shown}" if begin or is_cut else shown

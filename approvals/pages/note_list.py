@@ -1,0 +1,241 @@
+"""What the pages of notes show: which notes a reader asked for, what waits, what policy applied.
+
+One note and its history are `note_history`. Reads only; frozen values come out. Writing is `services.notes`,
+HTTP is `views.notes`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+
+from django.utils.translation import gettext_lazy as _
+
+from approvals.models import Proposal, ProposalQuerySet, Revision, Status, User
+from approvals.pages.blocks import HistoryEntry, history_entries
+from approvals.permissions import Action, available_actions
+from approvals.review.targets import NotesStanding
+from memory_app import reads
+from memory_app.models import Change
+from memory_app.reads import Entry, Note
+from memory_app.search import service
+from memory_app.text.notes import SOURCES, TYPES
+
+PAGE_SIZE = 50
+
+#: Proposals shown above the list of notes; the others are in the inbox.
+MOST_WAITING = 2
+
+#: Automatic changes beside the blocks, and on the page that has them all.
+RECENT_AUTOMATIC = 8
+AUTOMATIC_ON_A_PAGE = 25
+
+#: Tags offered to choose from, the most used ones; any other is found by its link or address.
+MOST_TAGS = 200
+
+#: What a search by meaning adds to the notes that hold the words themselves.
+MOST_FOUND = 50
+
+#: What the types and sources are called, in the order they are offered.
+TYPE_NAMES: Mapping[str, object] = {
+    "note": _("note"),
+    "fact": _("fact"),
+    "assumption": _("assumption"),
+    "hypothesis": _("hypothesis"),
+    "discovery": _("discovery"),
+    "risk": _("risk"),
+    "unknown": _("unknown"),
+    "decision": _("decision"),
+    "convention": _("convention"),
+    "lesson_learned": _("lesson learned"),
+    "pattern": _("pattern"),
+    "fix": _("fix"),
+    "context": _("context"),
+}
+SOURCE_NAMES: Mapping[str, object] = {"agent": _("an agent"), "user": _("a person"), "import": _("an import")}
+
+
+@dataclass(frozen=True)
+class NoteFilters:
+    """What the reader narrowed the list to; each empty for "all". An unknown value matches nothing.
+
+    Args:
+        superseded: `shown` with the others, `only` those; left out when empty.
+    """
+
+    q: str = ""
+    type: str = ""
+    tag: str = ""
+    source: str = ""
+    superseded: str = ""
+
+    @classmethod
+    def from_query(cls, query: Mapping[str, str]) -> NoteFilters:
+        return cls(**{each.name: query.get(each.name, "").replace("\0", "").strip()[:200] for each in fields(cls)})
+
+    @property
+    def active(self) -> dict[str, str]:
+        return {each.name: value for each in fields(self) if (value := getattr(self, each.name))}
+
+    def lets_through(self, note: Entry) -> bool:
+        """Whether a note is asked for, the text apart."""
+        if note.is_superseded if self.superseded == "" else self.superseded == "only" and not note.is_superseded:
+            return False
+        return (
+            (not self.type or note.type == self.type)
+            and (not self.tag or self.tag in note.tags)
+            and (not self.source or note.source == self.source)
+        )
+
+
+@dataclass(frozen=True)
+class NoteRow:
+    """A note in the list, and the last thing that happened to it."""
+
+    note: Note
+    last: HistoryEntry | None
+
+    @property
+    def by_policy(self) -> bool:
+        return self.last is not None and self.last.change.action == Change.Action.APPLIED
+
+
+@dataclass(frozen=True)
+class NotePage:
+    """A page of the list.
+
+    Args:
+        total: notes that match; `current` and `superseded` count the whole memory.
+        types, tags, sources: what there is to choose from.
+    """
+
+    rows: tuple[NoteRow, ...]
+    number: int
+    pages: int
+    total: int
+    current: int
+    superseded: int
+    types: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+
+
+def listed(owner: str, filters: NoteFilters, number: int) -> NotePage:
+    """The notes an owner has that the filters let through; newest first, with a text the best matches first."""
+    every = reads.catalogue(owner)
+    wanted = [note for note in every.entries if filters.lets_through(note)]
+    if filters.q:
+        wanted = _matching(owner, wanted, filters)
+    pages = max(1, -(-len(wanted) // PAGE_SIZE))
+    number = min(max(1, number), pages)
+    ids = [note.id for note in wanted[(number - 1) * PAGE_SIZE : number * PAGE_SIZE]]
+    said = reads.find_notes(owner, ids)
+    last = last_entries(owner, ids)
+    return NotePage(
+        rows=tuple(NoteRow(said[id_], last.get(id_)) for id_ in ids if id_ in said),
+        number=number,
+        pages=pages,
+        total=len(wanted),
+        current=len(every.entries) - every.superseded,
+        superseded=every.superseded,
+        types=tuple(name for name in TYPES if name in every.types),
+        tags=_offered(every.tags, filters.tag),
+        sources=tuple(name for name in SOURCES if name in every.sources),
+    )
+
+
+def _matching(owner: str, notes: list[Entry], filters: NoteFilters) -> list[Entry]:
+    """What search finds, best first, then the notes that merely contain the letters."""
+    answer = service.search(
+        owner,
+        filters.q,
+        top_k=MOST_FOUND,
+        sources=("user_memory",),
+        types=[filters.type] if filters.type else [],
+        tags=[filters.tag] if filters.tag else [],
+        include_superseded=bool(filters.superseded),
+    )
+    by_id = {note.id: note for note in notes}
+    found = [by_id[hit.note_id] for hit in answer.results if hit.note_id in by_id]
+    seen = {note.id for note in found}
+    letters = filters.q.casefold()
+    return [*found, *(note for note in notes if note.id not in seen and letters in note.words)]
+
+
+def _offered(tags: Counter[str], chosen: str) -> tuple[str, ...]:
+    most = {tag for tag, _ in tags.most_common(MOST_TAGS)}
+    return tuple(sorted(most | ({chosen} & tags.keys()), key=str.casefold))
+
+
+def last_entries(owner: str, ids: Sequence[str]) -> dict[str, HistoryEntry]:
+    """The newest change of each of the notes, in four queries."""
+    newest = reads.last_changes(owner, "note", ids)
+    return {entry.change.target: entry for entry in history_entries(list(newest.values()))}
+
+
+# -- proposals ------------------------------------------------------------------------------------
+
+
+def waiting_notes(owner: str, id_: str | None = None) -> tuple[Proposal, ...]:
+    """Open proposals about notes of an owner, oldest first; with `id_` those that touch that note."""
+    waiting = Proposal.objects.open().of_owner(owner)
+    waiting = waiting.filter(target_kind__in=["note", "import"]) if id_ is None else waiting.about_notes([id_])
+    return tuple(waiting.select_related("agent").order_by("created_at", "id"))
+
+
+@dataclass(frozen=True)
+class Automatic:
+    """Something policy applied.
+
+    Args:
+        may_revert: whether this viewer may take it back, and it can be.
+        changed_since: the note was changed again; taking this back would lose that.
+    """
+
+    proposal: Proposal
+    may_revert: bool
+    changed_since: bool = False
+
+
+@dataclass(frozen=True)
+class AutomaticPage:
+    rows: tuple[Automatic, ...]
+    number: int
+    pages: int
+    total: int
+
+
+def automatic_changes(owner: str, viewer: User) -> tuple[Automatic, ...]:
+    """The last things that were applied to an owner's memory without a person, newest first."""
+    return _automatic(owner, viewer, list(_applied(owner)[:RECENT_AUTOMATIC]))
+
+
+def automatic_page(owner: str, viewer: User, number: int) -> AutomaticPage:
+    """All of them, twenty-five a page."""
+    applied = _applied(owner)
+    total = applied.count()
+    pages = max(1, -(-total // AUTOMATIC_ON_A_PAGE))
+    number = min(max(1, number), pages)
+    shown = applied[(number - 1) * AUTOMATIC_ON_A_PAGE : number * AUTOMATIC_ON_A_PAGE]
+    return AutomaticPage(_automatic(owner, viewer, list(shown)), number, pages, total)
+
+
+def _applied(owner: str) -> ProposalQuerySet:
+    applied = Proposal.objects.of_owner(owner).filter(status=Status.APPLIED)
+    return applied.select_related("agent").order_by("-decided_at", "-id")
+
+
+def _automatic(owner: str, viewer: User, applied: list[Proposal]) -> tuple[Automatic, ...]:
+    # Not of imports, which have thousands: pressing the button tells.
+    single = [proposal.pk for proposal in applied if proposal.target_kind == "note"]
+    revisions = {each.proposal_id: each for each in Revision.objects.filter(proposal__in=single, number=1)}
+    ids = {change["id"] for revision in revisions.values() for change in revision.note_changes}
+    now = NotesStanding(reads.note_sha256s(owner, ids))
+    rows = []
+    for proposal in applied:
+        revision = revisions.get(proposal.pk)
+        changed_since = revision is not None and not now.is_after(revision)
+        may_revert = Action.REVERT in available_actions(viewer, proposal) and not changed_since
+        rows.append(Automatic(proposal, may_revert, changed_since))
+    return tuple(rows)

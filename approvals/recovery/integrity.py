@@ -1,0 +1,232 @@
+"""Does everything that is written in two places agree? For `manage.py check_memory` and restored backups.
+
+Reads only. What cannot be read is a finding like any other: a damaged database is when people run this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+
+from django.db import connections
+from django.db.utils import Error as DatabaseError
+
+from approvals.models import Proposal, Revision, Status
+from approvals.recovery.ledger import disagreeing, says
+from approvals.recovery.pair import missing_from_memory
+from approvals.services.notes.values import sha256_of
+from memory_app import reads
+from memory_app.dolt.connections import dolt
+from memory_app.dolt.errors import DoltError, RevisionNotFound
+from memory_app.dolt.operations import MAIN
+from memory_app.dolt.types import Commit
+from memory_app.models import Change
+from memory_app.text.trailers import Trailers
+
+RECOVER = "Run `manage.py recover`."
+REBUILD = "Run `manage.py rebuild_ledger`."
+RESTORE = "Restore both databases from one backup: `manage.py restore`."
+LOOK = "Somebody wrote to a database directly: find out who, and restore a backup if it was not meant to be."
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that does not agree.
+
+    Args:
+        code: what kind of thing, for programs; stays the same between releases.
+        about: the proposal, commit, branch or table, for programs.
+        what: a sentence for people.
+        advice: what to do about it.
+    """
+
+    code: str
+    about: str
+    what: str
+    advice: str
+
+    def __str__(self) -> str:
+        return f"{self.what} {self.advice}"
+
+    def as_json(self) -> dict[str, str]:
+        return asdict(self)
+
+
+def problems() -> Iterator[Finding]:
+    """Yield what does not agree; nothing when all is well. Never raises for what a database says."""
+    for check in (_files, _uncommitted, _under_way):
+        yield from _guarded(check)
+    if older := tuple(_guarded(_older_memory)):
+        yield from older  # instead of a line for each change, branch and decision it does not have
+        return
+    for check in (_branches, _open, _decided, _history):
+        yield from _guarded(check)
+
+
+def _guarded(check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+    try:
+        yield from check()
+    except (DatabaseError, DoltError, UnicodeDecodeError) as error:
+        said = " ".join(str(error).split()) or error.__class__.__name__
+        what = f"The check of {check.__name__.strip('_').replace('_', ' ')} could not be finished: {said}."
+        yield Finding("unreadable", check.__name__.strip("_"), what, f"If both databases answer: {RESTORE}")
+
+
+def _older_memory() -> Iterator[Finding]:
+    """Whether the memory ends before what the ledger knows, as after a restore in the wrong order."""
+    missing = missing_from_memory()
+    if missing and missing.is_older:
+        yield Finding("memory_older", "memory", str(missing), RESTORE)
+
+
+def _files() -> Iterator[Finding]:
+    """Whether the files of embedded databases are whole."""
+    damage = [("memory", line) for line in dolt().damage()]
+    default = connections["default"]
+    if default.vendor == "sqlite":
+        with default.cursor() as cursor:
+            cursor.execute("PRAGMA quick_check")
+            damage += [("default", str(line)) for (line,) in cursor.fetchall() if line != "ok"]
+    for alias, line in damage:
+        yield Finding("damaged", alias, f"The database `{alias}` is damaged: {line}.", RESTORE)
+
+
+def _uncommitted() -> Iterator[Finding]:
+    for table in dolt().dirty_tables():
+        yield Finding("uncommitted", table, f"main has uncommitted changes in {table}.", RECOVER)
+
+
+def _branches() -> Iterator[Finding]:
+    """Whether every branch is of a proposal that needs it."""
+    needed = dict(Revision.objects.exclude(branch="").values_list("branch", "proposal__status"))
+    for branch in dolt().branches():
+        if branch.name == MAIN:
+            continue
+        status = needed.get(branch.name)
+        if status is None:
+            what = f"No proposal has the branch {branch.name} (at {branch.head})."
+            advice = "After restoring an older `default` run `manage.py recover --trust-log`; else drop it."
+            yield Finding("orphan_branch", branch.name, what, advice)
+        elif status not in (Status.PREPARING, Status.OPEN, Status.MERGING):
+            what = f"The branch {branch.name} is still there although its proposal is {status}."
+            yield Finding("left_over_branch", branch.name, what, RECOVER)
+
+
+def _open() -> Iterator[Finding]:
+    """Whether what people are asked to approve is what its branch holds."""
+    for proposal in Proposal.objects.open().select_related("agent").iterator(chunk_size=200):
+        revision = proposal.current
+        about = f"proposal {proposal.pk}"
+        try:
+            head = dolt().head(revision.branch)
+        except RevisionNotFound:
+            what = f"Proposal {proposal.pk} is open but its branch {revision.branch} is gone."
+            yield Finding("branch_missing", about, what, RECOVER)
+            continue
+        if head != revision.head_commit:
+            what = f"Branch {revision.branch} stands at {head}, not at the recorded {revision.head_commit}."
+            yield Finding("branch_moved", about, what, f"Reject proposal {proposal.pk}. {LOOK}")
+        elif not (_as_proposed(proposal, revision, head) and _as_before(proposal, revision)):
+            what = f"The text of proposal {proposal.pk} is not what its branch {revision.branch} holds."
+            yield Finding("text_altered", about, what, f"Reject it. {LOOK}")
+
+
+def _under_way() -> Iterator[Finding]:
+    """Whether something was begun and not finished, by nobody who is still at it."""
+    for proposal in Proposal.objects.lease_ran_out():
+        since = proposal.lease_expires_at
+        ran_out = f"and its lease ran out at {since:%Y-%m-%d %H:%M:%S} UTC" if since else "without a lease"
+        what = f"Proposal {proposal.pk} is {proposal.status} {ran_out}."
+        yield Finding("interrupted", f"proposal {proposal.pk}", what, RECOVER)
+
+
+def _decided() -> Iterator[Finding]:
+    """Whether decisions and main say the same."""
+    own = {commit.hash: commit for commit in dolt().own_log()}
+    merges = {head: commit.hash for commit in own.values() for head in commit.parents[1:]}
+    for proposal in Proposal.objects.decided().iterator(chunk_size=200):
+        yield from _of_decision(proposal, own, merges)
+    known = set(Proposal.objects.values_list("pk", flat=True))
+    for commit in own.values():
+        named = Trailers.of(commit.message).proposal_id
+        if named is not None and named not in known:
+            what = f"Commit {commit.hash} is of proposal {named}, which does not exist."
+            yield Finding("proposal_missing", f"proposal {named}", what, f"{RESTORE} {LOOK}")
+
+
+def _of_decision(proposal: Proposal, own: dict[str, Commit], merges: dict[str, str]) -> Iterator[Finding]:
+    about = f"proposal {proposal.pk}"
+    revision = proposal.current
+    if proposal.status in (Status.APPROVED, Status.APPLIED):
+        merged = proposal.status == Status.APPLIED or merges.get(revision.head_commit) == proposal.merge_commit
+        if proposal.merge_commit not in own or not merged:
+            what = f"Proposal {proposal.pk} is {proposal.status}, but main does not have its commit"
+            yield Finding("decision_lost", about, f"{what} {proposal.merge_commit}.", RESTORE)
+        elif not _as_proposed(proposal, revision, proposal.merge_commit):
+            what = f"Proposal {proposal.pk} is {proposal.status}, but commit {proposal.merge_commit} has another text."
+            yield Finding("text_altered", about, what, LOOK)
+        if proposal.reverted_by_commit and proposal.reverted_by_commit not in own:
+            what = f"Proposal {proposal.pk} was reverted by {proposal.reverted_by_commit}, which main does not have."
+            yield Finding("decision_lost", about, what, RESTORE)
+        return
+    for head in proposal.revisions.exclude(head_commit="").values_list("head_commit", flat=True):
+        if head in merges:
+            what = f"Proposal {proposal.pk} is {proposal.status}, but commit {merges[head]} merged it into main."
+            yield Finding("decision_contradicted", about, what, LOOK)
+
+
+def _history() -> Iterator[Finding]:
+    """Whether the ledger says what main went through, no more and no less."""
+    present: dict[str, list[Change]] = {}
+    for row in Change.objects.order_by("id").iterator(chunk_size=2000):
+        present.setdefault(row.commit, []).append(row)
+    for commit in dolt().own_log():
+        rows = present.pop(commit.hash, [])
+        wrong = disagreeing(commit, rows)
+        for row in wrong:
+            what = (
+                f"The ledger says of commit {commit.hash} that {row.actor or row.agent or 'nobody'} {row.action} "
+                f"{row.target_kind} {row.owner}/{row.target}; the commit and its proposal say otherwise."
+            )
+            yield Finding("ledger_differs", commit.hash, what, f"{REBUILD} {LOOK}")
+        recorded = {(row.owner, row.target_kind, row.target) for row in rows}
+        for said in says(commit):
+            for kind, target in said.entry.targets:
+                if (said.entry.owner, kind, target) not in recorded:
+                    changed = f"{kind} {said.entry.owner}/{target}"
+                    what = f"Commit {commit.hash} changed {changed}, which the ledger does not have."
+                    advice = REBUILD if rows else RECOVER
+                    yield Finding("ledger_lacks", commit.hash, what, advice)
+    for hash_, rows in present.items():
+        what = f"The ledger has {len(rows)} changes in commit {hash_}, which main does not have."
+        yield Finding("commit_lost", hash_, what, f"{RESTORE} If that commit was meant to go: {REBUILD}")
+
+
+def _as_proposed(proposal: Proposal, revision: Revision, commit: str) -> bool:
+    """Whether the memory at `commit` is what the revision makes of it, read from the texts themselves."""
+    if proposal.target_kind == "block":
+        return _body(proposal, commit) == revision.result_text
+    return _notes_are(proposal, revision, commit, "after")
+
+
+def _as_before(proposal: Proposal, revision: Revision) -> bool:
+    """Whether the revision shows as the text before what was there when it was made."""
+    if proposal.target_kind == "block":
+        return _body(proposal, revision.base_commit) == revision.base_text
+    return _notes_are(proposal, revision, revision.base_commit, "before")
+
+
+def _body(proposal: Proposal, commit: str) -> str:
+    try:
+        return reads.block_at(proposal.owner, proposal.target, commit).body
+    except reads.BlockNotFound:
+        return ""
+
+
+def _notes_are(proposal: Proposal, revision: Revision, commit: str, side: str) -> bool:
+    found = reads.find_notes(proposal.owner, [change["id"] for change in revision.note_changes], commit)
+    for change in revision.note_changes:
+        said = reads.Note.from_json(change[side]) if change[side] else None
+        if sha256_of(said) != sha256_of(found.get(change["id"])):
+            return False
+    return True

@@ -1,0 +1,230 @@
+"""Finishing what a crash left half done, and telling what does not add up.
+
+Touches only rows whose lease ran out, and rolls forward: a branch that was being made is made, a merge
+that was under way is finished (design.md §3 rule 7). Runs at start, by beat, as a command, and, where there
+is no beat, when somebody reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import structlog
+from django.conf import settings
+from django.core.cache import cache
+from django.db import DatabaseError
+from django.db.models import Q
+from redis.exceptions import RedisError
+
+from approvals.models import DECIDED, Mergeability, Proposal, Revision, Status
+from approvals.recovery.heal import (
+    approve_merged,
+    drop_unknown_branches,
+    make_branches_again,
+    make_proposals_again,
+    skip_ids,
+)
+from approvals.recovery.ledger import settle_dirt, top_up_ledger
+from approvals.services import texts
+from approvals.services.decide import finish_merging
+from approvals.services.errors import DecisionRefused, NotesChanged
+from approvals.services.notes import agents
+from approvals.services.notes.revert import finish_reverting
+from approvals.services.propose import finish_preparing, make_alone, take_over
+from approvals.services.recheck import recheck_unknown
+from memory_app.dolt.connections import dolt, head_of_main
+from memory_app.dolt.errors import DoltError
+from memory_app.models import Change
+
+log = structlog.get_logger(__name__)
+
+#: Seconds between two looks of readers: as often as beat's.
+EVERY = 30
+#: Seconds between two tries to collect what a crash left of removed texts.
+COLLECT_EVERY = 300
+
+
+@dataclass(frozen=True)
+class RecoveryReport:
+    """What `recover` did; all counts of rows or commits.
+
+    Args:
+        known_approved: open proposals that main holds approved, in a memory newer than `default`.
+        made_again: proposals that only the memory knew.
+        branches_made: branches of open proposals that were missing.
+        failed: proposals that could not be finished and stay as they were, for the next run.
+        dirt: the commit of rows somebody had left uncommitted, empty when there were none.
+        texts_collected: proposals whose removed texts are now in no file of the memory.
+    """
+
+    opened: int = 0
+    approved: int = 0
+    reopened: int = 0
+    reverted: int = 0
+    ledger_rows: int = 0
+    branches_dropped: int = 0
+    known_approved: int = 0
+    made_again: int = 0
+    branches_made: int = 0
+    failed: tuple[int, ...] = ()
+    dirt: str = ""
+    texts_collected: int = 0
+
+    def __str__(self) -> str:
+        parts = [
+            f"{self.opened} opened, {self.approved} approved, {self.reopened} back to open",
+            f"{self.ledger_rows} ledger rows added, {self.branches_dropped} branches dropped",
+        ]
+        if self.known_approved:
+            parts.append(f"{self.known_approved} found approved in the memory")
+        if self.made_again:
+            parts.append(f"{self.made_again} proposals made again from the memory")
+        if self.branches_made:
+            parts.append(f"{self.branches_made} branches made again")
+        if self.reverted:
+            parts.append(f"{self.reverted} reverts finished")
+        if self.texts_collected:
+            parts.append(f"removed texts of {self.texts_collected} proposals collected as garbage")
+        if self.failed:
+            parts.append(f"not finished: {', '.join(f'#{pk}' for pk in self.failed)}")
+        if self.dirt:
+            parts.append(f"uncommitted changes found and recorded as {self.dirt}")
+        return "; ".join(parts)
+
+
+def recover(*, trust_log: bool = False, last_ids: Mapping[str, int] | None = None) -> RecoveryReport:
+    """Roll everything forward whose lease ran out, top up the ledger, make and drop branches as the rows say.
+
+    Args:
+        trust_log: after `default` was restored from a backup older than the memory; see `top_up_ledger`. Proposals
+            that only the memory knows get their rows back, and no id is given out twice.
+        last_ids: with `trust_log`, the highest id of each table that the backup's manifest knows.
+    """
+    opened = approved = reopened = 0
+    failed: list[int] = []
+    if trust_log:
+        skip_ids(last_ids)
+    dirt = settle_dirt()
+    for proposal in Proposal.objects.lease_ran_out().select_related("agent", "decided_by"):
+        try:
+            outcome = finish(proposal)
+        except Exception:
+            # One proposal that cannot be finished must not keep the others from it.
+            log.exception("recovery_failed", proposal=proposal.pk)
+            failed.append(proposal.pk)
+            continue
+        if outcome.status == Status.APPROVED:
+            approved += 1
+        elif outcome.status in (Status.WITHDRAWN, Status.PREPARING):  # the second: somebody else is at it
+            continue
+        elif proposal.status == Status.PREPARING:
+            opened += 1
+        else:
+            reopened += 1
+    ledger_rows = top_up_ledger(trust_log=trust_log)
+    known_approved = approve_merged()
+    made_again = make_proposals_again() if trust_log else 0
+    recheck_unknown()
+    report = RecoveryReport(
+        opened=opened,
+        approved=approved,
+        reopened=reopened,
+        reverted=_finish_reverts(),  # which the ledger tells of
+        ledger_rows=ledger_rows,
+        branches_dropped=_drop_left_over() + (drop_unknown_branches() if trust_log else 0),
+        known_approved=known_approved,
+        made_again=made_again,
+        branches_made=make_branches_again(),
+        failed=tuple(failed),
+        dirt=dirt,
+        texts_collected=_collect_removed_texts(),
+    )
+    if report != RecoveryReport():
+        log.info("recovered", report=str(report))
+    return report
+
+
+def recover_on_read() -> None:
+    """Without a worker nobody else would until the next start: twice a minute a reader looks, and recovers if
+    a lease ran out, the ledger does not know where main is, or a proposal could not be checked. Never fails the
+    reading."""
+    if not settings.CELERY_TASK_ALWAYS_EAGER or not cache.add("approvals.recover", 1, timeout=EVERY):
+        return
+    try:
+        if _is_time_to_collect():
+            texts.collect_soon()  # takes seconds, for which a reader does not wait
+        is_behind = not Change.objects.filter(commit=head_of_main()).exists()
+        unknown = Proposal.objects.open().filter(mergeability=Mergeability.UNKNOWN)
+        if is_behind or Proposal.objects.lease_ran_out().exists() or unknown.exists():
+            recover()
+    except (DatabaseError, DoltError):
+        log.exception("recovery_on_read_failed")
+
+
+def is_interrupted(owner: str) -> bool:
+    """Whether a change of this memory is under way: on main perhaps, and not in the ledger, which search follows."""
+    # The status on its own first: with the whole condition in one OR, SQLite read all proposals of the owner.
+    under_way = Proposal.objects.of_owner(owner).filter(status__in=[Status.MERGING, Status.PREPARING])
+    return under_way.filter(Q(status=Status.MERGING) | Q(by_policy=True)).exists()
+
+
+def finish(proposal: Proposal) -> Proposal:
+    """Finish one proposal a crash left PREPARING or MERGING; it comes back OPEN, APPLIED or APPROVED, and as it was
+    where somebody else has begun to finish it."""
+    fresh = Proposal.objects.select_related("agent", "decided_by").get(pk=proposal.pk)
+    if fresh.status == Status.PREPARING:
+        if not take_over(fresh):
+            return fresh
+        try:
+            if fresh.target_kind == "block":
+                return make_alone(fresh, finish_preparing, is_mine=True)
+            return agents.finish(fresh, is_mine=True)
+        except NotesChanged as refusal:
+            log.warning("application_dropped", proposal=proposal.pk, why=refusal.message)
+            fresh.status = Status.WITHDRAWN
+            return fresh
+    if fresh.status != Status.MERGING:
+        return fresh
+    try:
+        return finish_merging(fresh)
+    except DecisionRefused as refusal:
+        log.warning("decision_undone", proposal=proposal.pk, why=refusal.message)
+        return refusal.proposal
+
+
+def _finish_reverts() -> int:
+    """Proposals that were taken back and do not say so yet."""
+    reverts = Change.objects.filter(action=Change.Action.REVERTED, proposal_id__isnull=False)
+    applied = Proposal.objects.filter(status=Status.APPLIED, reverted_by_commit="")
+    left = list(applied.filter(pk__in=reverts.values("proposal_id")).select_related("agent"))
+    for proposal in left:
+        finish_reverting(proposal, reverts.filter(proposal_id=proposal.pk)[0])
+    return len(left)
+
+
+def _is_time_to_collect() -> bool:
+    """Not with every run: where the server denies it, each try is refused and logged."""
+    return texts.is_garbage_left() and bool(cache.add("approvals.collect_removed_texts", 1, timeout=COLLECT_EVERY))
+
+
+def _collect_removed_texts() -> int:
+    try:
+        return texts.collect() if _is_time_to_collect() else 0
+    except (DatabaseError, DoltError, RedisError):
+        log.exception("removed_texts_not_collected")
+        return 0
+
+
+def _drop_left_over() -> int:
+    """Branches of decided proposals whose dropping had failed. Looks at branches, so recovery only."""
+    present = {branch.name for branch in dolt().branches()}
+    if len(present) == 1:
+        return 0
+    left_over = list(Revision.objects.filter(Q(proposal__status__in=DECIDED), branch__in=present))
+    for revision in left_over:
+        try:
+            texts.give_up_branch(revision)
+        except (DatabaseError, DoltError):
+            log.exception("branch_not_dropped", proposal=revision.proposal_id, branch=revision.branch)
+    return len(left_over)

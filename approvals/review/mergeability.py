@@ -1,0 +1,96 @@
+"""How a proposal stands to its target as it is now: a comparison of texts, without a database.
+
+The foundation applies a proposal's edits again where they still fit exactly; what does not fit is a
+conflict for a person (design.md §3 rule 6).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from approvals.models import Mergeability, Revision
+from memory_app.reads import Block
+from memory_app.text import edits
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """The answer.
+
+    Args:
+        state: clean, rebasable, conflict or already_applied; never unknown, which only the caller who
+            could not read the target may say.
+        result_text: the target's text after approval; None when nothing can be approved.
+        is_stale: the target changed since the base, in its text or in any other field.
+        failing_edit: position of the first edit that no longer fits, for a conflict.
+        over_limit: characters by which the result would pass the block's limit, for a conflict.
+        closes_circle: the note would be superseded by itself in the end, for a conflict.
+    """
+
+    state: Mergeability
+    result_text: str | None
+    is_stale: bool
+    failing_edit: int | None = None
+    over_limit: int = 0
+    closes_circle: bool = False
+
+    @property
+    def can_be_approved(self) -> bool:
+        return self.state in (Mergeability.CLEAN, Mergeability.REBASABLE)
+
+
+def assess(revision: Revision, block: Block | None) -> Assessment:
+    """Compare a revision with the block as it is now (`None`: deleted meanwhile)."""
+    if block is None:
+        return Assessment(Mergeability.CONFLICT, None, is_stale=True)
+    if block.sha256 == revision.base_sha256:
+        return Assessment(Mergeability.CLEAN, revision.result_text, is_stale=False)
+    if block.body == revision.result_text:
+        return Assessment(Mergeability.ALREADY_APPLIED, None, is_stale=True)
+    wanted = edits.from_json(revision.edits)
+    try:
+        result = edits.reapply(block.body, wanted, base_text=revision.base_text)
+    except edits.MadeAlready:
+        return Assessment(Mergeability.ALREADY_APPLIED, None, is_stale=True)
+    except edits.DoesNotFit as error:
+        if _is_there(wanted, block.body):
+            return Assessment(Mergeability.ALREADY_APPLIED, None, is_stale=True)
+        return Assessment(Mergeability.CONFLICT, None, is_stale=True, failing_edit=error.index)
+    except edits.TextTooLong as error:
+        return Assessment(Mergeability.CONFLICT, None, is_stale=True, over_limit=error.length - block.limit)
+    if len(result) > block.limit:
+        return Assessment(Mergeability.CONFLICT, None, is_stale=True, over_limit=len(result) - block.limit)
+    if result == block.body:
+        return Assessment(Mergeability.ALREADY_APPLIED, None, is_stale=True)
+    return Assessment(Mergeability.REBASABLE, result, is_stale=True)
+
+
+def assess_notes(revision: Revision, notes: dict[str, str], *, closes_circle: bool = False) -> Assessment:
+    """Compare a revision of notes with the sha256 each has now, by id. Notes are short and change as wholes:
+    one that is not as it was when the change was proposed is a conflict."""
+    now = {change["id"]: notes.get(change["id"]) for change in revision.note_changes}
+    before = {change["id"]: _sha256(change["before"]) for change in revision.note_changes}
+    after = {change["id"]: _sha256(change["after"]) for change in revision.note_changes}
+    if now == before and closes_circle:
+        return Assessment(Mergeability.CONFLICT, None, is_stale=True, closes_circle=True)
+    if now == before:
+        return Assessment(Mergeability.CLEAN, revision.result_text, is_stale=False)
+    if now == after:
+        return Assessment(Mergeability.ALREADY_APPLIED, None, is_stale=True)
+    return Assessment(Mergeability.CONFLICT, None, is_stale=True)
+
+
+def _sha256(note: dict[str, Any] | None) -> str | None:
+    return note["sha256"] if note else None
+
+
+def _is_there(wanted: tuple[edits.Edit, ...], body: str) -> bool:
+    """Whether every replacement was made by somebody else: the old text gone, the new one there."""
+    return all(
+        isinstance(edit, edits.Replace)
+        and edit.old_string not in body
+        and bool(edit.new_string.strip())
+        and edit.new_string in body
+        for edit in wanted
+    )

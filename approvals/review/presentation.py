@@ -1,0 +1,352 @@
+"""What a person is shown of a proposal, in one frozen value: the page draws it and decides nothing.
+
+For an open proposal the change is shown against the target as it is now; a decided one is shown from its
+revision row, since its branch is gone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import structlog
+
+from approvals.models import Event, Kind, Mergeability, Proposal, Revision, Status, User
+from approvals.permissions import Action, available_actions, may_read
+from approvals.recovery.recover import finish
+from approvals.review.mergeability import Assessment
+from approvals.review.targets import BlockStanding, NotesStanding, Standing, standing_of
+from approvals.risks import flags
+from approvals.services.errors import ProposalNotFound
+from approvals.services.notes.values import said_beside
+from memory_app import reads
+from memory_app.dolt.errors import DoltError
+from memory_app.models import Note as NoteRow
+from memory_app.text import worddiff
+
+log = structlog.get_logger(__name__)
+
+#: Notes of an import on one page.
+NOTES_ON_A_PAGE = 100
+
+#: Fields of a note that a reviewer sees in a table, beside its text.
+NOTE_FIELDS = (
+    "type",
+    "tags",
+    "category",
+    "confidence",
+    "rationale",
+    "importance",
+    "source",
+    "superseded_by",
+    "superseded_reason",
+    "superseded_at",
+)
+
+
+@dataclass(frozen=True)
+class Checks:
+    """Facts a reviewer weighs. Lengths in characters, `deleted_share` from 0 to 1 of the text before.
+
+    Args:
+        limit: the block's limit; None when the block is gone.
+        same_as: ids of other open proposals that lead to the same text.
+    """
+
+    length_before: int
+    length_after: int
+    limit: int | None
+    deleted_share: float
+    same_as: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class FieldChange:
+    """A field other than the text (type, tags, confidence…), before and after; empty for nothing.
+
+    A time stays one, for pages to write it in the viewer's zone.
+    """
+
+    name: str
+    before: str | datetime
+    after: str | datetime
+
+    @property
+    def label(self) -> str:
+        return str(NoteRow._meta.get_field(self.name).verbose_name)  # type: ignore[union-attr]
+
+
+@dataclass(frozen=True)
+class NoteReview:
+    """One note of a proposal: what becomes of it. `before=None` makes it, `after=None` deletes it.
+
+    Args:
+        replacement: the note that would take its place, as it is now.
+        dated: when a new note says it began, where that is not the day of the proposal.
+    """
+
+    id: str
+    before: reads.Note | None
+    after: reads.Note | None
+    segments: tuple[worddiff.Segment, ...]
+    fields: tuple[FieldChange, ...]
+    replacement: reads.Note | None = None
+    dated: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Review:
+    """Everything the proposal page needs.
+
+    Args:
+        block: the target now; None when there is none any more.
+        seen_sha256: what a decision made on this page must carry; empty when the block is gone.
+        before_text, after_text: the two sides of the change as shown.
+        segments: the word-level difference between them; none for an import.
+        assessment: None for a decided proposal, or when the target could not be read.
+        actions: what this viewer may press; empty while an older revision is looked at.
+        siblings: other open proposals on the same target, oldest first.
+        notes: for a proposal about notes, those of one page.
+        note_count: how many notes the proposal is about; 0 for a block.
+        note_page, note_pages: which page of them this is, from 1, and how many there are.
+        changed_since: what policy applied was changed again; taking it back would lose that.
+    """
+
+    proposal: Proposal
+    revision: Revision
+    revisions: tuple[int, ...]
+    block: reads.Block | None
+    seen_sha256: str
+    before_text: str
+    after_text: str
+    segments: tuple[worddiff.Segment, ...]
+    assessment: Assessment | None
+    actions: frozenset[Action]
+    risks: tuple[flags.Risk, ...]
+    checks: Checks
+    events: tuple[Event, ...]
+    siblings: tuple[Proposal, ...]
+    notes: tuple[NoteReview, ...] = ()
+    note_count: int = 0
+    note_page: int = 1
+    note_pages: int = 1
+    changed_since: bool = False
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the newest revision is shown, the only one a decision can be about."""
+        return self.revision.number == self.proposal.revision
+
+    @property
+    def first_note(self) -> int:
+        """The number of the first note on this page, among all of the proposal's."""
+        return (self.note_page - 1) * NOTES_ON_A_PAGE + 1
+
+    @property
+    def last_note(self) -> int:
+        return self.first_note + len(self.notes) - 1
+
+    @property
+    def later_notes(self) -> int:
+        """How many notes stand on later pages."""
+        return max(0, self.note_count - self.last_note)
+
+    @property
+    def is_already_there(self) -> bool:
+        """Whether the memory says it all already: there is no change to look at, nor to decide about."""
+        return self.is_current and self.state == Mergeability.ALREADY_APPLIED
+
+    @property
+    def state(self) -> str:
+        """The mergeability now; `unknown` when it could not be found out."""
+        return self.assessment.state if self.assessment else Mergeability.UNKNOWN
+
+
+def find_proposal(proposal_id: int, viewer: User) -> Proposal:
+    """A proposal a person may see; one a crash left half done is finished first.
+
+    Raises:
+        ProposalNotFound: there is none, or it is of a memory this person may not read.
+    """
+    proposal = Proposal.objects.filter(pk=proposal_id).select_related("agent", "decided_by").first()
+    if proposal is None or not may_read(viewer, proposal.owner):
+        raise ProposalNotFound
+    if Proposal.objects.lease_ran_out().filter(pk=proposal.pk).exists():
+        try:
+            proposal = finish(proposal)
+        except DoltError:
+            log.exception("recovery_failed", proposal=proposal.pk)
+        if proposal.status == Status.WITHDRAWN:  # what policy was to apply no longer fitted, and is gone
+            raise ProposalNotFound
+    if proposal.status == Status.PREPARING and not proposal.is_being_amended:
+        raise ProposalNotFound
+    return proposal
+
+
+def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, note_page: int = 1) -> Review:
+    """Put together what `viewer` is shown of `proposal`.
+
+    Args:
+        revision: an older revision to look at; the current one by default.
+        note_page: which notes of an import, from 1; beyond the last page, that one.
+
+    Raises:
+        Revision.DoesNotExist: the proposal has no such revision.
+    """
+    number = proposal.revision if revision is None else revision
+    is_current = number == proposal.revision
+    shown = proposal.current if is_current else proposal.revisions.get(number=number)
+    standing, assessment = _today(proposal, shown)
+    block = standing.block if isinstance(standing, BlockStanding) else None
+    changed_since = (
+        proposal.status == Status.APPLIED
+        and not proposal.reverted_by_commit
+        and isinstance(standing, NotesStanding)
+        and not standing.is_after(shown)
+    )
+    before, after = shown.base_text, shown.result_text
+    if block and assessment and assessment.is_stale and assessment.result_text is not None:
+        before, after = block.body, assessment.result_text
+    said = flags.said_with(proposal.reasoning, proposal.evidence)
+    if proposal.target_kind == "import":
+        # Nobody reads an import as one text: its notes are shown one by one.
+        segments: tuple[worddiff.Segment, ...] = ()
+        weighed = _weighed_import(shown, said)
+    else:
+        segments = worddiff.diff(before, after)
+        weighed = flags.weigh(
+            before,
+            after,
+            segments=segments,
+            is_deletion=proposal.kind == Kind.DELETE,
+            beside=said_beside(shown.note_changes),
+            said=said,
+        )
+    pages = max(1, -(-len(shown.note_changes) // NOTES_ON_A_PAGE))
+    page = min(max(1, note_page), pages)
+    on_page = shown.note_changes[(page - 1) * NOTES_ON_A_PAGE : page * NOTES_ON_A_PAGE]
+    return Review(
+        proposal=proposal,
+        revision=shown,
+        revisions=tuple(proposal.revisions.order_by("number").values_list("number", flat=True)),
+        block=block,
+        seen_sha256=standing.sha256 if standing else "",
+        before_text=before,
+        after_text=after,
+        segments=segments,
+        assessment=assessment,
+        actions=_actions(proposal, viewer, assessment, changed_since) if is_current else frozenset(),
+        risks=weighed.risks,
+        checks=_checks(proposal, before, after, weighed.deleted_share, block),
+        events=tuple(proposal.events.all()),
+        siblings=tuple(
+            Proposal.objects.open()
+            .on_target(proposal.owner, proposal.target_kind, proposal.target)
+            .exclude(pk=proposal.pk)
+            .select_related("agent")
+            .order_by("created_at", "id")
+        ),
+        notes=_note_reviews(proposal, on_page),
+        note_count=len(shown.note_changes),
+        note_page=page,
+        note_pages=pages,
+        changed_since=changed_since,
+    )
+
+
+def _weighed_import(revision: Revision, said: str) -> flags.Weighed:
+    if revision.weighed is not None:
+        return flags.Weighed.from_json(revision.weighed)
+    before, after = revision.base_text, revision.result_text
+    beside = said_beside(revision.note_changes)
+    return flags.weigh(before, after, segments=worddiff.diff(before, after), beside=beside, said=said)
+
+
+def _today(proposal: Proposal, revision: Revision) -> tuple[Standing | None, Assessment | None]:
+    try:
+        standing = standing_of(proposal, revision)
+    except DoltError:
+        log.exception("target_unreadable", proposal=proposal.pk)
+        return None, None
+    return standing, None if proposal.is_decided else standing.assess(revision)
+
+
+def _note_reviews(proposal: Proposal, changes: list[dict[str, Any]]) -> tuple[NoteReview, ...]:
+    named = {change["after"]["superseded_by"] for change in changes if change["after"]}
+    try:
+        replacements = reads.find_notes(proposal.owner, filter(None, named))
+    except DoltError:
+        log.exception("replacements_unreadable", user_id=proposal.owner)
+        replacements = {}
+    return tuple(_note_review(change, replacements, proposal.created_at) for change in changes)
+
+
+def _note_review(change: dict[str, Any], replacements: dict[str, reads.Note], proposed: datetime) -> NoteReview:
+    before = reads.Note.from_json(change["before"]) if change["before"] else None
+    after = reads.Note.from_json(change["after"]) if change["after"] else None
+    is_dated = after and not before and after.created_at.date() != proposed.date()
+    return NoteReview(
+        change["id"],
+        before,
+        after,
+        segments=worddiff.with_replaced_paragraphs(
+            worddiff.diff(before.content if before else "", after.content if after else "")
+        ),
+        fields=field_changes_of_note(before, after),
+        replacement=replacements.get(after.superseded_by) if after and after.superseded_by else None,
+        dated=after.created_at if after and is_dated else None,
+    )
+
+
+def field_changes_of_note(before: reads.Note | None, after: reads.Note | None) -> tuple[FieldChange, ...]:
+    """The fields other than the text in which two versions of a note differ."""
+    changes = []
+    # When a note began is news only where an import says another day; of a new one `NoteReview.dated` says it.
+    names = (*NOTE_FIELDS, "created_at") if before and after else NOTE_FIELDS
+    for name in names:
+        old, new = (_shown(getattr(note, name)) if note else "" for note in (before, after))
+        if old != new:
+            changes.append(FieldChange(name, old, new))
+    return tuple(changes)
+
+
+def _shown(value: object) -> str | datetime:
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return value if isinstance(value, datetime) else str(value)
+
+
+def _actions(proposal: Proposal, viewer: User, assessment: Assessment | None, changed_since: bool) -> frozenset[Action]:
+    """The permitted actions that can succeed: a button that must fail is not drawn."""
+    actions = available_actions(viewer, proposal)
+    if changed_since:
+        actions -= {Action.REVERT}
+    if assessment is None or not assessment.can_be_approved:
+        actions -= {Action.APPROVE}
+    return actions
+
+
+def _checks(
+    proposal: Proposal,
+    before: str,
+    after: str,
+    deleted_share: float,
+    block: reads.Block | None,
+) -> Checks:
+    same = (
+        Proposal.objects.open()
+        .on_target(proposal.owner, proposal.target_kind, proposal.target)
+        .filter(result_sha256=proposal.result_sha256)
+        .exclude(pk=proposal.pk)
+        .values_list("pk", flat=True)
+    )
+    return Checks(
+        length_before=len(before),
+        length_after=len(after),
+        limit=block.limit if block else None,
+        deleted_share=deleted_share,
+        same_as=tuple(same),
+    )

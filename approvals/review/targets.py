@@ -1,0 +1,220 @@
+"""What a proposal is about, behind one interface: a memory block, or notes.
+
+Deciding, recovering and reviewing ask the same questions of either; only the answers differ. Reads, and
+says what is to be written; `services` do the writing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from approvals.models import Proposal, Revision
+from approvals.review.mergeability import Assessment, assess, assess_notes
+from memory_app import reads
+from memory_app.dolt.connections import head_of_main
+from memory_app.writing.values import BlockFields, BlockWrite, NoteWrite, Write
+
+
+class Standing(Protocol):
+    """A target as it is now."""
+
+    @property
+    def sha256(self) -> str:
+        """What a decision names as seen; empty when there is nothing there."""
+
+    def assess(self, revision: Revision) -> Assessment: ...
+
+
+@dataclass(frozen=True)
+class BlockStanding:
+    block: reads.Block | None
+
+    @property
+    def sha256(self) -> str:
+        return self.block.sha256 if self.block else ""
+
+    def assess(self, revision: Revision) -> Assessment:
+        return assess(revision, self.block)
+
+
+@dataclass(frozen=True)
+class NotesStanding:
+    """The notes a proposal names, each by its id and its sha256; one that is not there is absent.
+
+    Args:
+        notes: those it changes.
+        replacements: those it puts in the place of others. They do not change, but a reviewer reads them:
+            what a decision names as seen covers their texts too.
+        closes_circle: one of those would by now be superseded by the note it replaces.
+    """
+
+    notes: dict[str, str]
+    replacements: dict[str, str] = field(default_factory=dict)
+    closes_circle: bool = False
+
+    @property
+    def sha256(self) -> str:
+        return _sha256_of(self.notes | {f"instead {id_}": sha256 for id_, sha256 in self.replacements.items()})
+
+    def assess(self, revision: Revision) -> Assessment:
+        return assess_notes(revision, self.notes, closes_circle=self.closes_circle)
+
+    def is_after(self, revision: Revision) -> bool:
+        """Whether every note is as the revision makes it."""
+        return all(
+            self.notes.get(change["id"]) == (change["after"]["sha256"] if change["after"] else None)
+            for change in revision.note_changes
+        )
+
+
+def base_sha256(revision: Revision) -> str:
+    """What `Standing.sha256` was when the revision was made: what a list, which does not look, may name as seen.
+
+    A note put in another's place is not in the revision, so this never fits a revision that puts one there.
+    """
+    if not revision.note_changes:
+        return revision.base_sha256
+    return _sha256_of(
+        {change["id"]: change["before"]["sha256"] for change in revision.note_changes if change["before"]}
+    )
+
+
+def _sha256_of(notes: dict[str, str]) -> str:
+    """Of several notes by id, as they stand together; empty when there is none."""
+    said = "\n".join(f"{id_} {sha256}" for id_, sha256 in sorted(notes.items()))
+    return hashlib.sha256(said.encode()).hexdigest() if said else ""
+
+
+def standing_of(proposal: Proposal, revision: Revision) -> BlockStanding | NotesStanding:
+    """The target of a proposal as it is now."""
+    if proposal.target_kind == "block":
+        return BlockStanding(reads.find_block(proposal.owner, proposal.target))
+    return replace(_notes_at(proposal, revision), closes_circle=_closes_circle(proposal, revision))
+
+
+def standing_at_head(proposal: Proposal, revision: Revision) -> tuple[str, BlockStanding | NotesStanding]:
+    """The target of a proposal as it is now, and a commit of main that is not newer than that."""
+    if proposal.target_kind == "block":
+        try:
+            snapshot = reads.snapshot(proposal.owner, proposal.target)
+        except reads.BlockNotFound:
+            pass
+        else:
+            return snapshot.commit, BlockStanding(snapshot.block)
+    commit = head_of_main()
+    return commit, standing_of(proposal, revision)
+
+
+def standings_of(owner: str, pairs: Sequence[tuple[Proposal, Revision]]) -> list[BlockStanding | NotesStanding]:
+    """Return the targets of an owner's proposals as they are now, each read once however many are about it."""
+    labels = {proposal.target for proposal, _ in pairs if proposal.target_kind == "block"}
+    blocks = {label: BlockStanding(reads.find_block(owner, label)) for label in labels}
+    about_notes = [revision for proposal, revision in pairs if proposal.target_kind != "block"]
+    ids = {id_ for revision in about_notes for id_ in (*_ids_of(revision), *instead_of(revision))}
+    found = reads.note_sha256s(owner, ids) if ids else {}
+    return [
+        blocks[proposal.target]
+        if proposal.target_kind == "block"
+        else _notes_standing(revision, found, closes_circle=_closes_circle(proposal, revision))
+        for proposal, revision in pairs
+    ]
+
+
+def instead_of(revision: Revision) -> list[str]:
+    """The ids of the notes a revision puts in the place of those it changes."""
+    ids = []
+    for change in revision.note_changes:
+        before, after = change["before"] or {}, change["after"] or {}
+        if after.get("superseded_by") and after["superseded_by"] != before.get("superseded_by"):
+            ids.append(after["superseded_by"])
+    return ids
+
+
+def targets_of(proposal: Proposal, revision: Revision) -> tuple[tuple[str, str], ...]:
+    """(kind, label or id) of everything a revision changes: its trailers and its rows in the ledger."""
+    if proposal.target_kind == "block":
+        return (("block", proposal.target),)
+    return tuple(("note", change["id"]) for change in revision.note_changes)
+
+
+def writes_of(proposal: Proposal, revision: Revision, *, base: reads.Block | None = None) -> tuple[Write, ...]:
+    """The rows a revision writes, on top of its base commit.
+
+    Args:
+        base: the block at that commit, where the caller has it.
+
+    Raises:
+        BlockNotFound, RevisionNotFound: the base cannot be read.
+    """
+    if proposal.target_kind == "block":
+        block = base or reads.block_at(proposal.owner, proposal.target, revision.base_commit)
+        fields = BlockFields(
+            title=block.title,
+            description=block.description,
+            body=revision.result_text,
+            limit=block.limit,
+            read_only=block.read_only,
+            schema_ref=block.schema_ref,
+        )
+        return (BlockWrite(proposal.owner, proposal.target, fields, revision.base_sha256),)
+    return note_writes(proposal.owner, revision.note_changes)
+
+
+def note_writes(owner: str, changes: list[dict[str, object]]) -> tuple[NoteWrite, ...]:
+    """Stored note changes as rows to write."""
+    return tuple(
+        NoteWrite(
+            owner=owner,
+            id=str(change["id"]),
+            note=reads.Note.from_json(change["after"]) if isinstance(change["after"], dict) else None,
+            expected_sha256=str(change["before"]["sha256"]) if isinstance(change["before"], dict) else "",
+        )
+        for change in changes
+    )
+
+
+def holds(proposal: Proposal, revision: Revision, commit: str) -> bool:
+    """Whether the target at `commit` is what the revision says it becomes (design.md §3 rule 9).
+
+    Raises:
+        RevisionNotFound: `commit` cannot be read.
+    """
+    if proposal.target_kind == "block":
+        try:
+            return reads.block_at(proposal.owner, proposal.target, commit).body == revision.result_text
+        except reads.BlockNotFound:
+            return False
+    return _notes_at(proposal, revision, commit).is_after(revision)
+
+
+def _notes_at(proposal: Proposal, revision: Revision, commit: str | None = None) -> NotesStanding:
+    found = reads.note_sha256s(proposal.owner, [*_ids_of(revision), *instead_of(revision)], commit)
+    return _notes_standing(revision, found)
+
+
+def _notes_standing(revision: Revision, found: dict[str, str], *, closes_circle: bool = False) -> NotesStanding:
+    ids, instead = _ids_of(revision), instead_of(revision)
+    return NotesStanding(_those_of(ids, found), _those_of(instead, found), closes_circle)
+
+
+def _ids_of(revision: Revision) -> list[str]:
+    return [change["id"] for change in revision.note_changes]
+
+
+def _closes_circle(proposal: Proposal, revision: Revision) -> bool:
+    """Whether a note would be superseded by itself in the end; not so when it was proposed, but others were since."""
+    for change in revision.note_changes:
+        before, after = change["before"] or {}, change["after"] or {}
+        replacement_id = after.get("superseded_by")
+        if not replacement_id or replacement_id == before.get("superseded_by"):
+            continue
+        if reads.closes_circle(proposal.owner, change["id"], replacement_id):
+            return True
+    return False
+
+
+def _those_of(ids: list[str], found: dict[str, str]) -> dict[str, str]:
+    return {id_: found[id_] for id_ in ids if id_ in found}

@@ -1,0 +1,379 @@
+"""What a reviewer should look at twice: flags computed from the text before and after a change.
+
+Belongs here: deciding which flags a change gets, from the two texts alone. Not here: their wording (the
+pages have it), limits, and what policy does about them.
+
+Only what a change adds counts; what the text had already is not flagged again. A flag is a hint and proves nothing:
+text can persuade a model in ways no pattern lists, and a person may quote an instruction for good reason.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import pairwise
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from approvals.markdown import parsing
+from approvals.risks import credentials
+from approvals.risks.prompt_injection import Instruction, instructions
+from memory_app.text import invisible
+from memory_app.text.worddiff import Segment, common_ends, diff
+
+Level = Literal["danger", "warning", "info"]
+
+#: The flag that policy stops at: nothing with it goes into the memory before a person has seen it.
+SECRETS = "secrets"
+
+#: Every key `flags` can give, in the order it gives them.
+KEYS = (
+    SECRETS,
+    "hidden_characters",
+    "mixed_scripts",
+    "reads_like_instructions",
+    "deletes_much",
+    "links_added",
+    "contacts_added",
+)
+
+DELETES_MUCH_DANGER = 0.5
+DELETES_MUCH_WARNING = 0.25
+# A change that takes away less than this (about a sentence) and puts something else in its place counts only for what
+# the text lost in length; else one reworded line would "delete half" of every small block.
+_REWORDING = 60
+
+#: Characters of what an agent says with a change that are searched for secrets: the longest reason and one of the
+#: longest messages. All that a call may bring, a megabyte, would take seconds.
+MOST_SAID = 24_000
+
+# A flag names some of what it found; a page has no room for a thousand links.
+_MOST_EXAMPLES = 5
+_LONGEST_EXAMPLE = 120
+
+_DANGEROUS_KINDS = frozenset[invisible.Kind](("zero_width", "bidi", "tag", "variation", "control"))
+
+_LINK = re.compile(
+    r"!?\[(?P<label>[^\[\]\n]{0,300})\]\(\s*<?(?P<target>[^\s()<>]{1,2000})"  # Markdown, images too
+    r"|^ {0,3}\[[^\[\]\n]{1,100}\]:\s*<?(?P<defined>[^\s<>]{1,2000})"
+    r"|\b(?:src|href)\s*=\s*[\"']?(?P<attribute>[^\s\"'<>]{1,2000})"
+    r"|(?P<bare>\b(?:https?|ftp)://[^\s<>\"'`\])]{1,2000}|\bwww\.[^\s<>\"'`\])]{2,2000})"
+    r"|(?P<scripted>\b(?:javascript|vbscript|data):[^\s<>\"'`\])]{1,2000})",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SCRIPT = re.compile(r"data:\w+/|(?:java|vb)script:\S*[(;=]", re.IGNORECASE)
+_LIKE_A_TARGET = re.compile(r"[/.#:]")
+_SHOWN_TARGET = re.compile(r"\s*(?:https?://|www\.)\S+", re.IGNORECASE)
+_PUNCTUATION = ".,;:!?*_"
+_SCRIPT_SCHEMES = ("javascript:", "vbscript:", "data:")
+
+_MAIL = re.compile(r"(?<![\w.+/-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}\b")
+# A telephone number begins with + or 0 or an area code in brackets, or has the American shape; dates and amounts do
+# not, but for 01/02/2026.
+_PHONE = re.compile(
+    r"(?<![\w.,:/+-])(?!\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b)(?:"
+    r"(?:\+\d{1,3}[ ./-]?(?:\(0?\d{1,5}\)[ ./-]?)?|\(0?\d{2,5}\)[ ./-]?|0\d{1,5}[ ./-])\d(?:[ ./-]?\d){4,11}"
+    r"|\d{3}[.-]\d{3}[.-]\d{4}"
+    r"|0\d{9,11}"
+    r")(?![\w/-]|[.,:]\d)"
+)
+
+
+@dataclass(frozen=True)
+class Risk:
+    """One flag.
+
+    Attributes:
+        key: one of `KEYS`; the pages have the words for it.
+        params: plain values to fill these in with: `percent` of deletes_much; `count` and up to five `examples` of
+            the others; `said` of secrets, how many of them are in the agent's own words alone; `hide_others` where
+            some of hidden_characters are seen and cover what stands beside them.
+    """
+
+    key: str
+    level: Level
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """What a reviewer is told of a change without reading it."""
+
+    risks: tuple[Risk, ...]
+    deleted_share: float
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON, for keeping. `from_json` reads it back."""
+        return {"risks": [asdict(risk) for risk in self.risks], "deleted_share": self.deleted_share}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Weighed:
+        return cls(tuple(Risk(**risk) for risk in values["risks"]), values["deleted_share"])
+
+
+def weigh(
+    before: str,
+    after: str,
+    *,
+    segments: Sequence[Segment],
+    is_deletion: bool = False,
+    beside: tuple[str, str] = ("", ""),
+    said: str = "",
+) -> Weighed:
+    """The flags of a change, and how much of the text it takes away; arguments are those of `flags`."""
+    flagged = flags(before, after, segments=segments, is_deletion=is_deletion, beside=beside, said=said)
+    return Weighed(flagged, deleted_share(before, segments))
+
+
+def flags(
+    before: str,
+    after: str,
+    *,
+    segments: Sequence[Segment] | None = None,
+    is_deletion: bool = False,
+    beside: tuple[str, str] = ("", ""),
+    said: str = "",
+) -> tuple[Risk, ...]:
+    """The flags of the change from `before` to `after`, in the order of `KEYS`, each at most once.
+
+    Args:
+        segments: the diff of the two texts, when the caller has it already.
+        is_deletion: the change says that it deletes all of it, so that it does needs no flag.
+        beside: what stands beside the two texts and is read like them; how much of it goes counts for nothing.
+        said: what the agent says with the change, see `said_with`; it is searched for secrets alone.
+    """
+    if before == after and beside[0] == beside[1] and not said:
+        return ()
+    deletes_much = None if is_deletion else _deletes_much(before, diff(before, after) if segments is None else segments)
+    before, after = ("\n\n".join(filter(None, said)) for said in zip((before, after), beside, strict=True))
+    # What both texts begin and end with, line by line, adds nothing to either.
+    whole = before, after
+    head, tail = common_ends(before, after)
+    before, after = before[head : len(before) - tail], after[head : len(after) - tail]
+    found = (
+        _secrets(before, after, said, whole),
+        _hidden_characters(before, after),
+        _mixed_scripts(before, after),
+        _reads_like_instructions(before, after),
+        deletes_much,
+        _links_added(before, after, whole),
+        _contacts_added(before, after),
+    )
+    return tuple(risk for risk in found if risk)
+
+
+def deleted_share(before: str, segments: Sequence[Segment]) -> float:
+    """How much of `before` a change takes away, from 0 to 1, in characters that are not white space.
+
+    A few words put in the place of others take away only what they are shorter by.
+    """
+    whole = _length(before)
+    gone = sum(_length(segment.text) for segment in segments if segment.kind == "removed")
+    if gone < _REWORDING:
+        gone = 0
+        for segment, following in pairwise((*segments, Segment("same", ""))):
+            if segment.kind == "removed":
+                instead = _length(following.text) if following.kind == "added" else 0
+                gone += max(_length(segment.text) - instead, 0)
+    return gone / whole if whole else 0.0
+
+
+def _deletes_much(before: str, segments: Sequence[Segment]) -> Risk | None:
+    share = deleted_share(before, segments)
+    if share < DELETES_MUCH_WARNING:
+        return None
+    return Risk(
+        "deletes_much",
+        "danger" if share >= DELETES_MUCH_DANGER else "warning",
+        {"percent": int(share * 100)},
+    )
+
+
+def _length(text: str) -> int:
+    return sum(map(len, text.split()))
+
+
+def said_with(reasoning: str, evidence: Iterable[Mapping[str, Any]]) -> str:
+    """Return what an agent says with a change and quotes for it: at most `MOST_SAID` characters, the reason first.
+
+    Args:
+        evidence: conversation turns `{role, content, at?}`.
+    """
+    return "\n\n".join(filter(None, [reasoning, *(turn["content"] for turn in evidence)]))[:MOST_SAID]
+
+
+def has_secret(text: str) -> bool:
+    """Whether a text has a key, token, password or card number."""
+    return next(credentials.find(text), None) is not None
+
+
+def _secrets(before: str, after: str, said: str, whole: tuple[str, str]) -> Risk | None:
+    """Return the flag for secrets that a change adds, and for those the agent says that neither `whole` text has."""
+    new, told = list(credentials.find(after)), list(credentials.find(said))
+    if not new and not told:  # the ordinary case, which costs one look
+        return None
+    had = _values(before)
+    new = [credential for credential in new if credential.value not in had]
+    if told:
+        known = _values(whole[0]) | _values(whole[1])
+        told = [credential for credential in told if credential.value not in known]
+    if not new and not told:
+        return None
+    risk = _risk(SECRETS, "danger", [credential.masked for credential in (*new, *told)])
+    return replace(risk, params={**risk.params, "said": len(told)}) if told else risk
+
+
+def _values(text: str) -> set[str]:
+    return {credential.value for credential in credentials.find(text)}
+
+
+def _hidden_characters(before: str, after: str) -> Risk | None:
+    had = Counter(unseen.char for unseen in _unseen(before))
+    new: list[invisible.Hidden] = []
+    for unseen in _unseen(after):
+        if had[unseen.char]:
+            had[unseen.char] -= 1
+        else:
+            new.append(unseen)
+    if not new:
+        return None
+    is_dangerous = any(unseen.kind in _DANGEROUS_KINDS for unseen in new)
+    risk = _risk(
+        "hidden_characters",
+        "danger" if is_dangerous else "warning",
+        [f"{unseen.code} {unseen.name}" for unseen in new],
+    )
+    if any(unseen.kind == "piled" for unseen in new):
+        return replace(risk, params={**risk.params, "hide_others": True})
+    return risk
+
+
+def _unseen(text: str) -> Iterator[invisible.Hidden]:
+    return (found for found in invisible.find(text) if found.kind not in invisible.HARMLESS)
+
+
+def _mixed_scripts(before: str, after: str) -> Risk | None:
+    # Where it stands in the text makes no difference.
+    had = Counter((stray.word, stray.letters) for stray in invisible.stray_letters(before))
+    new: dict[str, list[str]] = {}
+    for stray in invisible.stray_letters(after):
+        if had[stray.word, stray.letters]:
+            had[stray.word, stray.letters] -= 1
+        else:
+            new.setdefault(stray.word, []).extend(
+                f"{letter} {name}" for letter, name in zip(stray.letters, stray.names, strict=True)
+            )
+    if not new:
+        return None
+    said = [f"{word}: {', '.join(dict.fromkeys(letters))}" for word, letters in new.items()]
+    return _risk("mixed_scripts", "danger", said)
+
+
+def _reads_like_instructions(before: str, after: str) -> Risk | None:
+    # Only lines that are new can add an instruction; a megabyte of old ones need not be searched.
+    old_lines = set(before.split("\n"))
+    new_lines = [line for line in after.split("\n") if line not in old_lines]
+    found = Counter(instructions("\n".join(new_lines)))
+    if found:
+        found -= Counter(instructions(before))
+    if not found:
+        return None
+    is_override = any(instruction.is_override for instruction in found)
+    return _risk("reads_like_instructions", "danger" if is_override else "warning", _snippets(found))
+
+
+def _snippets(found: Counter[Instruction]) -> list[str]:
+    return [instruction.snippet for instruction in sorted(found.elements(), key=lambda item: not item.is_override)]
+
+
+@dataclass(frozen=True)
+class _Link:
+    target: str
+    is_misleading: bool
+
+
+def _links_added(before: str, after: str, whole: tuple[str, str]) -> Risk | None:
+    had = {link.target for link in _links(before)}
+    written = [*_links(after)]
+    new = [link for link in written if link.target not in had]
+    new += _links_made(written, *whole)
+    if not new:
+        return None
+    is_dangerous = any(link.is_misleading for link in new)
+    return _risk("links_added", "danger" if is_dangerous else "warning", [link.target for link in new])
+
+
+def _links(text: str) -> Iterator[_Link]:
+    """Everything that looks like a link to some program or other, rendered here or not."""
+    for match in _LINK.finditer(text):
+        target = next(filter(None, match.group("target", "defined", "attribute", "bare", "scripted")))
+        target = target.rstrip(_PUNCTUATION)
+        if match["scripted"] and not _SCRIPT.match(target):
+            continue  # "Data: 12 points" is no link
+        if match["defined"] and not _LIKE_A_TARGET.search(target):
+            continue
+        yield _link(match["label"] or "", target)
+
+
+def _links_made(written: Sequence[_Link], before: str, after: str) -> Iterator[_Link]:
+    """The links a page makes of `after` that are neither among those `written` nor made of `before`.
+
+    Both texts are whole: what made a link of some words may be lines away.
+    """
+    known = {html.unescape(link.target) for link in written}
+    misleading = {html.unescape(link.target) for link in written if link.is_misleading}
+    made = {link: None for link in _parsed(after) if link.target not in (misleading if link.is_misleading else known)}
+    if made:
+        had = set(_parsed(before))
+        yield from (link for link in made if link not in had)
+
+
+def _parsed(text: str) -> Iterator[_Link]:
+    for link in parsing.links(text):
+        target = link.target.rstrip(_PUNCTUATION)
+        if link.label or _LIKE_A_TARGET.search(target):
+            yield _link(link.label, target)
+
+
+def _link(label: str, target: str) -> _Link:
+    """Whether it runs a script or shows one site and leads to another."""
+    shown = _SHOWN_TARGET.match(label)
+    is_misleading = target.lower().startswith(_SCRIPT_SCHEMES) or bool(shown and _host(shown[0]) != _host(target))
+    return _Link(target, is_misleading or _hides_host(target))
+
+
+def _host(link: str) -> str:
+    link = link.strip().lower()
+    try:
+        host = urlsplit(link if "://" in link else f"//{link}").hostname or ""
+    except ValueError:  # such as an unclosed bracket of an IPv6 address: it leads nowhere
+        return ""
+    return host.removeprefix("www.")
+
+
+def _hides_host(link: str) -> bool:
+    """Whether the address begins with something that looks like a host and is a user name: `https://bank.com@evil`."""
+    try:
+        return "@" in urlsplit(link).netloc
+    except ValueError:
+        return True
+
+
+def _contacts_added(before: str, after: str) -> Risk | None:
+    had = set(_contacts(before))
+    new = [contact for contact in _contacts(after) if contact not in had]
+    return _risk("contacts_added", "info", new) if new else None
+
+
+def _contacts(text: str) -> Iterator[str]:
+    yield from _MAIL.findall(text)
+    yield from _PHONE.findall(text)
+
+
+def _risk(key: str, level: Level, found: Iterable[str]) -> Risk:
+    everything = list(found)
+    examples = [example[:_LONGEST_EXAMPLE] for example in dict.fromkeys(everything)]
+    return Risk(key, level, {"count": len(everything), "examples": examples[:_MOST_EXAMPLES]})

@@ -1,0 +1,355 @@
+"""Reading memory: whose it is, the blocks of an owner, one block now and earlier, its history.
+
+Changing it is `views.editing`. Whoever may not read an owner's memory is told that there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlencode
+
+from django.db.models import Count, Min, OuterRef, Q, QuerySet, Subquery
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.text import Truncator
+from django.utils.translation import gettext
+from django.views.decorators.http import require_safe
+
+from approvals import permissions, services
+from approvals.accounts.sign_in import signed_in
+from approvals.accounts.viewer import viewer_of
+from approvals.markdown import rendering
+from approvals.models import Proposal, User
+from approvals.pages.blocks import (
+    NOW,
+    HistoryEntry,
+    Version,
+    field_changes,
+    history_entries,
+    version,
+    waiting_by_block,
+)
+from approvals.pages.note_list import Automatic, automatic_changes
+from approvals.views.request import whole_number
+from memory_app import reads
+from memory_app.dolt.errors import RevisionNotFound
+from memory_app.models import Change
+from memory_app.reads import Block, Note
+from memory_app.text import worddiff
+
+OWNERS_ON_A_PAGE = 50
+#: Drawing one takes 1 ms.
+BLOCKS_ON_A_PAGE = 40
+CHANGES_ON_A_PAGE = 20
+RECENT_CHANGES = 8
+OPENING_LENGTH = 240
+#: A block has a list of contents from so many characters and headings on: about two screens.
+LONG_TEXT = 4_000
+FEWEST_CONTENTS = 3
+
+
+@dataclass(frozen=True)
+class BlockRow:
+    """A block in the list of an owner's memory."""
+
+    block: Block
+    opening: str
+    last: HistoryEntry | None
+    waiting: tuple[Proposal, ...]
+
+
+@dataclass(frozen=True)
+class RecentChange:
+    """A change in the list of the last ones, and where what it changed can be read.
+
+    Args:
+        automatic: what is known of it where no person approved it.
+    """
+
+    entry: HistoryEntry
+    title: str
+    url: str
+    automatic: Automatic | None = None
+
+    @classmethod
+    def of(
+        cls,
+        entry: HistoryEntry,
+        titles: Mapping[str, str],
+        notes: Mapping[str, Note],
+        automatic: Mapping[int, Automatic],
+    ) -> RecentChange:
+        """With the title of a block or the first words of a note."""
+        change = entry.change
+        known = automatic.get(change.proposal_id or 0) if change.action == Change.Action.APPLIED else None
+        if change.target_kind == "block":
+            url = reverse("block_history", args=[change.owner, change.target])
+            return cls(entry, titles.get(change.target, change.target), url)
+        note = notes.get(change.target)
+        words = " ".join(note.content.split()) if note else gettext("Deleted note")
+        return cls(entry, Truncator(words).chars(80), reverse("note", args=[change.owner, change.target]), known)
+
+
+@dataclass(frozen=True)
+class OwnerRow:
+    """A person in the list of whose memory may be read.
+
+    Args:
+        waiting: how many proposals about them are open.
+        oldest: when the first of these was made.
+        last: when their memory last changed.
+    """
+
+    person: User
+    waiting: int
+    oldest: datetime | None
+    last: datetime | None
+
+
+#: What the list can be ordered by, most pressing first; by name otherwise.
+SORTS: dict[str, Callable[[OwnerRow], tuple[bool, float]]] = {
+    "waiting": lambda row: (not row.waiting, -row.waiting),
+    "oldest": lambda row: (row.oldest is None, row.oldest.timestamp() if row.oldest else 0),
+    "active": lambda row: (row.last is None, -row.last.timestamp() if row.last else 0),
+}
+
+
+def owner_rows(people: Sequence[User]) -> list[OwnerRow]:
+    """What waits for each person and when their memory changed, in two queries."""
+    names = [person.username for person in people]
+    open_ones = Proposal.objects.open().filter(owner__in=names).order_by().values_list("owner")
+    waiting = {
+        owner: (number, oldest)
+        for owner, number, oldest in open_ones.annotate(number=Count("pk"), oldest=Min("created_at"))
+    }
+    # The newest of each from the index: an owner may have ten thousand changes.
+    newest = Change.objects.filter(owner=OuterRef("username")).order_by("-at", "-id").values("at")[:1]
+    last = dict(User.objects.filter(username__in=names).annotate(last=Subquery(newest)).values_list("username", "last"))
+    return [OwnerRow(person, *waiting.get(person.username, (0, None)), last.get(person.username)) for person in people]
+
+
+def recent_changes(owner: str) -> list[Change]:
+    """The last changes of an owner's memory, newest first; of a commit of many notes, one."""
+    changes: dict[str, Change] = {}
+    while len(changes) < RECENT_CHANGES:
+        # Ten thousand rows may be one import: what lies before it is looked for without it.
+        some = reads.changes_of(owner, limit=RECENT_CHANGES * 5, leaving_out=changes.keys())
+        if not some:
+            break
+        for change in some:
+            changes.setdefault(change.commit, change)
+    return list(changes.values())[:RECENT_CHANGES]
+
+
+@signed_in()
+@require_safe
+def memories(request: HttpRequest) -> HttpResponse:
+    """Whose memory this person may read; straight to their own when that is all."""
+    user = viewer_of(request)
+    owners = permissions.readable_owners(user)
+    if owners == [user.username]:
+        return redirect("memory", owner=user.username)
+    people: QuerySet[User] = User.objects.exclude(pk=user.pk).order_by("username")
+    if owners is not None:
+        people = people.filter(username__in=owners)
+    text = request.GET.get("q", "").replace("\0", "").strip()
+    for word in text.split():
+        people = people.filter(
+            Q(username__icontains=word) | Q(first_name__icontains=word) | Q(last_name__icontains=word)
+        )
+    if after := request.GET.get("after", "").replace("\0", ""):
+        people = people.filter(username__gt=after)
+    found = list(people[: OWNERS_ON_A_PAGE + 1])
+    page = found[:OWNERS_ON_A_PAGE]
+    is_all = len(found) == len(page) and not after
+    rows = owner_rows([*page, user])
+    own = rows.pop()
+    sort = request.GET.get("sort", "") if is_all else ""
+    if sort in SORTS:
+        rows.sort(key=SORTS[sort])
+    return render(
+        request,
+        "memory/owner_list.html" if getattr(request, "htmx", False) else "memory/owners.html",
+        {
+            "section": "memory",
+            "text": text,
+            "is_first_page": not after,
+            "own": own,
+            "people": rows,
+            "sort": sort if sort in SORTS else "",
+            "may_sort": is_all and len(rows) > 1,
+            "next": urlencode({"q": text, "after": page[-1].username}) if len(found) > len(page) else "",
+        },
+    )
+
+
+@signed_in()
+@require_safe
+def memory(request: HttpRequest, owner: str) -> HttpResponse:
+    """The blocks of an owner and what changed lately."""
+    person = readable_owner(request, owner)
+    user = viewer_of(request)
+    blocks = reads.blocks(owner)
+    pages = max(1, -(-len(blocks) // BLOCKS_ON_A_PAGE))
+    number = min(max(1, whole_number(request.GET.get("page", "")) or 1), pages)
+    shown = blocks[(number - 1) * BLOCKS_ON_A_PAGE : number * BLOCKS_ON_A_PAGE]
+    last = reads.last_changes(owner, "block", [block.label for block in shown])
+    recent = recent_changes(owner)
+    waiting = waiting_by_block(owner, [block.label for block in shown])
+    changes_shown = [last[block.label] for block in shown if block.label in last]
+    entries = {entry.change.pk: entry for entry in history_entries([*changes_shown, *recent])}
+    titles = {block.label: block.display_title for block in blocks}
+    said = reads.find_notes(owner, {change.target for change in recent if change.target_kind == "note"})
+    automatic = {each.proposal.pk: each for each in automatic_changes(owner, user)}
+    return render(
+        request,
+        "memory/memory.html",
+        {
+            **_about(user, person),
+            "rows": [
+                BlockRow(
+                    block=block,
+                    opening=opening(block.body),
+                    last=entries[last[block.label].pk] if block.label in last else None,
+                    waiting=tuple(waiting.get(block.label, ())),
+                )
+                for block in shown
+            ],
+            "block_count": len(blocks),
+            "page": number,
+            "pages": pages,
+            "waiting_total": Proposal.objects.open().of_owner(owner).count(),
+            "recent": [RecentChange.of(entries[change.pk], titles, said, automatic) for change in recent],
+            "automatic": automatic,
+            "tab": "blocks",
+        },
+    )
+
+
+@signed_in()
+@require_safe
+def block(request: HttpRequest, owner: str, label: str) -> HttpResponse:
+    """One block, as it is or (`?as_of=` a commit or a time) as it was."""
+    person = readable_owner(request, owner)
+    user = viewer_of(request)
+    as_of = request.GET.get("as_of", "").strip()
+    try:
+        shown = version(owner, label, as_of or NOW)
+    except RevisionNotFound:
+        return unknown_revision(request, person, label, as_of)
+    if shown.block is None and shown.last is None and not as_of:
+        raise Http404
+    context = {
+        **_about(user, person),
+        "label": label,
+        "title": shown.block.display_title if shown.block else reads.title_of(label),
+        "shown": shown,
+        "memory_block": shown.block,
+        "as_of": as_of,
+        "view": "source" if request.GET.get("view") == "source" else "text",
+        "last": history_entries([shown.last])[0] if shown.last else None,
+    }
+    if shown.block is None:
+        return render(request, "memory/block_missing.html", context, status=404 if as_of else 410)
+    if context["view"] == "text":
+        laid_out = rendering.lay_out(shown.block.body, top=2)
+        context["text"] = laid_out.html
+        if len(shown.block.body) >= LONG_TEXT and len(laid_out.headings) >= FEWEST_CONTENTS:
+            context["headings"] = laid_out.headings
+    if shown.is_now:
+        context["pending"] = waiting_by_block(owner, [label]).get(label, [])
+    return render(request, "memory/block.html", context)
+
+
+@signed_in()
+@require_safe
+def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
+    """Every change of a block, newest first; with `?a=` and `?b=`, what changed between two of them."""
+    person = readable_owner(request, owner)
+    user = viewer_of(request)
+    before = whole_number(request.GET.get("before", ""), digits=17)
+    changes = reads.history(owner, "block", label, limit=CHANGES_ON_A_PAGE + 1, before=before)
+    current = reads.find_block(owner, label)
+    if current is None and not changes:
+        raise Http404
+    page = changes[:CHANGES_ON_A_PAGE]
+    older = changes[CHANGES_ON_A_PAGE] if len(changes) > CHANGES_ON_A_PAGE else None
+    context = {
+        **_about(user, person),
+        "label": label,
+        "title": current.display_title if current else reads.title_of(label),
+        "current": current,
+        "entries": history_entries(page, older=older),
+        "is_first_page": not before,
+        "older": urlencode({"before": page[-1].pk}) if older else "",
+    }
+    if "a" in request.GET or "b" in request.GET:
+        a, b = request.GET.get("a", ""), request.GET.get("b", "") or NOW
+        try:
+            context["comparison"] = compare(version(owner, label, a), version(owner, label, b))
+        except RevisionNotFound as error:
+            return unknown_revision(request, person, label, str(error))
+        context |= {"a": a, "b": b}
+    return render(request, "memory/block_history.html", context)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two versions of a block and what lies between them."""
+
+    before: Version
+    after: Version
+    segments: tuple[worddiff.Segment, ...]
+    fields: tuple[object, ...]
+
+    @property
+    def same_text(self) -> bool:
+        return self.before.body == self.after.body
+
+
+def compare(before: Version, after: Version) -> Comparison:
+    return Comparison(
+        before=before,
+        after=after,
+        segments=worddiff.diff(before.body, after.body),
+        fields=field_changes(before.block, after.block) if before.block and after.block else (),
+    )
+
+
+def readable_owner(request: HttpRequest, owner: str) -> User:
+    """The owner, if this viewer may read their memory; without a worker, what was cut off is finished first.
+
+    Raises:
+        Http404: they may not, or there is no such person; which of the two is not said.
+    """
+    if not permissions.may_read(viewer_of(request), owner):
+        raise Http404
+    person = User.objects.filter(username=owner).first()
+    if person is None:
+        raise Http404
+    services.recover_on_read()
+    return person
+
+
+def unknown_revision(request: HttpRequest, person: User, label: str, revision: str) -> HttpResponse:
+    """Say that a commit or time is none of this memory's, with the ways on."""
+    there = reads.find_block(person.username, label)
+    title = there.display_title if there else reads.title_of(label)
+    context = {**_about(viewer_of(request), person), "label": label, "title": title}
+    return render(request, "memory/unknown_revision.html", {**context, "revision": revision}, status=404)
+
+
+def opening(body: str) -> str:
+    """The first words of a text for lists: without headings and tables, where there is anything else."""
+    lines = [line.strip() for line in body[: OPENING_LENGTH * 8].splitlines()]
+    prose = [line for line in lines if line and not line.startswith(("#", "|", "---", "```"))]
+    words = rendering.on_one_line("\n".join(prose or lines))
+    return words if len(words) <= OPENING_LENGTH else words[:OPENING_LENGTH].rsplit(" ", 1)[0] + "\u00a0…"
+
+
+def _about(user: User, person: User) -> dict[str, object]:
+    """What every page of a memory says: whose it is, and whether the viewer may change it here."""
+    return {"section": "memory", "owner": person, "is_own": user.pk == person.pk}

@@ -1,0 +1,30 @@
+"""The search box over one memory."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from approvals.accounts.sign_in import signed_in
+from approvals.accounts.viewer import viewer_of
+from approvals.pages.memory_search import find
+from approvals.views.memory.block_views import readable_owner
+
+LONGEST_QUERY = 500
+
+
+@signed_in()
+@require_safe
+def search(request: HttpRequest, owner: str) -> HttpResponse:
+    """What a memory says about `?q=`: blocks, notes and what waits."""
+    person = readable_owner(request, owner)
+    query = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_QUERY]
+    context = {
+        "section": "memory",
+        "owner": person,
+        "is_own": viewer_of(request).pk == person.pk,
+        "query": query,
+        "found": find(owner, query) if query else None,
+    }
+    return render(request, "memory/search.html", context)

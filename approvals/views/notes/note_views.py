@@ -1,0 +1,143 @@
+"""Reading notes: the list, one note now and earlier with its history; and taking back what policy applied.
+
+Changing them is `views.note_editing`. Whoever may not read an owner's memory is told that there is none.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from approvals.accounts.sign_in import local_path, signed_in
+from approvals.accounts.viewer import viewer_of
+from approvals.models import User
+from approvals.pages import note_history, note_list
+from approvals.pages.blocks import NOW
+from approvals.pages.note_list import SOURCE_NAMES, TYPE_NAMES, NoteFilters
+from approvals.permissions import Action, available_actions
+from approvals.services import notes as services
+from approvals.services.errors import DecisionRefused, NotesChanged, ProposalNotFound
+from approvals.views.memory.block_views import readable_owner
+from approvals.views.request import whole_number
+from memory_app import reads
+from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown, RevisionNotFound
+from memory_app.models import Change
+from memory_app.reads import recall_counts
+
+
+@signed_in()
+@require_safe
+def notes(request: HttpRequest, owner: str) -> HttpResponse:
+    """The notes of an owner, fifty a page, narrowed by the address."""
+    person = readable_owner(request, owner)
+    filters = NoteFilters.from_query(request.GET.dict())
+    number = whole_number(request.GET.get("page", ""))
+    page_wanted = 1 if number is None else number
+    page = note_list.listed(owner, filters, page_wanted)
+    waiting = note_list.waiting_notes(owner)
+    context = {
+        **about_notes(request, person),
+        "filters": filters,
+        "filter_count": sum(1 for name in filters.active if name != "q"),
+        "page": page,
+        "types": [(name, TYPE_NAMES[name]) for name in page.types],
+        "sources": [(name, SOURCE_NAMES[name]) for name in page.sources],
+        "waiting_notes": waiting[: note_list.MOST_WAITING],
+        "waiting_count": len(waiting),
+        "newer": _page_url(filters, page.number - 1) if page.number > 1 else "",
+        "older": _page_url(filters, page.number + 1) if page.number < page.pages else "",
+    }
+    return render(request, "notes/notes.html", context)
+
+
+@signed_in()
+@require_safe
+def note(request: HttpRequest, owner: str, note_id: str) -> HttpResponse:
+    """One note, as it is or (`?as_of=`) as it was, and everything that happened to it."""
+    person = readable_owner(request, owner)
+    as_of = request.GET.get("as_of", "").strip()
+    before = request.GET.get("before", "")
+    try:
+        shown = note_history.note_version(owner, note_id, as_of or NOW)
+    except RevisionNotFound:
+        context = {**about_notes(request, person), "note_id": note_id, "revision": as_of}
+        return render(request, "notes/unknown_revision.html", context, status=404)
+    steps, older = note_history.steps(owner, note_id, before=whole_number(before, digits=17))
+    if shown.note is None and not steps:
+        raise Http404
+    last = steps[0].entry if steps and not before else None
+    applied = last.proposal if last and last.change.action == Change.Action.APPLIED else None
+    context = {
+        **about_notes(request, person),
+        "note_id": note_id,
+        "shown": shown,
+        "note": shown.note,
+        "says_all": shown.note is not None and note_history.fits_a_heading(shown.note),
+        "as_of": as_of,
+        "steps": steps,
+        "is_first_page": not before,
+        "older": urlencode({"before": older}) if older else "",
+        "applied": applied if shown.is_now else None,
+        "may_revert": applied is not None and Action.REVERT in available_actions(viewer_of(request), applied),
+        "pending": note_list.waiting_notes(owner, note_id) if shown.is_now else (),
+        "last_text": next((step.before for step in steps if step.before), None) if shown.note is None else None,
+        "type_name": TYPE_NAMES.get(shown.note.type, shown.note.type) if shown.note else "",
+        "source_name": SOURCE_NAMES.get(shown.note.source, shown.note.source) if shown.note else "",
+        "recalled": recall_counts.of(owner, [note_id]).get(note_id) if shown.is_now else None,
+        "replacement": reads.find_note(owner, shown.note.superseded_by)
+        if shown.note and shown.note.superseded_by
+        else None,
+    }
+    return render(request, "notes/note.html", context, status=410 if shown.note is None else 200)
+
+
+@signed_in()
+@require_safe
+def automatic(request: HttpRequest, owner: str) -> HttpResponse:
+    """Everything policy applied without asking anybody, with what it changed and the way to take it back."""
+    person = readable_owner(request, owner)
+    page = note_list.automatic_page(owner, viewer_of(request), whole_number(request.GET.get("page", "")) or 1)
+    context = {**about_notes(request, person), "tab": "automatic", "page": page}
+    return render(request, "notes/automatic.html", context)
+
+
+@transaction.non_atomic_requests
+@signed_in(return_to=lambda pk: reverse("proposal", args=[pk]))
+@require_POST
+def revert(request: HttpRequest, pk: int) -> HttpResponse:
+    """Take back what policy applied, and say how it went where the button was pressed."""
+    back = local_path(request, request.POST.get("next", ""), reverse("proposal", args=[pk]))
+    try:
+        services.revert(actor=viewer_of(request), proposal_id=pk)
+    except (ProposalNotFound, OverflowError):
+        raise Http404 from None
+    except NotesChanged:
+        messages.error(
+            request,
+            _("Not reverted: the note was changed again since, and that change would be lost. Edit the note instead."),
+        )
+    except DecisionRefused as error:
+        messages.error(request, error.message)
+    except (EngineUnavailable, OutcomeUnknown):
+        messages.error(request, _("The memory did not answer. Look again in a minute whether it was reverted."))
+    else:
+        messages.success(request, _("Reverted: the memory is as it was before."))
+    return redirect(back)
+
+
+# -- pages ----------------------------------------------------------------------------------------
+
+
+def about_notes(request: HttpRequest, person: User) -> dict[str, object]:
+    return {"section": "memory", "owner": person, "is_own": viewer_of(request).pk == person.pk, "tab": "notes"}
+
+
+def _page_url(filters: NoteFilters, number: int) -> str:
+    return "?" + urlencode(filters.active | {"page": str(number)})

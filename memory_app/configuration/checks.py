@@ -1,0 +1,89 @@
+"""System checks: `memory` really is Dolt and `default` is not (design.md §2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.db import connections
+from django.db.utils import Error as DatabaseError
+
+from memory_app.configuration import data_folder
+from memory_app.dolt.connections import MEMORY, DoltConnection
+from memory_app.dolt.errors import NotDolt
+
+DOLT_ENGINES = ("memory_app.dolt.doltlite", "memory_app.dolt.server")
+
+
+@register(Tags.database)
+def memory_is_dolt(*, databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
+    if MEMORY not in (databases or ()):
+        return []
+    connection = connections[MEMORY]
+    if connection.settings_dict["ENGINE"] not in DOLT_ENGINES:
+        return [Error("The `memory` database does not use a Dolt backend.", id="memory_app.E001")]
+    try:
+        cast(DoltConnection, connection).dolt.version()
+    except NotDolt as error:
+        return [
+            Error(
+                f"The `memory` database is not Dolt: {error}.",
+                hint="Point MEMORY_DATABASE_URL at a Dolt sql-server, or leave it empty for DoltLite.",
+                id="memory_app.E002",
+            )
+        ]
+    except DatabaseError as error:
+        return [Error(f"The `memory` database does not answer: {error}", id="memory_app.E003")]
+    return []
+
+
+@register(Tags.database)
+def default_is_not_dolt(*, databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
+    """Dolt merges identical cell writes, so a compare-and-swap has several winners there."""
+    if "default" not in (databases or ()):
+        return []
+    problem = Error(
+        "The `default` database is served by Dolt, which merges concurrent updates: compare-and-swap, "
+        "counters and unique keys do not hold there.",
+        hint="Use SQLite or PostgreSQL for DATABASE_URL.",
+        id="memory_app.E004",
+    )
+    connection = connections["default"]
+    if settings.DATABASES["default"]["ENGINE"] in DOLT_ENGINES:
+        return [problem]
+    try:
+        with connection.cursor() as cursor:
+            if connection.vendor == "sqlite":
+                return [problem] if _serves_doltlite(cursor) else []
+            if connection.vendor == "mysql":
+                cursor.execute("SELECT dolt_version()")
+                return [problem]
+    except DatabaseError:
+        return []  # no such function: an ordinary server (or none, which migrate will report)
+    return []
+
+
+@register(Tags.security)
+def data_is_private(**kwargs: Any) -> list[CheckMessage]:
+    """The settings close what is ours; the rest is for whoever set it up."""
+    if not settings.EMBEDDED_MEMORY and settings.DATABASE_URL:
+        return []
+    return [
+        Warning(
+            f"{path} may be used by other users of this machine.",
+            hint="Memories, sessions and password hashes are kept there: give it to the user who runs Assent, mode "
+            f"{'0700' if path.is_dir() else '0600'}.",
+            id="memory_app.W001",
+        )
+        for path in data_folder.exposed(settings.DATA_DIR)
+    ]
+
+
+def _serves_doltlite(cursor: Any) -> bool:
+    try:
+        cursor.execute("SELECT doltlite_engine()")
+    except DatabaseError:
+        return False
+    return bool(cursor.fetchone()[0] != "orig")

@@ -1,0 +1,58 @@
+"""Structured logs: structlog events and everything from the standard library, as one stream.
+
+`structlog.get_logger(__name__).info("memory_edit_proposed", owner=…)` is how the project logs. Texts of
+the memory are never logged: names, sizes and outcomes are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import structlog
+
+_SHARED: list[Any] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_logger_name,
+    structlog.stdlib.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.StackInfoRenderer(),
+]
+
+
+def configuration(*, level: str, form: str) -> dict[str, Any]:
+    """The LOGGING dictionary, and structlog set up to feed it.
+
+    Args:
+        level: a standard level name, for our own events and Django's.
+        form: `json` (one object a line) or `console` (for people).
+    """
+    structlog.configure(
+        processors=[*_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+    if form == "json":
+        last = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    else:
+        last = [structlog.dev.ConsoleRenderer()]
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {
+            "structured": {
+                "()": structlog.stdlib.ProcessorFormatter,
+                "foreign_pre_chain": _SHARED,
+                "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
+            }
+        },
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structured"}},
+        "root": {"handlers": ["stderr"], "level": "WARNING"},
+        "loggers": {name: {"level": level} for name in ("memory_app", "approvals", "agent_tools", "django", "celery")}
+        | {"django.db.backends": {"level": "WARNING"}},
+    }
+
+
+def current_request_id() -> str:
+    """Return the id of the request being answered, or an empty text outside of one."""
+    return str(structlog.contextvars.get_contextvars().get("request_id", ""))

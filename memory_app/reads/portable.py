@@ -1,0 +1,17 @@
+"""An owner's notes as a memories.md that has only the sections and ids of the format's plan."""
+
+from __future__ import annotations
+
+from memory_app.reads.catalogue import catalogue
+from memory_app.reads.notes import memories
+from memory_app.text import memories_md
+
+
+def portable_file(owner: str) -> str:
+    """Return all notes of an owner that hold now, as a portable memories.md (`memories_md.portable`)."""
+    return memories_md.write_portable(memories(owner), portable_ids(owner))
+
+
+def portable_ids(owner: str) -> dict[str, str]:
+    """Return the ids that a portable memories.md has for the owner's notes, where they are not the notes' own."""
+    return memories_md.replaced_ids((each.id, each.created_at.date()) for each in catalogue(owner).entries)

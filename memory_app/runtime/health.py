@@ -1,0 +1,154 @@
+"""Whether the parts this process needs work: both databases, the disk of an embedded one, and Redis where configured.
+
+For `/readyz`. Answers come from real queries on migrated tables, since a server that accepts connections
+may still be without them. Reasons are logged, not told: the endpoint is open to everybody.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import structlog
+from django.conf import settings
+from django.db import Error as DatabaseError
+from django.db import connections
+from redis import Redis
+from redis.exceptions import RedisError
+
+from memory_app.dolt.connections import MEMORY, dolt
+from memory_app.dolt.errors import DoltError
+from memory_app.models import Change, MemoryBlock
+from memory_app.runtime import deadlines
+from memory_app.search import embedders, store
+
+log = structlog.get_logger(__name__)
+
+_REDIS_TIMEOUT = 2  # seconds
+#: Bytes below which a disk counts as full: SQLite's WAL alone may take half of that before it is checkpointed.
+_ENOUGH_SPACE = 32 * 1024 * 1024
+T = TypeVar("T")
+
+#: Seconds after which whoever asks for readiness is answered.
+SECONDS = 2.5
+_SEARCH_SECONDS = 0.4
+#: Connecting to a server that hangs cannot be ended from outside and takes up to five seconds; so each part is
+#: asked in a thread of its own, and there is never more than one of them.
+_threads = ThreadPoolExecutor(5, thread_name_prefix="health")
+_answers: dict[str, Future[Any]] = {}
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing the process depends on.
+
+    Args:
+        name: the database alias, `disk` or `redis`.
+        engine, version: what answered; empty when nothing did.
+    """
+
+    name: str
+    ok: bool
+    engine: str = ""
+    version: str = ""
+
+
+def parts() -> tuple[Part, ...]:
+    """Ask each part once, all at the same time; one that has not answered by `SECONDS` does not work."""
+    asked: list[tuple[str, Callable[[], Part]]] = [(MEMORY, _memory), ("default", _default)]
+    if settings.EMBEDDED_MEMORY or not settings.DATABASE_URL:
+        asked.append(("disk", _disk))
+    if settings.REDIS_URL:
+        asked.append(("redis", _redis))
+    asking = [(name, _asking(name, ask)) for name, ask in asked]
+    until = time.monotonic() + SECONDS
+    return tuple(_answer(name, answer, until - time.monotonic()) for name, answer in asking)
+
+
+def _asking(name: str, ask: Callable[[], T]) -> Future[T]:
+    """Begin to ask, unless the last time is not over yet: what hangs is not asked again meanwhile."""
+    with _lock:
+        if name not in _answers or _answers[name].done():
+            _answers[name] = _threads.submit(_in_time, ask)
+        return _answers[name]
+
+
+def _in_time(ask: Callable[[], T]) -> T:
+    try:
+        with deadlines.within(SECONDS):
+            return ask()
+    finally:
+        connections.close_all()  # this thread's; the next one asks a server that may have been started anew
+
+
+def _answer(name: str, answer: Future[Part], seconds: float) -> Part:
+    try:
+        return answer.result(timeout=max(0, seconds))
+    except (DatabaseError, DoltError, RedisError, OSError, TimeoutError) as error:
+        log.warning("not_ready", part=name, error=f"{type(error).__name__}: {error}")
+        return Part(name, ok=False)
+
+
+@dataclass(frozen=True)
+class SearchState:
+    """How search is: being behind makes nothing unready, but somebody should see it.
+
+    Args:
+        embedder: what vectors come from; `words only` while there is none.
+        owners_behind: owners whose index does not reflect their memory yet.
+    """
+
+    embedder: str
+    owners_behind: int
+
+
+def search() -> SearchState | None:
+    """How search is; None when that took too long to find out, as the first time, when the embedder is loaded."""
+    try:
+        return _asking("search", _search).result(timeout=_SEARCH_SECONDS)
+    except (DatabaseError, TimeoutError) as error:
+        log.warning("search_not_known", error=type(error).__name__)
+        return None
+
+
+def _search() -> SearchState:
+    return SearchState(embedder=embedders.configured_name(), owners_behind=len(store.owners_behind()))
+
+
+def _memory() -> Part:
+    MemoryBlock.objects.exists()
+    return Part(MEMORY, ok=True, engine=dolt().engine, version=dolt().version())
+
+
+def _default() -> Part:
+    Change.objects.exists()
+    connection = connections["default"]
+    version = ".".join(str(part) for part in connection.get_database_version())
+    return Part("default", ok=True, engine=connection.display_name, version=version)
+
+
+def _disk() -> Part:
+    """Write to the folder of the embedded databases: on a full disk they still answer what they are asked."""
+    if shutil.disk_usage(settings.DATA_DIR).free < _ENOUGH_SPACE:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    with tempfile.TemporaryFile(dir=settings.DATA_DIR) as file:  # free space says nothing of quotas and read-only disks
+        file.write(bytes(4096))
+        file.flush()
+    return Part("disk", ok=True)
+
+
+def _redis() -> Part:
+    with Redis.from_url(
+        settings.REDIS_URL, socket_connect_timeout=SECONDS, socket_timeout=SECONDS, retry=None
+    ) as client:
+        version = client.info("server").get("redis_version", "")
+    return Part("redis", ok=True, engine="Redis", version=str(version))

@@ -1,0 +1,142 @@
+"""The upkeep of embedded databases, beside the work of every process that opens one.
+
+DoltLite leaves two chores to the process: emptying the log of `default` (`wal`) and collecting the garbage of `memory`
+(`dolt.maintenance`). One daemon thread per process looks after both, so that no request does. It starts with the
+process's first connection rather than from each entry point: so web workers, Celery's children after their fork, long
+commands and the `memory` command have it, and gunicorn's arbiter and Celery's parent, which open nothing, do not.
+"""
+
+from __future__ import annotations
+
+import atexit
+import sqlite3
+import threading
+import time
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.db import Error as DatabaseError
+from django.db import connections
+
+from memory_app.databases import wal
+from memory_app.dolt import maintenance
+from memory_app.dolt.errors import DoltError
+
+log = structlog.get_logger(__name__)
+
+#: Seconds between two looks; a look is two `stat`s.
+TICK = 0.5
+#: Bytes from which the log is emptied at once: SQLite's own 1,000 pages.
+LARGE = 4 * 1024 * 1024
+#: Seconds after which a smaller log is emptied too, so that the main file is never far behind.
+SETTLED = 15.0
+#: Seconds until another try when a reader was in the way, doubled each time.
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
+#: Bytes from which a log that cannot be emptied is reported.
+_WORRYING = 64 * 1024 * 1024
+#: Seconds between two looks at the memory's garbage; a command that ends sooner leaves it to others.
+GARBAGE_TICK = 10.0
+#: Seconds to let a chore end when the process stops.
+_LAST_CHORE = 10.0
+
+
+class _Log:
+    """When the log is to be emptied."""
+
+    def __init__(self) -> None:
+        self._seen_at: float | None = None
+        self._not_before = 0.0
+        self._pause = _FIRST_PAUSE
+
+    def look(self) -> None:
+        size, now = wal.size(), time.monotonic()
+        if size == 0:
+            self._seen_at = None
+            return
+        if self._seen_at is None:
+            self._seen_at = now
+        if now < self._not_before or (size < LARGE and now - self._seen_at < SETTLED):
+            return
+        if wal.checkpoint():
+            self._seen_at, self._pause = None, _FIRST_PAUSE
+            return
+        self._not_before = now + self._pause
+        self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+        if size >= _WORRYING:
+            log.warning("log_not_emptied", bytes=size, hint="a connection has been reading since before it grew")
+
+
+class _Upkeep:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._stopping = threading.Event()
+
+    def start(self) -> None:
+        if self._thread is not None and self._thread.is_alive():  # a forked child has none
+            return
+        with self._lock:
+            if self._thread is not None and self._thread.is_alive():
+                return
+            self._stopping = threading.Event()
+            self._thread = threading.Thread(target=self._run, args=[self._stopping], name="upkeep", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        with self._lock:
+            thread, self._thread = self._thread, None
+            self._stopping.set()
+        if thread is None or not thread.is_alive():
+            return
+        thread.join(_LAST_CHORE)
+        if wal.size():
+            _survive(wal.checkpoint)
+
+    def _run(self, stopping: threading.Event) -> None:
+        log_of_default = _Log()
+        if wal.size():
+            _survive(wal.checkpoint)  # what the last process left
+        garbage_at = time.monotonic() + GARBAGE_TICK
+        while not stopping.wait(TICK):
+            _survive(log_of_default.look)
+            if settings.EMBEDDED_MEMORY and time.monotonic() >= garbage_at:
+                _survive(_collect_garbage)
+                garbage_at = time.monotonic() + GARBAGE_TICK
+
+
+def _collect_garbage() -> None:
+    try:
+        maintenance.collect_garbage()
+    finally:
+        connections.close_all()  # this thread's alone
+
+
+def _survive(chore: Any) -> None:
+    """Do a chore; what goes wrong is logged and tried again at the next look, for a full disk may be mended."""
+    try:
+        chore()
+    except (sqlite3.Error, DatabaseError, DoltError, OSError) as error:
+        log.warning("upkeep_failed", chore=chore.__qualname__, error=f"{type(error).__name__}: {error}")
+
+
+_upkeep = _Upkeep()
+
+
+def start() -> None:
+    """Begin in this process, unless it is under way or there is nothing embedded to look after."""
+    if settings.DEFAULT_FILE is not None or settings.EMBEDDED_MEMORY:
+        _upkeep.start()
+
+
+def stop() -> None:
+    """End in this process, emptying the log once more; before its files are replaced, and when it exits."""
+    _upkeep.stop()
+
+
+def start_with_first_connection(**kwargs: Any) -> None:
+    """Receive Django's `connection_created`."""
+    start()
+
+
+atexit.register(stop)

@@ -1,0 +1,346 @@
+"""One owner's chunks as arrays, and the search over them.
+
+Belongs here: building from rows, adding and removing chunks, ranking, memory size.
+Not here: keeping several owners' indices (and dropping the least used when `nbytes` add up), reading texts for hits.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+
+from memory_app.search.ranking import choosing, dates, signals
+from memory_app.search.ranking.columns import (
+    BLOCK,
+    CONVERSATION,
+    NOTE,
+    SOURCES,
+    Columns,
+    Filters,
+    Mask,
+    grown,
+)
+from memory_app.search.ranking.dense import (
+    Embedder,
+    EmbedderUnavailable,
+    Vector,
+    Vectors,
+    WordEmbedder,
+    loaded,
+    query_vector,
+    whole_vector,
+)
+from memory_app.search.ranking.postings import Postings, Slots, Values
+from memory_app.search.ranking.query import Asked, asked_for, first_name
+from memory_app.search.ranking.rows import Row
+from memory_app.search.ranking.scoring import fused
+from memory_app.search.ranking.shape import Mark
+from memory_app.search.ranking.similar import WordVectors
+from memory_app.search.ranking.words import LONGEST_QUERY
+
+#: A chunk that shares no word with the query is listed from this cosine on. One in 360 chunks about other people's
+#: lives passes at .25 (1 in 84 at .2, 1 in 2,000 at .3), and so does "pass algebra" for "mathematics" (.256).
+COSINE_FLOOR = 0.25
+
+_TEXT = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """Why a chunk was found.
+
+    Attributes:
+        words: words of the query that the chunk has (as the chunk has them, when the query misspelt one).
+        cosine: similarity of meaning, -1 to 1; 0 without vectors.
+        date, author: the chunk agrees with a date, or is by the one author, that the query names.
+        exact: the query names the chunk's document by its id.
+    """
+
+    words: tuple[str, ...]
+    cosine: float
+    date: bool = False
+    author: bool = False
+    exact: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A chunk that was found. `score` is 0 to 1: 1 is best in everything the query asks for.
+
+    Attributes:
+        weak: it does not match; nothing nearer was there (`OwnerIndex.search`, `nearest`).
+    """
+
+    chunk_id: int
+    source: str
+    item_id: str
+    score: float
+    reasons: Reasons
+    weak: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The hits, best first. `by_words_only`: there is no embedder or it did not answer, so meaning was left out."""
+
+    hits: tuple[Hit, ...]
+    by_words_only: bool = False
+
+
+class OwnerIndex:
+    """The index of one owner. All methods may be called from any thread.
+
+    Arguments:
+        rows: the owner's chunks, in any order.
+        embedder: the one that made the rows' vectors; None searches by words alone.
+    """
+
+    def __init__(self, rows: Sequence[Row] = (), embedder: Embedder | None = None) -> None:
+        self._lock = threading.RLock()
+        self._embedder = embedder
+        self._word_embedder = embedder if isinstance(embedder, WordEmbedder) else None
+        self._postings = Postings()
+        self._columns = Columns()
+        self._vectors: Vectors = np.zeros((0, embedder.dimensions if embedder else 0), dtype=np.float32)
+        self._word_vectors = WordVectors(self._word_embedder, self._postings) if self._word_embedder else None
+        self._slots: dict[int, int] = {}
+        self._authors: dict[int, str] = {}
+        self.add(rows)
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory held, near enough to bound the sum over owners."""
+        word_vectors = self._word_vectors.nbytes if self._word_vectors else 0
+        return self._postings.nbytes + self._columns.nbytes + self._vectors.nbytes + word_vectors + 100 * len(self)
+
+    @property
+    def worn(self) -> bool:
+        """Whether so many chunks were removed that building anew from rows would free memory worth having."""
+        return self._columns.size - len(self) > max(1_000, len(self))
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Add chunks; one whose id is there already is replaced."""
+        with self._lock:
+            rows = list({row.chunk_id: row for row in rows}.values())
+            self.remove(row.chunk_id for row in rows)
+            if not rows:
+                return
+            first = self._columns.size
+            self._columns.extend(rows)
+            self._postings.extend([row.terms for row in rows])
+            if self._embedder is not None:
+                self._vectors = grown(self._vectors, first + len(rows))
+                fresh = loaded([row.vector for row in rows], self._embedder.dimensions)
+                self._vectors[first : first + len(rows)] = fresh
+            for slot, row in enumerate(rows, first):
+                self._slots[row.chunk_id] = slot
+                if row.author:
+                    self._authors[int(self._columns.authors[slot])] = first_name(row.author)
+
+    def remove(self, chunk_ids: Iterable[int]) -> None:
+        """Remove chunks; unknown ids are none of ours and pass."""
+        with self._lock:
+            for chunk_id in chunk_ids:
+                slot = self._slots.pop(chunk_id, None)
+                if slot is not None:
+                    self._postings.remove(slot)
+                    self._columns.remove(slot)
+
+    def replace(self, chunk_ids: Iterable[int], rows: Sequence[Row]) -> None:
+        """Put `rows` in the place of chunks, in one step: a search finds either the old or the new."""
+        with self._lock:
+            self.remove(chunk_ids)
+            self.add(rows)
+
+    def replace_document(self, source: str, document_id: str, rows: Sequence[Row]) -> None:
+        """Put `rows` in the place of all chunks of a document; none removes it."""
+        with self._lock:
+            slots = self._columns.in_document(source, document_id)
+            self.replace([int(self._columns.chunk_ids[slot]) for slot in slots], rows)
+
+    def search(
+        self,
+        query: str,
+        *,
+        filters: Filters | None = None,
+        top_k: int = 5,
+        today: date | None = None,
+        cosine_floor: float = COSINE_FLOOR,
+        for_agents: bool = False,
+        useful: Sequence[str] = (),
+    ) -> Found:
+        """The best chunks for a query, best first; equal texts and further chunks of one note or message only once.
+
+        A chunk is listed when it shares a word with the query, is named by it, or reaches `cosine_floor`: there may be
+        none. Of a long query the beginning counts (`text.LONGEST_QUERY`).
+
+        Arguments:
+            today: what "last week" in the query is relative to; without it such words are no dates.
+            for_agents: notes that match keep their places where passages of blocks score better, and the rest of the
+                notes follow as weak hits up to `top_k` (`choosing.places`).
+            useful: ids of notes in the order in which they follow then, instead of that of their scores.
+        """
+        filters = filters or Filters()
+        # Before the lock is taken: a service that hangs for 5 s would hold up the owner's other searches one by one.
+        whole = self._whole_vector(query, filters)
+        with self._lock:
+            among = self._eligible(filters)
+            if not among.any():
+                return Found(())
+            asked = asked_for(query, self._authors, today)
+            most_useful = [self._columns.strings.known(id_) for id_ in useful]
+            return self._ranked(asked, among, max(top_k, 0), cosine_floor, whole, for_agents, most_useful)
+
+    def _eligible(self, filters: Filters) -> Mask:
+        return self._columns.eligible(filters) if self._slots else np.zeros(0, dtype=bool)
+
+    def _whole_vector(self, query: str, filters: Filters) -> Vector | None:
+        """The vector of the query as a whole; None where words make it, nothing is searched or the embedder failed."""
+        if self._embedder is None or self._word_embedder is not None:
+            return None
+        with self._lock:
+            if not self._eligible(filters).any():
+                return None
+        try:
+            return whole_vector(self._embedder, query[:LONGEST_QUERY])
+        except EmbedderUnavailable:
+            return None
+
+    def _ranked(
+        self,
+        asked: Asked,
+        among: Mask,
+        top_k: int,
+        cosine_floor: float,
+        whole: Vector | None,
+        for_agents: bool,
+        useful: Sequence[int],
+    ) -> Found:
+        columns = self._columns
+        spoken = among & (columns.sources == CONVERSATION)
+        stated = among & ~spoken
+        terms = signals.terms_of(
+            asked.words, self._postings, self._word_vectors, similar=bool(stated.any()), misspelt=self._unknown(asked)
+        )
+        if self._word_embedder is None:
+            vector = whole
+        else:
+            vector = query_vector(self._word_embedder, [term.held for term in terms], [term.rarity for term in terms])
+        cosines, by_words_only = self._cosines(vector), vector is None
+        exact = self._named(asked, among)
+
+        listed = exact | (cosines >= cosine_floor)
+        for term in terms:
+            listed[term.slots] = True
+        if spoken.any():
+            # "Yes, a spaniel!" is found by the question it answers, whose words it does not repeat.
+            before = columns.before
+            listed |= spoken & (before >= 0) & listed[before] & ((columns.marks[before] & Mark.QUESTION) != 0)
+        listed &= among
+        notes = among & (columns.sources == NOTE) if for_agents else None
+        if not listed.any() and (notes is None or not notes.any()):
+            return Found((), by_words_only)
+
+        scores = fused(asked, terms, cosines, stated, spoken, columns, self._postings)
+        scores[exact] += 1
+        best = self._distinct(scores, listed, top_k)
+        if notes is not None:
+            best = self._distinct(
+                choosing.places(scores, listed, notes, best, columns.items, useful), listed | notes, top_k
+            )
+            best.sort(key=lambda slot: (not listed[slot], -scores[slot] if listed[slot] else 0))
+        hits = tuple(
+            self._hit(slot, float(scores[slot]), asked, terms, cosines, bool(exact[slot]), weak=not listed[slot])
+            for slot in best
+        )
+        return Found(hits, by_words_only)
+
+    def _cosines(self, vector: Vector | None) -> Values:
+        """The cosine of each slot; 0 without a vector of the query."""
+        if vector is None:
+            return np.zeros(self._columns.size, dtype=np.float32)
+        cosines: Values = self._vectors[: self._columns.size] @ vector
+        return cosines
+
+    def _unknown(self, asked: Asked) -> list[str]:
+        """Words that may be misspelt: a common word that no chunk has is just not there."""
+        if self._word_vectors is None:
+            return list(asked.words)
+        return [word for word in asked.words if not self._word_vectors.knows(word)]
+
+    def _named(self, asked: Asked, among: Mask) -> Mask:
+        """Chunks whose item the query names by its id."""
+        named = [code for code in map(self._columns.strings.known, asked.ids) if code >= 0]
+        if not named:
+            return np.zeros(self._columns.size, dtype=bool)
+        return among & np.isin(self._columns.items, named)
+
+    def _distinct(self, scores: Values, listed: Mask, top_k: int) -> list[int]:
+        """The best listed slots, the newer first among equals; no text twice, no note or message twice."""
+        slots = np.flatnonzero(listed).astype(np.int32)
+        few = top_k * 4 + 50
+        if len(slots) > few:
+            # Sorting 100,000 hits takes 15 ms; the best few are nearly always distinct enough.
+            chosen = slots[np.argpartition(-scores[slots], few)[:few]]
+            best = self._first_distinct(scores, chosen, top_k)
+            if len(best) == top_k:
+                return best
+        return self._first_distinct(scores, slots, top_k)
+
+    def _first_distinct(self, scores: Values, slots: Slots, top_k: int) -> list[int]:
+        columns = self._columns
+        best: list[int] = []
+        seen: set[tuple[int, int, int]] = set()
+        for slot in slots[np.lexsort((slots, -columns.seconds[slots], -scores[slots]))].tolist():
+            if len(best) == top_k:
+                break
+            source, document, item = (
+                int(column[slot]) for column in (columns.sources, columns.documents, columns.items)
+            )
+            # Passages of one block are different things, and so are messages of two sessions that have one id.
+            # A text is known by its hash, in a space of its own.
+            keys = {(_TEXT, 0, int(columns.texts[slot])), (source, document, -slot if source == BLOCK else item)}
+            if not seen & keys:
+                best.append(slot)
+                seen |= keys
+        return best
+
+    def _hit(
+        self,
+        slot: int,
+        score: float,
+        asked: Asked,
+        terms: Sequence[signals.Term],
+        cosines: Values,
+        exact: bool,
+        *,
+        weak: bool,
+    ) -> Hit:
+        columns = self._columns
+        day = columns.days[slot : slot + 1]
+        return Hit(
+            chunk_id=int(columns.chunk_ids[slot]),
+            source=SOURCES[int(columns.sources[slot])].value,
+            item_id=columns.strings.texts[int(columns.items[slot])],
+            score=round(min(max(score, 0.0), 1.0), 4),
+            reasons=Reasons(
+                words=tuple(term.held for term in terms if slot in term.slots),
+                cosine=round(float(cosines[slot]), 4),
+                date=bool(asked.cues) and bool(dates.agreement(asked.cues, day)[0] > 0),
+                author=asked.author is not None and int(columns.authors[slot]) == asked.author,
+                exact=exact,
+            ),
+            weak=weak,
+        )
+
+
+def estimated_bytes(chunks: int, dimensions: int = 256) -> int:
+    """Memory an owner's index will take, before it is built: bounds what is loaded at once."""
+    return chunks * (dimensions * 4 + 650)

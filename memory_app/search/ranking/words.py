@@ -1,0 +1,108 @@
+"""Words of a text: how texts and queries become terms.
+
+Belongs here: normalising, splitting, stop words, stems, and which words of a query count.
+Not here: counting and weighing terms (`lexical`) and what a chunk consists of (`chunking`).
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from itertools import pairwise
+
+import Stemmer  # type: ignore[import-not-found]  # compiled, without stubs
+
+from memory_app.search.ranking.irregular import ROOTS
+from memory_app.text.invisible.classes import PILED
+
+#: A longer query is cut here: beyond it lie pasted documents, whose first paragraphs say what is looked for.
+LONGEST_QUERY = 4_000
+#: Distinct words of a query that are looked up. LoCoMo's questions have 4 to 12; each costs about 0.2 ms at 100,000
+#: chunks.
+MOST_QUERY_WORDS = 48
+#: A longer run of letters is no word (base64, a hash of hashes) and would only fill the vocabulary.
+_LONGEST_WORD = 64
+
+#: Wide on purpose, question words and auxiliaries included: with k1 .9 and b .2 this list lifts BM25's recall at 10
+#: on LoCoMo's turns from .584 to .653 (the narrow lists of search engines leave "what", "did", "does" in).
+_STOP = """
+a about after again against all also am an and any are as at be been before being between both but by can could did didn
+do does doesn doing don done down during each few for from further had hadn has hasn have haven having he her here hers
+herself him himself his how i if in into is isn it its itself just ll may me might mine more most must my myself no nor
+not of off on once only or other our ours out over own re same shall she should shouldn so some such than that the their
+theirs them themselves then there these they this those through to too under until up us ve very was wasn we were weren
+what when where which while who whom whose why will with won would wouldn you your yours yourself
+"""
+STOP_WORDS = frozenset(_STOP.split())
+
+# Scripts written without spaces, and Hangul, whose particles hang on to the words: all are searched by pairs of
+# characters. Thai to Myanmar, Khmer, kana, Han, Hangul.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_UNSPACED += "\U00020000-\U0003134f"
+_PIECE = re.compile(rf"([{_UNSPACED}]+)|((?:(?![{_UNSPACED}])[^\W_])+)")
+# Names that people search for whole: PROJ-1234, v2.3.1, mem-1700000000-ab12, read_file. What is longer than
+# `_LONGEST_WORD` is none, and a.a.a.a… would otherwise be read to its end from each of its letters.
+_COMPOUND = re.compile(r"(?<![\w-])(?=[\w.-]{0,64}[\d_])[^\W_]++(?:[-_.][^\W_]++){1,31}(?![\w-])")
+_POSSESSIVE = re.compile(r"'s\b")
+_MARKS = re.compile("[\u0300-\u036f]+")
+# Unicode's own bound (UAX 15, stream-safe text): to bring more of them in order takes the square of their number.
+_PILED_UP = re.compile(f"([{PILED}]{{30}})[{PILED}]+")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+
+# A stemmer keeps its buffers between calls and may not be used by two threads at once.
+_stemmers = threading.local()
+
+
+def folded(text: str) -> str:
+    """`text` without the differences nobody searches by: case, width, accents of Latin letters, curly quotes."""
+    if _NOT_ASCII.search(text):
+        text = unicodedata.normalize("NFKC", _PILED_UP.sub(r"\1", text)).replace("\u2019", "'")
+        # Taken apart, accents are characters of their own; put together again, Hangul is whole as before.
+        text = unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", text)))
+    return text.casefold()
+
+
+def words(text: str, *, query: bool = False) -> list[str]:
+    """All words of `text` in order, folded, stop words included.
+
+    Compound names follow their parts once more as a whole. Unspaced scripts give their characters and pairs of
+    characters; a query of two or more such characters gives the pairs only, or every text with one of them would match.
+    """
+    text = _POSSESSIVE.sub("", folded(text))
+    found: list[str] = []
+    for unspaced, word in _PIECE.findall(text):
+        if word:
+            if len(word) <= _LONGEST_WORD:
+                found.append(word)
+            continue
+        if not query or len(unspaced) == 1:
+            found += unspaced
+        found += (a + b for a, b in pairwise(unspaced))
+    found += (name for name in _COMPOUND.findall(text) if len(name) <= _LONGEST_WORD)
+    return found
+
+
+def is_stop(word: str) -> bool:
+    """Whether `word` says nothing about what is looked for: listed above, or a single letter of an alphabet."""
+    return word in STOP_WORDS or (len(word) == 1 and word.isalpha() and word < "\u0e00")
+
+
+def stems(surfaces: list[str]) -> list[str]:
+    """The term of each word: its English stem, that of its root form when it is irregular ("bought" is "buy").
+
+    Roots lift the first hit on LoCoMo's turns (MRR of BM25 alone .501 → .513). Other languages pass through an
+    English stemmer unharmed: what it cuts off, it cuts off in query and text alike.
+    """
+    stemmer = getattr(_stemmers, "english", None)
+    if stemmer is None:
+        stemmer = _stemmers.english = Stemmer.Stemmer("english")
+    stemmed: list[str] = stemmer.stemWords([ROOTS.get(word, word) for word in surfaces])
+    return stemmed
+
+
+def query_words(query: str) -> list[str]:
+    """The distinct words of `query` that count, in order: its stop words only when it has no others."""
+    distinct = list(dict.fromkeys(words(query[:LONGEST_QUERY], query=True)))
+    telling = [word for word in distinct if not is_stop(word)]
+    return (telling or distinct)[:MOST_QUERY_WORDS]

@@ -1,0 +1,208 @@
+"""Choosing the memories that go into an agent's context: newest and most used first, within a budget of tokens.
+
+Pure: notes in short, recalls and a time in, text and receipt out. What the notes say is asked for a few at a time:
+of 20,000 notes some dozens fit, and reading them all took 0.9 s.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Literal, Protocol
+
+from memory_app.text import memories_md
+from memory_app.text.memories_md import Memory
+
+Format = Literal["markdown", "json"]
+Why = Literal["superseded", "type", "tags", "recent", "budget"]
+
+#: Bytes of UTF-8 that count as one token. English has 4 to 5 in the tokenisers in use, so this counts a little
+#: too many; other scripts have fewer characters to a token but more bytes to a character, which evens out.
+BYTES_PER_TOKEN = 4
+
+#: Twice as many recalls count as much as being this much newer.
+_WORTH_OF_DOUBLING = timedelta(days=7)
+
+#: Notes whose texts are read at once.
+_PORTION = 100
+#: Bytes around a note's id and text, in either format, at the least.
+_LEAST_AROUND = 40
+
+
+class Candidate(Protocol):
+    """A note that may be primed, without its text. Superseded ones are always left out."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def type(self) -> str: ...
+    @property
+    def tags(self) -> tuple[str, ...]: ...
+    @property
+    def created_at(self) -> datetime: ...
+    @property
+    def is_superseded(self) -> bool: ...
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the text in UTF-8."""
+
+
+#: The texts of some notes, by id; without those that are gone or superseded by now.
+Read = Callable[[Sequence[str]], Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Which notes match: empty and 0 stand for any. `recent` in days; `tags` joined by OR."""
+
+    types: Sequence[str] = ()
+    tags: Sequence[str] = ()
+    recent: int = 0
+
+
+@dataclass(frozen=True)
+class Primed:
+    """The text, and the receipt for it.
+
+    Args:
+        text: a memories.md of the sections there is something in (empty without memories), or a JSON list.
+        included: ids, the most valuable first.
+        left_out: id and why, in the same order; those that do not match included.
+        tokens: of the text, estimated (`tokens_of`).
+    """
+
+    text: str
+    included: tuple[str, ...]
+    left_out: tuple[tuple[str, Why], ...]
+    tokens: int
+    budget: int
+
+    @property
+    def is_over_budget(self) -> bool:
+        """True when the one memory that is always included is larger than the budget."""
+        return 0 < self.budget < self.tokens
+
+
+def tokens_of(text: str) -> int:
+    """About how many tokens a text has: one for four bytes of UTF-8, rounded up."""
+    return math.ceil(len(text.encode()) / BYTES_PER_TOKEN)
+
+
+def worth(id: str, created_at: datetime, recalled: Mapping[str, int]) -> tuple[float, str]:
+    """Return what orders the notes, the most valuable highest: how new a note is and how often it was recalled."""
+    bonus = _WORTH_OF_DOUBLING.total_seconds() * math.log2(1 + recalled.get(id, 0))
+    return created_at.timestamp() + bonus, id
+
+
+def prime(
+    candidates: Sequence[Candidate],
+    *,
+    read: Read,
+    recalled: Mapping[str, int],
+    budget: int,
+    filters: Filters,
+    now: datetime,
+    format: Format = "markdown",
+) -> Primed:
+    """Take the most valuable notes that match and fit.
+
+    A note that does not fit is left out whole, and smaller ones after it may still fit. One matching note is
+    included even over the budget.
+
+    Args:
+        recalled: how often agents recalled a note, by id.
+        budget: tokens; 0 for no limit.
+    """
+
+    def may_fit(candidate: Candidate) -> bool:
+        return _no_match(candidate, filters, now) is None and size.at_least_with(candidate) <= room
+
+    ordered = sorted(candidates, key=lambda each: worth(each.id, each.created_at, recalled), reverse=True)
+    room = budget * BYTES_PER_TOKEN if budget else math.inf
+    included: list[Memory] = []
+    left_out: list[tuple[str, Why]] = []
+    texts: dict[str, str | None] = {}
+    size = _Size(format)
+    for place, candidate in enumerate(ordered):
+        why = _no_match(candidate, filters, now)
+        if why is None and included and size.at_least_with(candidate) > room:
+            why = "budget"
+        if why is None and candidate.id not in texts:
+            wanted = (each.id for each in islice(ordered, place, None) if may_fit(each) or each is candidate)
+            texts = dict.fromkeys(islice(wanted, _PORTION))
+            texts.update(read(list(texts)))
+        if why is None and (text := texts[candidate.id]) is not None:
+            memory = Memory(candidate.id, candidate.type, text, candidate.tags, candidate.created_at.date())
+            if not included or size.with_(memory) <= room:
+                size.add(memory)
+                included.append(memory)
+                continue
+            why = "budget"
+        left_out.append((candidate.id, why or "superseded"))
+    text = _written(included, format)
+    return Primed(text, tuple(each.id for each in included), tuple(left_out), tokens_of(text), budget)
+
+
+def _no_match(candidate: Candidate, filters: Filters, now: datetime) -> Why | None:
+    if candidate.is_superseded:
+        return "superseded"
+    if filters.types and candidate.type not in filters.types:
+        return "type"
+    if filters.tags and not set(filters.tags) & set(candidate.tags):
+        return "tags"
+    if filters.recent and candidate.created_at < now - timedelta(days=filters.recent):
+        return "recent"
+    return None
+
+
+def _written(included: Sequence[Memory], format: Format) -> str:
+    if format == "markdown":
+        return memories_md.write(included, empty_sections=False) if included else ""
+    return json.dumps([_item(each) for each in included], ensure_ascii=False)
+
+
+def _item(memory: Memory) -> dict[str, object]:
+    return {
+        "id": memory.id,
+        "type": memory.type,
+        "content": memory.content,
+        "tags": list(memory.tags),
+        "created": memory.created.isoformat() if memory.created else None,
+    }
+
+
+#: What is around the memories.
+_NOTHING: dict[Format, str] = {"markdown": memories_md.write((), empty_sections=False), "json": "[]"}
+
+
+class _Size:
+    """Bytes of the text so far, so that it need not be written anew for each note."""
+
+    def __init__(self, format: Format) -> None:
+        self._format = format
+        self._types: set[str] = set()
+        self._bytes = len(_NOTHING[format])
+
+    def at_least_with(self, candidate: Candidate) -> int:
+        """What it would be with a note whose text is not read yet, or less."""
+        return self._bytes + candidate.nbytes + len(candidate.id) + _LEAST_AROUND
+
+    def with_(self, memory: Memory) -> int:
+        return self._bytes + self._cost(memory)
+
+    def add(self, memory: Memory) -> None:
+        self._bytes += self._cost(memory)
+        self._types.add(memory.type)
+
+    def _cost(self, memory: Memory) -> int:
+        if self._format == "json":
+            separator = 2 if self._types else 0
+            return separator + len(json.dumps(_item(memory), ensure_ascii=False).encode())
+        cost = len(memories_md.write_block(memory).encode()) + 1
+        if memory.type not in self._types:
+            cost += len(f"## {memories_md.SECTIONS[memory.type]}\n".encode()) + 1
+        return cost

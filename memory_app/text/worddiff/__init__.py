@@ -1,0 +1,29 @@
+"""What changed between two texts, word by word, for a person to read.
+
+Belongs here: cutting texts into words (`words`), comparing them (`compare`), laying the result out as
+paragraphs or side by side (`layout`), rewritten ones as a whole (`replaced`), and the two lines of it an inbox row
+shows (`excerpt`).
+Not here: making or merging changes (`edits`), HTML, and any wording shown to people.
+"""
+
+from memory_app.text.worddiff.compare import Kind, Segment, count_words, diff
+from memory_app.text.worddiff.ends import common_ends
+from memory_app.text.worddiff.excerpt import excerpt
+from memory_app.text.worddiff.layout import Fold, Paragraph, Row, fold, paragraphs, side_by_side
+from memory_app.text.worddiff.replaced import with_replaced_paragraphs
+
+__all__ = [
+    "Fold",
+    "Kind",
+    "Paragraph",
+    "Row",
+    "Segment",
+    "common_ends",
+    "count_words",
+    "diff",
+    "excerpt",
+    "fold",
+    "paragraphs",
+    "side_by_side",
+    "with_replaced_paragraphs",
+]

@@ -1,0 +1,292 @@
+"""Comparing two texts word by word, quickly and so that the result reads well.
+
+Three steps. Long runs of words that occur once in both texts are taken as unchanged (this is what keeps a
+long insertion cheap). What lies between them is compared by diff-match-patch, each word standing for one
+character, within a time limit; after it, by whole lines. The changes found are then tidied for reading.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Literal
+
+from memory_app.text.worddiff.ends import common_ends
+from memory_app.text.worddiff.matching import Change, coded, matched
+from memory_app.text.worddiff.words import is_line_end, is_word, pieces
+
+Kind = Literal["same", "removed", "added"]
+
+# Word-level difflib takes 24 s on two texts of 10,000 words. Two unrelated ones use both limits up.
+WORD_SECONDS = 0.2
+LINE_SECONDS = 0.08
+
+# Words, spaces and punctuation in a row that identify a place: about four words. Shorter ones tie unrelated
+# sentences together by phrases such as "at the end of".
+_RUN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch of text that is in both texts, only in the one before, or only in the one after."""
+
+    kind: Kind
+    text: str
+
+
+def diff(before: str, after: str) -> tuple[Segment, ...]:
+    """The segments that lead from `before` to `after`, in reading order, what was removed before what was added.
+
+    The same and removed segments joined are `before`; the same and added ones joined are `after`; none is empty and
+    no two neighbours are of one kind. The cut may differ between two calls when the time limit was reached, so it
+    identifies nothing.
+    """
+    head, tail = common_ends(before, after)
+    old, new = pieces(before[head : len(before) - tail]), pieces(after[head : len(after) - tail])
+    return tuple(_with_ends(before[:head], _segments(old, new, _changes(old, new)), before[len(before) - tail :]))
+
+
+def _with_ends(head: str, middle: Iterable[Segment], tail: str) -> Iterator[Segment]:
+    """The segments with what had been set aside, joined to the unchanged ones beside it."""
+    same = head
+    for segment in middle:
+        if segment.kind == "same":
+            same += segment.text
+            continue
+        if same:
+            yield Segment("same", same)
+            same = ""
+        yield segment
+    if same or tail:
+        yield Segment("same", same + tail)
+
+
+def count_words(segments: Sequence[Segment]) -> tuple[int, int]:
+    """How many words were added and how many removed."""
+    added = sum(_words(segment.text) for segment in segments if segment.kind == "added")
+    removed = sum(_words(segment.text) for segment in segments if segment.kind == "removed")
+    return added, removed
+
+
+def _words(text: str) -> int:
+    return sum(map(is_word, pieces(text)))
+
+
+def _segments(old: list[str], new: list[str], changes: list[Change]) -> Iterator[Segment]:
+    at = 0
+    for change in changes:
+        if at < change.start:
+            yield Segment("same", "".join(old[at : change.start]))
+        if change.start < change.end:
+            yield Segment("removed", "".join(old[change.start : change.end]))
+        if change.new_start < change.new_end:
+            yield Segment("added", "".join(new[change.new_start : change.new_end]))
+        at = change.end
+    if at < len(old):
+        yield Segment("same", "".join(old[at:]))
+
+
+def _changes(old: list[str], new: list[str]) -> list[Change]:
+    """Everything that differs, in order, tidied. No two changes touch."""
+    codes = coded(old, new)
+    if codes is None:
+        return [Change(0, len(old), 0, len(new))]
+    rough = _joined(_compared(*codes, old, new))
+    return _without_confetti(_shifted(rough, old, new), old, new)
+
+
+# -- finding what differs ---------------------------------------------------------------------------
+
+
+def _compared(coded_old: str, coded_new: str, old: list[str], new: list[str]) -> list[Change]:
+    found: list[Change] = []
+    late: list[Change] = []
+    deadline = time.time() + WORD_SECONDS
+    # Small ones first, so that one big rewrite does not use up the time of all the others.
+    for gap in sorted(_gaps(coded_old, coded_new), key=_size):
+        changes = matched(coded_old[gap.start : gap.end], coded_new[gap.new_start : gap.new_end], deadline)
+        if time.time() > deadline:
+            late.append(gap)
+        else:
+            found += (_moved(change, gap) for change in changes)
+    deadline = time.time() + LINE_SECONDS
+    for gap in late:
+        lines, new_lines = _lines(old[gap.start : gap.end]), _lines(new[gap.new_start : gap.new_end])
+        found += (_moved(change, gap) for change in _matched_lines(lines, new_lines, deadline))
+    return sorted(found)
+
+
+def _size(gap: Change) -> int:
+    return (gap.end - gap.start) * (gap.new_end - gap.new_start)
+
+
+def _moved(change: Change, gap: Change) -> Change:
+    """A change found inside a gap, counted from the start of the texts."""
+    return Change(
+        gap.start + change.start,
+        gap.start + change.end,
+        gap.new_start + change.new_start,
+        gap.new_start + change.new_end,
+    )
+
+
+def _lines(items: list[str]) -> list[list[str]]:
+    """The pieces of each line, its end included."""
+    lines: list[list[str]] = [[]]
+    for piece in items:
+        lines[-1].append(piece)
+        if is_line_end(piece):
+            lines.append([])
+    return lines if lines[-1] else lines[:-1]
+
+
+def _matched_lines(old: list[list[str]], new: list[list[str]], deadline: float) -> list[Change]:
+    """The changes between two texts by whole lines, counted in pieces."""
+    starts = _sums(map(len, old))
+    new_starts = _sums(map(len, new))
+    codes = coded(["".join(line) for line in old], ["".join(line) for line in new])
+    changes = [Change(0, len(old), 0, len(new))] if codes is None else matched(*codes, deadline)
+    return [
+        Change(starts[change.start], starts[change.end], new_starts[change.new_start], new_starts[change.new_end])
+        for change in changes
+    ]
+
+
+def _gaps(old: str, new: str) -> Iterator[Change]:
+    """What lies between the runs of pieces that occur once in both texts, in the same order."""
+    end = new_end = 0
+    for start, new_start in (*_anchors(old, new), (len(old), len(new))):
+        # Two runs may overlap in one of the texts; then the later one counts from where the earlier one ends.
+        late = max(end - start, new_end - new_start, 0)
+        if late < _RUN:
+            if (end, new_end) != (start + late, new_start + late):
+                yield Change(end, start + late, new_end, new_start + late)
+            end, new_end = start + _RUN, new_start + _RUN
+
+
+def _anchors(old: str, new: str) -> list[tuple[int, int]]:
+    """Where runs of `_RUN` pieces that occur once in both texts begin: as many as are in the same order in both."""
+    places = _single_runs(new)
+    shared = [(at, places[run]) for run, at in _single_runs(old).items() if run in places]
+    # Longest increasing subsequence of the places in the new text.
+    ends: list[int] = []
+    last: list[int] = []
+    previous: list[int] = []
+    for index, (_, new_at) in enumerate(shared):
+        length = bisect_left(ends, new_at)
+        previous.append(last[length - 1] if length else -1)
+        ends[length : length + 1] = [new_at]
+        last[length : length + 1] = [index]
+    chain = []
+    index = last[-1] if last else -1
+    while index >= 0:
+        chain.append(shared[index])
+        index = previous[index]
+    return chain[::-1]
+
+
+def _single_runs(text: str) -> dict[str, int]:
+    """Where each run that occurs once begins, in the order of the text."""
+    runs = [text[at : at + _RUN] for at in range(len(text) - _RUN + 1)]
+    counts = Counter(runs)
+    return {run: at for at, run in enumerate(runs) if counts[run] == 1}
+
+
+# -- tidying what was found -------------------------------------------------------------------------
+
+
+def _joined(changes: list[Change]) -> list[Change]:
+    """Changes that touch, as one."""
+    joined: list[Change] = []
+    for change in changes:
+        if joined and joined[-1].end == change.start:
+            joined[-1] = Change(joined[-1].start, change.end, joined[-1].new_start, change.new_end)
+        else:
+            joined.append(change)
+    return joined
+
+
+def _shifted(changes: list[Change], old: list[str], new: list[str]) -> list[Change]:
+    """Pure additions and removals moved to where they read best.
+
+    "one [two one ]three" and "[one two ]one three" are the same change; a person expects whole lines, then whole
+    sentences, then whole words to come and go.
+    """
+    shifted: list[Change] = []
+    for number, change in enumerate(changes):
+        room_before = change.start - (shifted[-1].end if shifted else 0)
+        room_after = (changes[number + 1].start if number + 1 < len(changes) else len(old)) - change.end
+        if change.start == change.end:
+            by = _best_shift(new, change.new_start, change.new_end, room_before, room_after)
+        elif change.new_start == change.new_end:
+            by = _best_shift(old, change.start, change.end, room_before, room_after)
+        else:
+            by = 0
+        shifted.append(Change(*(place + by for place in change)))
+    return _joined(shifted)
+
+
+def _best_shift(items: list[str], start: int, end: int, room_before: int, room_after: int) -> int:
+    """How far to move `items[start:end]`, which came or went, so that it begins and ends at a good place."""
+    back = 0
+    while back < room_before and items[start - back - 1] == items[end - back - 1]:
+        back += 1
+    ahead = 0
+    while ahead < room_after and items[start + ahead] == items[end + ahead]:
+        ahead += 1
+    # Of equally good ones the latest: "word [word ]word" rather than "word[ word] word".
+    return max(range(-back, ahead + 1), key=lambda by: (_seam(items, start + by) + _seam(items, end + by), by))
+
+
+def _seam(items: list[str], at: int) -> int:
+    """How natural it is to cut before `items[at]`."""
+    if at in (0, len(items)):
+        return 6
+    left = items[at - 1]
+    if is_line_end(left):
+        return 5 if at > 1 and is_line_end(items[at - 2]) and not is_line_end(items[at]) else 4
+    if left.isspace():
+        return 3 if at > 1 and items[at - 2] in ".!?…。！？" else 2
+    return 2 if items[at].isspace() else 1 if not (is_word(left) and is_word(items[at])) else 0
+
+
+def _without_confetti(changes: list[Change], old: list[str], new: list[str]) -> list[Change]:
+    """Changes with hardly anything between them, as one: a reader wants phrases replaced, not every second word.
+
+    What lies between is given up when it has at most half as many letters as the change on either side. The end of a
+    line is never given up, so that paragraphs stay apart.
+    """
+    # Sums up to each piece: a growing change would otherwise be measured again at each step.
+    letters, new_letters = _sums(map(_letters, old)), _sums(map(_letters, new))
+    line_ends = _sums(map(is_line_end, old))
+
+    def weight(change: Change) -> int:
+        removed = letters[change.end] - letters[change.start]
+        return max(removed, new_letters[change.new_end] - new_letters[change.new_start])
+
+    def is_confetti(start: int, end: int, left: Change, right: Change) -> bool:
+        if line_ends[start] != line_ends[end]:
+            return False
+        between = letters[end] - letters[start]
+        return between == 0 or 2 * between <= min(weight(left), weight(right))
+
+    kept: list[Change] = []
+    for change in changes:
+        merged = change
+        while kept and is_confetti(kept[-1].end, merged.start, kept[-1], merged):
+            left = kept.pop()
+            merged = Change(left.start, merged.end, left.new_start, merged.new_end)
+        kept.append(merged)
+    return kept
+
+
+def _letters(piece: str) -> int:
+    return len(piece) if is_word(piece) else 0
+
+
+def _sums(numbers: Iterable[int]) -> list[int]:
+    return list(accumulate(numbers, initial=0))

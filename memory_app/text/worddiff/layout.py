@@ -1,0 +1,185 @@
+"""A diff laid out for reading: as paragraphs of which the unchanged ones fold, or as two columns.
+
+A paragraph here is what ends with a line feed: prose in memory blocks has one line per paragraph or list item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from memory_app.text.worddiff.compare import Segment
+
+# Folding a single paragraph away saves no room: the line that says so is as tall.
+_WORTH_FOLDING = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """One line of the merged view, its line end included.
+
+    Attributes:
+        before_line: its 1-based line number in the text before; None when nothing of it was there.
+        after_line: the same for the text after.
+        changed: whether anything of it was added or removed.
+    """
+
+    segments: tuple[Segment, ...]
+    before_line: int | None
+    after_line: int | None
+    changed: bool
+
+    @property
+    def text(self) -> str:
+        """Everything in it, removed and added alike."""
+        return "".join(segment.text for segment in self.segments)
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether there is nothing to read in it."""
+        return not self.text.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Unchanged paragraphs that need not be shown.
+
+    Attributes:
+        count: how many of them have something to read (blank lines are not counted).
+    """
+
+    count: int
+    paragraphs: tuple[Paragraph, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the text before beside a line of the text after; None where the other side has one line more."""
+
+    left: tuple[Segment, ...]
+    right: tuple[Segment, ...]
+    left_line: int | None
+    right_line: int | None
+    changed: bool
+
+
+def paragraphs(segments: Iterable[Segment]) -> tuple[Paragraph, ...]:
+    """The segments cut at every line feed, whichever text it is in."""
+    found: list[Paragraph] = []
+    before_line = after_line = 1
+    current: list[Segment] = []
+
+    def finished() -> Paragraph:
+        return Paragraph(
+            segments=tuple(current),
+            before_line=before_line if any(segment.kind != "added" for segment in current) else None,
+            after_line=after_line if any(segment.kind != "removed" for segment in current) else None,
+            changed=any(segment.kind != "same" for segment in current),
+        )
+
+    for part in _cut_at_line_feeds(segments):
+        current.append(part)
+        if part.text.endswith("\n"):
+            found.append(finished())
+            before_line += part.kind != "added"
+            after_line += part.kind != "removed"
+            current = []
+    if current:
+        found.append(finished())
+    return tuple(found)
+
+
+def fold(items: Sequence[Paragraph], *, context: int = 1) -> tuple[Paragraph | Fold, ...]:
+    """The paragraphs with runs of unchanged ones folded, but for `context` readable ones beside each change."""
+    shown = [paragraph.changed for paragraph in items]
+    for order in (range(len(items)), range(len(items) - 1, -1, -1)):
+        left = 0
+        for index in order:
+            if items[index].changed:
+                left = context
+            elif left:
+                shown[index] = True
+                left -= not items[index].is_blank
+    result: list[Paragraph | Fold] = []
+    hidden: list[Paragraph] = []
+    for paragraph, is_shown in zip(items, shown, strict=True):
+        if is_shown:
+            result += _folded(hidden)
+            result.append(paragraph)
+            hidden = []
+        else:
+            hidden.append(paragraph)
+    return (*result, *_folded(hidden))
+
+
+def _folded(hidden: list[Paragraph]) -> Sequence[Paragraph | Fold]:
+    readable = sum(not paragraph.is_blank for paragraph in hidden)
+    return [Fold(readable, tuple(hidden))] if readable >= _WORTH_FOLDING else hidden
+
+
+def side_by_side(segments: Iterable[Segment]) -> tuple[Row, ...]:
+    """The lines before beside the lines after; lines that share text stand in one row."""
+    left, right = _Column(), _Column()
+    links: list[tuple[int, int]] = []
+    for part in _cut_at_line_feeds(segments):
+        if part.kind == "same":
+            links.append((left.line, right.line))
+        if part.kind != "added":
+            left.add(part)
+        if part.kind != "removed":
+            right.add(part)
+    rows: list[Row] = []
+    at = right_at = 0
+    for line, right_line in (*links, (len(left.lines), len(right.lines))):
+        if line < at or right_line < right_at:
+            continue  # one of the two stands in a row already, beside the first line it shares text with
+        pairs = zip_longest(range(at, line), range(right_at, right_line))
+        rows += (_row(left, right, index, right_index) for index, right_index in pairs)
+        if line < len(left.lines) and right_line < len(right.lines):
+            rows.append(_row(left, right, line, right_line))
+        at, right_at = line + 1, right_line + 1
+    return tuple(rows)
+
+
+class _Column:
+    """The lines of one side while they are being collected."""
+
+    def __init__(self) -> None:
+        self.lines: list[list[Segment]] = []
+        self._ended = True
+
+    @property
+    def line(self) -> int:
+        """The index of the line the next part goes to."""
+        return len(self.lines) - (not self._ended)
+
+    def add(self, part: Segment) -> None:
+        if self._ended:
+            self.lines.append([])
+        self.lines[-1].append(part)
+        self._ended = part.text.endswith("\n")
+
+
+def _row(left: _Column, right: _Column, index: int | None, right_index: int | None) -> Row:
+    left_parts = () if index is None else tuple(left.lines[index])
+    right_parts = () if right_index is None else tuple(right.lines[right_index])
+    return Row(
+        left=left_parts,
+        right=right_parts,
+        left_line=None if index is None else index + 1,
+        right_line=None if right_index is None else right_index + 1,
+        # Two lines of one text that only now stand apart hold nothing but `same` parts and still differ.
+        changed=[part.text for part in left_parts] != [part.text for part in right_parts]
+        or any(part.kind != "same" for part in (*left_parts, *right_parts)),
+    )
+
+
+def _cut_at_line_feeds(segments: Iterable[Segment]) -> Iterator[Segment]:
+    """The segments in parts that hold a line feed at their end or not at all."""
+    for segment in segments:
+        for line in segment.text.split("\n")[:-1]:
+            yield Segment(segment.kind, line + "\n")
+        rest = segment.text.rpartition("\n")[2]
+        if rest:
+            yield Segment(segment.kind, rest)

@@ -1,0 +1,63 @@
+"""A paragraph of which little stays, shown as the old one and then the new one: kept words would tear both apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from memory_app.text.worddiff.compare import Kind, Segment
+from memory_app.text.worddiff.layout import Paragraph, paragraphs
+from memory_app.text.worddiff.words import is_word, pieces
+
+#: Shares of the letters of the longer and of the shorter of the two, the old paragraph and the new one: where as many
+#: stay, the changes are shown inside it.
+_OF_THE_LONGER, _OF_THE_SHORTER = 0.4, 0.6
+
+
+def with_replaced_paragraphs(segments: Iterable[Segment]) -> tuple[Segment, ...]:
+    """The segments, with a paragraph that was mostly rewritten removed as a whole and added as a whole.
+
+    What `diff` says of its result holds of this one too. A paragraph with one change, with additions only or with
+    removals only stays as it is. For reading only: counting words here would count what stays as removed and added.
+    """
+    found: list[Segment] = []
+    is_start = True  # of a line in both texts
+    for paragraph in paragraphs(segments):
+        last = paragraph.segments[-1]
+        is_whole = is_start and (last.kind == "same" or not last.text.endswith("\n"))
+        for part in _replaced(paragraph) if is_whole and _is_torn(paragraph) else paragraph.segments:
+            if found and found[-1].kind == part.kind:
+                found[-1] = Segment(part.kind, found[-1].text + part.text)
+            else:
+                found.append(part)
+        is_start = last.kind == "same" and last.text.endswith("\n")
+    return tuple(found)
+
+
+def _is_torn(paragraph: Paragraph) -> bool:
+    """Whether it has several changes and little that stays."""
+    kept = [_letters(segment.text) if segment.kind == "same" else None for segment in paragraph.segments]
+    changed = [index for index, letters in enumerate(kept) if letters is None]
+    if not changed or not any(kept[index] for index in range(changed[0], changed[-1])):
+        return False
+    stays = sum(filter(None, kept))
+    shorter, longer = sorted((_letters(_text(paragraph, "removed")), _letters(_text(paragraph, "added"))))
+    return stays < _OF_THE_LONGER * longer and stays < _OF_THE_SHORTER * shorter
+
+
+def _replaced(paragraph: Paragraph) -> Iterator[Segment]:
+    before, after = _text(paragraph, "removed"), _text(paragraph, "added")
+    # The end of the line is in both texts.
+    end = next((end for end in ("\r\n", "\n") if before.endswith(end) and after.endswith(end)), "")
+    yield Segment("removed", before.removesuffix(end))
+    yield Segment("added", after.removesuffix(end))
+    if end:
+        yield Segment("same", end)
+
+
+def _text(paragraph: Paragraph, side: Kind) -> str:
+    """What the paragraph was (`removed`) or will be (`added`)."""
+    return "".join(segment.text for segment in paragraph.segments if segment.kind in ("same", side))
+
+
+def _letters(text: str) -> int:
+    return sum(len(piece) for piece in pieces(text) if is_word(piece))

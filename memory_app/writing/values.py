@@ -1,0 +1,47 @@
+"""What is to be written of a memory: plain values, from whoever decides to `commits`, which writes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memory_app.reads import Note
+
+
+@dataclass(frozen=True)
+class BlockFields:
+    """The content of a block, as people and proposals change it."""
+
+    title: str
+    description: str
+    body: str
+    limit: int
+    read_only: bool = False
+    schema_ref: str | None = None
+
+
+@dataclass(frozen=True)
+class BlockWrite:
+    """Make, change or (`fields=None`) delete one block.
+
+    Args:
+        expected_sha256: the row sha256 that must be there (empty: no such block may be there), checked
+            inside the transaction.
+    """
+
+    owner: str
+    label: str
+    fields: BlockFields | None
+    expected_sha256: str
+
+
+@dataclass(frozen=True)
+class NoteWrite:
+    """Make, change or (`note=None`) delete one note. `expected_sha256` as for a block."""
+
+    owner: str
+    id: str
+    note: Note | None
+    expected_sha256: str
+
+
+Write = BlockWrite | NoteWrite

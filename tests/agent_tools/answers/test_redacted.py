@@ -1,0 +1,132 @@
+"""What an agent is told of a proposal whose texts were removed: that, by whom and why, and none of its own words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from approvals import services
+from approvals.models import Policy, Proposal
+from tests.agent_tools.checks import answered, refused
+from tests.agent_tools.conftest import Machine
+from tests.support.traces import tables_with
+
+SECRET = "zebrafinch"
+EDIT = {
+    "block_label": "goals",
+    "old_string": "likes math",
+    "new_string": f"likes math and her {SECRET}",
+    "reasoning": f"She told me of her {SECRET}.",
+}
+NOTE = {"content": f"Has a {SECRET}.", "tags": [SECRET], "rationale": SECRET}
+
+
+def too_private(actor: Any, comment: str = "Not about her birds.") -> Proposal:
+    proposal = Proposal.objects.get()
+    return services.reject(actor=actor, proposal_id=proposal.pk, revision=1, reason="too_private", comment=comment)
+
+
+def test_the_proposal_says_that_it_is_redacted_and_why(call: Any, api: Any, goals: Any, tim: Any) -> None:
+    number = answered(call("propose_memory_edit", **EDIT))["data"]["proposal_id"]
+    assert answered(call("get_proposal", proposal_id=number))["data"]["redacted"] is False
+    too_private(tim)
+    told = answered(call("get_proposal", proposal_id=number))
+    data = told["data"]
+    assert told["text"].splitlines() == [
+        f"Proposal {number} for block 'goals' is rejected, by tim (too_private): Not about her birds.",
+        "Its texts were removed: what you proposed, and why, is kept no more. Do not propose it again.",
+    ]
+    assert data["redacted"] is True
+    assert (data["status"], data["decision"]["reason"], data["decision"]["comment"]) == (
+        "rejected",
+        "too_private",
+        "Not about her birds.",
+    )
+    assert (data["title"], data["reasoning"], data["session_id"]) == ("goals", "", "")
+    assert (data["edits"], data["notes"], data["note_count"], data["result"]) == ([], [], 0, "")
+    assert api.get(f"/api/v1/proposals/{number}/").json()["data"] == data
+
+
+def test_no_list_or_search_has_a_word_of_it(call: Any, api: Any, goals: Any, alice: Any) -> None:
+    call("propose_memory_edit", **EDIT)
+    too_private(alice)
+    for response in (
+        call("list_proposals"),
+        call("read_memory_block", block_label="goals"),
+        call("memory_search", query="zebrafinch"),
+        api.get("/api/v1/proposals/"),
+        api.get("/api/v1/users/alice/blocks/goals/history/"),
+        api.get("/api/v1/users/alice/context/"),
+    ):
+        assert response.status_code == 200, response.content
+        assert SECRET not in response.content.decode().replace('"query": "zebrafinch"', "")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("propose_memory_edit", EDIT),
+        ("memory_save", {"content": f"Has a {SECRET}.", "tags": [SECRET], "category": SECRET}),
+        ("remember", NOTE),
+    ],
+)
+def test_the_same_call_again_is_told_what_became_of_it(
+    call: Any, goals: Any, alice: Any, tool: str, arguments: dict[str, Any]
+) -> None:
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    answered(call(tool, **arguments, idempotency_key="k"))
+    too_private(alice)
+    for _ in range(2):
+        error = refused(call(tool, **arguments, idempotency_key="k"), 409, "already_decided")
+        assert "is rejected, by alice (too_private)" in error["text"]
+        assert error["details"]["proposal"]["redacted"] is True
+    assert Proposal.objects.count() == 1
+    assert tables_with(SECRET) == []
+
+
+def test_an_import_sent_again_is_told_too(api: Any, alice: Any) -> None:
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+
+    def send() -> Any:
+        path, file = "/api/v1/users/alice/memories.md", f"### mem-1-aaaa\n> {SECRET}\n"
+        return api.http.post(path, file, content_type="text/markdown", headers={"Idempotency-Key": "k"})
+
+    answered(send())
+    too_private(alice)
+    refused(send(), 409, "already_decided")
+    assert tables_with(SECRET) == []
+
+
+def test_taking_it_back_too_late_says_nothing_of_it(call: Any, goals: Any, alice: Any) -> None:
+    number = answered(call("propose_memory_edit", **EDIT))["data"]["proposal_id"]
+    services.reject(actor=alice, proposal_id=number, revision=1, reason="wrong")
+    first = call("withdraw_proposal", proposal_id=number, idempotency_key="w")
+    assert SECRET in refused(first, 409, "already_decided")["details"]["proposal"]["reasoning"]
+    services.redact(actor=alice, proposal_id=number)
+    again = call("withdraw_proposal", proposal_id=number, idempotency_key="w")
+    assert refused(again, 409, "already_decided")["details"]["proposal"]["redacted"] is True
+    assert SECRET not in again.content.decode()
+    assert tables_with(SECRET) == []
+
+
+def test_a_refused_attempt_that_was_answered_with_its_words_is_forgotten(call: Any, goals: Any, alice: Any) -> None:
+    wrong = EDIT | {"old_string": "likes  math"}
+    assert SECRET in str(
+        refused(call("propose_memory_edit", **wrong, idempotency_key="1"), 422, "old_string_not_found")
+    )
+    answered(call("propose_memory_edit", **EDIT, idempotency_key="2"))
+    too_private(alice)
+    assert tables_with(SECRET) == []
+
+
+def test_keys_of_other_calls_keep_their_answers(call: Any, goals: Any, alice: Any, issue: Any) -> None:
+    other = EDIT | {"old_string": "June", "new_string": "July", "reasoning": "Moved."}
+    first = call("propose_memory_edit", **other, idempotency_key="o")
+    answered(call("propose_memory_edit", **EDIT, idempotency_key="k"))
+    services.reject(
+        actor=alice, proposal_id=Proposal.objects.latest("pk").pk, revision=1, reason="too_private", comment=""
+    )
+    again = Machine(issue(alice)).call("list_proposals")
+    assert answered(again)["data"]["items"][0]["redacted"] is True
+    assert call("propose_memory_edit", **other, idempotency_key="o").content == first.content

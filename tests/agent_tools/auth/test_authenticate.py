@@ -1,0 +1,140 @@
+"""Who gets in: a usable token of an active agent, for the owners it serves, with the scope it has."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from agent_tools.auth import tokens
+from agent_tools.models import AgentToken
+from tests.agent_tools.checks import answered, refused
+
+TOOLS = "/api/v1/tools/"
+
+
+def test_a_call_without_a_token_is_told_to_send_one(machine: Any) -> None:
+    response = machine(None).get(TOOLS)
+    refused(response, 401, "not_authenticated")
+    assert response["WWW-Authenticate"].startswith("Bearer")
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["Bearer", "Bearer ", "Basic abc", "Bearer asn_nobody12_x", "Bearer \u00fc", "Token x", "Bearer asn_\x00bcdefgh_x"],
+)
+def test_a_header_that_holds_no_token_of_ours_is_refused(machine: Any, header: str) -> None:
+    response = machine(None).get(TOOLS, Authorization=header)
+    refused(response, 401, "invalid_token")
+    assert 'error="invalid_token"' in response["WWW-Authenticate"]
+
+
+def test_the_right_prefix_with_a_wrong_secret_is_refused(machine: Any, token: str) -> None:
+    refused(machine(token[:-1] + ("a" if token[-1] != "a" else "b")).get(TOOLS), 401, "invalid_token")
+
+
+def test_revoked_expired_and_unknown_tokens_get_the_same_answer(machine: Any, issue: Any, alice: Any) -> None:
+    revoked, expired = issue(alice), issue(alice, expires_at=timezone.now() - timedelta(seconds=1))
+    tokens.revoke(AgentToken.objects.get(prefix=revoked[:12]))
+    texts = {machine(secret).get(TOOLS).content for secret in (revoked, expired, f"asn_unknown0_{'x' * 43}")}
+    assert len(texts) == 1
+
+
+def test_a_deactivated_agent_gets_in_no_longer(machine: Any, token: str, scribe: Any) -> None:
+    scribe.is_active = False
+    scribe.save()
+    refused(machine(token).get(TOOLS), 401, "invalid_token")
+
+
+def test_a_token_ends_with_the_account_of_who_made_it(machine: Any, issue: Any, alice: Any, admin: Any) -> None:
+    secret = issue(alice, created_by=admin)
+    answered(machine(secret).get(TOOLS))
+    admin.is_active = False
+    admin.save()
+    refused(machine(secret).get(TOOLS), 401, "invalid_token")
+
+
+def test_a_signed_in_person_is_no_agent(client_of: Any, alice: Any) -> None:
+    refused(client_of(alice).get(TOOLS), 401, "not_authenticated")
+
+
+def test_only_the_hash_of_the_secret_is_kept(token: str) -> None:
+    row = AgentToken.objects.get()
+    assert row.prefix == token[:12]
+    kept = " ".join(str(value) for value in AgentToken.objects.values().get().values())
+    assert token not in kept
+    assert token[13:] not in kept
+
+
+def test_last_use_is_noted_once_a_minute(api: Any, goals: Any) -> None:
+    assert AgentToken.objects.get().last_used_at is None
+    api.get(TOOLS)
+    first = AgentToken.objects.get().last_used_at
+    api.get(TOOLS)
+    assert AgentToken.objects.get().last_used_at == first
+    AgentToken.objects.update(last_used_at=timezone.now() - timedelta(minutes=2))
+    api.get(TOOLS)
+    assert AgentToken.objects.get().last_used_at >= first
+
+
+def test_a_token_of_one_owner_needs_no_user_id(call: Any, goals: Any) -> None:
+    assert answered(call("list_memory_blocks"))["data"]["items"][0]["label"] == "goals"
+
+
+def test_a_token_of_several_owners_needs_a_user_id(machine: Any, issue: Any, alice: Any, ben: Any, goals: Any) -> None:
+    both = machine(issue(alice, ben))
+    error = refused(both.call("list_memory_blocks"), 400, "invalid_arguments")
+    assert "user_id" in error["details"]["fields"]
+    assert answered(both.call("list_memory_blocks", user_id="alice"))["data"]["items"]
+    assert answered(both.call("list_memory_blocks", user_id="ben"))["data"]["items"] == []
+
+
+def test_a_token_of_all_owners_needs_a_user_id(machine: Any, issue: Any, alice: Any, goals: Any) -> None:
+    everyone = machine(issue(all_owners=True))
+    refused(everyone.call("list_memory_blocks"), 400, "invalid_arguments")
+    answered(everyone.call("list_memory_blocks", user_id="alice"))
+    refused(everyone.call("list_memory_blocks", user_id="nobody"), 403, "owner_not_granted")
+
+
+@pytest.mark.parametrize(
+    "path", ["/api/v1/users/{}/blocks/", "/api/v1/users/{}/blocks/goals/", "/api/v1/users/{}/blocks/goals/history/"]
+)
+def test_a_foreign_owner_and_one_who_does_not_exist_look_the_same(api: Any, ben: Any, path: str) -> None:
+    foreign, missing = api.get(path.format("ben")), api.get(path.format("eve"))
+    assert refused(foreign, 403, "owner_not_granted")["text"].replace("ben", "eve") == missing.json()["text"]
+
+
+def test_a_foreign_owner_is_refused_before_arguments_are_looked_at(call: Any, ben: Any) -> None:
+    refused(call("read_memory_block", user_id="ben", nonsense=1), 403, "owner_not_granted")
+
+
+def test_a_deactivated_owner_is_not_served(api: Any, alice: Any, goals: Any) -> None:
+    alice.is_active = False
+    alice.save()
+    refused(api.get("/api/v1/users/alice/blocks/"), 403, "owner_not_granted")
+    refused(api.call("list_memory_blocks"), 400, "invalid_arguments")
+    assert answered(api.get("/api/v1/proposals/"))["data"]["items"] == []
+
+
+@pytest.mark.parametrize("user_id", ["Alice", "", "a b", "x" * 65, 7, ["alice"]])
+def test_a_user_id_that_is_no_username_is_named(call: Any, user_id: Any) -> None:
+    assert (
+        "user_id" in refused(call("list_memory_blocks", user_id=user_id), 400, "invalid_arguments")["details"]["fields"]
+    )
+
+
+def test_reading_needs_its_scope(machine: Any, issue: Any, alice: Any, goals: Any) -> None:
+    proposer = machine(issue(alice, scopes=["memory:propose"]))
+    error = refused(proposer.call("read_memory_block", block_label="goals"), 403, "missing_scope")
+    assert error["details"]["required"] == "memory:read"
+
+
+def test_proposing_needs_its_scope(machine: Any, issue: Any, alice: Any, goals: Any) -> None:
+    reader = machine(issue(alice, scopes=["memory:read"]))
+    edit = {"old_string": "likes math", "new_string": "loves math", "reasoning": "r"}
+    refused(reader.call("propose_memory_edit", block_label="goals", **edit), 403, "missing_scope")
+    refused(
+        reader.post("/api/v1/users/alice/blocks/goals/propose/", {"body": "x", "reasoning": "r"}), 403, "missing_scope"
+    )

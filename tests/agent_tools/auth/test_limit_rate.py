@@ -1,0 +1,31 @@
+"""Calls per minute and token."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.test import override_settings
+
+from agent_tools.calls import audit
+from agent_tools.models import ToolCall
+from tests.agent_tools.checks import answered, refused
+
+
+@override_settings(RATE_LIMIT=3)
+def test_the_call_after_the_last_says_when_to_try_again(machine: Any, issue: Any, alice: Any, token: str) -> None:
+    api = machine(token)
+    for _ in range(3):
+        answered(api.call("list_memory_blocks"))
+    response = api.call("list_memory_blocks")
+    error = refused(response, 429, "rate_limited")
+    assert 1 <= int(response["Retry-After"]) <= 60
+    assert error["details"]["retry_after"] == int(response["Retry-After"])
+    answered(machine(issue(alice)).call("list_memory_blocks"))  # another token has its own count
+
+
+@override_settings(RATE_LIMIT=1)
+def test_calls_over_the_limit_leave_no_rows(api: Any) -> None:
+    for _ in range(4):
+        api.call("list_memory_blocks")
+    audit.settle()
+    assert ToolCall.objects.count() == 1

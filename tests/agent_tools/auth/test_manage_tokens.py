@@ -1,0 +1,251 @@
+"""Making and revoking tokens: the settings page, the admin, the command."""
+
+from __future__ import annotations
+
+import re
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db.models.signals import pre_save
+
+from agent_tools.models import AgentToken, Scope
+from approvals.models import Agent
+from tests.agent_tools.checks import answered, refused
+from tests.support.pages import words
+
+PAGE = "/settings/agents/"
+SECRET = re.compile(r"asn_[a-z0-9]{8}_[A-Za-z0-9_-]{43}")
+
+
+def new_token(client: Any, **changes: Any) -> Any:
+    return client.post(PAGE, {"name": "diary", "scopes": ["memory:read", "memory:propose"], "days": ""} | changes)
+
+
+# -- the settings page ----------------------------------------------------------------------------
+
+
+def test_a_stranger_is_asked_to_sign_in(client: Any) -> None:
+    assert client.get(PAGE).status_code == 302
+
+
+def test_an_owner_makes_a_token_that_works_and_is_shown_once(
+    client_of: Any, machine: Any, alice: Any, goals: Any
+) -> None:
+    client = client_of(alice)
+    response = new_token(client)
+    page = response.content.decode()
+    secret = SECRET.search(page)
+    assert secret
+    assert "no-store" in response["Cache-Control"]
+    assert f"Bearer {secret[0]}" in page.replace("&quot;", '"')
+    assert answered(machine(secret[0]).call("list_memory_blocks"))["data"]["items"][0]["label"] == "goals"
+    again = client.get(PAGE).content.decode()
+    assert not SECRET.search(again)
+    assert secret[0][:12] in again
+    token = AgentToken.objects.get()
+    assert (token.created_by, list(token.owners.all()), token.all_owners) == (alice, [alice], False)
+    assert token.agent.created_by == alice
+
+
+def test_an_owners_token_opens_only_their_own_memory(client_of: Any, machine: Any, alice: Any, ben: Any) -> None:
+    response = new_token(client_of(alice), owners=[ben.pk], all_owners="on")
+    secret = SECRET.search(response.content.decode())
+    assert secret
+    refused(machine(secret[0]).call("list_memory_blocks", user_id="ben"), 403, "owner_not_granted")
+
+
+def test_no_agent_is_called_as_anothers_or_as_a_person_or_as_we_are(
+    client_of: Any, alice: Any, ben: Any, scribe: Any
+) -> None:
+    pages = []
+    for name in ("scribe", "ben", "alice", "assent", "admin"):
+        response = new_token(client_of(alice), name=name)
+        assert response.status_code == 422
+        pages.append("This name is taken, or it is a person's. Choose another." in words(response))
+    assert all(pages)
+    assert Agent.objects.get() == scribe
+
+
+def test_ones_own_agent_can_have_a_second_token(client_of: Any, alice: Any) -> None:
+    client = client_of(alice)
+    new_token(client)
+    new_token(client, scopes=["memory:read"], days="30")
+    assert Agent.objects.filter(name="diary").count() == 1
+    assert AgentToken.objects.count() == 2
+    assert AgentToken.objects.first().expires_at is not None
+
+
+def test_an_agent_made_by_another_request_meanwhile_is_said_on_the_form(client_of: Any, alice: Any) -> None:
+    client = client_of(alice)
+
+    def first(sender: Any, instance: Agent, **_: Any) -> None:
+        Agent.objects.bulk_create([Agent(name=instance.name, created_by=alice)], ignore_conflicts=True)
+
+    pre_save.connect(first, sender=Agent)
+    try:
+        response = new_token(client)
+    finally:
+        pre_save.disconnect(first, sender=Agent)
+    assert response.status_code == 422
+    assert "was just created" in response.content.decode()
+    assert not AgentToken.objects.exists()
+    assert SECRET.search(new_token(client).content.decode())
+
+
+def test_the_scope_for_what_was_deleted_is_offered_and_not_chosen(client_of: Any, alice: Any) -> None:
+    page = client_of(alice).get(PAGE).content.decode()
+    boxes = {
+        box["value"]: "checked" in box[0] for box in re.finditer(r'<input[^>]*value="(?P<value>[a-z:]+)"[^>]*>', page)
+    }
+    assert boxes["memory:read"] is True
+    assert boxes["memory:history"] is False
+    new_token(client_of(alice), scopes=["memory:read", "memory:history"])
+    assert "read what was deleted" in client_of(alice).get(PAGE).content.decode()
+    assert AgentToken.objects.get().scopes == ["memory:read", "memory:history"]
+
+
+@pytest.mark.parametrize(
+    "changes", [{"name": "Not A Name"}, {"name": ""}, {"scopes": []}, {"scopes": ["everything"]}, {"days": "7000"}]
+)
+def test_a_bad_form_makes_nothing(client_of: Any, alice: Any, changes: Any) -> None:
+    response = new_token(client_of(alice), **changes)
+    assert response.status_code == 422
+    assert not Agent.objects.exists()
+
+
+def test_a_token_is_revoked_after_asking(client_of: Any, machine: Any, alice: Any, token: str) -> None:
+    client, row = client_of(alice), AgentToken.objects.get()
+    assert row.prefix in client.get(f"{PAGE}{row.pk}/revoke/").content.decode()
+    answered(machine(token).call("list_memory_blocks"))
+    client.post(f"{PAGE}{row.pk}/revoke/")
+    refused(machine(token).call("list_memory_blocks"), 401, "invalid_token")
+    assert row.prefix in client.get(PAGE).content.decode()
+
+
+def test_a_token_that_serves_others_too_only_stops_serving_me(
+    client_of: Any, machine: Any, issue: Any, alice: Any, ben: Any
+) -> None:
+    secret = issue(alice, ben)
+    client_of(alice).post(f"{PAGE}{AgentToken.objects.get().pk}/revoke/")
+    refused(machine(secret).call("list_memory_blocks", user_id="alice"), 403, "owner_not_granted")
+    answered(machine(secret).call("list_memory_blocks", user_id="ben"))
+
+
+def test_nobody_revokes_or_sees_the_tokens_of_others(client_of: Any, mallory: Any, token: str) -> None:
+    client, row = client_of(mallory), AgentToken.objects.get()
+    assert client.post(f"{PAGE}{row.pk}/revoke/").status_code == 404
+    assert row.prefix not in client.get(PAGE).content.decode()
+    row.refresh_from_db()
+    assert row.is_usable
+
+
+def test_a_token_for_everyone_is_shown_and_left_to_the_admin(client_of: Any, issue: Any, alice: Any) -> None:
+    issue(all_owners=True)
+    row = AgentToken.objects.get()
+    page = client_of(alice).get(PAGE).content.decode()
+    assert row.prefix in page
+    assert f"{row.pk}/revoke/" not in page
+    assert client_of(alice).post(f"{PAGE}{row.pk}/revoke/").status_code == 404
+
+
+# -- the admin ------------------------------------------------------------------------------------
+
+
+def test_a_token_made_in_the_admin_is_shown_once(
+    client_of: Any, machine: Any, admin: Any, alice: Any, scribe: Any
+) -> None:
+    client = client_of(admin)
+    form = {"agent": scribe.pk, "scopes": ["memory:read"], "owners": [alice.pk], "expires_at_0": "", "expires_at_1": ""}
+    response = client.post("/admin/agent_tools/agenttoken/add/", form)
+    secret = SECRET.search(response.content.decode())
+    assert secret, response.content.decode()[:2000]
+    answered(machine(secret[0]).call("list_memory_blocks"))
+    token = AgentToken.objects.get()
+    assert (token.created_by, token.scopes) == (admin, ["memory:read"])
+    for page in ("", f"{token.pk}/change/"):
+        shown = client.get(f"/admin/agent_tools/agenttoken/{page}").content.decode()
+        assert token.prefix in shown
+        assert not SECRET.search(shown)
+
+
+def test_a_token_for_nobody_is_refused_in_the_admin(client_of: Any, admin: Any, scribe: Any) -> None:
+    form = {"agent": scribe.pk, "scopes": ["memory:read"]}
+    client_of(admin).post("/admin/agent_tools/agenttoken/add/", form)
+    assert not AgentToken.objects.exists()
+
+
+def test_the_admin_revokes(client_of: Any, machine: Any, admin: Any, token: str) -> None:
+    row = AgentToken.objects.get()
+    client_of(admin).post("/admin/agent_tools/agenttoken/", {"action": "revoke", "_selected_action": [row.pk]})
+    refused(machine(token).call("list_memory_blocks"), 401, "invalid_token")
+
+
+def test_the_admin_searches_tool_calls_and_keys(client_of: Any, admin: Any, call: Any, goals: Any) -> None:
+    call("read_memory_block", block_label="goals")
+    client = client_of(admin)
+    assert "read_memory_block" in client.get("/admin/agent_tools/toolcall/?q=goals").content.decode()
+    assert client.get("/admin/agent_tools/idempotencykey/?q=x").status_code == 200
+    assert client.get("/admin/agent_tools/toolcall/add/").status_code == 403
+
+
+# -- the command ----------------------------------------------------------------------------------
+
+
+def issue_token(**options: Any) -> str:
+    out = StringIO()
+    call_command("issue_token", stdout=out, **options)
+    return out.getvalue()
+
+
+def test_the_command_prints_the_token_and_nothing_else(alice: Any, machine: Any) -> None:
+    printed = issue_token(agent="diary", owner=["alice"])
+    assert SECRET.fullmatch(printed.rstrip("\n"))
+    answered(machine(printed.strip()).call("list_memory_blocks"))
+    # Reading what people deleted is asked for by name.
+    assert AgentToken.objects.get().scopes == [scope for scope in Scope.values if scope != "memory:history"]
+    issue_token(agent="diary", owner=["alice"], scope=["memory:read", "memory:history"])
+    assert AgentToken.objects.first().scopes == ["memory:read", "memory:history"]
+
+
+def test_the_command_takes_scopes_and_all_owners(alice: Any) -> None:
+    issue_token(agent="diary", all_owners=True, scope=["memory:read"], days=3)
+    token = AgentToken.objects.get()
+    assert (token.scopes, token.all_owners) == (["memory:read"], True)
+    assert token.expires_at is not None
+
+
+@pytest.mark.parametrize(
+    ("options", "about"),
+    [
+        ({"agent": "diary", "owner": ["eve"]}, "no user 'eve'"),
+        ({"agent": "diary"}, "--owner"),
+        ({"agent": "Not A Name", "owner": ["alice"]}, "cannot name an agent"),
+        ({"agent": "diary", "owner": ["alice"], "days": 0}, "--days"),
+    ],
+)
+def test_the_command_says_what_is_wrong(alice: Any, options: Any, about: str) -> None:
+    with pytest.raises(CommandError, match=about):
+        issue_token(**options)
+    assert not AgentToken.objects.exists()
+
+
+def test_the_command_makes_no_token_for_the_deactivated(alice: Any, scribe: Any) -> None:
+    scribe.is_active = False
+    scribe.save()
+    with pytest.raises(CommandError, match="deactivated"):
+        issue_token(agent="scribe", owner=["alice"])
+
+
+def test_loading_the_page_with_the_secret_again_makes_no_second_token(client_of: Any, alice: Any) -> None:
+    client = client_of(alice)
+    page = client.get("/settings/agents/").content.decode()
+    nonce = page.partition('name="nonce" value="')[2].partition('"')[0]
+    assert nonce
+    fields = {"name": "my-bot", "scopes": ["memory:read"], "days": "", "nonce": nonce}
+    first = client.post("/settings/agents/", fields)
+    assert AgentToken.objects.count() == 1, first.content.decode()
+    again = client.post("/settings/agents/", fields, follow=True)
+    assert AgentToken.objects.count() == 1
+    assert "has already been created" in again.content.decode()

@@ -1,0 +1,182 @@
+"""A row and a log line for each call: names, sizes, outcomes, and no texts."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import structlog
+from django.conf import settings
+from django.db import connections
+from django.test import override_settings
+from django.utils import timezone
+
+from agent_tools.calls import audit
+from agent_tools.models import IdempotencyKey, ToolCall
+from agent_tools.tasks import purge_tool_calls
+from memory_app.management.commands.serve import forget_what_is_old
+from memory_app.models import Message
+from tests.agent_tools.checks import answered, refused
+from tests.end_to_end.test_away import gone
+
+EDIT = {"block_label": "goals", "old_string": "likes math", "new_string": "loves math", "reasoning": "She said so."}
+
+
+def only_row() -> ToolCall:
+    """The row of the only call so far; rows are written a moment after the answer."""
+    audit.settle()
+    return ToolCall.objects.get()
+
+
+def test_a_call_leaves_a_row(api: Any, goals: Any) -> None:
+    response = api.post("/api/v1/tools/propose_memory_edit/", EDIT | {"session_id": "s-1"}, **{"X-Request-ID": "run-1"})
+    answered(response)
+    row = only_row()
+    assert (row.tool, row.outcome, row.status) == ("propose_memory_edit", "ok", 200)
+    assert (row.agent.name, row.owner, row.target, row.session_id) == ("scribe", "alice", "goals", "s-1")
+    assert (row.request_id, row.response_bytes) == ("run-1", len(response.content))
+    assert row.request_bytes > 100
+    assert row.duration_ms > 0
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "outcome"),
+    [
+        ("propose_memory_edit", EDIT | {"old_string": "hates"}, "old_string_not_found"),
+        ("propose_memory_edit", EDIT | {"nonsense": 1}, "invalid_arguments"),
+        ("read_memory_block", {"block_label": "nothing"}, "block_not_found"),
+        ("list_memory_blocks", {"user_id": "ben"}, "owner_not_granted"),
+    ],
+)
+def test_a_refused_call_leaves_one_too(call: Any, goals: Any, tool: str, arguments: Any, outcome: str) -> None:
+    status = call(tool, **arguments).status_code
+    row = only_row()
+    assert (row.tool, row.outcome, row.status) == (tool, outcome, status)
+
+
+def test_an_unknown_tool_is_counted_without_its_name(call: Any) -> None:
+    refused(call("x" * 500), 404, "unknown_tool")
+    assert only_row().tool == "unknown"
+
+
+def test_addresses_are_audited_like_tools(api: Any, goals: Any) -> None:
+    api.get("/api/v1/users/alice/blocks/goals/")
+    api.get("/api/v1/users/alice/blocks/goals/history/")
+    api.post("/api/v1/users/alice/blocks/goals/propose/", "{")
+    audit.settle()
+    rows = [(row.tool, row.outcome) for row in ToolCall.objects.order_by("id")]
+    assert rows == [("read_memory_block", "ok"), ("block_history", "ok"), ("block_propose", "invalid_json")]
+
+
+def test_the_owner_of_a_proposal_is_noted_without_a_user_id(call: Any, goals: Any, propose: Any) -> None:
+    call("get_proposal", proposal_id=propose(goals, "likes", "loves").pk)
+    assert only_row().owner == "alice"
+
+
+def test_rows_and_logs_hold_no_texts(call: Any, goals: Any) -> None:
+    with structlog.testing.capture_logs() as logged:
+        call("propose_memory_edit", **EDIT)
+        call("propose_memory_edit", **(EDIT | {"old_string": "hates math"}))
+        call("read_memory_block", block_label="goals")
+    audit.settle()
+    kept = str(list(ToolCall.objects.values())) + str(logged)
+    for text in ("likes math", "loves math", "hates math", "She said so", "B2 exam"):
+        assert text not in kept
+
+
+def test_rows_are_deleted_after_their_time(call: Any, alice: Any) -> None:
+    call("list_memory_blocks")
+    call("recall")
+    audit.settle()
+    old = timezone.now() - timedelta(days=settings.TOOL_CALL_DAYS, minutes=1)
+    ToolCall.objects.filter(tool="recall").update(at=old)
+    with override_settings(TOOL_CALL_DAYS=0):
+        assert purge_tool_calls() == 0
+    assert purge_tool_calls() == 1
+    assert only_row().tool == "list_memory_blocks"
+    assert "agent_tools.purge_tool_calls" in {each["task"] for each in settings.CELERY_BEAT_SCHEDULE.values()}
+
+
+def test_where_no_beat_runs_a_start_deletes_them(api: Any, call: Any, alice: Any) -> None:
+    call("memory_save", content="She sails.", idempotency_key="k")
+    message = {"messages": [{"role": "user", "content": "Hello."}]}
+    answered(api.post("/api/v1/users/alice/conversations/s/messages/", message))
+    audit.settle()
+    forget_what_is_old()
+    assert ToolCall.objects.count() == 2
+    long_ago = timezone.now() - timedelta(days=400)
+    ToolCall.objects.update(at=long_ago)
+    IdempotencyKey.objects.update(created_at=long_ago)
+    Message.objects.update(received_at=long_ago)
+    forget_what_is_old()
+    for kept in (ToolCall, IdempotencyKey, Message):
+        assert not kept.objects.exists()
+
+
+def test_a_proposal_is_logged_by_the_plans_name(call: Any, goals: Any) -> None:
+    with structlog.testing.capture_logs() as logged:
+        data = answered(call("propose_memory_edit", **EDIT))["data"]
+    event = next(entry for entry in logged if entry["event"] == "memory_edit_proposed")
+    assert event["user_id"] == "alice"
+    assert event["block_label"] == "goals"
+    assert event["branch_name"] == data["branch"]
+    assert event["occurrences_replaced"] == 1
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("list_memory_blocks", {}),
+        ("read_memory_block", {"block_label": "goals"}),
+        (
+            "propose_memory_edit",
+            {"block_label": "goals", "old_string": "math", "new_string": "algebra", "reasoning": "She said so."},
+        ),
+    ],
+)
+def test_a_failure_of_ours_is_logged_under_the_tools_name_without_a_text(
+    call: Any, goals: Any, caplog: Any, tool: str, arguments: dict[str, str]
+) -> None:
+    with gone("memory"):
+        refused(call(tool, **arguments), 503, "engine_unavailable")
+    (said,) = [each.msg for each in caplog.records if f"{tool}_error" in str(each.msg)]
+    assert {name: said[name] for name in ("event", "user_id", "block_label")} == {
+        "event": f"{tool}_error",
+        "user_id": "alice",
+        "block_label": arguments.get("block_label", ""),
+    }
+    assert said["error"].isidentifier()
+    assert "algebra" not in str(said)
+
+
+def test_a_refusal_is_no_failure_of_ours(call: Any, goals: Any, caplog: Any) -> None:
+    refused(call("read_memory_block", block_label="nothing"), 404, "block_not_found")
+    assert "read_memory_block_error" not in caplog.text
+
+
+def test_rows_that_wait_are_written_when_the_process_ends(token: str, alice: Any) -> None:
+    """As a server that is stopped in order does; in a process of its own, which ends at once after the answer."""
+    connections.close_all()
+    program = f"""
+    import django
+    django.setup()
+    from django.test import Client
+    answer = Client(SERVER_NAME="127.0.0.1").post(
+        "/api/v1/tools/list_memory_blocks/",
+        {{"user_id": "alice"}},
+        content_type="application/json",
+        headers={{"Authorization": "Bearer {token}"}},
+    )
+    assert answer.status_code == 200, answer.content
+    """
+    subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        env=os.environ | {"DJANGO_SETTINGS_MODULE": "memory_app.settings"},
+        check=True,
+    )
+    assert ToolCall.objects.get().tool == "list_memory_blocks"

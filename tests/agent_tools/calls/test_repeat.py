@@ -1,0 +1,169 @@
+"""The same call twice: one effect, one answer."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connections
+from django.test import override_settings
+from django.utils import timezone
+
+from agent_tools.auth import tokens
+from agent_tools.calls import idempotency
+from agent_tools.models import AgentToken, IdempotencyKey
+from agent_tools.tasks import purge
+from approvals.models import Proposal
+from tests.agent_tools.checks import answered, refused
+
+EDIT = {"block_label": "goals", "old_string": "likes math", "new_string": "loves math", "reasoning": "She said so."}
+
+
+def test_the_same_key_gives_the_first_answer_again(call: Any, goals: Any) -> None:
+    first = call("propose_memory_edit", **EDIT, idempotency_key="k")
+    again = call("propose_memory_edit", **EDIT, idempotency_key="k")
+    assert again.content == first.content
+    assert again["Idempotency-Replayed"] == "true"
+    assert "Idempotency-Replayed" not in first
+    assert Proposal.objects.count() == 1
+
+
+def test_the_answer_stays_the_first_after_the_world_moved_on(call: Any, goals: Any) -> None:
+    first = call("propose_memory_edit", **EDIT, idempotency_key="k")
+    answered(call("withdraw_proposal", proposal_id=first.json()["data"]["proposal_id"]))
+    assert call("propose_memory_edit", **EDIT, idempotency_key="k").content == first.content
+
+
+def test_header_and_argument_are_the_same_key(api: Any, goals: Any) -> None:
+    path = "/api/v1/tools/propose_memory_edit/"
+    first = api.post(path, EDIT, **{"Idempotency-Key": "k"})
+    assert api.post(path, EDIT | {"idempotency_key": "k"}).content == first.content
+    refused(api.post(path, EDIT | {"idempotency_key": "k"}, **{"Idempotency-Key": "other"}), 400, "invalid_arguments")
+
+
+def test_aliases_and_defaults_do_not_make_other_arguments(call: Any, goals: Any) -> None:
+    call("propose_memory_edit", **EDIT, idempotency_key="k")
+    spelled = {"label": "goals", "old_str": "likes math", "new_str": "loves math", "reason": "She said so."}
+    again = call("propose_memory_edit", **spelled, confidence="medium", user_id="alice", idempotency_key="k")
+    assert again["Idempotency-Replayed"] == "true"
+
+
+def test_other_arguments_under_the_same_key_are_refused(call: Any, goals: Any) -> None:
+    call("propose_memory_edit", **EDIT, idempotency_key="k")
+    refused(
+        call("propose_memory_edit", **(EDIT | {"reasoning": "x"}), idempotency_key="k"), 409, "idempotency_key_reused"
+    )
+    refused(call("withdraw_proposal", proposal_id=1, idempotency_key="k"), 409, "idempotency_key_reused")
+
+
+@pytest.mark.parametrize("is_decided", [False, True])
+def test_no_answer_is_given_again_about_an_owner_the_token_serves_no_more(
+    machine: Any, issue: Any, alice: Any, ben: Any, goals: Any, propose: Any, is_decided: bool
+) -> None:
+    """Taking a proposal back needs no user_id, so that the owner is known only from the answer."""
+    proposal = propose(goals, "likes", "loves")
+    agent = machine(issue(alice, ben))
+    if is_decided:
+        answered(agent.call("withdraw_proposal", proposal_id=proposal.pk))
+    withdraw = {"proposal_id": proposal.pk, "idempotency_key": "k"}
+    first = agent.call("withdraw_proposal", **withdraw)
+    assert agent.call("withdraw_proposal", **withdraw).content == first.content
+    tokens.stop_serving(AgentToken.objects.get(owners=ben), alice)
+    refused(agent.call("withdraw_proposal", **withdraw), 403, "owner_not_granted")
+    alice.is_active = False
+    alice.save()
+    refused(agent.call("withdraw_proposal", **withdraw), 403, "owner_not_granted")
+
+
+def test_keys_of_two_tokens_do_not_meet(machine: Any, issue: Any, alice: Any, call: Any, goals: Any) -> None:
+    call("propose_memory_edit", **EDIT, idempotency_key="k")
+    other = machine(issue(alice)).call("propose_memory_edit", **(EDIT | {"reasoning": "x"}), idempotency_key="k")
+    answered(other)
+
+
+def test_a_refusal_is_an_answer_too(call: Any, goals: Any) -> None:
+    wrong = EDIT | {"old_string": "hates math"}
+    first = call("propose_memory_edit", **wrong, idempotency_key="k")
+    refused(first, 422, "old_string_not_found")
+    again = call("propose_memory_edit", **wrong, idempotency_key="k")
+    assert (again.status_code, again.content) == (422, first.content)
+
+
+def test_arguments_that_are_refused_do_not_use_the_key_up(call: Any, goals: Any) -> None:
+    refused(call("propose_memory_edit", **EDIT, confidence="sure", idempotency_key="k"), 400, "invalid_arguments")
+    answered(call("propose_memory_edit", **EDIT, idempotency_key="k"))
+
+
+@override_settings(PENDING_CAP=1)
+def test_what_says_try_again_is_not_kept(call: Any, goals: Any) -> None:
+    waiting = answered(call("propose_memory_edit", **EDIT))["data"]["proposal_id"]
+    other = EDIT | {"new_string": "hates math"}
+    refused(call("propose_memory_edit", **other, idempotency_key="k"), 429, "too_many_pending")
+    answered(call("withdraw_proposal", proposal_id=waiting))
+    answered(call("propose_memory_edit", **other, idempotency_key="k"))
+
+
+def test_a_second_caller_meanwhile_is_told_to_wait(call: Any, goals: Any) -> None:
+    call("propose_memory_edit", **EDIT, idempotency_key="k")
+    Proposal.objects.all().delete()  # as before the first call has made it
+    IdempotencyKey.objects.update(status=None, response="")
+    response = call("propose_memory_edit", **EDIT, idempotency_key="k")
+    refused(response, 409, "idempotency_in_progress")
+    assert response["Retry-After"] == "2"
+
+
+def test_a_crashed_call_is_resumed_and_not_repeated(call: Any, goals: Any) -> None:
+    first = answered(call("propose_memory_edit", **EDIT, idempotency_key="k"))
+    # As after a crash between the proposal and the note of its answer: no answer, and the lease ran out.
+    IdempotencyKey.objects.update(status=None, response="", lease_expires_at=timezone.now() - timedelta(seconds=1))
+    again = answered(call("propose_memory_edit", **EDIT, idempotency_key="k"))
+    assert again["data"]["proposal_id"] == first["data"]["proposal_id"]
+    assert Proposal.objects.count() == 1
+
+
+def test_a_call_cut_off_after_its_work_is_answered_at_once(call: Any, goals: Any) -> None:
+    first = call("propose_memory_edit", **EDIT, idempotency_key="k")
+    # As after a crash a moment ago: the lease still runs.
+    IdempotencyKey.objects.update(status=None, response="", lease_expires_at=timezone.now() + timedelta(minutes=10))
+    again = call("propose_memory_edit", **EDIT, idempotency_key="k")
+    assert answered(again) == answered(first)
+    assert call("propose_memory_edit", **EDIT, idempotency_key="k")["Idempotency-Replayed"] == "true"
+
+
+def test_many_at_once_make_one_proposal(machine: Any, token: str, goals: Any) -> None:
+    def propose(_: int) -> Any:
+        try:
+            return machine(token).call("propose_memory_edit", **EDIT, idempotency_key="k")
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(8) as pool:
+        responses = list(pool.map(propose, range(8)))
+    codes = {response.status_code for response in responses}
+    assert codes <= {200, 409}
+    assert 200 in codes
+    assert Proposal.objects.count() == 1
+
+
+def test_keys_are_forgotten_after_their_time(call: Any, goals: Any) -> None:
+    call("propose_memory_edit", **EDIT, idempotency_key="k")
+    assert purge() == 0
+    IdempotencyKey.objects.update(created_at=timezone.now() - timedelta(hours=25))
+    # Too old already, before any purge: the call is a new one (and finds its equal waiting).
+    assert answered(call("propose_memory_edit", **EDIT, idempotency_key="k"))["data"]["created"] is False
+    IdempotencyKey.objects.update(created_at=timezone.now() - timedelta(hours=25))
+    assert idempotency.purge() == 1
+
+
+@pytest.mark.parametrize("key", ["", "x" * 201, 5])
+def test_a_key_that_is_none_is_named(call: Any, key: Any) -> None:
+    error = refused(call("propose_memory_edit", **EDIT, idempotency_key=key), 400, "invalid_arguments")
+    assert "idempotency_key" in error["details"]["fields"]
+
+
+def test_reading_takes_no_key(api: Any, call: Any, goals: Any) -> None:
+    refused(call("read_memory_block", block_label="goals", idempotency_key="k"), 400, "invalid_arguments")
+    answered(api.post("/api/v1/tools/list_memory_blocks/", {}, **{"Idempotency-Key": "k"}))
+    assert not IdempotencyKey.objects.exists()

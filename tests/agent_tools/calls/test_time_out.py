@@ -1,0 +1,201 @@
+"""A call that takes too long is answered 504 in time, and what it had begun is neither lost nor done twice."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import pytest
+from django.test import override_settings
+
+from agent_tools.calls import audit
+from agent_tools.models import AgentToken, IdempotencyKey, ToolCall
+from approvals.models import Agent, Proposal, Status
+from approvals.recovery.integrity import problems
+from memory_app import reads
+from memory_app.dolt.operations import DoltOperations
+from memory_app.models import NoteAccess
+from tests import environment
+from tests.agent_tools.checks import answered, refused
+from tests.approvals.recovery.test_recover import let_leases_run_out
+from tests.support.holding import frozen, held, held_row
+
+EDIT = {"block_label": "goals", "old_string": "likes math", "new_string": "loves math", "reasoning": "She said so."}
+
+
+@pytest.fixture(autouse=True)
+def a_second() -> Iterator[None]:
+    """Every tool has a second here."""
+    with override_settings(TOOL_TIMEOUT=1):
+        yield
+
+
+@contextmanager
+def in_time() -> Iterator[None]:
+    began = time.monotonic()
+    yield
+    assert 0.9 <= time.monotonic() - began < 4
+
+
+def memory_is_stuck() -> AbstractContextManager[object]:
+    """Nobody can write the memory: another process does, or the server hangs."""
+    return held("memory") if environment.is_embedded() else frozen("memory")
+
+
+def books_are_stuck(scribe: Any) -> AbstractContextManager[None]:
+    """Another process holds the agent's row, which everybody who proposes under its name locks."""
+    return held_row(Agent, name=scribe.name)
+
+
+def test_a_note_that_took_too_long_is_found_by_its_key(call: Any, alice: Any) -> None:
+    before = reads.head()
+    with memory_is_stuck(), in_time():
+        response = call("memory_save", content="She sails.", idempotency_key="k")
+    error = refused(response, 504, "timeout")
+    assert error["text"].splitlines() == [
+        "Error saving note: it took longer than 1 second and was stopped; it may have happened all the same.",
+        "Call again with the same arguments and the same idempotency key (k): what was begun is finished and "
+        "answered, and nothing happens twice.",
+    ]
+    assert error["details"] == {"timeout": 1, "retry_after": 5, "may_have_happened": True, "idempotency_key": "k"}
+    assert response["Retry-After"] == "5"
+    assert reads.head() == before
+
+    data = answered(call("memory_save", content="She sails.", idempotency_key="k"))["data"]
+    assert [note.id for note in reads.notes("alice")] == [data["note_id"]]
+    assert call("memory_save", content="She sails.", idempotency_key="k")["Idempotency-Replayed"] == "true"
+    assert list(problems()) == []
+
+
+def test_without_a_key_the_agent_is_told_to_look_first(call: Any, alice: Any) -> None:
+    from approvals import services
+
+    with memory_is_stuck(), in_time():
+        error = refused(call("memory_save", content="She sails."), 504, "timeout")
+    assert "Look first (list_proposals; for notes also recall)" in error["text"]
+    assert error["details"]["idempotency_key"] is None
+    # Whoever reads next finishes it. A server that hangs is met before anything is begun.
+    begun = ["applied"] if environment.is_embedded() else []
+    assert [item["status"] for item in answered(call("list_proposals"))["data"]["items"]] == begun
+    let_leases_run_out()
+    services.recover()
+    assert [note.content for note in reads.notes("alice")] == ["She sails."] * len(begun)
+    assert list(problems()) == []
+
+
+@pytest.mark.skipif(environment.is_embedded(), reason="the embedded engine is no server")
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_server_that_hangs_while_committing_leaves_it_to_the_next_call(
+    call: Any, alice: Any, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    commit = DoltOperations.commit
+    with frozen("memory", at_once=False) as freeze:
+
+        def hanging(self: DoltOperations, *rest: Any) -> str:
+            if when == "before":
+                freeze()
+                return commit(self, *rest)
+            made = commit(self, *rest)
+            freeze()
+            return made
+
+        monkeypatch.setattr(DoltOperations, "commit", hanging)
+        with in_time():
+            refused(call("memory_save", content="She sails.", idempotency_key="k"), 504, "timeout")
+    monkeypatch.undo()
+    data = answered(call("memory_save", content="She sails.", idempotency_key="k"))["data"]
+    assert [note.id for note in reads.notes("alice")] == [data["note_id"]]
+    assert [row.action for row in reads.history("alice", "note", data["note_id"])] == ["applied"]
+    assert list(problems()) == []
+
+
+def test_a_proposal_that_took_too_long_is_found_by_its_key(call: Any, goals: Any) -> None:
+    with memory_is_stuck(), in_time():
+        refused(call("propose_memory_edit", **EDIT, idempotency_key="k"), 504, "timeout")
+    data = answered(call("propose_memory_edit", **EDIT, idempotency_key="k"))["data"]
+    assert data["status"] == "open"
+    assert Proposal.objects.get().pk == data["proposal_id"]
+    assert list(problems()) == []
+
+
+def test_proposing_again_without_a_key_finds_what_was_begun(call: Any, goals: Any) -> None:
+    with memory_is_stuck(), in_time():
+        refused(call("propose_memory_edit", **EDIT), 504, "timeout")
+    again = answered(call("propose_memory_edit", **EDIT))["data"]
+    assert Proposal.objects.get(status=Status.OPEN).pk == again["proposal_id"]
+    assert list(problems()) == []
+
+
+def test_what_never_began_leaves_nothing(call: Any, goals: Any, scribe: Any) -> None:
+    call("list_memory_blocks")  # notes that the token was used
+    with books_are_stuck(scribe), in_time():
+        refused(call("propose_memory_edit", **EDIT, idempotency_key="k"), 504, "timeout")
+    assert not Proposal.objects.exists()
+    assert answered(call("propose_memory_edit", **EDIT, idempotency_key="k"))["data"]["created"] is True
+    assert list(problems()) == []
+
+
+def test_a_read_is_told_to_try_again(call: Any, alice: Any) -> None:
+    call("memory_save", content="She sails.")
+    answered(call("recall"))
+    with held_row(NoteAccess, owner="alice"), in_time():
+        response = call("recall", query="sails", match="text")
+    error = refused(response, 504, "timeout")
+    assert error["text"] == (
+        "Error recalling: it took longer than 1 second and was stopped. Try again, or ask for less at once."
+    )
+    assert error["details"] == {"timeout": 1, "retry_after": 5}
+    assert answered(call("recall", query="sails", match="text"))["data"]["count"] == 1
+
+
+@pytest.mark.skipif(environment.is_embedded(), reason="the embedded engine is no server")
+def test_a_server_that_hangs_is_not_waited_for(call: Any, goals: Any) -> None:
+    for tool, arguments in (
+        ("read_memory_block", {"block_label": "goals"}),
+        ("memory_search", {"query": "math", "as_of": "2026-01-01"}),
+    ):
+        with frozen("memory"), in_time():
+            refused(call(tool, **arguments), 504, "timeout")
+    answered(call("read_memory_block", block_label="goals"))
+
+
+@pytest.mark.skipif(environment.is_embedded(), reason="the embedded engine is no server")
+def test_without_its_books_a_call_ends_all_the_same(call: Any, goals: Any) -> None:
+    with frozen("default"):
+        began = time.monotonic()
+        refused(call("list_memory_blocks"), 503, "engine_unavailable")
+        assert time.monotonic() - began < 10
+    answered(call("list_memory_blocks"))
+
+
+def test_it_is_on_record(call: Any, alice: Any) -> None:
+    with memory_is_stuck():
+        call("memory_save", content="She sails.")
+    audit.settle()
+    row = ToolCall.objects.get()
+    assert (row.tool, row.outcome, row.status, row.owner) == ("memory_save", "timeout", 504, "alice")
+    assert row.duration_ms >= 900
+
+
+def test_a_refusal_stays_one_and_uses_no_time(call: Any, alice: Any) -> None:
+    refused(call("memory_update", note_id="note-1", content="x", idempotency_key="k"), 404, "note_not_found")
+    assert IdempotencyKey.objects.get().status == 404
+
+
+def test_a_token_in_use_elsewhere_does_not_keep_a_read_waiting(call: Any, goals: Any) -> None:
+    token = AgentToken.objects.get()
+    with held_row(AgentToken, prefix=token.prefix), override_settings(TOOL_TIMEOUT=0):
+        answered(call("list_memory_blocks"))
+
+
+def test_the_time_is_part_of_the_definition(api: Any) -> None:
+    def timeouts() -> dict[str, float]:
+        return {tool["name"]: tool["timeout"] for tool in answered(api.get("/api/v1/tools/"))["data"]["tools"]}
+
+    assert set(timeouts().values()) == {1}
+    with override_settings(TOOL_TIMEOUT=0):
+        assert (timeouts()["memory_search"], timeouts()["memory_save"]) == (15, 10)
+    with override_settings(TOOL_TIMEOUT=12):
+        assert (timeouts()["memory_search"], timeouts()["memory_save"]) == (12, 10)

@@ -1,0 +1,103 @@
+"""The `memory` command on this installation's own databases: no server, no token, the owner's own name."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connections
+
+from approvals.recovery.integrity import problems
+from memory_app import reads
+from memory_app.search import store
+from tests import environment
+
+ROOT = Path(__file__).resolve().parents[3]
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(alice: Any) -> Run:
+    def call(*words: str, stdin: str = "", owner: str = "alice") -> subprocess.CompletedProcess[str]:
+        connections.close_all()
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("MEMORY_")}
+        if url := os.environ.get("MEMORY_DATABASE_URL"):
+            environment["MEMORY_DATABASE_URL"] = url
+        return subprocess.run(
+            [sys.executable, "-m", "agent_tools.cli", *words],
+            cwd=ROOT,
+            env=environment | ({"MEMORY_OWNER": owner} if owner else {}),
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    return call
+
+
+def test_the_whole_life_of_a_memory(run: Run) -> None:
+    added = run("add", "She prefers worked examples.", "--type", "pattern", "--tags", "learning,style")
+    assert added.returncode == 0, added.stderr
+    note = reads.notes("alice")[0]
+    assert (note.content, note.type, note.tags, note.source) == (
+        "She prefers worked examples.",
+        "pattern",
+        ("learning", "style"),
+        "user",
+    )
+    assert reads.history("alice", "note", note.id)[0].actor == "alice"
+    assert note.id in run("search", "examples", "--format", "quiet").stdout
+    assert note.id in run("list", "--format", "quiet").stdout
+    assert "She prefers worked examples." in run("show", note.id).stdout
+    assert "worked examples" in run("prime").stdout
+
+    exported = run("export").stdout
+    assert note.id in exported
+    deleted = run("delete", note.id, stdin="y\n")
+    assert deleted.returncode == 0, deleted.stderr
+    assert reads.notes("alice") == ()
+    imported = run("import", "-", stdin=exported)
+    assert imported.returncode == 0, imported.stderr
+    assert run("export").stdout == exported
+    assert list(problems()) == []
+
+
+def test_an_unknown_id_is_one_line_and_exit_code_1(run: Run) -> None:
+    answer = run("show", "mem-1700000000-abcd")
+    assert (answer.returncode, answer.stdout) == (1, "")
+    assert answer.stderr == "Error: Memory not found: mem-1700000000-abcd\n"
+
+
+def test_it_says_whose_memory_is_missing(run: Run) -> None:
+    assert run("list", owner="nobody").stderr == "Error: There is nobody called nobody.\n"
+    assert "Say whose memory" in run("list", owner="").stderr
+
+
+def test_a_portable_export_says_what_it_replaces_and_is_imported_without_doubling(run: Run) -> None:
+    run("add", "She prefers worked examples.", "--type", "fact")
+    exported = run("export", "--portable")
+    assert "## Context\n\n### mem-" in exported.stdout
+    assert "## Facts" not in exported.stdout
+    assert "facts" in exported.stderr
+    assert "under Context" in exported.stderr
+    assert "Four sections only" in " ".join(run("export", "--help").stdout.split())
+    came = run("import", "-", stdin=exported.stdout)
+    assert came.stdout == "Imported: 0 new, 0 updated, 1 unchanged, 0 skipped.\n"
+    assert [note.type for note in reads.notes("alice")] == ["fact"]
+
+
+@pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes after the change")
+def test_the_index_is_left_in_order_when_the_process_ends(run: Run) -> None:
+    """Cut off while it indexed, the process would leave its lease behind, and a search wait for a minute."""
+    run("add", "She sails.")
+    assert run("search", "sails", "--format", "quiet").stdout  # there is an index
+    run("add", "She rows.")
+    assert not store.is_behind("alice")
+    assert not store.is_busy("alice")

@@ -1,0 +1,224 @@
+"""What describes the API says what the API does: OpenAPI, its page, the reference, the list of fields."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from agent_tools.calls import arguments, registry
+from agent_tools.errors import ErrorCode
+from memory_app import conversations
+from tests.agent_tools.checks import answered, caught_up, refused
+
+EDIT = {"block_label": "goals", "old_string": "likes math", "new_string": "loves math", "reasoning": "She said so."}
+
+
+def fields_of(data: dict[str, Any]) -> set[str]:
+    """Names as the reference writes them: `items[].label` for what is in a list of objects."""
+    names = set()
+    for name, value in data.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict) and name not in ("edits", "notes"):
+            names |= {f"{name}[].{inner}" for item in value for inner in item}
+        else:
+            names.add(name)
+    return names
+
+
+def test_the_reference_page_is_current() -> None:
+    call_command("api_reference", check=True)
+
+
+@pytest.mark.usefixtures("worker")
+def test_every_field_of_every_answer_is_described(api: Any, call: Any, tim: Any, goals: Any) -> None:
+    proposed = answered(call("propose_memory_edit", **EDIT))["data"]
+    number = proposed["proposal_id"]
+    answers = {
+        "propose_memory_edit": proposed,
+        "list_memory_blocks": answered(call("list_memory_blocks"))["data"],
+        "read_memory_block": answered(call("read_memory_block", block_label="goals"))["data"],
+        "list_proposals": answered(call("list_proposals"))["data"],
+        "get_proposal": answered(call("get_proposal", proposal_id=number))["data"],
+        "block_list": answered(api.get("/api/v1/users/alice/blocks/"))["data"],
+        "block_history": answered(api.get("/api/v1/users/alice/blocks/goals/history/"))["data"],
+        "block_propose": answered(
+            api.post("/api/v1/users/alice/blocks/goals/propose/", {"body": "x", "reasoning": "r"})
+        )["data"],
+        "withdraw_proposal": answered(call("withdraw_proposal", proposal_id=number))["data"],
+    } | answers_about_notes(api, call)
+    every = registry.TOOLS | registry.ENDPOINTS
+    assert set(answers) == set(every)
+    for name, data in answers.items():
+        assert fields_of(data) == set(every[name].returns), name
+
+
+def answers_about_notes(api: Any, call: Any) -> dict[str, Any]:
+    """One answer of each tool and endpoint of notes that has all its fields."""
+    saved = answered(call("memory_save", content="Alice reads one book a month.", session_id="s"))["data"]
+    note_id = saved["note_id"]
+    remembered = answered(call("remember", content="Alice likes tea."))["data"]
+    outdated = answered(call("remember", content="Alice likes milk."))["data"]["memory_id"]
+    answered(call("forget", memory_id=outdated))
+    messages = {"messages": [{"id": "m", "role": "user", "content": "I read one book a month."}]}
+    kept = answered(api.post("/api/v1/users/alice/conversations/s/messages/", messages))["data"]
+    asked = {"query": "one book a month", "include_conversation": True, "session_id": "s"}
+    searched = caught_up(lambda: call("memory_search", **asked))["data"]
+    prefix = "/api/v1/users/alice"
+    imported = api.http.post(f"{prefix}/memories.md", "### mem-1-aaaa\n> x\n### y\n", content_type="text/markdown")
+    assert api.get(f"{prefix}/memories.md")["Content-Type"] == "text/markdown; charset=utf-8"
+    return {
+        "memory_save": saved,
+        "remember": remembered,
+        "message_keep": kept,
+        "memory_search": searched,
+        "search": answered(api.get(f"{prefix}/search/?q=one+book+a+month&include_conversation=true&session_id=s"))[
+            "data"
+        ],
+        "recall": answered(call("recall", include_superseded=True))["data"],
+        "note_list": answered(api.get(f"{prefix}/notes/"))["data"],
+        "note_read": answered(api.get(f"{prefix}/notes/{note_id}/"))["data"],
+        "prime_memories": answered(call("prime_memories"))["data"],
+        "context_read": answered(api.get(f"{prefix}/context/"))["data"],
+        "import_file": answered(imported)["data"],
+        "export_file": {},
+        "memory_list_sessions": answered(call("memory_list_sessions"))["data"],
+        "memory_read_session": answered(call("memory_read_session", session_id="s"))["data"],
+        "message_delete": answered(api.http.delete(f"{prefix}/conversations/s/messages/"))["data"],
+        "memory_update": answered(call("memory_update", note_id=note_id, content="She reads two."))["data"],
+        "forget": answered(call("forget", memory_id=remembered["memory_id"]))["data"],
+        "memory_delete": answered(call("memory_delete", note_id=note_id))["data"],
+    }
+
+
+def test_every_tool_refuses_what_it_does_not_know(call: Any, goals: Any) -> None:
+    for name in registry.TOOLS:
+        fields = call(name, blokc_label="x", not_an_argument=1).json()["error"]["details"]["fields"]
+        assert fields["not_an_argument"] == "is not known here"
+
+
+def test_endpoints_that_are_no_tools_are_called_what_they_are(api: Any, goals: Any) -> None:
+    assert set(registry.ENDPOINTS) == set(arguments.CALLED)
+    assert "this endpoint" not in arguments.CALLED.values()
+    address = "/api/v1/users/alice"
+    for response, name in (
+        (api.post(f"{address}/conversations/s/messages/", {}), "keeping messages"),
+        (api.get(f"{address}/notes/?cursor=x"), "the list of notes"),
+        (api.get(f"{address}/blocks/?limit=0"), "the list of blocks"),
+        (api.post(f"{address}/blocks/goals/propose/", {"reasoning": "So."}), "a proposal to a block"),
+        (api.get(f"{address}/search/"), "the search"),
+    ):
+        error = refused(response, 400, "invalid_arguments")
+        assert error["message"].startswith(f"Invalid arguments for {name}: ")
+        assert error["text"].startswith(f"Error: invalid arguments for {name}: ")
+
+
+def test_only_notes_move_main(call: Any, goals: Any, propose: Any) -> None:
+    from memory_app.dolt.connections import head_of_main
+
+    before = head_of_main()
+    number = propose(goals, "likes", "adores").pk
+    arguments = {
+        "list_memory_blocks": {},
+        "read_memory_block": {"block_label": "goals"},
+        "propose_memory_edit": EDIT,
+        "list_proposals": {},
+        "get_proposal": {"proposal_id": number},
+        "withdraw_proposal": {"proposal_id": number},
+    }
+    writing = {"memory_save", "memory_update", "memory_delete", "remember", "forget"}
+    arguments |= {"memory_search": {"query": "math"}, "recall": {}, "prime_memories": {}}
+    conversations.keep("alice", "s", [conversations.Turn("user", "Hello!")])
+    arguments |= {"memory_list_sessions": {}, "memory_read_session": {"session_id": "s"}}
+    assert set(arguments) == set(registry.TOOLS) - writing
+    for name, given in arguments.items():
+        answered(call(name, **given))
+    assert head_of_main() == before
+
+
+def test_the_openapi_document_has_every_tool_and_address(client: Any) -> None:
+    response = client.get("/api/schema/")
+    assert response.status_code == 200
+    document = response.json()
+    assert document["openapi"].startswith("3.")
+    paths = set(document["paths"])
+    assert {f"/api/v1/tools/{name}/" for name in registry.TOOLS} <= paths
+    assert {
+        "/api/v1/tools/",
+        "/api/v1/users/{user_id}/blocks/",
+        "/api/v1/users/{user_id}/blocks/{label}/",
+        "/api/v1/users/{user_id}/blocks/{label}/history/",
+        "/api/v1/users/{user_id}/blocks/{label}/propose/",
+        "/api/v1/proposals/",
+        "/api/v1/proposals/{proposal_id}/",
+        "/api/v1/proposals/{proposal_id}/withdraw/",
+        "/api/v1/token/",
+        "/api/v1/users/{user_id}/notes/",
+        "/api/v1/users/{user_id}/notes/{note_id}/",
+        "/api/v1/users/{user_id}/search/",
+        "/api/v1/users/{user_id}/context/",
+        "/api/v1/users/{user_id}/memories.md",
+        "/api/v1/users/{user_id}/conversations/",
+        "/api/v1/users/{user_id}/conversations/{session_id}/messages/",
+        "/api/v1/users/{user_id}/conversations/{session_id}/messages/{message_id}/",
+    } <= paths
+    assert "/api/v1/tools/{name}/" not in paths
+    codes = document["components"]["schemas"]["Failure"]["properties"]["error"]["properties"]["code"]["enum"]
+    assert codes == [code.code for code in ErrorCode]
+    operations = [operation for path in document["paths"].values() for operation in path.values()]
+    ids = [operation["operationId"] for operation in operations]
+    assert len(ids) == len(set(ids))
+    assert all(operation["security"] == [{"token": []}] for operation in operations)
+
+
+def test_the_docs_page_needs_nothing_the_policy_forbids(client: Any) -> None:
+    response = client.get("/api/docs/")
+    page = response.content.decode()
+    assert response.status_code == 200
+    assert "<style" not in page
+    assert not re.search(r"<script(?![^>]* src=)", page)
+    assert not re.search(r"(src|href)=\"(https?:)?//", page)
+    assert "script-src 'self'" in response["Content-Security-Policy"]
+    script = client.get("/api/docs/?script=")
+    assert script["Content-Type"].startswith("application/javascript")
+
+
+def test_the_docs_page_leads_back_and_its_tools_say_what_they_do(client: Any) -> None:
+    page = client.get("/api/docs/").content.decode()
+    assert f'href="{reverse("inbox")}"' in page
+    assert f'href="{reverse("agents")}"' in page
+    document = client.get("/api/schema/").json()
+    for name in registry.TOOLS:
+        summary = document["paths"][f"/api/v1/tools/{name}/"]["post"]["summary"]
+        assert summary != name
+        assert 10 < len(summary) < 200, summary
+
+
+def test_error_codes_are_unique_and_explained() -> None:
+    codes = [code.code for code in ErrorCode]
+    assert len(codes) == len(set(codes))
+    assert all(code.meaning.endswith(".") and 400 <= code.status < 600 for code in ErrorCode)
+
+
+def test_every_refusal_of_a_proposal_has_its_code() -> None:
+    from approvals.services import errors
+
+    known = {each.code for each in ErrorCode}
+    refusals = (errors.NoChange, errors.OverLimit, errors.BlockReadOnly, errors.PreconditionFailed)
+    assert {refusal.code for refusal in (*refusals, errors.TooManyPending, errors.MemoryFull)} <= known
+
+
+def test_the_document_says_what_addresses_take_and_when_a_body_is_needed(client: Any) -> None:
+    paths = client.get("/api/schema/?format=json").json()["paths"]
+    (whose,) = [each for each in paths["/api/v1/users/{user_id}/blocks/"]["get"]["parameters"] if each["in"] == "path"]
+    assert whose["schema"]["pattern"] == "^[a-z0-9._-]{1,64}$"
+    assert "400" in paths["/api/v1/users/{user_id}/blocks/"]["get"]["responses"]
+    assert paths["/api/v1/tools/read_memory_block/"]["post"]["requestBody"]["required"]
+    assert not paths["/api/v1/tools/list_memory_blocks/"]["post"]["requestBody"]["required"]
+    asked = paths["/api/v1/tools/read_memory_block/"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert asked["properties"]["as_of"]["nullable"]
+    assert "nullable" not in asked["properties"]["block_label"]
+    searched = paths["/api/v1/tools/memory_search/"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert not re.match(searched["properties"]["query"]["pattern"], "a\0b")

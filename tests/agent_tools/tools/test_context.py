@@ -1,0 +1,257 @@
+"""prime_memories and the context endpoint: budget, receipt, filters, injection modes."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import override_settings
+
+from agent_tools.tools import guidance
+from approvals.services import notes
+from memory_app import reads
+from memory_app.text import memories_md
+from memory_app.text.memories_md import SKILL, TYPES, skill
+from tests.agent_tools.checks import answered, refused
+
+CONTEXT = "/api/v1/users/alice/context/"
+
+
+def save(owner: Any, content: str, **more: Any) -> str:
+    return notes.save(by=notes.By(actor=owner), owner=owner.username, content=content, **more).note_id
+
+
+def primed(call: Any, **more: Any) -> dict[str, Any]:
+    data: dict[str, Any] = answered(call("prime_memories", **more))["data"]
+    return data
+
+
+def test_everything_is_primed_when_it_fits(call: Any, alice: Any) -> None:
+    first, second = save(alice, "one", tags=["x"]), save(alice, "two")
+    data = primed(call)
+    receipt = data["receipt"]
+    assert receipt["included"] == [second, first]
+    assert (receipt["left_out"], receipt["left_out_count"], receipt["over_budget"]) == ([], 0, False)
+    assert (receipt["budget"], receipt["commit"]) == (2_000, reads.head())
+    assert {memory.content for memory in memories_md.parse(data["text"].replace("note-", "mem-")).memories} <= {
+        "one",
+        "two",
+    }
+    assert "> one" in data["text"]
+    assert receipt["tokens"] == -(-len(data["text"].encode()) // 4)
+
+
+def test_what_does_not_fit_is_left_out_whole(call: Any, alice: Any) -> None:
+    ids = [save(alice, f"{number} " + "x" * 400) for number in range(5)]
+    data = primed(call, budget=300)
+    receipt = data["receipt"]
+    assert receipt["included"] == ids[:2:-1]
+    assert receipt["left_out"] == [{"note_id": id_, "why": "budget"} for id_ in ids[2::-1]]
+    assert receipt["tokens"] <= 300
+    assert data["text"].count("x" * 400) == 2
+
+
+def test_one_note_is_there_even_over_the_budget(call: Any, alice: Any) -> None:
+    note_id = save(alice, "x" * 400)
+    receipt = primed(call, budget=10)["receipt"]
+    assert (receipt["included"], receipt["over_budget"]) == ([note_id], True)
+
+
+def test_no_heading_is_printed_without_a_note_beneath_it(call: Any, api: Any, alice: Any) -> None:
+    assert primed(call)["text"] == ""
+    assert answered(call("prime_memories"))["text"] == "There are no memories to show."
+    assert primed(call, format="json")["text"] == "[]"
+    assert "# Memories\n" not in answered(api.get(CONTEXT))["data"]["text"]
+    save(alice, "x" * 400, type="fact")
+    save(alice, "Use podman.", type="decision")
+    for asked in ({"budget": 1}, {"budget": 60}, {"budget": 0}, {"types": ["fact"]}):
+        data = primed(call, **asked)
+        lines = [line for line in data["text"].splitlines() if line]
+        assert lines[0] == "# Memories"
+        for heading, beneath in zip(lines[1:], [*lines[2:], "## "], strict=True):
+            assert not (heading.startswith("## ") and not beneath.startswith("### ")), data["text"]
+        assert data["receipt"]["tokens"] == -(-len(data["text"].encode()) // 4)
+    sections = answered(api.get(f"{CONTEXT}?budget=1"))["data"]["notes"].count("\n## ")
+    assert sections == 1
+
+
+def test_the_budget_is_used_to_the_last_token(call: Any, alice: Any) -> None:
+    for number in range(6):
+        save(alice, f"{number} " + "x" * 100, type=("fact", "decision", "fix")[number % 3])
+    for form in ("markdown", "json"):
+        whole = primed(call, budget=0, format=form)["receipt"]
+        assert len(whole["included"]) == 6
+        assert len(primed(call, budget=whole["tokens"], format=form)["receipt"]["included"]) == 6
+        assert len(primed(call, budget=whole["tokens"] - 1, format=form)["receipt"]["included"]) == 5
+
+
+def test_no_budget_is_no_limit(call: Any, alice: Any) -> None:
+    for number in range(10):
+        save(alice, f"{number}" * 1_900)
+    assert len(primed(call, budget=0)["receipt"]["included"]) == 10
+    assert len(primed(call)["receipt"]["included"]) < 10
+
+
+def test_what_is_recalled_often_comes_before_what_is_newer(call: Any, alice: Any) -> None:
+    often, newer = save(alice, "often"), save(alice, "newer")
+    for _ in range(3):
+        call("recall", query="often", match="text")
+    assert primed(call)["receipt"]["included"] == [often, newer]
+
+
+def test_filters_say_why(call: Any, alice: Any) -> None:
+    fix, fact = save(alice, "fix", type="fix", tags=["docker"]), save(alice, "fact", type="fact")
+    gone = save(alice, "gone")
+    notes.supersede(by=notes.By(actor=alice), owner="alice", note_id=gone)
+    receipt = primed(call, types=["fix"])["receipt"]
+    assert receipt["included"] == [fix]
+    assert {each["note_id"]: each["why"] for each in receipt["left_out"]} == {fact: "type", gone: "superseded"}
+    assert primed(call, tags=["docker", "x"])["receipt"]["included"] == [fix]
+    assert set(primed(call, recent=1)["receipt"]["included"]) == {fix, fact}
+
+
+def test_json_is_a_list(call: Any, alice: Any) -> None:
+    note_id = save(alice, "one", tags=["x"])
+    (item,) = json.loads(primed(call, format="json")["text"])
+    assert (item["id"], item["content"], item["tags"]) == (note_id, "one", ["x"])
+
+
+@pytest.mark.parametrize(
+    "given", [{"budget": -1}, {"types": ["rumour"]}, {"recent": -1}, {"format": "xml"}, {"budget": "many"}]
+)
+def test_what_priming_does_not_take_is_named(call: Any, alice: Any, given: dict[str, Any]) -> None:
+    error = refused(call("prime_memories", **given), 400, "invalid_arguments")
+    assert next(iter(error["details"]["fields"])).startswith(next(iter(given)))
+
+
+def test_the_context_has_blocks_instructions_notes_and_skill(api: Any, alice: Any, goals: Any) -> None:
+    save(alice, "Alice likes tea.")
+    data = answered(api.get(CONTEXT))["data"]
+    text = data["text"]
+    places = [text.index(part) for part in ("## Student Context", goals.body.strip(), guidance.INSTRUCTIONS)]
+    places += [text.index(part) for part in ("# Memories\n", "> Alice likes tea.", SKILL.strip())]
+    assert places == sorted(places)
+    assert data["inject"] == "auto"
+    assert [block["label"] for block in data["blocks"]] == ["goals"]
+    assert len(data["receipt"]["included"]) == 1
+    assert guidance.build_memory_context(alice) == text
+
+
+def test_the_context_takes_a_budget(api: Any, alice: Any) -> None:
+    for number in range(4):
+        save(alice, f"{number}" * 1_000)
+    receipt = answered(api.get(f"{CONTEXT}?budget=300"))["data"]["receipt"]
+    assert (receipt["budget"], len(receipt["included"]), receipt["left_out_count"]) == (300, 1, 3)
+    refused(api.get(f"{CONTEXT}?budget=x"), 400, "invalid_arguments")
+
+
+@pytest.mark.parametrize(
+    ("changed", "has_notes", "has_skill"),
+    [
+        ({"MEMORIES_INJECT": "manual"}, False, True),
+        ({"MEMORIES_INJECT": "none"}, False, False),
+        ({"MEMORIES_ENABLED": False}, False, False),
+        ({"MEMORIES_SKILL_INJECTION": False}, True, False),
+        ({"MEMORIES_FILTER_TYPES": ["fix"]}, False, True),
+        ({"MEMORIES_FILTER_TAGS": ["food"]}, True, True),
+        ({"MEMORIES_FILTER_RECENT": 7}, True, True),
+    ],
+)
+def test_settings_say_what_goes_in(api: Any, alice: Any, changed: Any, has_notes: bool, has_skill: bool) -> None:
+    save(alice, "Alice likes tea.", tags=["food"])
+    with override_settings(**changed):
+        text = answered(api.get(CONTEXT))["data"]["text"]
+    skilled = skill(included=has_notes).strip() in text
+    assert ("> Alice likes tea." in text, skilled) == (has_notes, has_skill)
+    assert ("Review the `# Memories` section above" in text) == (has_notes and has_skill)
+    assert guidance.INSTRUCTIONS in text
+
+
+def test_the_skill_names_all_types_and_the_tools(api: Any, alice: Any) -> None:
+    told = answered(api.get(CONTEXT))["data"]["skill"]
+    assert "automatically included" not in told, "there are no notes"
+    assert "beyond auto-injected context" not in told
+    for name in (*TYPES, "`remember`", "`recall`", "`memory_search`", "`forget`", "`prime_memories`"):
+        assert name in told
+
+
+def test_a_context_of_nobody_known_is_the_instructions(api: Any, alice: Any) -> None:
+    data = answered(api.get(CONTEXT))["data"]
+    assert "Student Context\n" not in data["text"].replace(guidance.INSTRUCTIONS, "")
+    assert data["blocks"] == []
+
+
+def test_old_notes_fall_out_of_recent(call: Any, api: Any, alice: Any) -> None:
+    from memory_app.reads import Entry
+    from memory_app.text import context_budget
+
+    entry = Entry("mem-1-aaaa", _now() - timedelta(days=8), "fact", (), "user", None, 1.0, False, 1, "x")
+    done = context_budget.prime(
+        [entry],
+        read=lambda ids: dict.fromkeys(ids, "x"),
+        recalled={},
+        budget=0,
+        filters=context_budget.Filters(recent=7),
+        now=_now(),
+    )
+    assert (done.included, done.left_out) == ((), (("mem-1-aaaa", "recent"),))
+
+
+def _now() -> Any:
+    from django.utils import timezone
+
+    return timezone.now()
+
+
+def test_the_context_keeps_to_its_budget_however_many_blocks_there_are(
+    api: Any, alice: Any, make_block: Any, settings: Any
+) -> None:
+    for number in range(30):
+        make_block(alice, f"log-{number:02}", f"{number} " + "x" * 800)
+    save(alice, "She likes owls.")
+    data = answered(api.get(f"{CONTEXT}?budget=2000"))["data"]
+    receipt = data["blocks_receipt"]
+    assert receipt["tokens"] + data["receipt"]["tokens"] <= 2_000
+    assert receipt["included"] == [block["label"] for block in data["blocks"]] == sorted(receipt["included"])
+    assert receipt["left_out_count"] == 30 - len(receipt["included"])
+    assert {*receipt["included"], *receipt["left_out"]} == {f"log-{number:02}" for number in range(30)}
+    assert "log-29" in receipt["included"], "the last changed ones go first"
+    assert data["receipt"]["included"]
+    assert f"`{receipt['left_out'][0]}`" in data["text"]
+    assert "read_memory_block" in data["text"].split("## Memory Blocks")[0]
+
+    settings.MEMORIES_BLOCKS_BUDGET = 500
+    assert len(answered(api.get(CONTEXT))["data"]["blocks"]) == 2
+    settings.MEMORIES_BLOCKS_BUDGET = 0
+    assert len(answered(api.get(CONTEXT))["data"]["blocks"]) == 30
+    assert len(answered(api.get(f"{CONTEXT}?budget=0"))["data"]["blocks"]) == 30
+
+
+def test_a_block_larger_than_the_budget_is_named_and_never_cut(api: Any, alice: Any, make_block: Any) -> None:
+    make_block(alice, "diary", "x" * 9_000)
+    make_block(alice, "goals", "Pass the exam.")
+    data = answered(api.get(f"{CONTEXT}?budget=100"))["data"]
+    assert [block["label"] for block in data["blocks"]] == ["goals"]
+    assert data["blocks_receipt"]["left_out"] == ["diary"]
+    assert "no room here for these blocks: `diary`." in data["text"]
+
+
+def test_notes_are_read_for_a_context_only_as_far_as_they_fit(call: Any, alice: Any) -> None:
+    from django.db import connections
+
+    for number in range(30):
+        save(alice, f"{number} " + "x" * 200)
+    reads.catalogue("alice")
+    read: list[Any] = []
+
+    def wrap(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if "memory_app_note" in sql:
+            read.extend(params)
+        return execute(sql, params, many, context)
+
+    with connections["memory"].execute_wrapper(wrap):
+        receipt = primed(call, budget=70)["receipt"]
+    assert len(receipt["included"]) == 1
+    assert len(read) < 3

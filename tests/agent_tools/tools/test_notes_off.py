@@ -1,0 +1,93 @@
+"""MEMORIES_ENABLED=false: no tool for notes is there, those for blocks are, and people are told."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import override_settings
+
+from agent_tools import tools  # noqa: F401 - fills the registry
+from agent_tools.calls import registry
+from approvals import services
+from tests.agent_tools.checks import answered, refused
+
+USER = "/api/v1/users/alice"
+
+
+@pytest.fixture
+def note(alice: Any) -> str:
+    return services.notes.save(by=services.notes.By(actor=alice), owner="alice", content="Alice likes tea.").note_id
+
+
+@pytest.fixture
+def off(note: str) -> Iterator[None]:
+    with override_settings(MEMORIES_ENABLED=False):
+        yield
+
+
+@pytest.mark.pure
+def test_every_name_is_that_of_a_tool_or_an_endpoint() -> None:
+    assert registry.TOOLS.keys() | registry.ENDPOINTS.keys() >= registry.NOTE_TOOLS
+
+
+def test_the_tools_for_notes_are_not_listed_and_those_for_blocks_are(off: None, api: Any) -> None:
+    listed = {tool["name"] for tool in answered(api.get("/api/v1/tools/"))["data"]["tools"]}
+    assert {"list_memory_blocks", "propose_memory_edit", "list_proposals", "memory_read_session"} <= listed
+    assert not listed & registry.NOTE_TOOLS
+
+
+@pytest.mark.parametrize("tool", sorted(registry.NOTE_TOOLS & registry.TOOLS.keys()))
+def test_calling_one_is_refused_in_a_sentence(off: None, call: Any, api: Any, tool: str) -> None:
+    error = refused(call(tool), 403, "notes_disabled")
+    assert error["message"].startswith("This installation keeps no notes")
+    refused(api.get(f"/api/v1/tools/{tool}/"), 403, "notes_disabled")
+
+
+def test_so_are_the_endpoints(off: None, api: Any, note: str) -> None:
+    for path in ("notes/", f"notes/{note}/", "search/?q=tea", "memories.md"):
+        refused(api.get(f"{USER}/{path}"), 403, "notes_disabled")
+    sent = api.http.post(f"{USER}/memories.md", "### mem-1-abcd\n> x\n", content_type="text/markdown")
+    refused(sent, 403, "notes_disabled")
+
+
+def test_blocks_and_the_context_go_on_without_notes(off: None, api: Any, call: Any, goals: Any) -> None:
+    assert goals.body in answered(call("read_memory_block", block_label="goals"))["text"]
+    text = answered(api.get(f"{USER}/context/"))["data"]["text"]
+    assert goals.body.strip() in text
+    for gone in ("Alice likes tea.", "`memory_save`", "`recall`", "`prime_memories`", "# Memories\n"):
+        assert gone not in text
+    assert "`memory_read_session` reads one" in text
+
+
+def test_the_pages_say_so_and_still_show_what_was_kept(
+    off: None, alice: Any, note: str, client_of: Callable[[Any], Any]
+) -> None:
+    client = client_of(alice)
+    for path in ("", f"{note}/", "new/", "import/"):
+        page = client.get(f"/memory/alice/notes/{path}")
+        assert page.status_code == 200, path
+        assert "Notes are switched off on this site" in page.content.decode()
+    assert "Alice likes tea." in client.get("/memory/alice/notes/").content.decode()
+
+
+def test_the_command_says_so(alice: Any) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMORY_")}
+    if url := os.environ.get("MEMORY_DATABASE_URL"):
+        environment["MEMORY_DATABASE_URL"] = url
+    done = subprocess.run(
+        [sys.executable, "-m", "agent_tools.cli", "list"],
+        cwd=Path(__file__).resolve().parents[3],
+        env=environment | {"MEMORY_OWNER": "alice", "MEMORIES_ENABLED": "false"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "Error: Notes are switched off in this installation (MEMORIES_ENABLED is off).\n"

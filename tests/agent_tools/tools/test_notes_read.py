@@ -1,0 +1,247 @@
+"""The endpoints that list notes and show one; memories.md over HTTP; what a token is."""
+
+from __future__ import annotations
+
+import base64
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from approvals.models import Policy, Proposal
+from approvals.services import notes
+from memory_app import reads
+from memory_app.models import SearchIndex
+from memory_app.text import memories_md
+from tests.agent_tools.checks import answered, caught_up, refused
+
+NOTES = "/api/v1/users/alice/notes/"
+FILE = "/api/v1/users/alice/memories.md"
+
+MEMORIES = """\
+# Memories
+
+## Patterns
+
+### mem-1737372000-a1b2
+> Barrel exports for all module boundaries.
+<!-- tags: imports, structure | created: 2025-01-20 -->
+
+## Decisions
+
+## Fixes
+
+### mem-1737390000-g7h8
+> ECONNREFUSED means start docker.
+>
+> Then try again.
+<!-- tags: docker | created: 2025-01-21 -->
+
+## Context
+"""
+
+
+def save(owner: Any, content: str, **more: Any) -> str:
+    return notes.save(by=notes.By(actor=owner), owner=owner.username, content=content, **more).note_id
+
+
+def listed(api: Any, query: str = "") -> list[str]:
+    return [item["content"] for item in answered(api.get(f"{NOTES}{query}"))["data"]["items"]]
+
+
+def put(api: Any, text: str | bytes, type: str = "text/markdown; charset=utf-8", query: str = "") -> Any:
+    return api.http.post(f"{FILE}{query}", text, content_type=type)
+
+
+def test_notes_are_listed_newest_first_page_by_page(api: Any, alice: Any, ben: Any) -> None:
+    for number in range(5):
+        save(alice, f"note {number}")
+    save(ben, "Ben's")
+    seen: list[str] = []
+    cursor = ""
+    while True:
+        data = answered(api.get(f"{NOTES}?limit=2{cursor}"))["data"]
+        seen += [item["content"] for item in data["items"]]
+        if data["next"] is None:
+            break
+        cursor = f"&cursor={data['next']}"
+    assert seen == [f"note {number}" for number in reversed(range(5))]
+
+
+def test_filters_of_the_list(api: Any, call: Any, alice: Any) -> None:
+    save(alice, "a", type="fix", tags=["docker"])
+    save(alice, "b", tags=["drinks"])
+    old = save(alice, "c")
+    call("memory_save", content="d")
+    notes.supersede(by=notes.By(actor=alice), owner="alice", note_id=old)
+    assert listed(api) == ["d", "b", "a"]
+    assert listed(api, "?type=fix") == ["a"]
+    assert listed(api, "?tag=docker&tag=drinks") == ["b", "a"]
+    assert listed(api, "?source=agent") == ["d"]
+    assert listed(api, "?include_superseded=true") == ["d", "c", "b", "a"]
+    for bad in ("?type=rumour", "?include_superseded=1", "?limit=0", "?limit=201", "?cursor=x", "?source=me", "?x=1"):
+        refused(api.get(f"{NOTES}{bad}"), 400, "invalid_arguments")
+
+
+@pytest.mark.parametrize("at", ["2026-01-01T00:00:00", "2026-01-01", "0001-01-01T00:00:00+23:59", "soon", ""])
+def test_a_cursor_somebody_made_up_is_refused_or_a_place_in_the_list(at: str, api: Any, alice: Any) -> None:
+    save(alice, "a")
+    cursor = base64.urlsafe_b64encode(json.dumps(["note_list", f"{at} x"]).encode()).decode()
+    answer = api.get(f"{NOTES}?cursor={cursor}")
+    if "+" in at:
+        assert answered(answer)["data"]["items"] == []
+    else:
+        assert "cursor" in refused(answer, 400, "invalid_arguments")["details"]["fields"]
+
+
+def test_the_list_with_a_query_is_ranked(api: Any, alice: Any) -> None:
+    save(alice, "The exam is in June.")
+    save(alice, "Alice likes tea.")
+    first = answered(api.get(f"{NOTES}?q=exam+tea&limit=1"))["data"]
+    second = answered(api.get(f"{NOTES}?q=exam+tea&limit=1&cursor={first['next']}"))["data"]
+    assert {first["items"][0]["content"], second["items"][0]["content"]} == {"The exam is in June.", "Alice likes tea."}
+    assert second["next"] is None
+
+
+def test_a_note_is_read_now_and_as_of(api: Any, call: Any, alice: Any) -> None:
+    saved = answered(call("memory_save", content="June"))["data"]
+    call("memory_update", note_id=saved["note_id"], content="July")
+    now = answered(api.get(f"{NOTES}{saved['note_id']}/"))
+    assert now["text"] == now["data"]["content"] == "July"
+    then = answered(api.get(f"{NOTES}{saved['note_id']}/?as_of={saved['commit']}"))["data"]
+    assert (then["content"], then["commit"]) == ("June", saved["commit"])
+    refused(api.get(f"{NOTES}{saved['note_id']}/?as_of=1999-01-01"), 404, "revision_not_found")
+
+
+def test_a_foreign_note_is_not_there(api: Any, alice: Any, ben: Any) -> None:
+    refused(api.get(f"{NOTES}{save(ben, 'x')}/"), 404, "note_not_found")
+
+
+def test_a_token_says_what_it_is(api: Any, machine: Any, issue: Any, alice: Any) -> None:
+    data = answered(api.get("/api/v1/token/"))["data"]
+    assert data == {
+        "agent": "scribe",
+        "scopes": ["memory:read", "memory:propose", "notes:write"],
+        "all_owners": False,
+        "owners": ["alice"],
+    }
+    everyone = machine(issue(all_owners=True))
+    assert answered(everyone.get("/api/v1/token/"))["data"]["owners"] == []
+
+
+def test_a_file_goes_in_and_comes_out_to_the_byte(api: Any, alice: Any) -> None:
+    data = answered(put(api, MEMORIES))["data"]
+    assert (data["status"], data["created"], data["updated"], data["unchanged"]) == ("applied", 2, 0, 0)
+    assert data["skipped"] == []
+    assert api.get(FILE).content.decode() == MEMORIES
+    again = answered(put(api, api.get(FILE).content))["data"]
+    assert (again["status"], again["proposal_id"], again["unchanged"]) == ("unchanged", None, 2)
+    assert reads.note("alice", "mem-1737372000-a1b2").source == "import"
+
+
+def test_an_import_is_one_commit_and_a_ledger_row_for_each_note(api: Any, alice: Any) -> None:
+    commit = answered(put(api, MEMORIES))["data"]["commit"]
+    for note_id in ("mem-1737372000-a1b2", "mem-1737390000-g7h8"):
+        (change,) = reads.history("alice", "note", note_id)
+        assert change.commit == commit
+
+
+def test_an_import_waits_where_the_owner_wants_to_be_asked(api: Any, alice: Any) -> None:
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    answer = answered(put(api, MEMORIES))
+    assert answer["data"]["status"] == "open"
+    assert reads.notes("alice") == ()
+    assert Proposal.objects.get().target_kind == "import"
+    seen = answered(api.get(f"/api/v1/proposals/{answer['data']['proposal_id']}/"))["data"]
+    assert (seen["note_count"], len(seen["notes"])) == (2, 2)
+
+
+def test_a_waiting_import_is_called_one(api: Any, call: Any, alice: Any) -> None:
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    number = answered(put(api, MEMORIES))["data"]["proposal_id"]
+    told = answered(call("get_proposal", proposal_id=number))
+    assert told["text"] == f"Proposal {number} for an import of memories is open (clean)."
+    assert answered(call("list_proposals"))["text"].endswith(f"- {number}: an import of memories, open")
+    assert (told["data"]["note_id"], told["data"]["block_label"]) == (None, None)
+
+
+def test_an_import_keeps_what_the_format_cannot_carry(api: Any, call: Any, alice: Any) -> None:
+    note_id = "mem-1737372000-a1b2"
+    call("remember", content="Old.", memory_id=note_id, confidence=0.3, rationale="why", type="pattern", session_id="s")
+    data = answered(put(api, MEMORIES))["data"]
+    assert (data["created"], data["updated"]) == (1, 1)
+    note = reads.note("alice", note_id)
+    assert note.content == "Barrel exports for all module boundaries."
+    assert (note.confidence, note.rationale, note.source, note.session_id) == (0.3, "why", "agent", "s")
+
+
+def test_malformed_blocks_are_skipped_and_named(api: Any, alice: Any) -> None:
+    answer = answered(put(api, MEMORIES + "\n### nonsense\n> x\n"))
+    (skipped,) = answer["data"]["skipped"]
+    assert skipped["line"] == MEMORIES.count("\n") + 2
+    assert "nonsense" in skipped["reason"]
+    assert f"Line {skipped['line']} skipped" in answer["text"]
+
+
+@pytest.mark.parametrize(
+    ("file", "status", "code"),
+    [
+        (b"\x89PNG\r\n\x1a\n\x00\x00\xff", 400, "malformed_file"),
+        (b"### mem-1-aaaa\n> x\n### mem-1-aaaa\n> y\n", 400, "malformed_file"),
+        (b"> x\n" * (50 * 1024 * 1024 // 4), 413, "body_too_large"),
+    ],
+    ids=["binary", "one id twice", "50 MB"],
+)
+def test_a_file_that_cannot_be_taken_changes_nothing(api: Any, alice: Any, file: bytes, status: int, code: str) -> None:
+    refused(put(api, file), status, code)
+    assert reads.notes("alice") == ()
+    assert not Proposal.objects.exists()
+
+
+def test_a_file_of_another_kind_is_refused(api: Any, alice: Any) -> None:
+    refused(put(api, "{}", type="application/json"), 415, "unsupported_media_type")
+
+
+def test_an_import_takes_a_key(api: Any, alice: Any) -> None:
+    first = api.http.post(FILE, MEMORIES, content_type="text/markdown", headers={"Idempotency-Key": "k"})
+    again = api.http.post(FILE, MEMORIES, content_type="text/markdown", headers={"Idempotency-Key": "k"})
+    assert again.content == first.content
+    other = api.http.post(FILE, "# Memories\n", content_type="text/markdown", headers={"Idempotency-Key": "k"})
+    refused(other, 409, "idempotency_key_reused")
+
+
+def test_a_reader_exports_and_does_not_import(machine: Any, issue: Any, alice: Any) -> None:
+    reader = machine(issue(alice, scopes=["memory:read"]))
+    assert reader.get(FILE).content.decode() == memories_md.TEMPLATE
+    refused(put(reader, MEMORIES), 403, "missing_scope")
+    refused(reader.get("/api/v1/users/ben/memories.md"), 403, "owner_not_granted")
+
+
+def test_a_list_with_a_query_goes_on_to_the_last_match_and_filters_lose_none(api: Any, alice: Any, scribe: Any) -> None:
+    text = "".join(f"### mem-{number}-aaaa\n> She reads book {number}.\n" for number in range(1_100))
+    put(api, text)
+    mine = save(alice, "She reads in the garden.")
+    data = caught_up(lambda: api.get(f"{NOTES}?q=reads&limit=200"))["data"]
+    seen: list[str] = [item["id"] for item in data["items"]]
+    cursor: str | None = data["next"]
+    while cursor is not None:
+        data = answered(api.get(f"{NOTES}?q=reads&limit=200&cursor={cursor}"))["data"]
+        assert not data["index_behind"]
+        seen += [item["id"] for item in data["items"]]
+        cursor = data["next"]
+    assert len(seen) == len(set(seen)) == 1_101
+    only = answered(api.get(f"{NOTES}?q=reads&source=user&limit=5"))["data"]["items"]
+    assert [item["id"] for item in only] == [mine]
+
+
+def test_a_list_with_a_query_says_when_the_search_does_not_know_all_of_the_notes(
+    api: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(alice, "She reads in the garden.")
+    assert len(caught_up(lambda: api.get(f"{NOTES}?q=reads"))["data"]["items"]) == 1
+    monkeypatch.setattr("memory_app.search.service.LONGEST_WAIT", 0.0)
+    SearchIndex.objects.update(change_id=0, message_id=0, busy_until=timezone.now() + timedelta(hours=1))
+    assert answered(api.get(f"{NOTES}?q=reads"))["data"]["index_behind"]
+    assert not answered(api.get(NOTES))["data"]["index_behind"], "without a query nothing is searched"

@@ -1,0 +1,274 @@
+"""A note that waits for a person is changed and taken back by the agent that proposed it, and is there for no other."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from agent_tools.models import IdempotencyKey
+from approvals import services
+from approvals.models import Agent, Policy, Proposal, Revision, Status
+from approvals.recovery.integrity import problems
+from approvals.review.presentation import review_of
+from approvals.services import decide
+from approvals.services.errors import NewRevision
+from approvals.services.notes import agents
+from memory_app import reads
+from memory_app.dolt.connections import dolt
+from tests.agent_tools.checks import answered, refused
+from tests.agent_tools.conftest import Machine
+from tests.support.crashing import crash_at
+from tests.support.pages import has_form, words
+
+
+@pytest.fixture
+def asks(alice: Any) -> None:
+    """alice wants to be asked before agents write notes."""
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+
+
+@pytest.fixture
+def tea(call: Any, asks: None) -> dict[str, Any]:
+    """What memory_save answered: a note that waits."""
+    return dict(answered(call("memory_save", content="Alice likes tea.", reasoning="She said so."))["data"])
+
+
+def test_an_update_amends_the_proposal(call: Any, tea: dict[str, Any], tim: Any) -> None:
+    answer = answered(call("memory_update", note_id=tea["note_id"], content="Alice likes green tea."))
+    number = tea["proposal_id"]
+    assert answer["text"].splitlines()[0] == (
+        f"Your proposal {number} for note {tea['note_id']}, which waits, asks for this now."
+    )
+    data = answer["data"]
+    assert (data["note_id"], data["proposal_id"], data["status"]) == (tea["note_id"], number, "open")
+    assert (data["revision"], data["created"], data["branch"]) == (2, True, f"p/{number}-2")
+    (proposal,) = Proposal.objects.all()
+    assert (proposal.revision, proposal.reasoning, proposal.target_title) == (
+        2,
+        "She said so.",
+        "Alice likes green tea.",
+    )
+    assert proposal.current.result_text == "Alice likes green tea."
+    assert [branch.name for branch in dolt().branches() if branch.name != "main"] == [f"p/{number}-2"]
+    assert list(problems()) == []
+
+    seen = review_of(proposal, tim).seen_sha256
+    with pytest.raises(NewRevision):
+        services.approve(actor=tim, proposal_id=number, revision=1, seen_sha256=seen)
+    services.approve(actor=tim, proposal_id=number, revision=2, seen_sha256=seen)
+    assert reads.note("alice", tea["note_id"]).content == "Alice likes green tea."
+    assert answered(call("memory_update", note_id=tea["note_id"], content="x"))["data"]["proposal_id"] != number
+
+
+def test_the_same_update_again_makes_no_revision(call: Any, tea: dict[str, Any]) -> None:
+    for _ in range(2):
+        answer = answered(call("memory_update", note_id=tea["note_id"], content="Alice likes green tea."))
+    assert (answer["data"]["revision"], answer["data"]["created"]) == (2, False)
+    assert Revision.objects.count() == 2
+
+
+def test_a_new_reason_takes_the_place_of_the_old_one(call: Any, tea: dict[str, Any]) -> None:
+    answered(call("memory_update", note_id=tea["note_id"], content="No tea.", reasoning="She took it back."))
+    assert Proposal.objects.get().reasoning == "She took it back."
+    error = refused(call("memory_update", note_id=tea["note_id"], content="x" * 2_001), 400, "invalid_arguments")
+    assert "content" in error["details"]["fields"]
+
+
+def test_a_delete_withdraws_the_proposal(call: Any, tea: dict[str, Any]) -> None:
+    answer = answered(call("memory_delete", note_id=tea["note_id"], reasoning="A misunderstanding."))
+    note_id, number = tea["note_id"], tea["proposal_id"]
+    assert answer["text"] == (
+        f"Note {note_id} was not in the memory yet: your proposal {number}, which waited, is withdrawn."
+    )
+    assert (answer["data"]["status"], answer["data"]["content_sha256"]) == ("withdrawn", None)
+    proposal = Proposal.objects.get()
+    assert (proposal.status, proposal.decision_comment) == (Status.WITHDRAWN, "A misunderstanding.")
+    assert list(problems()) == []
+    error = refused(call("memory_delete", note_id=tea["note_id"]), 404, "note_not_found")
+    assert error["details"] == {"note_id": note_id, "proposal_id": number}
+    assert error["text"].splitlines() == [
+        f"Error: Note '{note_id}' not found.",
+        f"Your proposal {number}, which was to make it, is withdrawn already.",
+    ]
+
+
+def delete_once(token: str, note_id: str, key: str) -> Any:
+    """A call of `memory_delete` that may be killed, or sent again."""
+    asked = {"note_id": note_id, "reasoning": "A mistake.", "idempotency_key": key}
+    # The process that is killed is none of pytest's, where each host is allowed.
+    return Machine(token).post("/api/v1/tools/memory_delete/", asked, Host="localhost")
+
+
+def test_a_delete_that_is_killed_and_sent_again_answers_as_the_first_would_have(
+    call: Any, asks: None, token: str
+) -> None:
+    step, crashed, answers = 0, True, []
+    while crashed:
+        step += 1
+        saved = answered(call("memory_save", content=f"Alice likes tea number {step}."))["data"]
+        crashed = crash_at(step, delete_once, token, saved["note_id"], f"key {step}")
+        IdempotencyKey.objects.update(lease_expires_at=timezone.now())
+        Proposal.objects.exclude(lease_expires_at=None).update(lease_expires_at=timezone.now())
+        said = answered(delete_once(token, saved["note_id"], f"key {step}"))
+        answers.append((said["text"].replace(saved["note_id"], "N"), saved["proposal_id"], said["data"]))
+    assert len(answers) > 5, "the writes were not counted"
+    for text, number, data in answers:
+        assert text == f"Note N was not in the memory yet: your proposal {number}, which waited, is withdrawn."
+        assert (data["proposal_id"], data["status"], data["content_sha256"]) == (number, "withdrawn", None)
+    assert set(Proposal.objects.values_list("status", flat=True)) == {Status.WITHDRAWN}
+
+
+def test_a_delete_sent_again_leaves_alone_what_was_proposed_under_the_id_since(
+    call: Any, asks: None, token: str
+) -> None:
+    mem = "mem-1700000000-ab12"
+    first = answered(call("remember", content="Bees.", memory_id=mem))["data"]
+    answered(delete_once(token, mem, "once"))
+    IdempotencyKey.objects.filter(key="once").update(status=None, lease_expires_at=timezone.now())  # not answered
+    second = answered(call("remember", content="Bees.", memory_id=mem))["data"]
+    again = answered(delete_once(token, mem, "once"))["data"]
+    assert (again["proposal_id"], again["status"]) == (first["proposal_id"], "withdrawn")
+    assert Proposal.objects.open().get().pk == second["proposal_id"]
+
+
+def test_what_is_amended_while_it_is_taken_back_is_taken_back_too(
+    call: Any, tea: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = decide._OF_AGENT.first
+
+    def read_before_it_is_amended(**asked: Any) -> Any:
+        found = read(**asked)
+        monkeypatch.undo()
+        answered(call("memory_update", note_id=tea["note_id"], content="Alice likes green tea."))
+        return found
+
+    monkeypatch.setattr(decide._OF_AGENT, "first", read_before_it_is_amended)
+    data = answered(call("memory_delete", note_id=tea["note_id"]))["data"]
+    assert (data["status"], data["revision"]) == ("withdrawn", 2)
+    assert Proposal.objects.get().status == Status.WITHDRAWN
+    assert list(problems()) == []
+
+
+def test_a_delete_sent_again_after_its_texts_were_removed_is_told_so(
+    call: Any, tea: dict[str, Any], token: str, alice: Any
+) -> None:
+    answered(delete_once(token, tea["note_id"], "once"))
+    services.redact(actor=alice, proposal_id=tea["proposal_id"])
+    error = refused(delete_once(token, tea["note_id"], "once"), 409, "already_decided")
+    assert error["details"]["proposal"]["redacted"] is True
+
+
+def test_forget_and_remember_say_that_it_waits(call: Any, tea: dict[str, Any]) -> None:
+    number = tea["proposal_id"]
+    error = refused(call("forget", memory_id=tea["note_id"]), 409, "note_waits")
+    assert error["text"].splitlines()[0] == (
+        f"Error: Note '{tea['note_id']}' is not in the memory yet: it waits as your proposal {number}."
+    )
+    assert "The user, or a tutor of theirs, decides about it at " in error["text"]
+    assert error["details"]["argument"] == "memory_id"
+    assert error["details"]["proposal"]["proposal_id"] == number
+    remembered = answered(call("remember", content="Bees.", memory_id="mem-1700000000-ab12"))["data"]
+    again = answered(call("remember", content="Bees.", memory_id="mem-1700000000-ab12"))["data"]
+    assert (again["proposal_id"], again["created"]) == (remembered["proposal_id"], False)
+    error = refused(call("remember", content="Wasps.", memory_id="mem-1700000000-ab12"), 409, "note_waits")
+    assert (error["details"]["argument"], error["details"]["note_id"]) == ("memory_id", "mem-1700000000-ab12")
+
+
+def test_a_replacement_that_waits_is_said_to(call: Any, alice: Any) -> None:
+    old = answered(call("memory_save", content="Alice likes coffee."))["data"]["note_id"]
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    new = answered(call("memory_save", content="Alice likes tea."))["data"]["note_id"]
+    error = refused(call("forget", memory_id=old, replacement_id=new), 409, "note_waits")
+    assert (error["details"]["argument"], error["details"]["note_id"]) == ("replacement_id", new)
+
+
+def test_a_note_of_a_waiting_import_is_said_to_wait(api: Any, call: Any, asks: None) -> None:
+    file = "### mem-1-aaaa\n> Alice likes tea.\n\n### mem-2-aaaa\n> Bees.\n"
+    sent = api.http.post("/api/v1/users/alice/memories.md", file, content_type="text/markdown")
+    number = answered(sent)["data"]["proposal_id"]
+    for response in (
+        call("memory_update", note_id="mem-1-aaaa", content="x"),
+        call("memory_delete", note_id="mem-1-aaaa"),
+        call("forget", memory_id="mem-1-aaaa"),
+    ):
+        error = refused(response, 409, "note_waits")
+        assert error["details"]["proposal"]["proposal_id"] == number
+        assert "It is part of an import" in error["text"]
+
+
+def test_for_another_agent_there_is_no_such_note(machine: Any, issue: Any, alice: Any, tea: dict[str, Any]) -> None:
+    other = machine(issue(alice, agent=Agent.objects.create(name="reader")))
+    note_id = tea["note_id"]
+    refused(other.call("memory_update", note_id=note_id, content="x"), 404, "note_not_found")
+    refused(other.call("memory_delete", note_id=note_id), 404, "note_not_found")
+    refused(other.call("forget", memory_id=note_id), 404, "note_not_found")
+    mine = answered(other.call("memory_save", content="Mine."))["data"]["note_id"]
+    refused(other.call("memory_delete", note_id=mine + "x"), 404, "note_not_found")
+    assert Proposal.objects.open().count() == 2
+
+
+def test_another_owners_waiting_note_is_not_found(machine: Any, issue: Any, alice: Any, ben: Any, tea: Any) -> None:
+    both = machine(issue(alice, ben))
+    refused(both.call("memory_update", user_id="ben", note_id=tea["note_id"], content="x"), 404, "note_not_found")
+
+
+def test_a_token_that_may_not_read_changes_its_own_waiting_notes_too(machine: Any, issue: Any, alice: Any) -> None:
+    careful = machine(issue(alice, scopes=["memory:propose"]))
+    note_id = answered(careful.call("memory_save", content="Alice likes tea."))["data"]["note_id"]
+    data = answered(careful.call("memory_update", note_id=note_id, content="Alice likes green tea."))["data"]
+    assert (data["revision"], data["base_commit"], data["content_sha256"]) == (2, None, None)
+    assert answered(careful.call("memory_delete", note_id=note_id))["data"]["status"] == "withdrawn"
+
+
+def test_a_note_being_decided_is_not_changed(call: Any, tea: dict[str, Any]) -> None:
+    Proposal.objects.update(status=Status.MERGING, lease_expires_at=timezone.now() + timedelta(hours=1))
+    for response in (
+        call("memory_update", note_id=tea["note_id"], content="x"),
+        call("memory_delete", note_id=tea["note_id"]),
+    ):
+        error = refused(response, 409, "being_decided")
+        assert error["details"]["proposal"]["proposal_id"] == tea["proposal_id"]
+    Proposal.objects.update(status=Status.OPEN, lease_expires_at=None)
+
+
+def test_its_page_is_there_while_it_is_amended(
+    call: Any, tea: dict[str, Any], alice: Any, client_of: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, page = client_of(alice), f"/proposals/{tea['proposal_id']}/"
+    decision = {"revision": 1, "seen_sha256": ""}
+    finish, answers = agents.finish, []
+
+    def looked_at_before(proposal: Any, **how: Any) -> Any:
+        answers.extend([client.get(page), client.get(f"{page}?revision=1"), client.post(f"{page}approve/", decision)])
+        return finish(proposal, **how)
+
+    monkeypatch.setattr(agents, "finish", looked_at_before)
+    answered(call("memory_update", note_id=tea["note_id"], content="Alice likes green tea."))
+    assert [answer.status_code for answer in answers] == [200, 200, 409]
+    now, earlier, refusal = map(words, answers)
+    for said in (now, refusal):
+        assert "scribe is changing this proposal right now." in said
+        assert "Alice likes green tea." in said
+    assert "Alice likes tea." in earlier
+    assert not any(has_form(answer, f"{page}approve/") or has_form(answer, f"{page}reject/") for answer in answers)
+    assert has_form(client.get(page), f"{page}approve/")
+
+
+def test_an_amendment_cut_short_is_finished(call: Any, tea: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(*args: Any, **more: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(agents, "finish", killed)
+    with pytest.raises(KeyboardInterrupt):
+        call("memory_update", note_id=tea["note_id"], content="Alice likes green tea.")
+    monkeypatch.undo()
+    assert Proposal.objects.get().status == Status.PREPARING
+    Proposal.objects.update(lease_expires_at=timezone.now() - timedelta(seconds=1))
+    services.recover()
+    proposal = Proposal.objects.get()
+    assert (proposal.status, proposal.revision) == (Status.OPEN, 2)
+    assert proposal.current.head_commit
+    assert list(problems()) == []

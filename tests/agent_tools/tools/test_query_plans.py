@@ -1,0 +1,302 @@
+"""No page, call or task reads a whole table that grows: every query is explained by the database.
+
+The plan of each statement on `default` is asked for after it ran. SQLite plans by the indices alone, and may not read
+the whole of an index either. PostgreSQL goes by what is in the tables too, and would read these small ones whole: it
+is told to do so only where no index helps.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from approvals.recovery.recover import is_interrupted
+from benchmarks import population
+from benchmarks.population import History
+
+OWNER = "student-000"
+
+#: Tables that grow with use.
+GROWING = frozenset(
+    {
+        "approvals_proposal",
+        "approvals_revision",
+        "approvals_event",
+        "approvals_proposednote",
+        "memory_app_change",
+        "memory_app_chunk",
+        "memory_app_message",
+        "memory_app_noteaccess",
+        "agent_tools_toolcall",
+        "agent_tools_idempotencykey",
+    }
+)
+
+#: Statements that are about all rows, by a piece of their text, and why that is right.
+ALLOWED = {
+    # The inbox of staff is of all owners: its tabs count, and its filters offer, what everybody has.
+    'SELECT "approvals_proposal"."status" AS "status", COUNT(': "counts beside the tabs of staff",
+    'SELECT "approvals_proposal"."target" AS "target", MAX(': "blocks offered to staff",
+    # In the order of an index that has nothing but these.
+    '"approvals_proposal"."is_garbage_left" ORDER BY "approvals_proposal"."redacted_at"': "a partial index",
+    # Lists of the admin say how many rows there are. PostgreSQL counts them in the table, SQLite in an index.
+    'SELECT COUNT(*) AS "__count"': "the admin's counts",
+    # Read in the order of an index until the page is full; there is hardly a row that this condition leaves out.
+    'WHERE NOT ("approvals_proposal"."status" = %s) ORDER BY "approvals_proposal"."created_at" DESC, '
+    '"approvals_proposal"."id" DESC LIMIT 50': "the admin's list of proposals",
+}
+
+#: A scan in the order of an index ends with the page.
+LIMITED = re.compile(r"LIMIT \d+$")
+
+Statement = tuple[str, Any]
+
+
+@pytest.fixture
+def history(settings: Any) -> str:
+    """Give an owner some of everything; return the agent's token."""
+    from memory_app.search import store
+
+    population.make_people(2)
+    token = population.make_agent()
+    population.make_history(
+        OWNER, History(blocks=2, notes=30, proposals=60, waiting=30, calls=100, messages=80, keys=120)
+    )
+    store.reindex(OWNER, whole=True)
+    settings.PENDING_CAP = 100  # more wait than a page of the inbox has
+    return token
+
+
+class Recorder:
+    """Keeps the statements a piece of work makes."""
+
+    def __init__(self) -> None:
+        self.statements: dict[str, Statement] = {}
+        self.doing = ""
+
+    def __call__(self, execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if not many and re.match(r"\s*(SELECT|UPDATE|DELETE)", sql):
+            # One of each form is enough: lists of ids differ in their length alone.
+            form = re.sub(r"%s(, %s)+", "%s", sql)
+            self.statements.setdefault(f"{self.doing}: {form}", (sql, params))
+        return execute(sql, params, many, context)
+
+
+def scanned(sql: str, params: Any) -> set[str]:
+    """Return the tables that are read from one end to the other, or an index of them is."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            is_first_page = " WHERE " not in sql and LIMITED.search(sql)
+            cursor.execute(f"EXPLAIN QUERY PLAN {sql}", params)
+            steps = [row[3] for row in cursor.fetchall()]
+            if is_first_page and not any("TEMP B-TREE" in step for step in steps):
+                return set()
+            return {step.split()[1] for step in steps if step.startswith("SCAN ")}
+        cursor.execute("SET enable_seqscan = off")
+        cursor.execute(f"EXPLAIN (FORMAT JSON) {sql}", params)
+        plan = cursor.fetchone()[0]
+        cursor.execute("RESET enable_seqscan")
+    nodes = _nodes((json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"])
+    return {node["Relation Name"] for node in nodes if node["Node Type"] == "Seq Scan"}
+
+
+def test_asking_whether_a_change_is_under_way_looks_at_those_alone(history: str) -> None:
+    """Each search asks. Told "merging or ...", SQLite read all proposals of the owner: 14 ms at 4,000."""
+    if connection.vendor != "sqlite":
+        pytest.skip("plans by what is in the tables, and these are small")
+    recorder = Recorder()
+    with connection.execute_wrapper(recorder):
+        assert not is_interrupted(OWNER)
+    ((sql, params),) = recorder.statements.values()
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN QUERY PLAN {sql}", params)
+        plan = "\n".join(row[3] for row in cursor.fetchall())
+    assert "(owner=? AND status=?)" in plan
+
+
+def _nodes(node: Any) -> Iterator[Any]:
+    yield node
+    for child in node.get("Plans", []):
+        yield from _nodes(child)
+
+
+def full_scans(statements: dict[str, Statement]) -> list[str]:
+    found = []
+    for form, (sql, params) in statements.items():
+        aliases = dict(re.findall(r'"(\w+)" (U\d+|T\d+)\b', sql))
+        names = {{alias: table for table, alias in aliases.items()}.get(name, name) for name in scanned(sql, params)}
+        if names & GROWING and not any(piece in sql for piece in ALLOWED):
+            found.append(f"{sorted(names & GROWING)} in {form}")
+    return found
+
+
+def test_nothing_reads_a_whole_table_that_grows(history: str) -> None:
+    recorder = Recorder()
+    with connection.execute_wrapper(recorder):
+        for name, work in _main_paths(history).items():
+            recorder.doing = name
+            work()
+    assert len(recorder.statements) > 200, "the main paths made hardly any queries"
+    found = full_scans(recorder.statements)
+    assert not found, "\n\n".join(found)
+
+
+def test_a_full_scan_would_be_noticed(history: str) -> None:
+    from agent_tools.models import ToolCall
+
+    recorder = Recorder()
+    with connection.execute_wrapper(recorder):
+        list(ToolCall.objects.filter(request_id="none").order_by("request_bytes"))
+    assert full_scans(recorder.statements)
+
+
+def _main_paths(token: str) -> dict[str, Callable[[], Any]]:
+    from agent_tools.calls import audit, idempotency
+    from approvals import services
+    from approvals.models import Proposal, User
+    from memory_app import conversations
+    from memory_app import reads as recall
+    from memory_app.search import store
+
+    def signed_in(username: str) -> Client:
+        client = Client()
+        client.force_login(User.objects.get(username=username))
+        return client
+
+    people = {"tutor": signed_in("tim"), "owner": signed_in(OWNER), "staff": signed_in("admin")}
+    agent = Client(headers={"Authorization": f"Bearer {token}"})
+    label, note = recall.blocks(OWNER)[0].label, recall.notes(OWNER)[0].id
+    of_owner = Proposal.objects.of_owner(OWNER)
+    decided = of_owner.filter(status="approved").latest("pk").pk
+
+    def get(path: str, who: Client) -> None:
+        assert who.get(path).status_code == 200, path
+
+    def tool(name: str, **arguments: Any) -> Any:
+        body = {"user_id": OWNER, **arguments}
+        answer = agent.post(f"/api/v1/tools/{name}/", body, content_type="application/json")
+        assert answer.status_code == 200, answer.content
+        return answer.json()["data"]
+
+    def proposed(new: str) -> Any:
+        block = recall.block(OWNER, label)
+        return tool(
+            "propose_memory_edit",
+            block_label=label,
+            old_string=population.OLD,
+            new_string=new,
+            reasoning="She said so.",
+            idempotency_key=new,
+        ), block.sha256
+
+    def approve() -> None:
+        proposal, sha256 = proposed("Next session: Monday.")
+        get(f"/proposals/{proposal['proposal_id']}/", people["owner"])
+        owner = User.objects.get(username=OWNER)
+        services.approve(actor=owner, proposal_id=proposal["proposal_id"], revision=1, seen_sha256=sha256)
+        get(f"/proposals/{proposal['proposal_id']}/", people["owner"])
+
+    def reject() -> None:
+        proposal = tool(
+            "propose_memory_edit",
+            block_label=label,
+            old_string="Next session: Monday.",
+            new_string="Next session: Tuesday.",
+            reasoning="She said so.",
+            idempotency_key="second",
+        )
+        owner = User.objects.get(username=OWNER)
+        services.reject(actor=owner, proposal_id=proposal["proposal_id"], revision=1, reason="wrong")
+
+    memory, api = f"/memory/{OWNER}/", f"/api/v1/users/{OWNER}/"
+    filters = "about=block", "about=note", "agent=scribe", "kind=edit", "risk=any", "risk=hidden", "age=older", "q=exam"
+    inboxes = ["", "?tab=decided", "?tab=agent", f"?owner={OWNER}", f"?target={label}", "?before=1700000000000000-5"]
+    inboxes += [f"?{tab}{one}" for one in filters for tab in ("", "tab=decided&")]
+    pages = [
+        memory,
+        f"{memory}?page=2",
+        f"{memory}blocks/{label}/",
+        f"{memory}blocks/{label}/?as_of=2100-01-01",
+        f"{memory}blocks/{label}/history/",
+        f"{memory}automatic/",
+        f"{memory}notes/",
+        f"{memory}notes/?q=exam",
+        f"{memory}notes/{note}/",
+        f"{memory}conversations/",
+        f"{memory}conversations/session-session-1/",
+        f"{memory}search/?q=exam",
+        f"{memory}export/memories.md",
+        f"{memory}export/memory.json",
+        "/settings/",
+    ]
+    reads = [
+        f"{api}blocks/",
+        f"{api}blocks/{label}/",
+        f"{api}blocks/{label}/history/",
+        f"{api}notes/",
+        f"{api}notes/?q=exam",
+        f"{api}notes/{note}/",
+        f"{api}search/?q=exam&include_conversation=true",
+        f"{api}context/",
+        f"{api}memories.md",
+        f"/api/v1/proposals/?user_id={OWNER}",
+        f"/api/v1/proposals/?user_id={OWNER}&status=approved",
+        f"/api/v1/proposals/{decided}/",
+        "/api/v1/token/",
+        "/readyz",
+    ]
+    lists = [
+        "approvals/proposal",
+        "approvals/revision",
+        "approvals/event",
+        "approvals/agent",
+        "approvals/user",
+        "memory_app/change",
+        "memory_app/chunk",
+        "memory_app/message",
+        "memory_app/searchindex",
+        "agent_tools/toolcall",
+        "agent_tools/idempotencykey",
+        "agent_tools/agenttoken",
+    ]
+    work: dict[str, Callable[[], Any]] = {
+        "save": lambda: tool("memory_save", content="She likes owls.", idempotency_key="owls"),
+        "update": lambda: tool("memory_update", note_id=note, content="She likes algebra."),
+        "approve": approve,
+        "reject": reject,
+        "recall": lambda: tool("recall", query="exam"),
+        "prime": lambda: tool("prime_memories"),
+        "list proposals": lambda: tool("list_proposals"),
+        "delete a note": lambda: tool("memory_delete", note_id=note, reasoning="She asked for it."),
+        "messages": lambda: agent.post(
+            f"{api}conversations/session-1/messages/",
+            {"messages": [{"role": "user", "content": "An owl!"}]},
+            content_type="application/json",
+        ),
+        "reindex": lambda: store.reindex(OWNER),
+        "who is behind": store.owners_behind,
+        "recheck": lambda: services.recheck(OWNER, [["block", label], ["note", note]]),
+        "recover": services.recover,
+        "expire": services.expire,
+        "purge conversations": conversations.purge,
+        "purge calls": audit.purge,
+        "purge keys": idempotency.purge,
+    }
+    paths: dict[str, Callable[[], Any]] = {}
+    for path in (f"/{one}" for one in inboxes):
+        for who in ("tutor", "staff"):
+            paths[f"{path} as {who}"] = lambda path=path, who=who: get(path, people[who])  # type: ignore[misc]
+    for path in pages:
+        paths[path] = lambda path=path: get(path, people["owner"])  # type: ignore[misc]
+    for path in reads:
+        paths[path] = lambda path=path: get(path, agent)  # type: ignore[misc]
+    for name in lists:
+        path = f"/admin/{name}/"
+        paths[path] = lambda path=path: get(path, people["staff"])  # type: ignore[misc]
+    return paths | work

@@ -1,0 +1,166 @@
+"""A forgotten password: the link that is mailed, and what asking for one tells a stranger."""
+
+from __future__ import annotations
+
+import re
+import socketserver
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.db import connections
+from django.test import Client, override_settings
+from django.test.utils import CaptureQueriesContext
+
+from approvals.accounts import password_mail
+from memory_app.celery import app
+from tests import environment
+from tests.conftest import eventually
+from tests.support.pages import words
+
+PASSWORD = "a long enough one"
+
+
+@pytest.fixture
+def alice_with_password(alice: Any) -> Any:
+    alice.set_password(PASSWORD)
+    alice.email = "alice@example.org"
+    alice.save()
+    return alice
+
+
+@pytest.fixture(autouse=True)
+def no_worker_takes_messages() -> Iterator[None]:
+    """A worker that tests before these have started would send the mail itself, where nobody sees it."""
+    if environment.is_embedded():
+        yield
+        return
+    queue = app.conf.task_default_queue
+    app.control.cancel_consumer(queue, reply=True, timeout=1)
+    yield
+    app.control.add_consumer(queue, reply=True, timeout=1)
+
+
+@pytest.fixture
+def deliver() -> Callable[[], None]:
+    """`deliver()`: do what a worker does with a message in the broker; where there is none, wait for the thread."""
+
+    def run_what_waits() -> None:
+        if environment.is_embedded():
+            password_mail._waiting.join()
+            return
+        app.loader.import_default_modules()
+        with app.connection_for_read() as connection:
+            queue = connection.SimpleQueue(app.conf.task_default_queue)
+            message = queue.get(timeout=5)
+            message.ack()
+            app.tasks[message.headers["task"]](*message.payload[0])
+
+    return run_what_waits
+
+
+class SlowMail(socketserver.ThreadingTCPServer):
+    """A mail server that says nothing until it is let."""
+
+    allow_reuse_address = daemon_threads = True
+
+    def __init__(self) -> None:
+        self.may_speak = threading.Event()
+        self.asked = threading.Event()
+        self.mails: list[str] = []
+        super().__init__(("127.0.0.1", 0), _Session)
+
+
+class _Session(socketserver.StreamRequestHandler):
+    server: SlowMail
+
+    def handle(self) -> None:
+        self.server.asked.set()
+        self.server.may_speak.wait(30)
+        self.wfile.write(b"220 here\r\n")
+        while line := self.rfile.readline():
+            if line.upper().startswith(b"DATA"):
+                self.wfile.write(b"354 go on\r\n")
+                text = b"".join(iter(self.rfile.readline, b".\r\n"))
+                self.server.mails.append(text.decode())
+            self.wfile.write(b"250 well\r\n")
+
+
+@pytest.fixture
+def slow_mail() -> Iterator[SlowMail]:
+    with SlowMail() as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        port = server.server_address[1]
+        backend = "django.core.mail.backends.smtp.EmailBackend"
+        with override_settings(EMAIL_BACKEND=backend, EMAIL_HOST="127.0.0.1", EMAIL_PORT=port):
+            yield server
+        server.may_speak.set()
+        server.shutdown()
+
+
+def ask(client: Client, email: str, **more: Any) -> Any:
+    return client.post("/password/reset/", {"email": email}, **more)
+
+
+def test_a_forgotten_password_is_reset_by_mail_once(
+    client: Client, alice_with_password: Any, mailoutbox: Any, deliver: Any
+) -> None:
+    assert ask(client, "alice@example.org").status_code == 302
+    deliver()
+    (mail,) = eventually(lambda: mailoutbox)
+    link = re.search(r"http://127.0.0.1:8000(/password/reset/\S+)", mail.body)
+    assert link
+    page = client.get(link[1], follow=True)
+    place = page.redirect_chain[-1][0]
+    new = {"new_password1": "correct horse battery", "new_password2": "correct horse battery"}
+    assert client.post(place, new).status_code == 302
+    signed_in = Client().post("/sign-in/", {"username": "alice", "password": "correct horse battery"})
+    assert signed_in.status_code == 302
+    assert "This link has expired or has already been used." in words(Client().get(link[1], follow=True))
+
+
+@override_settings(ALLOWED_HOSTS=["*"], PUBLIC_URL="https://assent.example.org")
+def test_the_link_leads_to_the_site_whatever_host_was_asked(
+    client: Client, alice_with_password: Any, mailoutbox: Any, deliver: Any
+) -> None:
+    assert ask(client, "alice@example.org", headers={"Host": "evil.example"}).status_code == 302
+    deliver()
+    (mail,) = eventually(lambda: mailoutbox)
+    assert "https://assent.example.org/password/reset/" in mail.body
+    assert "evil" not in str(mail.message())
+
+
+@pytest.mark.skipif(not environment.is_embedded(), reason="the thread that sends where there is no worker")
+def test_the_answer_does_not_wait_for_the_mail_server(
+    client: Client, alice_with_password: Any, slow_mail: SlowMail
+) -> None:
+    assert ask(client, "alice@example.org").status_code == 302
+    assert slow_mail.asked.wait(20)
+    assert not slow_mail.mails
+    # Nor do the answers behind it, to whomever.
+    assert ask(client, "nobody@example.org").status_code == 302
+    assert ask(client, "alice@example.org").status_code == 302
+    slow_mail.may_speak.set()
+    assert eventually(lambda: len(slow_mail.mails) == 2, seconds=20)
+    assert all("/password/reset/" in mail for mail in slow_mail.mails)
+
+
+def test_asking_is_the_same_work_with_an_account_and_without(
+    client: Client, alice_with_password: Any, deliver: Any
+) -> None:
+    ask(client, "first@example.org")  # what is asked once in a process
+    seen = []
+    for email in ("alice@example.org", "nobody@example.org"):
+        with CaptureQueriesContext(connections["default"]) as queries:
+            answer = ask(client, email)
+        seen.append((answer.status_code, answer["Location"], answer.content, [query["sql"] for query in queries]))
+    assert seen[0] == seen[1]
+    assert not seen[0][-1]  # nobody is looked up
+    deliver()  # or the next test would see the mail
+
+
+def test_an_address_nobody_has_is_sent_nothing(client: Client, mailoutbox: Any, deliver: Any) -> None:
+    assert ask(client, "nobody@example.org")["Location"] == "/password/reset/sent/"
+    deliver()
+    assert not mailoutbox

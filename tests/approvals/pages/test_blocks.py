@@ -1,0 +1,514 @@
+"""Reading memory in the browser: whose, which blocks, one block now and earlier, its history."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from approvals import services
+from approvals.markdown.rendering import on_one_line
+from approvals.models import Proposal, Tutorship
+from approvals.services import notes
+from approvals.services.imports import import_memories
+from approvals.services.notes import By
+from memory_app import reads
+from memory_app.models import Change
+from memory_app.text import memories_md
+from tests.conftest import make_user
+from tests.support.pages import has_form, words
+
+
+def block_url(label: str = "goals", owner: str = "alice") -> str:
+    return reverse("block", args=[owner, label])
+
+
+def history_url(label: str = "goals", owner: str = "alice") -> str:
+    return reverse("block_history", args=[owner, label])
+
+
+def edit(person: Any, label: str, body: str, comment: str = "", **changed: Any) -> Change:
+    """`person` changes a block of their own."""
+    block = reads.block(person.username, label)
+    values = {"title": block.title, "description": "", "limit": block.limit, "read_only": block.read_only} | changed
+    return services.edit_block(
+        actor=person,
+        owner=person.username,
+        label=label,
+        fields=services.BlockFields(body=body, **values),
+        loaded_sha256=block.sha256,
+        comment=comment,
+    )
+
+
+def approve(person: Any, proposal: Any, comment: str = "") -> Any:
+    block = reads.block(proposal.owner, proposal.target)
+    return services.approve(
+        actor=person, proposal_id=proposal.pk, revision=proposal.revision, seen_sha256=block.sha256, comment=comment
+    )
+
+
+# -- whose ------------------------------------------------------------------------------------------
+
+
+def test_an_owner_comes_straight_to_their_own_memory(alice: Any, client_of: Any) -> None:
+    response = client_of(alice).get(reverse("memories"))
+    assert response.status_code == 302
+    assert response.url == reverse("memory", args=["alice"])
+
+
+def test_a_tutor_sees_their_own_memory_and_their_students(tim: Any, ben: Any, client_of: Any) -> None:
+    page = client_of(tim).get(reverse("memories")).content.decode()
+    assert "Alice Berg" in page
+    assert reverse("memory", args=["tim"]) in page
+    assert reverse("memory", args=["ben"]) not in page
+
+
+def test_staff_find_anybody_by_any_part_of_a_name(admin: Any, alice: Any, ben: Any, client_of: Any) -> None:
+    response = client_of(admin).get(reverse("memories"), {"q": "berg"})
+    assert b"Alice Berg" in response.content
+    assert reverse("memory", args=["ben"]).encode() not in response.content
+    nobody = client_of(admin).get(reverse("memories"), {"q": "<b>zzz"})
+    assert b"No one by that name" in nobody.content
+    assert b"<b>zzz" not in nobody.content
+
+
+def test_many_owners_come_page_by_page(admin: Any, client_of: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from approvals.models import User
+
+    User.objects.bulk_create(User(username=f"student{number:03}", password="!") for number in range(60))
+    client = client_of(admin)
+    first = client.get(reverse("memories"))
+    assert b"student049" in first.content
+    assert b"student050" not in first.content
+    second = client.get(reverse("memories"), {"after": "student049"})
+    assert b"student050" in second.content
+    assert b"student059" in second.content
+
+
+def test_the_search_alone_answers_only_the_list(admin: Any, alice: Any, client_of: Any) -> None:
+    part = client_of(admin).get(reverse("memories"), {"q": "ali"}, headers={"HX-Request": "true"})
+    assert b"Alice Berg" in part.content
+    assert b"<html" not in part.content
+
+
+@pytest.mark.parametrize(
+    "page", ["memory/alice/", "memory/alice/blocks/goals/", "memory/alice/blocks/goals/history/", "memory/nobody/"]
+)
+def test_a_stranger_is_told_there_is_nothing(page: str, goals: Any, mallory: Any, client_of: Any) -> None:
+    assert client_of(mallory).get(f"/{page}").status_code == 404
+
+
+def test_a_student_of_another_tutor_is_a_stranger_to_this_one(tim: Any, ben: Any, client_of: Any) -> None:
+    assert client_of(tim).get(reverse("memory", args=["ben"])).status_code == 404
+    Tutorship.objects.create(tutor=tim, owner=ben)
+    assert client_of(tim).get(reverse("memory", args=["ben"])).status_code == 200
+
+
+def test_nobody_reads_without_signing_in(goals: Any, client: Any) -> None:
+    response = client.get(block_url())
+    assert response.status_code == 302
+    assert response.url.startswith(reverse("sign_in"))
+
+
+# -- the blocks of an owner -------------------------------------------------------------------------
+
+
+def test_an_empty_memory_says_so_and_offers_the_first_block_to_its_owner_only(
+    alice: Any, tim: Any, client_of: Any
+) -> None:
+    own = client_of(alice).get(reverse("memory", args=["alice"])).content.decode()
+    assert "Nothing is remembered about you yet" in own
+    assert reverse("block_new", args=["alice"]) in own
+    students = client_of(tim).get(reverse("memory", args=["alice"])).content.decode()
+    assert "Nothing is remembered about Alice Berg yet" in students
+    assert reverse("block_new", args=["alice"]) not in students
+
+
+def test_each_block_shows_its_beginning_its_length_and_who_changed_it_last(
+    alice: Any, goals: Any, client_of: Any
+) -> None:
+    page = client_of(alice).get(reverse("memory", args=["alice"])).content.decode()
+    assert "Learning goals" in page
+    assert "Alice likes math." in page
+    assert f"{len(goals.body)} of 20,000 characters" in page
+    assert "Alice Berg created it" in page
+
+
+def test_a_block_with_a_waiting_proposal_carries_a_badge_that_leads_there(
+    alice: Any, goals: Any, propose: Any, client_of: Any
+) -> None:
+    proposal = propose(goals, "math", "mathematics")
+    page = client_of(alice).get(reverse("memory", args=["alice"])).content.decode()
+    assert "1 waiting proposal" in page
+    assert proposal.get_absolute_url() in page
+
+
+def test_the_count_of_what_waits_is_that_of_the_list_it_leads_to(
+    alice: Any, scribe: Any, goals: Any, propose: Any, client_of: Any
+) -> None:
+    propose(goals, "math", "mathematics")
+    services.notes.save(by=By(actor=scribe, may_apply=False), owner="alice", content="Likes tea.")
+    page = client_of(alice).get(reverse("memory", args=["alice"])).content.decode()
+    assert '<a href="/?owner=alice">2 waiting proposals</a>' in page
+
+
+def test_the_list_takes_as_many_queries_for_many_blocks_as_for_one(
+    alice: Any, goals: Any, make_block: Any, client_of: Any, django_assert_max_num_queries: Any
+) -> None:
+    for number in range(8):
+        make_block(alice, f"block_{number}", f"Text {number}.")
+    client = client_of(alice)
+    client.get(reverse("memory", args=["alice"]))
+    with django_assert_max_num_queries(12):
+        client.get(reverse("memory", args=["alice"]))
+
+
+# -- one block --------------------------------------------------------------------------------------
+
+
+def test_a_block_is_shown_rendered_and_as_source(alice: Any, goals: Any, client_of: Any) -> None:
+    client = client_of(alice)
+    assert b'<h2 dir="auto" id="section-1">Goals</h2>' in client.get(block_url()).content
+    assert b"# Goals" in client.get(block_url(), {"view": "source"}).content
+
+
+def test_markup_in_a_text_stays_text_and_hidden_characters_are_seen(
+    alice: Any, make_block: Any, client_of: Any
+) -> None:
+    make_block(alice, "notes", "<script>alert(1)</script> zero\u200bwidth \u202eright to left")
+    client = client_of(alice)
+    for view in ("text", "source"):
+        page = client.get(block_url("notes"), {"view": view}).content.decode()
+        assert "<script>alert(1)</script>" not in page
+        assert "&lt;script&gt;" in page
+        assert "\u200b" not in page
+        assert "\u202e" not in page
+    listed = client.get(reverse("memory", args=["alice"])).content.decode()
+    assert "<script>alert(1)" not in listed
+    assert "\u202e" not in listed
+
+
+def test_a_waiting_proposal_is_drawn_over_the_block(alice: Any, goals: Any, propose: Any, client_of: Any) -> None:
+    proposal = propose(goals, "math", "geometry", reasoning="She said so on Monday.")
+    page = client_of(alice).get(block_url()).content.decode()
+    assert "She said so on Monday." in page
+    assert "<ins>" in page
+    assert "geometry" in page
+    assert proposal.get_absolute_url() in page
+
+
+def test_only_the_owner_is_offered_to_edit(alice: Any, tim: Any, goals: Any, client_of: Any) -> None:
+    edit_url = reverse("block_edit", args=["alice", "goals"])
+    assert edit_url in client_of(alice).get(block_url()).content.decode()
+    assert edit_url not in client_of(tim).get(block_url()).content.decode()
+
+
+def test_an_unknown_block_is_not_found(alice: Any, client_of: Any) -> None:
+    assert client_of(alice).get(block_url("nothing")).status_code == 404
+    assert client_of(alice).get(history_url("nothing")).status_code == 404
+
+
+# -- as of ------------------------------------------------------------------------------------------
+
+
+def test_a_block_as_of_a_commit_shows_the_text_of_then_and_the_way_back(alice: Any, goals: Any, client_of: Any) -> None:
+    first = Change.objects.get()
+    edit(alice, "goals", "Alice likes art.\n")
+    response = client_of(alice).get(block_url(), {"as_of": first.commit})
+    page = response.content.decode()
+    assert "Alice likes math." in page
+    assert "Alice likes art." not in page
+    assert "agents read a newer one." in page
+    assert "Current version" in page
+
+
+def test_a_time_without_a_zone_is_meant_in_the_viewers_own(alice: Any, goals: Any, client_of: Any) -> None:
+    alice.time_zone = "Asia/Tokyo"
+    alice.save()
+    change = Change.objects.get()
+    local = (change.at + timedelta(minutes=1)).astimezone(ZoneInfo("Asia/Tokyo"))
+    assert client_of(alice).get(block_url(), {"as_of": f"{local:%Y-%m-%dT%H:%M:%S}"}).status_code == 200
+    with_zone = client_of(alice).get(f"{block_url()}?as_of={local.isoformat()}")  # the plus sign arrives as a space
+    assert with_zone.status_code == 200
+    assert "Alice likes math." in with_zone.content.decode()
+
+
+def test_the_page_names_the_time_that_was_asked_for_and_none_in_the_future(
+    alice: Any, goals: Any, client_of: Any
+) -> None:
+    at = Change.objects.get().at
+    Change.objects.update(at=at - timedelta(days=30))
+    asked = at - timedelta(days=10)
+    then = client_of(alice).get(block_url(), {"as_of": asked.isoformat()}).context["shown"]
+    assert (then.at, then.body) == (asked, goals.body)
+    later = client_of(alice).get(block_url(), {"as_of": (at + timedelta(days=400)).isoformat()}).context["shown"]
+    assert at <= later.at < at + timedelta(days=1)
+
+
+@pytest.mark.parametrize("moment", ["0" * 40, "0" * 32, "yesterday", "1999-01-01", "2026-13-45", "\u202eabc"])
+def test_a_moment_that_is_none_gets_a_friendly_page(moment: str, alice: Any, goals: Any, client_of: Any) -> None:
+    response = client_of(alice).get(block_url(), {"as_of": moment})
+    assert response.status_code == 404
+    assert b"Version not found" in response.content
+    assert block_url().encode() in response.content
+
+
+def test_the_commit_of_a_waiting_proposal_is_no_moment_of_the_memory(
+    alice: Any, goals: Any, propose: Any, client_of: Any
+) -> None:
+    head = propose(goals, "math", "geometry").current.head_commit
+    assert client_of(alice).get(block_url(), {"as_of": head}).status_code == 404
+
+
+def test_a_block_before_it_existed_says_so(alice: Any, goals: Any, make_block: Any, client_of: Any) -> None:
+    before = Change.objects.get().commit
+    make_block(alice, "profile", "Born in Lyon.")
+    response = client_of(alice).get(block_url("profile"), {"as_of": before})
+    assert response.status_code == 404
+    assert b"did not exist then" in response.content
+
+
+def test_a_deleted_block_says_who_deleted_it_and_keeps_its_history(alice: Any, goals: Any, client_of: Any) -> None:
+    first = Change.objects.get().commit
+    services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256, comment="All reached.")
+    client = client_of(alice)
+    gone = client.get(block_url())
+    assert gone.status_code == 410
+    assert "Alice Berg deleted it" in gone.content.decode()
+    assert "All reached." in gone.content.decode()
+    assert client.get(history_url()).status_code == 200
+    assert b"Alice likes math." in client.get(block_url(), {"as_of": first}).content
+
+
+# -- history ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("before", ["9" * 5_000, "9" * 30, "\N{ARABIC-INDIC DIGIT ONE}", "-1", "x"])
+def test_a_place_in_the_history_that_no_change_has_is_its_beginning(
+    before: str, alice: Any, goals: Any, client_of: Any
+) -> None:
+    client = client_of(alice)
+    assert words(client.get(history_url(), {"before": before})) == words(client.get(history_url()))
+
+
+def test_history_says_who_proposed_who_approved_and_why(
+    alice: Any, tim: Any, goals: Any, propose: Any, client_of: Any
+) -> None:
+    proposal = propose(goals, "math", "geometry", reasoning="She said so on Monday.")
+    approved = approve(tim, proposal, comment="Heard it too.")
+    page = client_of(alice).get(history_url()).content.decode()
+    assert "Tim Okafor approved" in page
+    assert "by scribe" in page
+    assert "She said so on Monday." in page
+    assert "Heard it too." in page
+    assert approved.merge_commit[:10] in page
+
+
+def test_two_versions_are_compared_word_by_word(alice: Any, goals: Any, client_of: Any) -> None:
+    first = Change.objects.get().commit
+    second = edit(alice, "goals", goals.body.replace("math", "art"), title="Goals of this year").commit
+    page = client_of(alice).get(history_url(), {"a": first, "b": second}).content.decode()
+    assert '<span class="visually-hidden">removed: </span>math' in page
+    assert '<span class="visually-hidden">added: </span>art' in page
+    assert "Goals of this year" in page
+    assert "Title" in page
+
+
+def test_a_version_is_compared_with_now_and_with_nothing(alice: Any, goals: Any, client_of: Any) -> None:
+    first = Change.objects.get().commit
+    edit(alice, "goals", goals.body.replace("math", "art"))
+    client = client_of(alice)
+    assert b"art" in client.get(history_url(), {"a": first, "b": "now"}).content
+    from_nothing = client.get(history_url(), {"a": "", "b": first})
+    assert from_nothing.status_code == 200
+    assert b"The block did not exist before." in from_nothing.content
+
+
+def test_comparing_with_an_unknown_commit_is_a_friendly_error(alice: Any, goals: Any, client_of: Any) -> None:
+    response = client_of(alice).get(history_url(), {"a": "f" * 40, "b": "now"})
+    assert response.status_code == 404
+    assert b"Version not found" in response.content
+
+
+def test_a_long_history_comes_page_by_page_without_loss(alice: Any, goals: Any, client_of: Any) -> None:
+    from django.utils import timezone
+
+    Change.objects.bulk_create(
+        Change(
+            commit=f"{number:040d}",
+            owner="alice",
+            target_kind="block",
+            target="goals",
+            action=Change.Action.EDITED,
+            actor="alice",
+            comment=f"edit number {number}.",
+            at=timezone.now(),
+        )
+        for number in range(45)
+    )
+    client, seen, url = client_of(alice), [], history_url()
+    for _page in range(4):
+        response = client.get(url)
+        seen += [entry.change.comment for entry in response.context["entries"]]
+        if not response.context["older"]:
+            break
+        url = f"{history_url()}?{response.context['older']}"
+    assert len(seen) == len(set(seen)) == 46
+    assert seen[0] == "edit number 44."
+
+
+def test_what_came_before_a_large_import_is_among_the_last_changes(alice: Any, goals: Any, client_of: Any) -> None:
+    text = "".join(f"### mem-{number}-aaaa\n> memory {number}\n" for number in range(100))
+    import_memories(by=By(actor=alice), owner="alice", parsed=memories_md.parse(text))
+    page = client_of(alice).get(reverse("memory", args=["alice"])).content.decode()
+    recent = page[page.index('id="recent-title"') :]
+    assert recent.count("<li") == 2
+    assert "Learning goals" in recent
+
+
+@pytest.mark.pure
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("## Goals\n\n- **Pass** the _exam_", "Goals Pass the exam"),
+        ("| day | what |\n|---|---|\n| Monday | `sheet` |\n", "day · what · Monday · sheet ·"),
+        ("5*3 is 15, a_b and P(A | B)\n---\nsee [here](https://example.org)", "5*3 is 15, a_b and P(A | B) see here"),
+        ("```python\nx = 3 * 4\n```\n> said", "x = 3 * 4 said"),
+    ],
+)
+def test_markdown_on_one_line_is_its_words(text: str, words: str) -> None:
+    assert on_one_line(text) == words
+
+
+def test_comparing_with_now_leaves_both_ends_chosen(alice: Any, goals: Any, client_of: Any) -> None:
+    edit(alice, "goals", goals.body + "More.\n")
+    first = Change.objects.earliest("id").commit
+    page = client_of(alice).get(history_url(), {"a": first, "b": "now"}).content.decode()
+    assert page.count(" checked>") == 2
+
+
+def test_a_list_runs_in_the_direction_of_its_words(alice: Any, make_block: Any, client_of: Any) -> None:
+    make_block(alice, "goals", "- أولا: الحروف\n\n> said\n\n| a |\n|---|\n| b |\n")
+    page = client_of(alice).get(block_url()).content.decode()
+    for tag in ("ul", "blockquote", "td"):
+        assert f'<{tag} dir="auto">' in page
+    assert "<li>أولا" in page  # or the list would not take its direction from it
+
+
+def test_of_many_proposals_a_block_shows_the_first_and_the_way_to_the_rest(
+    alice: Any, make_block: Any, propose: Any, client_of: Any
+) -> None:
+    block = make_block(alice, "goals", "".join(f"Goal {number}.\n" for number in range(7)))
+    proposals = [propose(block, f"Goal {number}", f"Aim {number}", reasoning=f"Why {number}") for number in range(7)]
+    client = client_of(alice)
+    for name in ("block", "block_edit", "block_delete"):
+        page = client.get(reverse(name, args=["alice", "goals"])).content.decode()
+        shown = [proposal for proposal in proposals if f'href="{proposal.get_absolute_url()}"' in page]
+        assert shown == proposals[:5]
+        assert "?owner=alice&amp;target=goals" in page
+    everything = client.get(f"{reverse('inbox')}?owner=alice&target=goals").content.decode()
+    assert all(f'href="{proposal.get_absolute_url()}?list=' in everything for proposal in proposals)
+
+
+def test_many_blocks_come_page_by_page(alice: Any, make_block: Any, client_of: Any) -> None:
+    labels = [f"log-{number:02}" for number in range(45)]
+    for label in labels:
+        make_block(alice, label, "Read a chapter.")
+    first, second = (client_of(alice).get(f"/memory/alice/?page={number}") for number in (1, 2))
+    shown = [[row.block.label for row in page.context["rows"]] for page in (first, second)]
+    assert [*shown[0], *shown[1]] == labels
+    assert "45 blocks" in first.content.decode()
+    assert "?page=2" in first.content.decode()
+    assert 'rel="next"' not in second.content.decode()
+
+
+# -- finding one's way ------------------------------------------------------------------------------
+
+
+def test_ones_own_memory_is_one_step_and_anothers_is_two(alice: Any, tim: Any, goals: Any, client_of: Any) -> None:
+    def steps(person: Any, address: str) -> list[str]:
+        html = client_of(person).get(address).content.decode()
+        crumbs = re.search(r'<nav class="crumbs".*?</nav>', html, re.S)
+        return re.findall(r'href="([^"]+)"', crumbs[0]) if crumbs else []
+
+    own = reverse("memory", args=["alice"])
+    assert steps(alice, own) == []
+    for name in ("notes", "conversations", "automatic", "memory_search", "block_new", "note_new", "note_import"):
+        assert steps(alice, reverse(name, args=["alice"]))[:1] == [own], name
+        assert reverse("memories") not in steps(alice, reverse(name, args=["alice"])), name
+    assert steps(alice, block_url()) == [own]
+    assert steps(tim, block_url()) == [reverse("memories"), own]
+
+
+def test_only_a_memory_that_says_something_is_offered_for_export(alice: Any, client_of: Any) -> None:
+    export = reverse("export_json", args=["alice"])
+    client = client_of(alice)
+    assert export not in client.get(reverse("memory", args=["alice"])).content.decode()
+    notes.save(by=By(actor=alice), owner="alice", content="Plays the oboe.")
+    assert export in client.get(reverse("memory", args=["alice"])).content.decode()
+
+
+def test_a_short_block_has_no_contents(alice: Any, goals: Any, client_of: Any) -> None:
+    edit(alice, "goals", "# a\n\n# b\n\n# c\n")
+    assert "Contents," not in words(client_of(alice).get(block_url()))
+    edit(alice, "goals", "# a\n\n# b\n\n# c\n" + "word " * 1_000)
+    assert "Contents, 3 sections a b c" in words(client_of(alice).get(block_url()))
+    assert "Contents," not in words(client_of(alice).get(block_url(), {"view": "source"}))
+
+
+def test_the_list_of_people_says_what_waits_how_long_and_when_each_memory_changed(
+    tim: Any, ben: Any, alice: Any, goals: Any, propose: Any, client_of: Any
+) -> None:
+    Tutorship.objects.create(tutor=tim, owner=ben)
+    first = propose(goals, "in June", "in July")
+    propose(goals, "one book", "two books")
+    Proposal.objects.filter(pk=first.pk).update(created_at=timezone.now() - timedelta(days=3))
+    client = client_of(tim)
+    response = client.get(reverse("memories"))
+    assert "Alice Berg alice 2 waiting proposals oldest 3 days ago last change just now" in words(response)
+    assert "no changes yet" in words(response)
+    assert f'href="{reverse("inbox")}?owner=alice"' in response.content.decode()
+
+    def order(sort: str) -> list[str]:
+        html = client.get(reverse("memories"), {"sort": sort}).content.decode()
+        return [name for name in re.findall(r'row-title" href="/memory/(\w+)/"', html) if name != "tim"]
+
+    assert order("") == ["alice", "ben"]
+    notes.save(by=By(actor=ben), owner="ben", content="Plays the oboe.")
+    assert order("active") == ["ben", "alice"]
+    assert order("waiting") == order("oldest") == ["alice", "ben"]
+    assert order("nonsense") == ["alice", "ben"]
+
+
+def test_the_list_of_people_takes_as_many_queries_for_many_as_for_one(tim: Any, alice: Any, client_of: Any) -> None:
+    client = client_of(tim)
+    client.get(reverse("memories"))
+    with CaptureQueriesContext(connection) as one:
+        client.get(reverse("memories"))
+    for number in range(5):
+        Tutorship.objects.create(tutor=tim, owner=make_user(f"student{number}"))
+    with CaptureQueriesContext(connection) as many:
+        client.get(reverse("memories"))
+    assert len(many) == len(one)
+
+
+def test_an_automatic_change_is_listed_once_labelled_and_can_be_reverted_there(
+    alice: Any, scribe: Any, goals: Any, client_of: Any
+) -> None:
+    by = By(actor=scribe, reasoning="She said so.", may_apply=True)
+    saved = notes.save(by=by, owner="alice", content="Plays the oboe.")
+    client = client_of(alice)
+    page = client.get(reverse("memory", args=["alice"]))
+    said = words(page)
+    assert said.count("Plays the oboe.") == 2, "its link, and the name of its button"
+    assert "Plays the oboe. automatic scribe changed it · just now Revert" in said
+    assert has_form(page, reverse("revert", args=[saved.proposal.pk]))
+    assert "All automatic changes" in said

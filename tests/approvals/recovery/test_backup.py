@@ -1,0 +1,507 @@
+"""`manage.py backup` and `restore`: nothing lost, nothing doubled, and nothing restored that is no backup."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connections
+
+from approvals import services
+from approvals.models import Proposal
+from approvals.services import notes
+from approvals.services.notes.values import By
+from memory_app import reads
+from memory_app.databases.backups import databases
+from memory_app.databases.backups.manifest import NAME, fingerprint
+from memory_app.dolt.connections import dolt
+from tests import environment
+from tests.support.histories import ledger_snapshot, make_history
+from tests.support.places import ROOT, empty_place, manage, python
+
+embedded_only = pytest.mark.skipif(not environment.is_embedded(), reason="of the files of embedded databases")
+server_only = pytest.mark.skipif(environment.is_embedded(), reason="of the servers")
+
+
+@pytest.fixture
+def made(goals: Any, propose: Any, tmp_path: Path) -> Path:
+    """A backup of alice's memory, with one proposal that waits."""
+    propose(goals, "math", "maths")
+    folder = tmp_path / "backup"
+    services.backup(folder)
+    return folder
+
+
+def forge(folder: Path, **values: Any) -> None:
+    """Write a manifest that fits the files as they are now, and says something else."""
+    path = folder / NAME
+    manifest = json.loads(path.read_text()) | values
+    manifest["files"] = {
+        str(file.relative_to(folder)): fingerprint(file)
+        for file in folder.rglob("*")
+        if file.is_file() and file != path
+    }
+    path.write_text(json.dumps(manifest))
+
+
+def copy_of_default(folder: Path) -> Path:
+    return folder / databases.copy_name()
+
+
+GO_ON = """
+import json
+from approvals import services
+from approvals.models import Agent, Proposal, User
+from approvals.recovery.integrity import problems
+from memory_app import recall
+from memory_app.text.edits import Replace
+from memory_app.models import Change
+found = list(map(str, problems()))
+waiting = Proposal.objects.open().get()
+services.approve(actor=User.objects.get(username="tim"), proposal_id=waiting.pk, revision=waiting.revision,
+                 seen_sha256=recall.block("alice", "goals").sha256)
+new = services.propose(agent=Agent.objects.get(), owner="alice", label="goals", kind="edit", reasoning="Why not.",
+                       edits=[Replace("June", "July")]).proposal
+print(json.dumps([[*found, *map(str, problems())], waiting.pk, new.pk, recall.block("alice", "goals").body,
+    sorted(note.content for note in recall.notes("alice")),
+    sorted(set(Change.objects.values_list("commit", "comment")))]))
+"""
+
+
+def test_a_backup_is_restored_elsewhere_and_goes_on_with_new_ids(
+    goals: Any, alice: Any, tim: Any, scribe: Any, propose: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    approved, waiting = propose(goals, "book", "novel"), propose(goals, "math", "maths")
+    services.approve(actor=tim, proposal_id=approved.pk, revision=1, seen_sha256=goals.sha256, comment="Fine.")
+    approved.refresh_from_db()
+    saved = notes.save(by=By(actor=scribe, may_apply=True), owner="alice", content="Likes tea.")
+    last: list[int] = []
+    copy = databases.back_up_default
+
+    def copy_then_go_on(to: Path) -> None:
+        """The site runs on between the two copies: a proposal more that is rejected leaves nothing but its number."""
+        copy(to)
+        notes.save(by=By(actor=scribe, may_apply=True), owner="alice", content="Likes milk.")
+        gone = propose(reads.block("alice", "goals"), "B2", "C1")
+        services.reject(actor=tim, proposal_id=gone.pk, revision=1, reason="wrong")
+        last.append(gone.pk)
+
+    monkeypatch.setattr(databases, "back_up_default", copy_then_go_on)
+    folder = tmp_path / "backup"
+    call_command("backup", str(folder))
+
+    with empty_place(tmp_path / "new") as place:
+        done = manage("restore", folder, **place)
+        assert done.returncode == 0, done.stderr
+        assert "1 proposals made again from the memory" in done.stdout
+        found, open_one, new, body, texts, ledger = json.loads(python(GO_ON, **place))
+    assert found == []
+    assert open_one == waiting.pk
+    assert new > last[0]
+    assert "maths" in body
+    assert "novel" in body
+    assert texts == ["Likes milk.", "Likes tea."]
+    assert [approved.merge_commit, "Fine."] in ledger
+    assert [saved.commit, ""] in ledger
+    if environment.is_embedded():
+        files = [path for path in (tmp_path / "new").iterdir() if path.name.endswith(("sqlite3", "doltlite"))]
+        assert [path.stat().st_mode & 0o777 for path in files] == [0o600, 0o600]
+
+
+SNAPSHOTS = """
+import io, json, sys
+sys.path.insert(0, {root!r})
+from django.core.management import call_command
+from approvals.recovery.integrity import problems
+from tests.support.histories import ledger_snapshot
+first = ledger_snapshot()
+call_command("rebuild_ledger", stdout=io.StringIO())
+print(json.dumps([first, ledger_snapshot(), list(map(str, problems()))], default=str))
+"""
+
+
+def test_any_history_has_the_same_ledger_in_the_restored_place(tmp_path: Path) -> None:
+    make_history(5, 60)
+    before = json.loads(json.dumps(ledger_snapshot(), default=str))
+    assert len(before) > 30
+    services.backup(tmp_path / "backup")
+    with empty_place(tmp_path / "new") as place:
+        done = manage("restore", tmp_path / "backup", **place)
+        assert done.returncode == 0, done.stderr
+        restored, rebuilt, found = json.loads(python(SNAPSHOTS.format(root=str(ROOT)), **place))
+    assert restored == before
+    assert rebuilt == before
+    assert found == []
+
+
+def test_a_site_whose_secrets_come_from_files_is_verified_and_restored(made: Path, tmp_path: Path) -> None:
+    """The process that restores is told of other databases, which the site's files must not gainsay."""
+    with empty_place(tmp_path / "new") as place:
+        secrets = {"REDIS_URL": os.environ.get("REDIS_URL") or "redis://127.0.0.1:1/0"}
+        secrets |= {name: place.pop(name) for name in ("DATABASE_URL", "MEMORY_DATABASE_URL") if name in place}
+        secrets["ASSENT_SECRET_KEY"] = os.environ["ASSENT_SECRET_KEY"]
+        for name, value in secrets.items():
+            path = tmp_path / name.lower()
+            path.write_text(f"{value}\n")
+            place |= {name: "", f"{name}_FILE": str(path)}
+        for arguments in (("--verify",), ()):
+            done = manage("restore", made, *arguments, **place)
+            assert done.returncode == 0, done.stderr
+        place["REDIS_URL_FILE"] = ""
+        assert json.loads(python(GO_ON.replace('username="tim"', 'username="alice"'), **place))[0] == []
+
+
+def test_a_backup_is_restored_into_an_empty_place_only(made: Path) -> None:
+    with pytest.raises(CommandError, match=r"There is something already: .*restored into an empty place"):
+        call_command("restore", str(made))
+    assert Proposal.objects.open().count() == 1
+
+
+def test_a_backup_is_for_its_user_alone_and_says_what_is_in_it(made: Path) -> None:
+    assert made.stat().st_mode & 0o777 == 0o700
+    files = [path for path in made.rglob("*") if path.is_file()]
+    if environment.is_embedded():
+        assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
+    manifest = json.loads((made / NAME).read_text())
+    assert manifest["head"] == dolt().head()
+    assert manifest["commits"] == len(dolt().log())
+    assert manifest["branches"] == 2
+    assert manifest["last_ids"]["approvals_proposal"] == Proposal.objects.get().pk
+    assert manifest["counts"]["proposals open"] == 1
+    assert "approvals.0001_initial" in manifest["default"]["migrations"]
+    assert set(manifest["files"]) == {str(path.relative_to(made)) for path in files} - {NAME}
+
+
+def test_a_backup_goes_into_a_new_folder_only(made: Path) -> None:
+    before = {path: path.read_bytes() for path in made.rglob("*") if path.is_file()}
+    with pytest.raises(CommandError, match="is not empty: name a new folder"):
+        call_command("backup", str(made))
+    assert {path: path.read_bytes() for path in made.rglob("*") if path.is_file()} == before
+
+
+# -- refusals -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("damage", ["truncated", "changed", "missing", "more", "manifest", "no manifest"])
+def test_a_damaged_backup_is_refused_by_name(made: Path, damage: str) -> None:
+    copied = copy_of_default(made)
+    content = bytearray(copied.read_bytes())
+    match damage:
+        case "truncated":
+            copied.write_bytes(content[:-100])
+        case "changed":
+            content[len(content) // 2] ^= 1
+            copied.write_bytes(content)
+        case "missing":
+            copied.unlink()
+        case "more":
+            (made / "more").touch()
+        case "manifest":
+            (made / NAME).write_text((made / NAME).read_text()[:200])
+        case "no manifest":
+            (made / NAME).unlink()
+    with pytest.raises(CommandError, match=r"is damaged|is not a backup") as refused:
+        call_command("restore", str(made), verify=True)
+    assert str(made) in str(refused.value)
+
+
+def test_a_backup_of_a_newer_version_is_refused(made: Path) -> None:
+    manifest = json.loads((made / NAME).read_text())
+    forge(made, format=2)
+    with pytest.raises(CommandError, match="format 2, and this version of Assent reads up to 1"):
+        call_command("restore", str(made), verify=True)
+    newer = manifest["memory"] | {"migrations": [*manifest["memory"]["migrations"], "memory_app.9999_later"]}
+    forge(made, format=1, memory=newer)
+    with pytest.raises(CommandError, match=r"does not know its migration memory_app\.9999_later"):
+        call_command("restore", str(made), verify=True)
+
+
+def test_a_backup_of_other_engines_is_refused(made: Path) -> None:
+    manifest = json.loads((made / NAME).read_text())
+    other = "postgresql" if environment.is_embedded() else "sqlite"
+    forge(made, default=manifest["default"] | {"engine": other})
+    with pytest.raises(CommandError, match=f"is from {other}, and DATABASE_URL names"):
+        call_command("restore", str(made), verify=True)
+
+
+def test_halves_of_two_backups_are_refused(made: Path, tim: Any, goals: Any, tmp_path: Path) -> None:
+    proposal = Proposal.objects.get()
+    services.approve(actor=tim, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256)
+    later = tmp_path / "later"
+    services.backup(later)
+    shutil.copy(copy_of_default(later), copy_of_default(made))
+    with pytest.raises(CommandError, match="is not what it was when the backup was made"):
+        call_command("restore", str(made), verify=True)
+    # Also when the manifest says that it is as it should be.
+    forge(made)
+    with pytest.raises(CommandError, match=r"This is no pair\. The memory is older than the rest.* 1 change\(s\)"):
+        call_command("restore", str(made), verify=True)
+    forge(made, head="0" * len(dolt().head()))
+    with pytest.raises(CommandError, match="which the manifest names"):
+        call_command("restore", str(made), verify=True)
+
+
+@embedded_only
+def test_verify_opens_what_the_checksums_say_is_whole(made: Path) -> None:
+    copied = made / "memory.doltlite"
+    content = bytearray(copied.read_bytes())
+    content[4096 : len(content) // 2] = bytes(len(content) // 2 - 4096)
+    copied.write_bytes(content)
+    forge(made)
+    with pytest.raises(CommandError) as refused:
+        call_command("restore", str(made), verify=True)
+    assert "Traceback" not in str(refused.value)
+
+
+def test_a_whole_backup_is_verified_and_nothing_is_left_of_that(made: Path) -> None:
+    out = io.StringIO()
+    call_command("restore", str(made), verify=True, stdout=out)
+    assert out.getvalue() == "Verified: it opens, and both databases agree.\n"
+    if not environment.is_embedded():
+        for alias in ("default", "memory"):
+            with connections[alias].cursor() as cursor:
+                cursor.execute("SHOW DATABASES" if alias == "memory" else "SELECT datname FROM pg_database")
+                assert not [name for (name,) in cursor.fetchall() if name.endswith("_verify")]
+
+
+@server_only
+def test_editions_can_be_mixed(tmp_path: Path) -> None:
+    """SQLite beside a Dolt server."""
+    folder = tmp_path / "backup"
+    with empty_place(tmp_path / "old") as place:
+        place |= {"DATABASE_URL": ""}
+        assert manage("prepare", **place).returncode == 0
+        python("from approvals.models import User; User.objects.create_user('alice')", **place)
+        done = manage("backup", folder, **place)
+        assert done.returncode == 0, done.stderr
+    with empty_place(tmp_path / "new") as place:
+        place |= {"DATABASE_URL": ""}
+        done = manage("restore", folder, **place)
+        assert done.returncode == 0, done.stderr
+        assert python("from approvals.models import User; print(User.objects.get().username)", **place) == "alice"
+
+
+@embedded_only
+def test_nothing_is_left_of_a_restore_that_is_refused(made: Path, tmp_path: Path) -> None:
+    forge(made, head="0" * 40)
+    place = tmp_path / "new"
+    done = manage("restore", made, ASSENT_DATA_DIR=str(place))
+    assert done.returncode == 1
+    assert "which the manifest names" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert [path.name for path in place.iterdir() if path.name != "secret_key"] == []
+
+
+# -- faults ---------------------------------------------------------------------------------------
+
+
+def test_a_backup_that_is_killed_leaves_nothing_that_looks_like_one(goals: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "backup"
+    connections.close_all()
+    program = f"""
+    import os, signal, django; django.setup()
+    from pathlib import Path
+    from approvals import services
+    from memory_app.databases.backups.manifest import Manifest
+    Manifest.write = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+    services.backup(Path({str(folder)!r}))
+    """
+    env = os.environ | {"PYTHONPATH": str(ROOT), "DJANGO_SETTINGS_MODULE": "memory_app.settings"}
+    ended = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], cwd=ROOT, env=env, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    assert not folder.exists()
+    (left,) = tmp_path.glob("backup.*.partial")
+    with pytest.raises(CommandError, match="is not a backup"):
+        call_command("restore", str(left), verify=True)
+    services.backup(folder)  # and it is in nobody's way
+    assert (folder / NAME).exists()
+
+
+def test_a_disk_that_is_full_leaves_nothing(goals: Any, tmp_path: Path) -> None:
+    """No file may grow above 50 kB, which the copy of `default` does."""
+
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+
+    connections.close_all()
+    done = subprocess.run(
+        [sys.executable, "manage.py", "backup", str(tmp_path / "backup")],
+        cwd=ROOT,
+        env=os.environ | {"ASSENT_LOG_LEVEL": "ERROR"},
+        preexec_fn=limit,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "CommandError: " in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@server_only
+def test_pg_dump_that_is_missing_is_named(goals: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(CommandError, match=r"pg_dump is not on PATH.*postgresql-client"):
+        call_command("backup", str(tmp_path / "backup"))
+    assert list(tmp_path.iterdir()) == []
+
+
+@server_only
+def test_the_password_is_no_argument(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program in pg_dump's place says how it was called."""
+    program = tmp_path / "pg_dump"
+    program.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/arguments\necho $PGPASSWORD > {tmp_path}/password\nexit 1\n')
+    program.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setitem(connections["default"].settings_dict, "PASSWORD", "hunter2")
+    with pytest.raises(CommandError, match="pg_dump failed"):
+        call_command("backup", str(tmp_path / "backup"))
+    assert "hunter2" not in (tmp_path / "arguments").read_text()
+    assert (tmp_path / "password").read_text() == "hunter2\n"
+
+
+@server_only
+def test_a_user_who_may_not_back_up_is_told_what_to_grant(goals: Any, tmp_path: Path) -> None:
+    memory = connections["memory"]
+    name = memory.settings_dict["NAME"]
+    with memory.cursor() as cursor:
+        cursor.execute("CREATE USER IF NOT EXISTS plain@'%' IDENTIFIED BY 'demo'")
+        cursor.execute(f"GRANT ALL ON `{name}`.* TO plain@'%'")
+    url = re.sub(r"//[^@]*@", "//plain:demo@", os.environ["MEMORY_DATABASE_URL"])
+    refused = manage("backup", tmp_path / "backup", MEMORY_DATABASE_URL=url)
+    assert refused.returncode == 1
+    grant = f"GRANT EXECUTE ON PROCEDURE `{name}`.dolt_backup TO `plain`@`%`"
+    assert grant in refused.stderr
+    with memory.cursor() as cursor:
+        cursor.execute(grant)
+    done = manage("backup", tmp_path / "backup", MEMORY_DATABASE_URL=url)
+    assert done.returncode == 0, done.stderr
+
+
+@server_only
+def test_dolt_on_another_machine_is_told_of(tmp_path: Path) -> None:
+    """In a database of its own: Dolt empties the one it is to restore into before it looks for the backup."""
+    program = f"""
+from pathlib import Path
+from memory_app.databases.backups.errors import CopyFailed
+from memory_app.dolt.connections import dolt
+try:
+    dolt().restore(Path({str(tmp_path / "nowhere")!r}))
+except CopyFailed as error:
+    print(error)
+"""
+    with empty_place(tmp_path / "new") as place:
+        assert "to see this folder under the same path" in python(program, **place)
+
+
+# -- while others write -----------------------------------------------------------------------------
+
+WRITER = """
+import os, time
+from approvals import services
+from approvals.models import Agent, User
+from approvals.services import notes
+from approvals.services.notes.values import By
+from memory_app import recall
+from memory_app.text.edits import Replace
+tim, scribe = User.objects.get(username="tim"), Agent.objects.get()
+number, mark = 0, int(sys.argv[1])
+def said(what, *more):
+    print(json.dumps([time.time(), what, *more]), flush=True)
+while True:
+    block = recall.block("alice", f"b{mark}")
+    proposal = services.propose(agent=scribe, owner="alice", label=f"b{mark}", kind="edit", reasoning="So it is.",
+                                edits=[Replace(f"mark {number}.", f"mark {number + 1}.")]).proposal
+    said("proposed", proposal.pk)
+    if number % 3:
+        services.approve(actor=tim, proposal_id=proposal.pk, revision=1, seen_sha256=block.sha256)
+        number += 1
+        said("approved", proposal.pk, f"b{mark}", number)
+    else:
+        services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason="wrong")
+        said("rejected", proposal.pk)
+        number += 1
+        fields = services.BlockFields(title="", description="", body=f"mark {number}.", limit=20_000)
+        services.edit_block(actor=tim, owner="alice", label=f"b{mark}", fields=fields, loaded_sha256=block.sha256)
+    saved = notes.save(by=By(actor=scribe, may_apply=True), owner="alice", content=f"Note {mark} {number}.")
+    said("saved", saved.note_id)
+"""
+
+MODEL = """
+import json
+from approvals.models import Proposal
+from memory_app import recall
+print(json.dumps([dict(Proposal.objects.values_list("pk", "status")), [note.id for note in recall.notes("alice")],
+    {label: int(recall.block("alice", label).body.split()[1].rstrip(".")) for label in ("b0", "b1")}]))
+"""
+
+
+def test_what_was_acknowledged_before_a_backup_is_in_it_while_others_write(
+    alice: Any, tim: Any, scribe: Any, make_block: Callable[..., Any], tmp_path: Path
+) -> None:
+    from approvals.models import User
+
+    User.objects.filter(username="tim").update(is_staff=True)
+    for mark in range(2):
+        make_block(alice, f"b{mark}", "mark 0.")
+    connections.close_all()
+    start = "import json, sys, django; django.setup()\n"
+    env = os.environ | {
+        "PYTHONPATH": str(ROOT),
+        "DJANGO_SETTINGS_MODULE": "memory_app.settings",
+        "ASSENT_LOG_LEVEL": "CRITICAL",
+    }
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", start + WRITER, str(mark)], cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True
+        )
+        for mark in range(2)
+    ]
+    folder = tmp_path / "backup"
+    try:
+        said = [json.loads(writer.stdout.readline()) for writer in writers for _ in range(12)]
+        began = time.time()
+        services.backup(folder)
+        said += [json.loads(writer.stdout.readline()) for writer in writers for _ in range(6)]
+    finally:
+        for writer in writers:
+            writer.terminate()
+    for writer in writers:
+        said += [json.loads(line) for line in writer.stdout if line.endswith("\n")]
+        writer.wait(20)
+        writer.stdout.close()
+
+    with empty_place(tmp_path / "new") as place:
+        done = manage("restore", folder, **place)
+        assert done.returncode == 0, done.stderr
+        checked = manage("check_memory", **place)
+        assert checked.returncode == 0, checked.stdout
+        statuses, ids, marks = json.loads(python(MODEL, **place))
+    before = [more for at, *more in said if at < began]
+    assert len(before) >= 24
+    for what, key, *more in before:
+        if what == "saved":
+            assert key in ids
+        elif what == "approved":
+            assert statuses[str(key)] == "approved"
+            assert marks[more[0]] >= more[1]
+        elif what == "rejected":
+            assert statuses[str(key)] == "rejected"
+        else:
+            assert str(key) in statuses

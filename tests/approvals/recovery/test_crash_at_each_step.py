@@ -1,0 +1,83 @@
+"""A process that dies before any one of its writes leaves the memory as it was, or as it was to become.
+
+Each use case runs again and again in a process of its own, killed before its first write, its second … and after
+each crash `recover` runs here, in another process. The process that finishes says what "as it was to become" is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from approvals import services
+from approvals.models import Event, Proposal, Revision
+from approvals.recovery.integrity import problems
+from memory_app import reads
+from memory_app.dolt.connections import dolt
+from memory_app.models import Change
+from tests import environment
+from tests.approvals.recovery.test_recover import let_leases_run_out
+from tests.approvals.recovery.use_cases import USE_CASES
+from tests.conftest import begin_anew
+from tests.support.crashing import crash_at
+from tests.support.histories import ledger_snapshot
+
+#: With servers each step costs four times as much, and what differs is one engine's way to commit.
+WITH_SERVERS = ("approve a stale one", "apply a change of a note", "revert a note", "edit")
+
+
+def state() -> dict[str, Any]:
+    """All that lasts, but for ids, hashes and times."""
+    return {
+        "blocks": [(block.label, block.title, block.body) for block in reads.blocks("alice")],
+        "notes": sorted((note.id, note.content, note.is_superseded) for note in reads.notes("alice")),
+        "proposals": list(
+            Proposal.objects.order_by("pk").values_list(
+                "pk",
+                "status",
+                "revision",
+                # With servers a worker looks at what else is open, in its own time.
+                *(["mergeability"] if environment.is_embedded() else []),
+                "decided_by__username",
+                "decision_reason",
+                "decision_comment",
+            )
+        ),
+        "reverted": Proposal.objects.exclude(reverted_by_commit="").count(),
+        "revisions": list(Revision.objects.order_by("proposal", "number").values_list("proposal", "number", "origin")),
+        "events": list(Event.objects.order_by("id").values_list("proposal", "what", "actor", "text")),
+        "ledger": sorted(row[1:-1] for row in ledger_snapshot()),  # without commits and times
+        "branches": [branch.name for branch in dolt().branches()],
+    }
+
+
+@pytest.mark.parametrize("name", USE_CASES if environment.is_embedded() else WITH_SERVERS)
+def test_a_crash_before_any_write_is_recovered_from(name: str, databases: Any) -> None:
+    use_case = USE_CASES[name]
+    states: list[dict[str, Any]] = []
+    use_case.before()
+    states.append(state())
+    crashed = True
+    while crashed:
+        crashed = crash_at(len(states), use_case.work)
+        where = f"killed before write {len(states)}"
+        let_leases_run_out()
+        services.recover()
+        states.append(state())
+        assert list(problems()) == [], where
+        recovered = ledger_snapshot()
+        Change.objects.all().delete()
+        call_command("rebuild_ledger", verbosity=0)
+        assert ledger_snapshot() == recovered, where
+        if crashed:
+            begin_anew(databases)
+            use_case.before()
+    before, after = states[0], states[-1]
+    assert before != after
+    assert len(states) > 3, "the writes were not counted"
+    first = states.index(after)
+    # As it was up to some write, and as it was to become from then on: never anything else, and never back again.
+    for step, found in enumerate(states):
+        assert found == (before if step < first else after), f"killed before write {step}"

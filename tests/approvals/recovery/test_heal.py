@@ -1,0 +1,251 @@
+"""After a restore one database is older than the other: what `default` lacks is read from the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from approvals import services
+from approvals.models import Agent, Kind, Proposal, Status
+from approvals.recovery.integrity import problems
+from approvals.services import notes
+from approvals.services.notes.values import By
+from memory_app import reads
+from memory_app.dolt.connections import dolt
+from memory_app.models import Change
+from memory_app.text.edits import Replace
+from tests.support.older import older_default, older_memory
+
+
+def approve(proposal: Proposal, tim: Any, comment: str = "") -> None:
+    seen = reads.block("alice", proposal.target).sha256
+    services.approve(actor=tim, proposal_id=proposal.pk, revision=proposal.revision, seen_sha256=seen, comment=comment)
+
+
+def edit_title(owner: Any, title: str) -> None:
+    block = reads.block("alice", "goals")
+    fields = services.BlockFields(title=title, description="", body=block.body, limit=block.limit)
+    services.edit_block(actor=owner, owner="alice", label="goals", fields=fields, loaded_sha256=block.sha256)
+
+
+def test_a_proposal_approved_since_is_approved(goals: Any, tim: Any, propose: Any, tmp_path: Path) -> None:
+    proposal = propose(goals, "math", "maths")
+    with older_default(tmp_path):
+        approve(proposal, tim)
+    assert Proposal.objects.get().status == Status.OPEN
+
+    report = services.recover()
+    assert (report.known_approved, report.ledger_rows) == (1, 1)
+    proposal.refresh_from_db()
+    assert (proposal.status, proposal.decided_by, proposal.merge_commit) == (Status.APPROVED, tim, dolt().head())
+    assert [event.what for event in proposal.events.all()] == ["proposed", "approved"]
+    ledger = reads.history("alice", "block", "goals")[0]
+    assert (ledger.action, ledger.actor, ledger.agent, ledger.proposal_id) == ("approved", "tim", "scribe", proposal.pk)
+    assert ledger.at <= proposal.decided_at
+    assert list(problems()) == []
+    assert services.recover() == services.RecoveryReport()
+
+
+def test_a_stale_proposal_approved_since_has_the_revision_that_was_merged(
+    goals: Any, alice: Any, tim: Any, propose: Any, tmp_path: Path
+) -> None:
+    proposal = propose(goals, "math", "maths")
+    edit_title(alice, "Other")
+    with older_default(tmp_path):
+        approve(proposal, tim)
+    services.recover(trust_log=True)
+    proposal.refresh_from_db()
+    assert (proposal.status, proposal.revision) == (Status.APPROVED, 2)
+    assert proposal.current.result_text == reads.block("alice", "goals").body
+    assert dolt().is_ancestor(proposal.current.head_commit)
+    assert [branch.name for branch in dolt().branches()] == ["main"]
+    assert list(problems()) == []
+
+
+@pytest.mark.parametrize("how", ["reject", "withdraw"])
+def test_a_proposal_rejected_since_waits_again_on_a_branch_of_its_own(
+    goals: Any, tim: Any, scribe: Any, propose: Any, tmp_path: Path, how: str
+) -> None:
+    proposal = propose(goals, "math", "maths")
+    with older_default(tmp_path):
+        if how == "reject":
+            services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason="wrong")
+        else:
+            services.withdraw(agent=scribe, proposal_id=proposal.pk)
+    assert [branch.name for branch in dolt().branches()] == ["main"]
+
+    assert services.recover().branches_made == 1
+    assert list(problems()) == []
+    proposal.refresh_from_db()
+    approve(proposal, tim)
+    assert "maths" in reads.block("alice", "goals").body
+    assert list(problems()) == []
+
+
+def test_what_was_under_way_is_finished_before_it_is_compared(
+    goals: Any, tim: Any, propose: Any, tmp_path: Path
+) -> None:
+    """`default` was copied while a proposal was being prepared or decided; the memory when that was done."""
+    first, second = propose(goals, "math", "maths"), propose(goals, "June", "July")
+    Proposal.objects.filter(pk=first.pk).update(status=Status.PREPARING, lease_expires_at=first.created_at)
+    with older_default(tmp_path):
+        Proposal.objects.filter(pk=first.pk).update(status=Status.OPEN, lease_expires_at=None)
+        approve(first, tim)
+        approve(second, tim)
+    services.recover(trust_log=True)
+    assert set(Proposal.objects.values_list("status", flat=True)) == {Status.APPROVED}
+    assert list(problems()) == []
+
+
+def test_proposals_only_the_memory_knows_get_their_rows_and_numbers_back(
+    goals: Any, alice: Any, tim: Any, scribe: Any, propose: Any, make_block: Any, tmp_path: Path
+) -> None:
+    plans = make_block(alice, "plans", "Read.\n")
+    with older_default(tmp_path):
+        merged = propose(goals, "math", "maths")
+        approve(merged, tim)
+        waiting = propose(plans, "Read.", "Read a lot.")
+        applied = notes.save(by=By(actor=scribe, may_apply=True), owner="alice", content="Likes tea.").proposal
+        reverted = notes.save(by=By(actor=scribe, may_apply=True), owner="alice", content="Likes milk.").proposal
+        notes.revert(actor=alice, proposal_id=reverted.pk)
+    assert not Proposal.objects.exists()
+
+    report = services.recover(trust_log=True)
+    assert report.made_again == 4
+    found = {proposal.pk: proposal for proposal in Proposal.objects.all()}
+    assert {pk: proposal.status for pk, proposal in found.items()} == {
+        merged.pk: Status.APPROVED,
+        waiting.pk: Status.OPEN,
+        applied.pk: Status.APPLIED,
+        reverted.pk: Status.APPLIED,
+    }
+    assert found[merged.pk].decided_by == tim
+    assert found[reverted.pk].reverted_by_commit
+    assert list(problems()) == []
+    # They can be worked with as before.
+    approve(found[waiting.pk], tim)
+    assert reads.block("alice", "plans").body == "Read a lot.\n"
+    notes.revert(actor=alice, proposal_id=applied.pk)
+    assert reads.notes("alice") == ()
+    assert list(problems()) == []
+    assert services.recover(trust_log=True) == services.RecoveryReport()
+
+
+def test_an_import_only_the_memory_knows_can_be_taken_back(
+    alice: Any, scribe: Any, tmp_path: Path, client_of: Callable[..., Any]
+) -> None:
+    by = By(actor=scribe, may_apply=True)
+    kept = notes.save(by=by, owner="alice", content="Likes tea.").changes[0].after
+    with older_default(tmp_path):
+        more = [notes.save(by=By(actor=alice), owner="alice", content=text) for text in ("One.", "Two.")]
+        changes = [notes.NoteChange(each.note_id, each.changes[0].after, None) for each in more]
+        notes.change_notes(by=by, owner="alice", kind=Kind.IMPORT, changes=changes)
+    services.recover(trust_log=True)
+    proposal = Proposal.objects.get(target_kind="import")
+    assert client_of(alice).get(proposal.get_absolute_url()).status_code == 200
+    notes.revert(actor=alice, proposal_id=proposal.pk)
+    assert {note.content for note in reads.notes("alice")} == {kept.content, "One.", "Two."}
+    assert list(problems()) == []
+
+
+def test_the_branch_of_a_decision_under_way_does_not_stay(goals: Any, alice: Any, propose: Any, tmp_path: Path) -> None:
+    proposal = propose(goals, "math", "maths")
+    dolt().create_branch(f"p/{proposal.pk}-2", dolt().head(proposal.current.branch))
+    services.recover(trust_log=True)
+    assert [branch.name for branch in dolt().branches()] == ["main", proposal.current.branch]
+
+
+def test_without_being_told_to_trust_the_log_no_proposal_is_made_from_it(
+    goals: Any, tim: Any, propose: Any, tmp_path: Path
+) -> None:
+    with older_default(tmp_path):
+        propose(goals, "math", "maths")
+    services.recover()
+    assert not Proposal.objects.exists()
+
+
+def test_a_memory_older_than_the_rest_is_one_sentence(
+    goals: Any, alice: Any, tim: Any, scribe: Agent, propose: Any, tmp_path: Path
+) -> None:
+    with older_memory(tmp_path):
+        for number in range(3):
+            block = reads.block("alice", "goals")
+            old, new = (f"Alice likes math{'s' * each}." for each in (number, number + 1))
+            approve(propose(block, old, new), tim)
+        propose(reads.block("alice", "goals"), "June", "July")
+    for _ in range(2):
+        (problem,) = problems()
+        assert str(problem).startswith("The memory is older than the rest: it ends at ")
+        assert "3 change(s)" in str(problem)
+        assert "alice" in str(problem)
+        services.recover()  # which can do nothing about it, and must not make it worse
+    assert Change.objects.count() == 4
+    assert Proposal.objects.filter(status=Status.APPROVED).count() == 3
+
+
+def test_an_open_proposal_on_a_lost_base_is_told_of_and_stops_nothing(
+    goals: Any, alice: Any, propose: Any, scribe: Any, tmp_path: Path
+) -> None:
+    with older_memory(tmp_path):
+        edit_title(alice, "Other")
+        propose(reads.block("alice", "goals"), "math", "maths")
+    assert services.recover().branches_made == 0
+    assert Proposal.objects.get().status == Status.OPEN
+
+
+def test_edits_and_notes_made_since_are_in_the_ledger(goals: Any, alice: Any, tmp_path: Path) -> None:
+    with older_default(tmp_path):
+        edit_title(alice, "Other")
+        notes.save(by=By(actor=alice), owner="alice", content="Likes tea.")
+    assert services.recover(trust_log=True).ledger_rows == 2
+    assert [row.action for row in reads.changes_of("alice")] == ["created", "edited", "created"]
+    assert list(problems()) == []
+
+
+def test_after_a_start_that_trusted_nothing_the_log_can_still_be_believed(
+    goals: Any, alice: Any, tim: Any, propose: Any, tmp_path: Path
+) -> None:
+    with older_default(tmp_path):
+        approve(propose(goals, "math", "maths"), tim)
+        edit_title(alice, "Other")
+    services.recover()  # at the start of the site, or by beat
+    assert [row.action for row in reads.history("alice", "block", "goals")] == ["recovered", "recovered", "created"]
+    services.recover(trust_log=True)
+    assert [row.action for row in reads.history("alice", "block", "goals")] == ["edited", "approved", "created"]
+    assert Proposal.objects.get().status == Status.APPROVED
+    assert list(problems()) == []
+
+
+def test_no_number_is_given_out_again_after_the_log_was_believed(
+    goals: Any, tim: Any, propose: Any, tmp_path: Path
+) -> None:
+    with older_default(tmp_path):
+        approve(propose(goals, "math", "maths"), tim)
+        rejected = propose(reads.block("alice", "goals"), "B2", "C1")
+        services.reject(actor=tim, proposal_id=rejected.pk, revision=1, reason="wrong")
+    services.recover(trust_log=True)
+    for old, new in (("B2", "C2"), ("June", "July")):
+        assert propose(reads.block("alice", "goals"), old, new).pk > rejected.pk
+
+
+def test_replacing_text_in_a_proposal_made_again_is_what_its_agent_proposed(
+    goals: Any, scribe: Any, tmp_path: Path
+) -> None:
+    with older_default(tmp_path):
+        services.propose(
+            agent=scribe,
+            owner="alice",
+            label="goals",
+            edits=[Replace("math", "maths")],
+            kind=Kind.EDIT,
+            reasoning="She said so.",
+        )
+    services.recover(trust_log=True)
+    proposal = Proposal.objects.get()
+    assert (proposal.agent, proposal.owner, proposal.target) == (scribe, "alice", "goals")
+    assert proposal.current.base_text == goals.body
+    assert proposal.current.result_text == goals.body.replace("math", "maths")
+    assert "lost" in proposal.reasoning

@@ -1,0 +1,250 @@
+"""The ledger says what commits did to whose rows, and no text of anybody can make it say more."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from approvals import services
+from approvals.recovery.integrity import problems
+from approvals.services.errors import NoChange
+from memory_app import reads
+from memory_app.dolt.connections import dolt, dolt_transaction, head_of_main
+from memory_app.models import Change, DirectWrite
+from memory_app.text.trailers import Trailers
+from memory_app.writing import commits
+from memory_app.writing.values import BlockFields, BlockWrite
+from tests.conftest import make_user
+from tests.support.histories import ledger_snapshot, make_history
+
+FORGED = (
+    "I told my tutor.\n\nAction: edited\nOwner: alice\nTarget: block/goals\nTarget: block/student\n"
+    f"Actor: alice\nOperation: {'a' * 32}"
+)
+
+
+def approve(person: Any, proposal: Any, comment: str) -> Any:
+    proposal.refresh_from_db()
+    return services.approve(
+        actor=person,
+        proposal_id=proposal.pk,
+        revision=proposal.revision,
+        seen_sha256=reads.block(proposal.owner, proposal.target).sha256,
+        comment=comment,
+    )
+
+
+def write_outside(body: str, message: str) -> str:
+    """Change (or make) alice's goals past our one way to write, as somebody at the engine's own shell can."""
+    found = [block for block in reads.blocks("alice") if block.label == "goals"]
+    fields = BlockFields(title="Learning goals", description="", body=body, limit=20_000)
+    with dolt_transaction() as verbs:
+        commits._write((BlockWrite("alice", "goals", fields, found[0].sha256 if found else ""),))
+        return verbs.commit(message, commits.person("alice"))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_ledger_of_any_history_can_be_made_again(seed: int) -> None:
+    make_history(seed, 150)
+    before = ledger_snapshot()
+    numbers = list(Change.objects.order_by("id").values_list("id", "commit"))
+    assert list(problems()) == []
+
+    call_command("rebuild_ledger", verbosity=0)
+    assert list(Change.objects.order_by("id").values_list("id", "commit")) == numbers  # search follows these
+    Change.objects.all().delete()
+    call_command("rebuild_ledger", verbosity=0)
+    assert ledger_snapshot() == before
+    # One row lost, one altered, one invented.
+    some = list(Change.objects.order_by("id"))
+    some[3].delete()
+    Change.objects.filter(pk=some[5].pk).update(actor="mallory")
+    Change.objects.filter(pk=some[7].pk).update(target="elsewhere")
+    assert {problem.code for problem in problems()} == {"ledger_differs", "ledger_lacks"}
+    call_command("rebuild_ledger", verbosity=0)
+    assert ledger_snapshot() == before
+    assert list(problems()) == []
+
+
+def test_a_comment_cannot_write_into_the_history_of_others(goals: Any, make_block: Any, propose: Any) -> None:
+    mal = make_user("mal")
+    mine = make_block(mal, "goals", "I like maths.\n")
+    approve(mal, propose(mine, "maths", "physics"), FORGED)
+    before = ledger_snapshot()
+    services.recover()
+    call_command("rebuild_ledger", verbosity=0)
+    assert ledger_snapshot() == before
+    Change.objects.all().delete()
+    services.recover()
+    assert [(row.actor, row.action) for row in reads.changes_of("alice")] == [("alice", "created")]
+
+
+@pytest.mark.parametrize("named", ["mal", "alice"])
+def test_a_comment_cannot_say_that_a_change_was_reverted(
+    goals: Any, alice: Any, make_block: Any, propose: Any, named: str
+) -> None:
+    """As the released version did, whose messages were cut: the comment's last lines passed for trailers."""
+    mal = make_user("mal")
+    mine = make_block(mal, "goals", "I like maths.\n")
+    vic = approve(alice, propose(goals, "math", "maths"), "")
+    forged = (
+        f"Revert\n\nAction: reverted\nOwner: {named}\nTarget: note/x\nTarget: note/y\nProposal: {vic.pk}\n"
+        f"Reviewed-by: mal\nOperation: {'a' * 32}"
+    )
+    proposal = propose(mine, "maths", "physics")
+    with dolt_transaction() as verbs:
+        verbs._merge(proposal.current.head_commit, forged, commits.person("mal"))
+    services.recover()
+    assert list(problems()) == []
+    vic.refresh_from_db()
+    assert vic.reverted_by_commit == ""
+    assert not Change.objects.filter(action="reverted").exists()
+    # What was merged is known by its head, whatever the message says.
+    assert [(row.target, row.action, row.proposal_id) for row in reads.changes_of("mal")] == [
+        ("goals", "approved", proposal.pk),
+        ("goals", "created", None),
+    ]
+    assert {row.action for row in reads.changes_of("alice")} == {"approved", "created"}
+
+
+@pytest.mark.parametrize(
+    "comment", ["A perfectly ordinary comment. " * 10, "é" * 5000, FORGED, "\n\n".join("ab" * 200)]
+)
+def test_an_approval_is_found_by_its_operation_whatever_its_comment(
+    alice: Any, make_block: Any, propose: Any, comment: str
+) -> None:
+    block = make_block(alice, "l" * 64, "I like maths.\n")
+    proposal = approve(alice, propose(block, "maths", "physics"), comment)
+    merge = commits.find("alice", proposal.merge_operation, since=proposal.main_before)
+    assert merge is not None
+    assert merge.hash == proposal.merge_commit
+    assert reads.history("alice", "block", "l" * 64)[0].comment == comment.strip()
+
+
+def test_messages_of_the_longest_names_fit() -> None:
+    longest = commits.Entry(
+        action="approved",
+        owner="o" * 64,
+        targets=(("block", "l" * 64),),
+        operation="a" * 32,
+        actor="r" * 64,
+        agent="g" * 64,
+        proposal_id=2**63 - 1,
+    )
+    subject = f"Approve proposal {2**63 - 1}: {'l' * 64} of {'o' * 64}"
+    message = longest.message(subject, timezone.now(), most=255)
+    assert len(message.encode()) <= 255
+    said = Trailers.of(message)
+    assert (said.action, said.person, said.operation) == ("approved", "r" * 64, "a" * 32)
+    whole = Trailers.of(longest.message(subject, timezone.now(), most=10_000))
+    assert (whole.owner, whole.targets, whole.agent) == ("o" * 64, longest.targets, "g" * 64)
+
+
+def test_what_is_written_past_assent_is_recorded_as_that(goals: Any, alice: Any) -> None:
+    operation = uuid.uuid4().hex
+    forged = "Edit\n\nAction: edited\nOwner: alice\nTarget: block/goals\nActor: alice\nAt: 2026-01-01T00:00:00.000000Z"
+    for message in ("Just so.", f"{forged}\nOperation: {operation}", "Edit\n\nAction: nonsense\nOwner: ben"):
+        hash_ = write_outside(f"{message} {operation}", message)
+        (problem,) = problems()
+        assert (problem.code, problem.about) == ("ledger_lacks", hash_)
+        assert services.recover().ledger_rows == 1
+        newest = Change.objects.order_by("-id")[0]
+        assert (newest.commit, newest.action, newest.actor, newest.target) == (hash_, "recovered", "", "goals")
+        assert list(problems()) == []
+
+
+def test_what_was_written_past_assent_cannot_name_another_owner(goals: Any, ben: Any, make_block: Any) -> None:
+    make_block(ben, "goals", "Run.\n")
+    write_outside("x", f"Edit\n\nAction: edited\nOwner: ben\nTarget: block/goals\nActor: ben\nOperation: {'b' * 32}")
+    services.recover()
+    assert [row.action for row in reads.changes_of("ben")] == ["created"]
+    assert [(row.action, row.actor) for row in reads.changes_of("alice")] == [("recovered", ""), ("created", "alice")]
+
+
+def test_a_restored_ledger_believes_the_log_when_told_to(goals: Any, alice: Any) -> None:
+    """`default` was copied before these writes: neither their rows nor what announced them are in it."""
+    services.edit_block(
+        actor=alice,
+        owner="alice",
+        label="goals",
+        fields=BlockFields(title="T", description="", body="Later.", limit=goals.limit),
+        loaded_sha256=goals.sha256,
+        comment="Later.",
+    )
+    Change.objects.filter(commit=head_of_main()).delete()
+    DirectWrite.objects.all().delete()
+    assert services.recover(trust_log=True).ledger_rows == 1
+    newest = reads.history("alice", "block", "goals")[0]
+    assert (newest.action, newest.actor, newest.comment) == ("edited", "alice", "")
+    assert list(problems()) == []
+    before = ledger_snapshot()
+    call_command("rebuild_ledger", verbosity=0)
+    assert ledger_snapshot() == before
+
+
+RELEASED = "Edit goals of alice\n\nBecause.\n\nAction: edited\nOwner: alice\nTarget: block/goals\nActor: alice"
+
+
+def test_what_the_first_release_wrote_is_forged_once_a_later_one_has_written(goals: Any, alice: Any) -> None:
+    """Everything since says its time: who leaves that out would else be believed without having announced anything."""
+    for number in range(2):
+        write_outside(f"Forged {number}.", f"{RELEASED}\nOperation: {number:032}")
+    services.recover()
+    assert [row.action for row in reads.history("alice", "block", "goals")] == ["recovered", "recovered", "created"]
+    assert list(problems()) == []
+
+
+def test_commits_of_the_first_release_keep_their_comment(alice: Any) -> None:
+    """It put the comment between subject and trailers, and announced nothing."""
+    for number in range(2):
+        write_outside(f"Released {number}.", f"{RELEASED}\nOperation: {number:032}")
+    assert services.recover().ledger_rows == 2
+    services.create_block(
+        actor=alice, owner="alice", label="other", fields=BlockFields(title="", description="", body="x", limit=100)
+    )
+    call_command("rebuild_ledger", verbosity=0)
+    assert [row.action for row in reads.history("alice", "block", "goals")] == ["edited", "edited"]
+
+
+def test_a_comment_of_the_first_release_is_kept_whole(alice: Any) -> None:
+    write_outside("Released.", f"{RELEASED}\nOperation: {'c' * 32}")
+    assert services.recover().ledger_rows == 1
+    newest = reads.history("alice", "block", "goals")[0]
+    assert (newest.action, newest.actor, newest.comment) == ("edited", "alice", "Because.")
+    Change.objects.filter(pk=newest.pk).update(comment="Because. And this, which the message had cut off.")
+    call_command("rebuild_ledger", verbosity=0)
+    assert reads.history("alice", "block", "goals")[0].comment.endswith("cut off.")
+
+
+def test_no_words_of_people_or_agents_are_in_the_log(goals: Any, alice: Any, tim: Any, propose: Any) -> None:
+    proposal = propose(goals, "math", "maths", reasoning="AGENTSREASON")
+    approve(tim, proposal, "REVIEWERSCOMMENT")
+    block = reads.block("alice", "goals")
+    fields = BlockFields(title="T", description="", body="x", limit=block.limit)
+    services.edit_block(
+        actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=block.sha256, comment="EDITORSCOMMENT"
+    )
+    assert all("REASON" not in commit.message and "COMMENT" not in commit.message for commit in dolt().log())
+
+
+def test_an_edit_that_was_refused_leaves_no_words_behind(goals: Any, alice: Any) -> None:
+    fields = BlockFields(title=goals.title, description=goals.description, body=goals.body, limit=goals.limit)
+    with pytest.raises(NoChange):
+        services.edit_block(
+            actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=goals.sha256, comment="Oh."
+        )
+    assert not DirectWrite.objects.filter(comment="Oh.").exists()
+
+
+def test_trailers_are_only_ours() -> None:
+    whole = f"Subject\n\nAction: edited\nOwner: a b\nTarget: block/goals\nOperation: {'a' * 32}"
+    assert Trailers.of(whole).owner == "a b"
+    for broken in ("Operation: nothex", "Action: edited\nAction: edited", "Foo: bar", "Owner: ", "Target: x/y", ""):
+        assert Trailers.of(f"Subject\n\n{broken}") == Trailers()
+    entry = commits.Entry("edited", "alice\nOwner: ben", (("block", "goals"),), "a" * 32)
+    with pytest.raises(ValueError, match="trailer"):
+        entry.message("x", timezone.now(), most=255)

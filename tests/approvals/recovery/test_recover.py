@@ -1,0 +1,280 @@
+"""What a crash leaves half done is finished; the crashes are real: a process killed in mid-step."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import connections
+from django.utils import timezone
+
+from approvals import services
+from approvals.models import Proposal, Status
+from approvals.recovery.integrity import problems
+from approvals.review.targets import BlockStanding
+from approvals.services.decide import Seen, finish_merging
+from memory_app import reads
+from memory_app.dolt.connections import dolt, head_of_main
+from memory_app.models import Change
+from memory_app.text.edits import Replace
+from memory_app.text.trailers import Trailers
+from tests.support.histories import ledger_snapshot
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def killed(program: str) -> None:
+    """Run `program` in a process of its own, which must end by killing itself."""
+    start = (
+        "import os, signal, sys, django; django.setup()\ndie = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    connections.close_all()
+    ended = subprocess.run(
+        [sys.executable, "-c", start + textwrap.dedent(program)],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "DJANGO_SETTINGS_MODULE": "memory_app.settings"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+
+
+def let_leases_run_out() -> None:
+    Proposal.objects.exclude(lease_expires_at=None).update(lease_expires_at=timezone.now() - timedelta(seconds=1))
+
+
+APPROVE = """
+from approvals import services
+from approvals.models import Proposal, User
+from approvals.services import decide, events
+from memory_app import commits, recall
+{crash}
+p = Proposal.objects.get()
+services.approve(actor=User.objects.get(username="tim"), proposal_id=p.pk, revision=p.revision,
+                 seen_sha256=recall.block("alice", "goals").sha256, comment="Fine.")
+"""
+
+
+@pytest.mark.parametrize(
+    "crash",
+    [
+        "decide.finish_merging = die",  # after the claim, before the merge
+        "commits.record = die",  # after the merge, before the ledger
+        "events.record = die",  # after the ledger, before the status
+        "decide.drop_branches = die",  # after the status, before the branch is dropped
+        "decide.after_change = die",
+    ],
+)
+def test_an_approval_killed_at_any_step_is_finished(goals: Any, tim: Any, propose: Any, crash: str) -> None:
+    proposal = propose(goals, "math", "maths")
+    killed(APPROVE.format(crash=crash))
+    let_leases_run_out()
+
+    services.recover()
+    proposal.refresh_from_db()
+    assert proposal.status == Status.APPROVED
+    assert proposal.decided_by == tim
+    assert reads.block("alice", "goals").body.count("maths") == 1
+    ledger = reads.history("alice", "block", "goals")
+    assert [(row.action, row.actor) for row in ledger] == [("approved", "tim"), ("created", "alice")]
+    assert ledger[0].comment == "Fine."
+    assert ledger[0].commit == proposal.merge_commit
+    assert [branch.name for branch in dolt().branches()] == ["main"]
+    assert list(problems()) == []
+
+
+@pytest.mark.parametrize("crash", ["decide.write_revision_branch = die", "commits.write_main = die"])
+def test_an_approval_of_a_stale_proposal_killed_while_it_is_made_again_is_finished(
+    goals: Any, alice: Any, tim: Any, propose: Any, crash: str
+) -> None:
+    propose(goals, "math", "maths")
+    fields = services.BlockFields(title="Other", description="", body=goals.body, limit=goals.limit)
+    services.edit_block(actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=goals.sha256)
+    killed(APPROVE.format(crash=crash))
+    let_leases_run_out()
+    assert services.recover().approved == 1
+    block = reads.block("alice", "goals")
+    assert (block.title, "maths" in block.body) == ("Other", True)
+    assert list(problems()) == []
+
+
+def test_a_merge_that_became_impossible_goes_back_to_open(goals: Any, alice: Any, tim: Any, propose: Any) -> None:
+    proposal = propose(goals, "math", "maths")
+    killed(APPROVE.format(crash="decide.finish_merging = die"))
+    fields = services.BlockFields(title="Other", description="", body=goals.body, limit=goals.limit)
+    services.edit_block(actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=goals.sha256)
+    let_leases_run_out()
+    assert services.recover().reopened == 1
+    proposal.refresh_from_db()
+    assert (proposal.status, proposal.decided_by, proposal.revision) == (Status.OPEN, None, 1)
+    assert "maths" not in reads.block("alice", "goals").body
+    assert list(problems()) == []
+
+
+PROPOSE = """
+from approvals import services
+from approvals.models import Agent
+from approvals.services import events
+from memory_app import commits
+from memory_app.text.edits import Replace
+propose = sys.modules["approvals.services.propose"]
+{crash}
+services.propose(agent=Agent.objects.get(), owner="alice", label="goals", edits=[Replace("math", "maths")],
+                 kind="edit", reasoning="She said so.", operation="{operation}")
+"""
+
+
+@pytest.mark.parametrize(
+    "crash", ["propose.finish_preparing = die", "commits.dolt_transaction = die", "events.record = die"]
+)
+def test_a_proposal_killed_at_any_step_is_opened(goals: Any, scribe: Any, crash: str) -> None:
+    killed(PROPOSE.format(crash=crash, operation="b" * 32))
+    proposal = Proposal.objects.get()
+    assert proposal.status == Status.PREPARING
+    let_leases_run_out()
+    assert services.recover().opened == 1
+    proposal.refresh_from_db()
+    assert proposal.status == Status.OPEN
+    assert dolt().head(proposal.current.branch) == proposal.current.head_commit
+    assert [event.what for event in proposal.events.all()] == ["proposed"]
+    assert list(problems()) == []
+
+
+def test_the_same_call_coming_back_resumes_what_was_begun(goals: Any, scribe: Any) -> None:
+    killed(PROPOSE.format(crash="commits.dolt_transaction = die", operation="c" * 32))
+    again = services.propose(
+        agent=scribe,
+        owner="alice",
+        label="goals",
+        edits=[Replace("math", "maths")],
+        kind="edit",
+        reasoning="She said so.",
+        operation="c" * 32,
+    )
+    assert again.proposal.status == Status.OPEN
+    assert Proposal.objects.count() == 1
+
+
+def test_a_lease_that_still_runs_is_left_alone(goals: Any, tim: Any, propose: Any) -> None:
+    proposal = propose(goals, "math", "maths")
+    killed(APPROVE.format(crash="decide.finish_merging = die"))
+    report = services.recover()
+    proposal.refresh_from_db()
+    assert proposal.status == Status.MERGING
+    assert report.approved == 0
+
+
+def test_a_direct_edit_killed_before_its_ledger_row_is_recorded(goals: Any, alice: Any) -> None:
+    killed(
+        """
+        from approvals import services
+        from approvals.models import User
+        from memory_app import commits, recall
+        commits.record = die
+        b = recall.block("alice", "goals")
+        fields = services.BlockFields(title=b.title, description="", body=b.body + "More.", limit=b.limit)
+        services.edit_block(actor=User.objects.get(), owner="alice", label="goals", fields=fields,
+                            loaded_sha256=b.sha256, comment="Because.")
+        """
+    )
+    assert len(list(problems())) == 1
+    # DoltLite's log has whole seconds: what happened earlier in that second must stay earlier.
+    (edited, *_) = dolt().log("main", limit=1)
+    at = Trailers.of(edited.message).at
+    assert at
+    Change.objects.update(at=at - timedelta(microseconds=1))
+    assert services.recover().ledger_rows == 1
+    newest = reads.history("alice", "block", "goals")[0]
+    assert (newest.action, newest.actor, newest.comment) == ("edited", "alice", "Because.")
+    assert list(problems()) == []
+
+
+def test_the_ledger_can_be_rebuilt(goals: Any, tim: Any, propose: Any) -> None:
+    proposal = propose(goals, "math", "maths")
+    services.approve(
+        actor=tim, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256, comment="First line.\n\nSecond."
+    )
+
+    before = ledger_snapshot()
+    call_command("rebuild_ledger", verbosity=0)
+    assert ledger_snapshot() == before
+    Change.objects.all().delete()
+    call_command("rebuild_ledger", verbosity=0)
+    assert ledger_snapshot() == before
+    assert list(problems()) == []
+
+
+def test_uncommitted_rows_are_recorded_as_nobodys_and_reported(goals: Any) -> None:
+    with connections["memory"].cursor() as cursor:
+        cursor.execute("UPDATE memory_app_memoryblock SET title = 'sneaked in'")
+    assert any("uncommitted" in str(problem) for problem in problems())
+    report = services.recover()
+    assert report.dirt == head_of_main()
+    assert "uncommitted changes found" in str(report)
+    assert dolt().log(limit=1)[0].author == "unknown"
+    assert reads.history("alice", "block", "goals")[0].action == "recovered"
+    assert list(problems()) == []
+    assert services.recover().dirt == ""
+
+
+def seen_in(block: reads.Block, proposal: Proposal) -> Seen:
+    standing = BlockStanding(block)
+    return Seen(proposal.main_before, standing, standing.assess(proposal.current))
+
+
+def test_a_merge_that_is_on_main_already_is_not_undone_for_it(goals: Any, tim: Any, propose: Any) -> None:
+    proposal = propose(goals, "math", "maths")
+    killed(APPROVE.format(crash="commits.record = die"))
+    # As for a process that looked before another one, or a server that was given up, had merged.
+    proposal.refresh_from_db()
+    assert finish_merging(proposal, seen=seen_in(goals, proposal)).status == Status.APPROVED
+    assert reads.history("alice", "block", "goals")[0].commit == proposal.merge_commit
+    assert list(problems()) == []
+
+
+def test_a_merge_that_was_taken_back_since_is_found_all_the_same(
+    goals: Any, alice: Any, tim: Any, propose: Any
+) -> None:
+    proposal = propose(goals, "math", "maths")
+    killed(APPROVE.format(crash="commits.record = die"))
+    block = reads.block("alice", "goals")
+    fields = services.BlockFields(title=goals.title, description="", body=goals.body, limit=goals.limit)
+    services.edit_block(actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=block.sha256)
+    proposal.refresh_from_db()
+    assert finish_merging(proposal, seen=seen_in(goals, proposal)).status == Status.APPROVED
+    assert reads.block("alice", "goals").body == goals.body
+    assert list(problems()) == []
+
+
+def test_rows_of_several_owners_found_uncommitted_are_recorded_together(goals: Any, ben: Any, make_block: Any) -> None:
+    make_block(ben, "goals", "Run.\n")
+    with connections["memory"].cursor() as cursor:
+        cursor.execute("UPDATE memory_app_memoryblock SET title = 'sneaked in'")
+    killed(
+        """
+        from approvals import services
+        from memory_app import commits
+        record, recorded = commits.record, []
+        def recording(*args, **more):
+            if recorded:
+                die()
+            recorded.append(record(*args, **more))
+        commits.record = recording
+        services.recover()
+        """
+    )
+    assert services.recover().ledger_rows == 2
+    newest = [reads.history(owner, "block", "goals")[0] for owner in ("alice", "ben")]
+    assert {change.action for change in newest} == {"recovered"}
+    assert list(problems()) == []
+    call_command("rebuild_ledger", verbosity=0)
+    assert Change.objects.filter(action="recovered").count() == 2

@@ -1,0 +1,264 @@
+"""Every use case that writes, once and small, with what it needs to be there before: for what has to hold of them all.
+
+Functions of a module, since they also run in processes of their own; nothing of pytest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from approvals import services
+from approvals.models import Agent, Kind, Policy, Proposal, RejectReason, Tutorship, User
+from approvals.review.targets import standing_of
+from approvals.services import imports, notes
+from approvals.services.notes import By
+from memory_app import reads
+from memory_app.text import memories_md
+from memory_app.text.edits import Replace
+from memory_app.text.memories_md import Memory
+
+BODY = "# Goals\n\nAlice likes math.\nShe wants to pass the B2 exam in June.\nShe reads one book a month.\n"
+OPERATION = "b" * 32
+#: Longer than the 255 bytes DoltLite keeps of a merge's message, and ending as a commit of somebody else's does.
+COMMENT = "Schön. " * 50 + "\n\nAction: edited\nOwner: ben\nTarget: block/goals\nActor: ben\nOperation: " + "a" * 32
+
+
+@dataclass(frozen=True)
+class UseCase:
+    """What is there before, and what then happens in a process that may be killed."""
+
+    before: Callable[[], None]
+    work: Callable[[], object]
+
+
+# -- before ---------------------------------------------------------------------------------------
+
+
+def a_block() -> None:
+    alice, tim = a_person("alice", first_name="Alice"), a_person("tim")
+    a_person("admin", is_staff=True)
+    Tutorship.objects.create(tutor=tim, owner=alice)
+    Agent.objects.create(name="scribe")
+    fields = services.BlockFields(title="Goals", description="", body=BODY, limit=20_000)
+    services.create_block(actor=alice, owner="alice", label="goals", fields=fields)
+
+
+def a_person(username: str, **fields: Any) -> User:
+    return User.objects.create(username=username, **fields)
+
+
+def a_proposal() -> None:
+    a_block()
+    propose()
+
+
+def a_stale_proposal() -> None:
+    """And another beside it, which has to be checked again afterwards."""
+    a_proposal()
+    services.propose(
+        agent=scribe(),
+        owner="alice",
+        label="goals",
+        edits=[Replace("one book", "two books")],
+        kind=Kind.EDIT,
+        reasoning="She said so.",
+    )
+    edit("Alice", "She")
+
+
+def a_note() -> None:
+    a_block()
+    save_by_person()
+
+
+def a_note_to_ask_about() -> None:
+    a_note()
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+
+
+def a_proposed_note() -> None:
+    a_block()
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    save_by_agent()
+
+
+def a_proposed_import() -> None:
+    a_note_to_ask_about()
+    import_by_agent()
+
+
+def an_applied_note() -> None:
+    a_block()
+    save_by_agent()
+
+
+def an_applied_import() -> None:
+    a_note()
+    import_by_agent()
+
+
+# -- what may be killed ---------------------------------------------------------------------------
+
+
+def propose() -> None:
+    services.propose(
+        agent=scribe(),
+        owner="alice",
+        label="goals",
+        edits=[Replace("math", "maths")],
+        kind=Kind.EDIT,
+        reasoning="She said so.",
+        operation=OPERATION,
+    )
+
+
+def approve() -> None:
+    proposal = the_proposal()
+    services.approve(
+        actor=User.objects.get(username="tim"),
+        proposal_id=proposal.pk,
+        revision=proposal.revision,
+        seen_sha256=standing_of(proposal, proposal.current).sha256,
+        comment=COMMENT,
+    )
+
+
+def reject() -> None:
+    services.reject(
+        actor=User.objects.get(username="tim"),
+        proposal_id=the_proposal().pk,
+        revision=1,
+        reason=RejectReason.WRONG,
+        comment=COMMENT,
+    )
+
+
+def withdraw() -> None:
+    services.withdraw(agent=scribe(), proposal_id=the_proposal().pk, comment=COMMENT)
+
+
+def expire() -> None:
+    services.expire(now=timezone.now() + timedelta(days=10_000))
+
+
+def revert() -> None:
+    services.notes.revert(actor=User.objects.get(username="tim"), proposal_id=the_proposal().pk)
+
+
+def edit(old: str = "math", new: str = "maths", *, actor: str = "alice") -> None:
+    block = reads.block("alice", "goals")
+    fields = services.BlockFields(
+        title=block.title, description="", body=block.body.replace(old, new), limit=block.limit
+    )
+    services.edit_block(
+        actor=User.objects.get(username=actor),
+        owner="alice",
+        label="goals",
+        fields=fields,
+        loaded_sha256=block.sha256,
+        comment=COMMENT,
+    )
+
+
+def edit_as_staff() -> None:
+    edit(actor="admin")
+
+
+def create_block() -> None:
+    fields = services.BlockFields(title="", description="", body="Anew.", limit=20_000)
+    services.create_block(
+        actor=User.objects.get(username="alice"), owner="alice", label="new", fields=fields, comment=COMMENT
+    )
+
+
+def delete_block() -> None:
+    services.delete_block(
+        actor=User.objects.get(username="alice"),
+        owner="alice",
+        label="goals",
+        loaded_sha256=reads.block("alice", "goals").sha256,
+        comment=COMMENT,
+    )
+
+
+def save_by_person() -> None:
+    notes.save(by=by_alice(), owner="alice", content="She sails.", note_id="mem-1-aaaa")
+
+
+def save_by_agent() -> None:
+    notes.save(by=by_scribe(), owner="alice", content="She rows.", note_id="mem-2-aaaa")
+
+
+def update_by_agent() -> None:
+    notes.update(by=by_scribe(), owner="alice", note_id="mem-1-aaaa", content="She rows.")
+
+
+def supersede_by_agent() -> None:
+    notes.supersede(by=by_scribe(), owner="alice", note_id="mem-1-aaaa", reason="Sold the boat.")
+
+
+def delete_by_person() -> None:
+    notes.delete(by=by_alice(), owner="alice", note_id="mem-1-aaaa")
+
+
+def import_by_person() -> None:
+    imports.import_file(by=by_alice(), owner="alice", data=memories())
+
+
+def import_by_agent() -> None:
+    imports.import_file(by=by_scribe(), owner="alice", data=memories())
+
+
+def by_alice() -> By:
+    return By(actor=User.objects.get(username="alice"), reasoning=COMMENT, operation="c" * 32)
+
+
+def by_scribe() -> By:
+    return By(actor=scribe(), may_apply=True, reasoning="She said so.", operation=OPERATION)
+
+
+def scribe() -> Agent:
+    return Agent.objects.get()
+
+
+def the_proposal() -> Proposal:
+    return Proposal.objects.order_by("pk")[0]
+
+
+def memories() -> bytes:
+    """One note that is there, and more new ones than a commit message names (`commits.MOST_TARGETS`)."""
+    day = date(2025, 1, 1)
+    ids = ["mem-1-aaaa", *(f"mem-{number}-bbbb" for number in range(60))]
+    return memories_md.write(Memory(id_, "note", f"She knows {id_}.", (), day) for id_ in ids).encode()
+
+
+USE_CASES = {
+    "propose": UseCase(a_block, propose),
+    "approve": UseCase(a_proposal, approve),
+    "approve a stale one": UseCase(a_stale_proposal, approve),
+    "approve a note": UseCase(a_proposed_note, approve),
+    "approve an import": UseCase(a_proposed_import, approve),
+    "reject": UseCase(a_proposal, reject),
+    "reject an import": UseCase(a_proposed_import, reject),
+    "withdraw": UseCase(a_proposal, withdraw),
+    "expire": UseCase(a_proposal, expire),
+    "propose a note": UseCase(a_note_to_ask_about, update_by_agent),
+    "apply a new note": UseCase(a_block, save_by_agent),
+    "apply a change of a note": UseCase(a_note, update_by_agent),
+    "apply that a note is superseded": UseCase(a_note, supersede_by_agent),
+    "apply an import": UseCase(a_note, import_by_agent),
+    "revert a note": UseCase(an_applied_note, revert),
+    "revert an import": UseCase(an_applied_import, revert),
+    "edit": UseCase(a_block, edit),
+    "edit as staff": UseCase(a_block, edit_as_staff),
+    "create": UseCase(a_block, create_block),
+    "delete": UseCase(a_block, delete_block),
+    "save a note": UseCase(a_block, save_by_person),
+    "delete a note": UseCase(a_note, delete_by_person),
+    "import": UseCase(a_note, import_by_person),
+}

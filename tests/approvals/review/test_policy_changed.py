@@ -1,0 +1,179 @@
+"""An owner changes what agents may do without asking, while a note is on its way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from approvals import services
+from approvals.models import Policy, Proposal, Status
+from approvals.recovery.integrity import problems
+from approvals.services import notes
+from approvals.services.errors import NotesChanged
+from approvals.services.notes import By, NoteChange, agents
+from memory_app import reads
+from memory_app.dolt.connections import dolt, head_of_main
+from tests.approvals.recovery.test_recover import killed, let_leases_run_out
+
+SAVE = """
+from approvals.models import Agent
+from approvals.services import notes
+from approvals.services.notes import By, agents
+from memory_app import commits
+{crash}
+notes.save(by=By(actor=Agent.objects.get(), may_apply=True, reasoning="She said so.", operation="{operation}"),
+           owner="alice", content="She rows.")
+"""
+RECOVER = """
+from approvals import services
+from approvals.services.notes import agents
+from memory_app import commits
+{crash}
+services.recover()
+"""
+OPERATION = "b" * 32
+
+BEFORE_THE_COMMIT = "commits.write_main = die"
+AFTER_THE_COMMIT = "commits.record = die"
+
+
+def cut(crash: str) -> Proposal:
+    killed(SAVE.format(crash=crash, operation=OPERATION))
+    let_leases_run_out()
+    return Proposal.objects.get()
+
+
+def policy(notes: str) -> None:
+    Policy.objects.update_or_create(owner="alice", defaults={"notes": notes})
+
+
+def contents() -> list[str]:
+    return [note.content for note in reads.notes("alice")]
+
+
+def require_waiting(proposal: Proposal) -> None:
+    proposal.refresh_from_db()
+    assert (proposal.status, proposal.by_policy, proposal.why_asked) == (Status.OPEN, False, "policy")
+    assert contents() == []
+    assert dolt().head(proposal.current.branch) == proposal.current.head_commit
+    assert [(event.what, event.text) for event in proposal.events.all()] == [("proposed", "She said so.")]
+    assert list(problems()) == []
+
+
+def test_what_was_cut_off_waits_where_the_owner_asks_to_see_notes_since(alice: Any, scribe: Any) -> None:
+    proposal, before = cut(BEFORE_THE_COMMIT), head_of_main()
+    policy("review")
+    assert services.recover().opened == 1
+    assert head_of_main() == before
+    require_waiting(proposal)
+    seen = ""
+    services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
+    assert contents() == ["She rows."]
+    assert list(problems()) == []
+
+
+def test_what_was_cut_off_is_applied_where_the_owner_still_lets_it(alice: Any, scribe: Any) -> None:
+    proposal = cut(BEFORE_THE_COMMIT)
+    services.recover()
+    proposal.refresh_from_db()
+    assert (proposal.status, proposal.by_policy) == (Status.APPLIED, True)
+    assert contents() == ["She rows."]
+
+
+def test_what_is_in_the_memory_already_was_applied(alice: Any, scribe: Any) -> None:
+    proposal = cut(AFTER_THE_COMMIT)
+    policy("review")
+    services.recover()
+    proposal.refresh_from_db()
+    assert (proposal.status, proposal.by_policy) == (Status.APPLIED, True)
+    assert contents() == ["She rows."]
+    assert list(problems()) == []
+
+
+def test_what_was_to_wait_waits_though_the_owner_lets_notes_be_since(alice: Any, scribe: Any) -> None:
+    policy("review")
+    proposal = cut("agents.finish_preparing = die")
+    policy("apply")
+    services.recover()
+    require_waiting(proposal)
+
+
+@pytest.mark.parametrize(
+    "crash",
+    [
+        "agents.branch_name = die",  # before it waits
+        "agents.finish_preparing = die",  # before its branch
+        "commits.dolt_transaction = die",  # before the commit on its branch
+    ],
+)
+def test_killed_while_it_is_made_to_wait_it_waits(alice: Any, scribe: Any, crash: str) -> None:
+    proposal = cut(BEFORE_THE_COMMIT)
+    policy("review")
+    killed(RECOVER.format(crash=crash))
+    let_leases_run_out()
+    services.recover()
+    require_waiting(proposal)
+
+
+def test_the_same_call_again_waits_too(alice: Any, scribe: Any) -> None:
+    cut(BEFORE_THE_COMMIT)
+    policy("review")
+    by = By(actor=scribe, may_apply=True, reasoning="She said so.", operation=OPERATION)
+    outcome = notes.save(by=by, owner="alice", content="She rows.")
+    assert not outcome.is_applied
+    require_waiting(Proposal.objects.get())
+
+
+def test_an_import_that_waits_after_all_names_its_notes(alice: Any, scribe: Any) -> None:
+    killed(
+        """
+        from approvals.models import Agent
+        from approvals.services import imports
+        from approvals.services.notes import By
+        from memory_app import commits
+        commits.write_main = die
+        imports.import_file(by=By(actor=Agent.objects.get(), may_apply=True), owner="alice",
+                            data=b"### mem-1-aaaa\\n> She rows.\\n\\n### mem-2-bbbb\\n> She sails.\\n")
+        """
+    )
+    let_leases_run_out()
+    policy("review")
+    services.recover()
+    proposal = Proposal.objects.get()
+    assert proposal.status == Status.OPEN
+    assert [note.note_id for note in proposal.proposed_notes.all()] == ["mem-1-aaaa", "mem-2-bbbb"]
+    assert contents() == []
+
+
+def test_who_applies_it_and_who_makes_it_wait_at_once_agree_with_the_memory(alice: Any, scribe: Any) -> None:
+    """Two finish the same: one asked policy before it changed, and commits after the other made it wait."""
+    slow = cut(BEFORE_THE_COMMIT)
+    policy("review")
+    assert agents.finish(Proposal.objects.get()).status == Status.OPEN
+    policy("apply")  # as the slow one was told
+    assert agents.finish(slow, is_mine=True).status == Status.APPLIED
+    assert contents() == ["She rows."]
+    services.recover()
+    proposal = Proposal.objects.get()
+    assert (proposal.status, proposal.by_policy) == (Status.APPLIED, True)
+    assert [branch.name for branch in dolt().branches()] == ["main"]
+    assert list(problems()) == []
+    services.notes.revert(actor=alice, proposal_id=proposal.pk)
+    assert contents() == []
+
+
+def test_a_note_that_changed_while_a_change_of_it_was_proposed_is_told(alice: Any, scribe: Any) -> None:
+    policy("review")
+    by = By(actor=alice)
+    before = notes.save(by=by, owner="alice", content="She rows.").changes[0].after
+    assert before is not None
+    notes.update(by=by, owner="alice", note_id=before.id, content="She swims.")
+    after = notes.stamped(before.__class__(**{**vars(before), "content": "She sails."}), before.updated_at)
+    with pytest.raises(NotesChanged):  # read before, based on what came after
+        notes.change_notes(
+            by=By(actor=scribe), owner="alice", kind="update", changes=[NoteChange(before.id, before, after)]
+        )
+    assert not Proposal.objects.exists()
+    assert [branch.name for branch in dolt().branches()] == ["main"]
+    assert contents() == ["She swims."]

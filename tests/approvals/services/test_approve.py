@@ -1,0 +1,419 @@
+"""A person approves what was seen, and only that."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from django.db import connections
+
+from approvals import services
+from approvals.models import Mergeability, Proposal, Status
+from approvals.recovery.integrity import problems
+from approvals.services import decide
+from approvals.services.errors import (
+    AlreadyDecided,
+    AlreadyInMemory,
+    BeingDecided,
+    BranchMissing,
+    DecisionRefused,
+    NewRevision,
+    NoLongerFits,
+    ProposalNotFound,
+    TargetChanged,
+)
+from memory_app import reads
+from memory_app.dolt.connections import dolt, head_of_main
+from memory_app.text.edits import Replace
+from tests.conftest import eventually
+
+
+def today(label: str = "goals", owner: str = "alice") -> str:
+    return reads.block(owner, label).sha256
+
+
+def approve(actor: Any, proposal: Proposal, **changed: Any) -> Proposal:
+    arguments: dict[str, Any] = {
+        "actor": actor,
+        "proposal_id": proposal.pk,
+        "revision": proposal.revision,
+        "seen_sha256": changed.pop("seen_sha256", None) or today(),
+    } | changed
+    return services.approve(**arguments)
+
+
+def becomes(proposal: Proposal, state: Mergeability) -> bool:
+    """Whether the check after a change, which a worker makes in its own time, comes to `state`."""
+
+    def is_so() -> bool:
+        proposal.refresh_from_db()
+        return proposal.mergeability == state
+
+    return bool(eventually(is_so))
+
+
+def edit(actor: Any, label: str, old: str, new: str) -> None:
+    block = reads.block(actor.username, label)
+    fields = services.BlockFields(
+        title=block.title, description="", body=block.body.replace(old, new), limit=block.limit
+    )
+    services.edit_block(actor=actor, owner=actor.username, label=label, fields=fields, loaded_sha256=block.sha256)
+
+
+def test_approving_changes_the_memory_and_tells_who(goals: Any, tim: Any, propose: Any) -> None:
+    proposal = propose(goals, "likes math", "loves mathematics", reasoning="She told me on Monday.")
+    head = proposal.current.head_commit
+    decided = approve(tim, proposal, comment="Yes.")
+
+    assert decided.status == Status.APPROVED
+    assert decided.decided_by == tim
+    assert "loves mathematics" in reads.block("alice", "goals").body
+    assert dolt().is_ancestor(head)
+    commit = dolt().log(limit=1)[0]
+    assert commit.hash == decided.merge_commit == head_of_main()
+    assert commit.author == "Tim Okafor"
+    for line in (
+        f"Proposal: {proposal.pk}",
+        "Owner: alice",
+        "Target: block/goals",
+        "Agent: scribe",
+        "Reviewed-by: tim",
+    ):
+        assert line in commit.message.splitlines()
+    change = reads.history("alice", "block", "goals")[0]
+    assert (change.action, change.actor, change.agent, change.proposal_id, change.comment, change.commit) == (
+        "approved",
+        "tim",
+        "scribe",
+        proposal.pk,
+        "Yes.",
+        commit.hash,
+    )
+    assert [event.what for event in decided.events.all()] == ["proposed", "approved"]
+
+
+def test_the_branch_goes_and_the_texts_stay(goals: Any, alice: Any, propose: Any) -> None:
+    proposal = approve(alice, propose(goals, "math", "maths"))
+    assert [branch.name for branch in dolt().branches()] == ["main"]
+    revision = proposal.current
+    assert "likes math." in revision.base_text
+    assert "likes maths." in revision.result_text
+    assert list(problems()) == []
+
+
+def test_staff_may_decide_and_strangers_are_told_there_is_nothing(
+    goals: Any, admin: Any, mallory: Any, propose: Any
+) -> None:
+    proposal = propose(goals, "math", "maths")
+    with pytest.raises(ProposalNotFound):
+        approve(mallory, proposal)
+    assert approve(admin, proposal).status == Status.APPROVED
+
+
+def test_a_tutor_of_another_student_is_a_stranger(
+    goals: Any, tim: Any, ben: Any, make_block: Any, propose: Any
+) -> None:
+    theirs = propose(make_block(ben, "goals", "Ben likes chess."), "chess", "go")
+    with pytest.raises(ProposalNotFound):
+        approve(tim, theirs)
+
+
+def test_a_deactivated_person_decides_nothing(goals: Any, alice: Any, propose: Any) -> None:
+    alice.is_active = False
+    alice.save()
+    with pytest.raises(ProposalNotFound):
+        approve(alice, propose(goals, "math", "maths"))
+
+
+def test_a_block_that_changed_after_it_was_seen_is_shown_again_first(goals: Any, alice: Any, propose: Any) -> None:
+    proposal = propose(goals, "math", "maths")
+    edit(alice, "goals", "June", "July")
+    with pytest.raises(TargetChanged) as refused:
+        approve(alice, proposal, seen_sha256=goals.sha256)
+    assert refused.value.block is not None
+    assert "July" in refused.value.block.body
+    assert Proposal.objects.get().status == Status.OPEN
+    assert "math." in reads.block("alice", "goals").body
+
+
+def test_a_stale_proposal_that_fits_is_applied_to_todays_text(
+    goals: Any, alice: Any, propose: Any, worker: Any
+) -> None:
+    proposal = propose(goals, "math", "maths")
+    edit(alice, "goals", "June", "July")
+    assert becomes(proposal, Mergeability.REBASABLE)
+
+    decided = approve(alice, proposal)
+    body = reads.block("alice", "goals").body
+    assert "maths" in body
+    assert "July" in body
+    assert decided.revision == 2
+    assert decided.current.origin == "reapplied"
+    assert decided.current.result_text == body
+    assert dolt().is_ancestor(decided.current.head_commit)
+    assert [branch.name for branch in dolt().branches()] == ["main"]
+    assert list(problems()) == []
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_a_block_that_changes_while_a_stale_proposal_is_made_again_is_not_approved_unseen(
+    goals: Any, alice: Any, tim: Any, propose: Any, monkeypatch: pytest.MonkeyPatch, is_deleted: bool
+) -> None:
+    """Another person is faster, between the look at the target and the head of main that the text is put on."""
+    proposal = propose(goals, "math", "maths")
+    edit(alice, "goals", "June", "July")
+    seen, made_again = today(), decide._made_again
+
+    def after_somebody_else(*arguments: Any) -> Any:
+        if is_deleted:
+            services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=seen)
+        else:
+            edit(alice, "goals", "July", "August")
+        return made_again(*arguments)
+
+    monkeypatch.setattr(decide, "_made_again", after_somebody_else)
+    with pytest.raises(TargetChanged):
+        approve(tim, proposal, seen_sha256=seen)
+
+    proposal.refresh_from_db()
+    assert (proposal.status, proposal.revision, proposal.decided_by) == (Status.OPEN, 1, None)
+    assert sorted(branch.name for branch in dolt().branches()) == ["main", proposal.current.branch]
+    assert list(problems()) == []
+
+
+def test_a_change_of_the_title_alone_makes_it_stale_too(goals: Any, alice: Any, propose: Any) -> None:
+    proposal = propose(goals, "math", "maths")
+    services.edit_block(
+        actor=alice,
+        owner="alice",
+        label="goals",
+        fields=services.BlockFields(title="New title", description="", body=goals.body, limit=goals.limit),
+        loaded_sha256=goals.sha256,
+    )
+    with pytest.raises(TargetChanged):
+        approve(alice, proposal, seen_sha256=goals.sha256)
+    approve(alice, proposal)
+    block = reads.block("alice", "goals")
+    assert (block.title, "maths" in block.body) == ("New title", True)
+
+
+def test_two_proposals_on_one_block_are_approved_one_after_the_other(
+    goals: Any, tim: Any, propose: Any, worker: Any
+) -> None:
+    first, second = propose(goals, "math", "maths"), propose(goals, "June", "July")
+    approve(tim, first)
+    assert becomes(second, Mergeability.REBASABLE)
+    approve(tim, second)
+    body = reads.block("alice", "goals").body
+    assert "maths" in body
+    assert "July" in body
+
+
+def test_what_no_longer_fits_is_a_conflict_that_can_be_rejected(
+    goals: Any, alice: Any, propose: Any, worker: Any
+) -> None:
+    proposal = propose(goals, "likes math", "loves mathematics")
+    edit(alice, "goals", "likes math", "is done with math")
+    with pytest.raises(NoLongerFits):
+        approve(alice, proposal)
+    assert becomes(proposal, Mergeability.CONFLICT)
+    assert proposal.status == Status.OPEN
+    rejected = services.reject(actor=alice, proposal_id=proposal.pk, revision=1, reason="outdated")
+    assert rejected.status == Status.REJECTED
+
+
+def test_what_the_memory_says_already_is_not_approved_again(goals: Any, alice: Any, propose: Any) -> None:
+    proposal = propose(goals, "likes math", "loves mathematics")
+    edit(alice, "goals", "likes math", "loves mathematics")
+    with pytest.raises(AlreadyInMemory):
+        approve(alice, proposal)
+
+
+def test_a_deleted_block_takes_its_proposals_out_of_reach(goals: Any, alice: Any, propose: Any) -> None:
+    proposal = propose(goals, "math", "maths")
+    services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256)
+    with pytest.raises(TargetChanged) as refused:
+        services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256)
+    assert refused.value.block is None
+    with pytest.raises(NoLongerFits):
+        services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256="")
+    assert reads.find_block("alice", "goals") is None
+
+
+def test_a_revision_that_is_not_the_one_seen_is_refused(goals: Any, alice: Any, propose: Any) -> None:
+    with pytest.raises(NewRevision):
+        approve(alice, propose(goals, "math", "maths"), revision=2)
+
+
+def test_a_branch_that_vanished_stops_the_approval_and_nothing_else(goals: Any, alice: Any, propose: Any) -> None:
+    proposal = propose(goals, "math", "maths")
+    dolt().drop_branch(proposal.current.branch)
+    with pytest.raises(BranchMissing):
+        approve(alice, proposal)
+    (problem,) = problems()
+    assert (problem.code, problem.about) == ("branch_missing", f"proposal {proposal.pk}")
+    assert problem.what == f"Proposal {proposal.pk} is open but its branch p/{proposal.pk} is gone."
+    assert reads.block("alice", "goals") == goals
+    assert services.reject(actor=alice, proposal_id=proposal.pk, revision=1, reason="other").status == Status.REJECTED
+    assert list(problems()) == []
+
+
+def test_a_branch_somebody_moved_is_not_merged(goals: Any, alice: Any, propose: Any) -> None:
+    proposal = propose(goals, "math", "maths")
+    other = propose(goals, "June", "July")
+    dolt().drop_branch(proposal.current.branch)
+    dolt().create_branch(proposal.current.branch, other.current.head_commit)
+    with pytest.raises(BranchMissing):
+        approve(alice, proposal)
+
+
+def test_a_second_decision_is_told_who_was_first(goals: Any, alice: Any, tim: Any, propose: Any) -> None:
+    proposal = propose(goals, "math", "maths")
+    approve(tim, proposal)
+    for attempt in (
+        lambda: services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256),
+        lambda: services.reject(actor=alice, proposal_id=proposal.pk, revision=1, reason="wrong"),
+        lambda: services.withdraw(agent=proposal.agent, proposal_id=proposal.pk),
+    ):
+        with pytest.raises(AlreadyDecided, match="Tim Okafor was first") as refused:
+            attempt()
+        assert refused.value.proposal.decided_by == tim
+
+
+def test_of_many_deciding_at_once_exactly_one_wins(goals: Any, alice: Any, tim: Any, propose: Any) -> None:
+    proposal = propose(goals, "math", "maths")
+    won: list[str] = []
+    lost: list[str] = []
+    ready = threading.Barrier(6)
+
+    def decide(number: int) -> None:
+        actor = (alice, tim)[number % 2]
+        try:
+            ready.wait()
+            if number < 4:
+                approve(actor, proposal, seen_sha256=goals.sha256)
+            else:
+                services.reject(actor=actor, proposal_id=proposal.pk, revision=1, reason="wrong")
+            won.append(actor.username)
+        except (AlreadyDecided, BeingDecided, TargetChanged) as refused:
+            lost.append(refused.code)
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=decide, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(won), len(lost)) == (1, 5)
+    decided = Proposal.objects.get()
+    assert decided.decided_by is not None
+    assert [decided.decided_by.username] == won
+    approved = decided.status == Status.APPROVED
+    assert ("maths" in reads.block("alice", "goals").body) == approved
+    assert list(problems()) == []
+
+
+def test_many_proposals_on_many_blocks_approved_at_once_lose_nothing(alice: Any, make_block: Any, propose: Any) -> None:
+    blocks = [make_block(alice, f"block-{number}", "before") for number in range(8)]
+    proposals = [propose(block, "before", f"after {block.label}") for block in blocks]
+    errors: list[BaseException] = []
+
+    def decide(proposal: Proposal) -> None:
+        try:
+            approve(alice, proposal, seen_sha256=today(proposal.target))
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=decide, args=(proposal,)) for proposal in proposals]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert [block.body for block in reads.blocks("alice")] == [f"after block-{number}" for number in range(8)]
+    assert list(problems()) == []
+
+
+def test_uncommitted_rows_of_a_stranger_are_not_signed_by_the_reviewer(
+    goals: Any, alice: Any, make_block: Any, propose: Any
+) -> None:
+    profile = make_block(alice, "profile", "text")
+    proposal = propose(goals, "math", "maths")
+    with connections["memory"].cursor() as cursor:
+        cursor.execute("UPDATE memory_app_memoryblock SET title = 'sneaked in' WHERE label = 'profile'")
+    approve(alice, proposal)
+    authors = [commit.author for commit in dolt().log(limit=4)]
+    assert "unknown" in authors
+    assert reads.block("alice", "profile").title == "sneaked in" != profile.title
+    assert reads.history("alice", "block", "profile")[0].action == "recovered"
+    assert list(problems()) == []
+
+
+def test_refusals_change_nothing(goals: Any, alice: Any, mallory: Any, propose: Any) -> None:
+    proposal = propose(goals, "math", "maths")
+    head = head_of_main()
+    for arguments in ({"actor": mallory}, {"revision": 7}, {"seen_sha256": "0" * 64}):
+        with pytest.raises((DecisionRefused, ProposalNotFound)):
+            approve(**{"actor": alice, "proposal": proposal} | arguments)
+    assert head_of_main() == head
+    assert Proposal.objects.get().status == Status.OPEN
+
+
+def test_an_edit_of_several_places_is_made_again_as_it_was_shown(alice: Any, scribe: Any, make_block: Any) -> None:
+    block = make_block(alice, "twice", "aa bb\naa cc\nzz\n")
+    proposal = services.propose(
+        agent=scribe,
+        owner="alice",
+        label="twice",
+        edits=[Replace("aa", "AA", expected_replacements=2)],
+        kind="edit",
+        reasoning="Both.",
+    ).proposal
+    edit(alice, "twice", "zz\n", "zz\nmore\n")
+    decided = approve(alice, proposal, seen_sha256=today("twice"))
+    assert decided.status == Status.APPROVED
+    assert reads.block("alice", "twice").body == "AA bb\nAA cc\nzz\nmore\n"
+    assert block.body != reads.block("alice", "twice").body
+    assert list(problems()) == []
+
+
+def test_a_block_that_was_changed_and_changed_back_takes_the_proposal(goals: Any, alice: Any, propose: Any) -> None:
+    proposal = propose(goals, "math", "maths")
+    edit(alice, "goals", "June", "July")
+    edit(alice, "goals", "July", "June")
+    assert reads.block("alice", "goals").sha256 == goals.sha256
+    decided = approve(alice, proposal)
+    assert decided.status == Status.APPROVED
+    assert reads.block("alice", "goals").body == goals.body.replace("math", "maths")
+    assert [branch.name for branch in dolt().branches()] == ["main"]
+    assert list(problems()) == []
+
+
+def test_a_decision_another_process_finished_first_is_left_as_it_is(
+    goals: Any, alice: Any, propose: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process stalled beyond its lease: recovery finishes the decision while it stands still."""
+    from approvals.recovery.recover import finish
+    from approvals.review.targets import standing_of
+
+    proposal = propose(goals, "math", "maths")
+    edit(alice, "goals", "June", "July")
+    calls: list[int] = []
+
+    def stalled(*arguments: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 2:  # the first look is before the claim, the second after it
+            finish(Proposal.objects.get(pk=proposal.pk))
+        return standing_of(*arguments)
+
+    monkeypatch.setattr("approvals.services.decide.standing_of", stalled)
+    decided = approve(alice, proposal)
+    assert decided.status == Status.APPROVED
+    assert decided.revision == 2
+    assert list(decided.revisions.values_list("number", flat=True)) == [1, 2]
+    assert reads.block("alice", "goals").body.count("maths") == 1
+    assert list(problems()) == []

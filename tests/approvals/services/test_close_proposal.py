@@ -1,0 +1,106 @@
+"""A proposal that can no longer be approved: closed where its change is there, else written by hand from its text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from agent_tools.answers import representations
+from approvals import services
+from approvals.models import Proposal, RejectReason, Status
+from approvals.services.errors import TargetChanged
+from memory_app import reads
+from tests.approvals.views.test_proposal_page import HTMX, approve_url, edit, reject_url, url
+from tests.support.pages import form, has_form, words
+
+
+@pytest.fixture
+def present(alice: Any, goals: Any, propose: Any) -> Proposal:
+    """A proposal of scribe's whose change alice made by hand."""
+    proposal: Proposal = propose(goals, "in June", "in July")
+    edit(alice, goals, "in June", "in July")
+    return proposal
+
+
+def test_what_is_in_memory_already_has_one_button_and_no_change(client_of: Any, tim: Any, present: Proposal) -> None:
+    page = client_of(tim).get(url(present))
+    content = page.content.decode()
+    assert "Close: already there" in words(page)
+    assert "<ins>" not in content
+    assert "<del>" not in content
+    assert "Reject…" not in words(page)
+    assert not has_form(page, approve_url(present))
+
+
+@pytest.mark.parametrize("headers", [{}, HTMX], ids=["a form", "htmx"])
+def test_closing_it_finds_no_fault(client_of: Any, tim: Any, present: Proposal, headers: dict[str, str]) -> None:
+    client = client_of(tim)
+    fields = form(client.get(url(present)), reject_url(present))
+    answer = client.post(reject_url(present), fields, headers=headers, follow=True)
+    assert answer.status_code == 200
+    said = words(answer)
+    assert "Closed by Tim Okafor: already in memory" in said
+    assert "Rejected" not in said
+    assert "Duplicate" not in said
+
+
+def test_the_agent_is_told_that_it_was_there(client_of: Any, tim: Any, present: Proposal) -> None:
+    client = client_of(tim)
+    client.post(reject_url(present), form(client.get(url(present)), reject_url(present)))
+    present.refresh_from_db()
+    assert present.status == Status.REJECTED
+    assert present.decision_reason == RejectReason.DUPLICATE
+    assert "This is already in memory; nothing was left to change." in representations.told(present)
+
+
+def test_what_went_from_memory_meanwhile_is_not_closed(
+    client_of: Any, alice: Any, tim: Any, goals: Any, present: Proposal
+) -> None:
+    client = client_of(tim)
+    fields = form(client.get(url(present)), reject_url(present))
+    edit(alice, goals, "in July", "in June")
+    answer = client.post(reject_url(present), fields, headers=HTMX)
+    assert answer.status_code == 409
+    assert "Your decision was not saved." in words(answer)
+    assert has_form(answer, approve_url(present))
+    present.refresh_from_db()
+    assert present.status == Status.OPEN
+
+
+def test_a_change_that_is_not_there_cannot_be_closed_as_if_it_were(tim: Any, goals: Any, propose: Any) -> None:
+    proposal = propose(goals, "in June", "in July")
+    with pytest.raises(TargetChanged):
+        services.close_as_present(actor=tim, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256)
+
+
+def test_the_owner_may_write_a_change_that_no_longer_fits_with_its_text_beside_it(
+    client_of: Any, alice: Any, tim: Any, goals: Any, propose: Any
+) -> None:
+    proposal = propose(goals, "in June", "in July")
+    edit(alice, goals, "in June", "in May")
+    address = f"{reverse('block_edit', args=['alice', 'goals'])}?beside={proposal.pk}"
+    assert f'href="{address}"' in client_of(alice).get(url(proposal)).content.decode()
+    assert address not in client_of(tim).get(url(proposal)).content.decode()  # who may not edit
+    client = client_of(alice)
+    page = client.get(address)
+    assert "What scribe proposed" in words(page)
+    assert "added: July" in words(page)
+    fields = form(page, address) | {"body": goals.body.replace("in June", "in July"), "preview": "1"}
+    assert "What scribe proposed" in words(client.post(address, fields))
+    del fields["preview"]
+    client.post(address, fields)
+    assert "in July" in reads.block("alice", "goals").body
+
+
+def test_only_an_open_proposal_for_that_block_stands_beside_it(
+    client_of: Any, alice: Any, ben: Any, make_block: Any, goals: Any, propose: Any
+) -> None:
+    theirs = propose(make_block(ben, "goals", "Secret plans.\n"), "plans", "hopes")
+    client = client_of(alice)
+    for wanted in (theirs.pk, "x", 10**12):
+        page = client.get(f"{reverse('block_edit', args=['alice', 'goals'])}?beside={wanted}")
+        assert page.status_code == 200
+        assert "What scribe proposed" not in words(page)
+        assert "Secret" not in words(page)

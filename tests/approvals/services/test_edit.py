@@ -1,0 +1,167 @@
+"""People write memory themselves, in their own name, and never over what they have not seen."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from django.db import connections
+
+from approvals import services
+from approvals.recovery.integrity import problems
+from approvals.services.errors import (
+    BlockChanged,
+    EditNotAllowed,
+    LabelInvalid,
+    LabelTaken,
+    LimitInvalid,
+    NoChange,
+    OverLimit,
+)
+from memory_app import reads
+from memory_app.dolt.connections import dolt, head_of_main
+from memory_app.dolt.errors import RevisionNotFound, WriteOutsideCommit
+from memory_app.models import MemoryBlock
+from memory_app.text.edits import ForbiddenCharacter
+
+
+def fields(body: str = "New text.", **changed: Any) -> services.BlockFields:
+    return services.BlockFields(
+        **{"title": "Goals", "description": "", "body": body, "limit": 20_000, "read_only": False} | changed
+    )
+
+
+def edit(actor: Any, block: Any, wanted: services.BlockFields, **changed: Any) -> Any:
+    arguments = {"loaded_sha256": block.sha256, "comment": ""} | changed
+    return services.edit_block(actor=actor, owner=block.owner, label=block.label, fields=wanted, **arguments)
+
+
+def test_a_direct_edit_is_a_commit_in_the_persons_name(goals: Any, alice: Any) -> None:
+    change = edit(alice, goals, fields(), comment="Tidied up.")
+    commit = dolt().log(limit=1)[0]
+    assert change.commit == commit.hash == head_of_main()
+    assert (commit.author, commit.email) == ("Alice Berg", "alice@person.assent.invalid")
+    assert (change.action, change.actor, change.comment) == ("edited", "alice", "Tidied up.")
+    assert reads.block("alice", "goals").body == "New text."
+    assert reads.block_at("alice", "goals", reads.history("alice", "block", "goals")[1].commit) == goals
+    assert list(problems()) == []
+
+
+def test_staff_write_in_their_own_name_and_others_not_at_all(
+    goals: Any, admin: Any, tim: Any, mallory: Any, ben: Any
+) -> None:
+    for person in (tim, mallory, ben):
+        with pytest.raises(EditNotAllowed):
+            edit(person, goals, fields())
+        with pytest.raises(EditNotAllowed):
+            services.create_block(actor=person, owner="alice", label="new", fields=fields())
+        with pytest.raises(EditNotAllowed):
+            services.delete_block(actor=person, owner="alice", label="goals", loaded_sha256=goals.sha256)
+    assert edit(admin, goals, fields()).actor == "admin"
+
+
+def test_an_edit_of_what_changed_meanwhile_shows_what_is_there(goals: Any, alice: Any) -> None:
+    edit(alice, goals, fields("First."))
+    with pytest.raises(BlockChanged) as refused:
+        edit(alice, goals, fields("Second."))
+    assert refused.value.current is not None
+    assert refused.value.current.body == "First."
+
+
+def test_of_many_edits_at_once_one_wins(goals: Any, alice: Any) -> None:
+    outcomes: list[str] = []
+
+    def work(number: int) -> None:
+        try:
+            edit(alice, goals, fields(f"Text {number}."))
+            outcomes.append(f"Text {number}.")
+        except BlockChanged:
+            outcomes.append("")
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(outcomes) == 6
+    won = [outcome for outcome in outcomes if outcome]
+    assert won == [reads.block("alice", "goals").body]
+    assert list(problems()) == []
+
+
+def test_what_is_not_acceptable_is_refused_by_name(goals: Any, alice: Any) -> None:
+    head = head_of_main()
+    for wanted, error in (
+        (fields("x" * 101, limit=100), OverLimit),
+        (fields(limit=0), LimitInvalid),
+        (fields(limit=200_001), LimitInvalid),
+        (fields("a\x00b"), ForbiddenCharacter),
+        (fields(goals.body, title=goals.title), NoChange),
+    ):
+        with pytest.raises(error):
+            edit(alice, goals, wanted)
+    assert head_of_main() == head
+
+
+def test_blocks_are_created_once_and_have_decent_labels(goals: Any, alice: Any, ben: Any) -> None:
+    with pytest.raises(LabelTaken):
+        services.create_block(actor=alice, owner="alice", label="goals", fields=fields())
+    for label in ("", "With Space", "UPPER", "a" * 65, "ümlaut", "-dash", "a/b", "goals\n"):
+        with pytest.raises(LabelInvalid):
+            services.create_block(actor=alice, owner="alice", label=label, fields=fields())
+    services.create_block(actor=ben, owner="ben", label="goals", fields=fields("Ben's."))
+    assert reads.block("ben", "goals").body == "Ben's."
+    assert reads.block("alice", "goals") == goals
+
+
+def test_a_deleted_block_is_gone_and_its_history_stays(goals: Any, alice: Any) -> None:
+    before = head_of_main()
+    change = services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256)
+    assert reads.blocks("alice") == ()
+    assert change.action == "deleted"
+    assert reads.block_at("alice", "goals", before) == goals
+    assert [row.action for row in reads.history("alice", "block", "goals")] == ["deleted", "created"]
+    services.create_block(actor=alice, owner="alice", label="goals", fields=fields("Anew."))
+    assert reads.block("alice", "goals").body == "Anew."
+    assert list(problems()) == []
+
+
+def test_nothing_writes_a_block_past_the_one_way(goals: Any) -> None:
+    block = MemoryBlock.objects.get()
+    block.title = "sneaked in"
+    with pytest.raises(WriteOutsideCommit):
+        block.save()
+    with pytest.raises(WriteOutsideCommit):
+        MemoryBlock.objects.update(title="sneaked in")
+    with pytest.raises(WriteOutsideCommit):
+        MemoryBlock.objects.all().delete()
+    with pytest.raises(WriteOutsideCommit):
+        MemoryBlock.objects.create(id=block.pk, owner="x", label="y", limit=1)
+    assert dolt().dirty_tables() == ()
+
+
+def test_reading_as_of_a_time_or_a_commit(goals: Any, alice: Any, propose: Any) -> None:
+    first = reads.history("alice", "block", "goals")[0]
+    edit(alice, goals, fields("Later."))
+    assert reads.resolve_revision(first.commit) == first.commit
+    assert reads.resolve_revision(first.at.isoformat()) == first.commit
+    assert reads.resolve_revision("2199-01-01") == head_of_main()
+    proposal = propose(reads.block("alice", "goals"), "Later", "Sooner")
+    for nonsense in (
+        "yesterday",
+        "",
+        "1999-01-01",
+        "2026-13-45",
+        "0001-01-01T00:00:00+14:00",
+        "9999-12-31T23:59:59-12:00",
+        "0" * len(first.commit),
+        "main",
+        "p/1",
+    ):
+        with pytest.raises(RevisionNotFound):
+            reads.resolve_revision(nonsense)
+    with pytest.raises(RevisionNotFound):  # a text nobody approved is not the memory's past
+        reads.resolve_revision(proposal.current.head_commit)

@@ -1,0 +1,335 @@
+"""Importing a memories.md: one change, updated by id, applied or reviewed as a whole."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.test import override_settings
+from django.urls import reverse
+from hypothesis import HealthCheck, given, settings
+
+from approvals import services
+from approvals.models import Kind, Mergeability, Policy, Proposal, ProposedNote, Status
+from approvals.pages import note_list
+from approvals.recovery.integrity import problems
+from approvals.review.presentation import review_of
+from approvals.services import notes
+from approvals.services.errors import EditNotAllowed, NoChange, NoLongerFits, TargetChanged
+from approvals.services.imports import Imported, import_memories
+from approvals.services.notes import NoteChange, agents
+from approvals.services.recheck import recheck
+from memory_app import reads
+from memory_app.runtime import progress
+from memory_app.runtime.progress import Stage
+from memory_app.text import memories_md
+from memory_app.text.memories_md import Memory
+from tests.conftest import make_user
+from tests.memory_app.text.test_memories_md import memories
+
+FILE = "## Fixes\n\n### mem-1-aaaa\n> Start docker.\n<!-- tags: docker, a | created: 2025-01-20 -->\n"
+
+
+def bring(user: Any, text: str = FILE, *, owner: str = "alice", **more: Any) -> Imported:
+    return import_memories(by=notes.By(actor=user, **more), owner=owner, parsed=memories_md.parse(text))
+
+
+def exported(owner: str = "alice") -> str:
+    found = reads.notes(owner, include_superseded=False)
+    return memories_md.write(
+        Memory(note.id, note.type, note.content, note.tags, note.created_at.date()) for note in found
+    )
+
+
+def test_a_person_imports_into_their_own_memory_at_once(alice: Any) -> None:
+    done = bring(alice)
+    assert (done.created, done.updated, done.unchanged) == (1, 0, 0)
+    assert done.outcome is not None
+    assert done.outcome.commit == reads.head()
+    note = reads.note("alice", "mem-1-aaaa")
+    assert (note.type, note.tags, note.source) == ("fix", ("docker", "a"), "import")
+    assert note.created_at == datetime(2025, 1, 20, tzinfo=UTC)
+
+
+def test_a_file_without_a_day_is_of_today(alice: Any) -> None:
+    bring(alice, "### mem-1-aaaa\n> x\n")
+    assert reads.note("alice", "mem-1-aaaa").created_at.date() == datetime.now(UTC).date()
+
+
+def test_the_same_again_changes_nothing(alice: Any) -> None:
+    bring(alice)
+    before = reads.head()
+    again = bring(alice, exported())
+    assert (again.outcome, again.unchanged) == (None, 1)
+    assert reads.head() == before
+
+
+def test_a_known_id_is_updated_and_keeps_the_rest(alice: Any) -> None:
+    by = notes.By(actor=alice, session_id="s")
+    notes.save(by=by, owner="alice", content="Old.", note_id="mem-1-aaaa", confidence=0.3, category="c", rationale="r")
+    done = bring(alice)
+    assert (done.created, done.updated) == (0, 1)
+    note = reads.note("alice", "mem-1-aaaa")
+    assert (note.content, note.type) == ("Start docker.", "fix")
+    assert (note.confidence, note.category, note.rationale, note.source, note.session_id) == (
+        0.3,
+        "c",
+        "r",
+        "user",
+        "s",
+    )
+    assert note.created_at.date() == date(2025, 1, 20)
+
+
+def test_a_superseded_note_stays_superseded(alice: Any) -> None:
+    bring(alice)
+    notes.supersede(by=notes.By(actor=alice), owner="alice", note_id="mem-1-aaaa", reason="Wrong.")
+    bring(alice, FILE.replace("Start docker.", "Start podman."))
+    note = reads.note("alice", "mem-1-aaaa")
+    assert (note.content, note.is_superseded, note.superseded_reason) == ("Start podman.", True, "Wrong.")
+
+
+def test_an_agents_import_is_one_proposal_applied_by_policy_and_put_back(alice: Any, scribe: Any) -> None:
+    done = bring(scribe, FILE + "### mem-2-bbbb\n> y\n", may_apply=True)
+    proposal = Proposal.objects.get()
+    assert (proposal.kind, proposal.status, proposal.by_policy) == (Kind.IMPORT, Status.APPLIED, True)
+    assert done.outcome is not None
+    assert len(reads.notes("alice")) == 2
+    notes.revert(actor=alice, proposal_id=proposal.pk)
+    assert reads.notes("alice") == ()
+
+
+def test_under_review_it_waits_as_a_whole(alice: Any, scribe: Any) -> None:
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    bring(scribe, FILE + "### mem-2-bbbb\n> y\n", may_apply=True)
+    assert reads.notes("alice") == ()
+    proposal = Proposal.objects.get(status=Status.OPEN)
+    seen = review_of(proposal, alice).seen_sha256
+    services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
+    assert {note.id for note in reads.notes("alice")} == {"mem-1-aaaa", "mem-2-bbbb"}
+
+
+def test_a_memory_no_note_can_hold_is_skipped_and_the_rest_taken(alice: Any) -> None:
+    done = bring(alice, FILE + f"### mem-2-bbbb\n> y\n<!-- tags: {'t' * 65} | created: 2025-01-01 -->\n")
+    assert [note.id for note in reads.notes("alice")] == ["mem-1-aaaa"]
+    (skipped,) = done.skipped
+    assert (skipped.line, skipped.reason) == (6, f"a tag has more than 64 characters: “{'t' * 60}…”")
+
+
+def test_a_day_that_alone_differs_is_taken_so_that_the_next_export_says_it(alice: Any) -> None:
+    bring(alice)
+    moved = exported().replace("2025-01-20", "2024-12-31")
+    assert bring(alice, moved).updated == 1
+    assert exported() == moved
+    assert reads.note("alice", "mem-1-aaaa").created_at == datetime(2024, 12, 31, tzinfo=UTC)
+    assert bring(alice, moved).outcome is None
+
+
+def test_a_day_that_alone_differs_can_wait_and_is_seen_and_approved(alice: Any, scribe: Any, client_of: Any) -> None:
+    bring(alice)
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    bring(scribe, FILE.replace("2025-01-20", "2024-12-31"))
+    proposal = Proposal.objects.get(status=Status.OPEN)
+    (change,) = review_of(proposal, alice).notes[0].fields
+    assert (change.name, change.before, change.after) == (
+        "created_at",
+        datetime(2025, 1, 20, tzinfo=UTC),
+        datetime(2024, 12, 31, tzinfo=UTC),
+    )
+    seen = review_of(proposal, alice).seen_sha256
+    services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
+    assert reads.note("alice", "mem-1-aaaa").created_at.date() == date(2024, 12, 31)
+
+
+def test_the_time_of_a_day_stays_where_the_day_is_the_same(alice: Any) -> None:
+    saved = notes.save(by=notes.By(actor=alice), owner="alice", content="Old.", note_id="mem-1-aaaa")
+    before = reads.note("alice", saved.note_id).created_at
+    bring(alice, exported().replace("Old.", "New."))
+    assert reads.note("alice", saved.note_id).created_at == before
+
+
+def test_a_note_written_by_an_older_version_is_not_changed_by_saying_the_same(alice: Any) -> None:
+    """Its stored sha256 was made without the day."""
+    saved = notes.save(by=notes.By(actor=alice), owner="alice", content="Old.", note_id="mem-1-aaaa")
+    note = reads.note("alice", saved.note_id)
+    with pytest.raises(NoChange):
+        notes.change_notes(
+            by=notes.By(actor=alice),
+            owner="alice",
+            kind=Kind.UPDATE,
+            changes=[NoteChange(note.id, replace(note, sha256="0" * 64), note)],
+        )
+
+
+def test_nobody_imports_into_a_memory_they_may_not_edit(alice: Any, mallory: Any) -> None:
+    with pytest.raises(EditNotAllowed):
+        bring(mallory)
+    assert reads.notes("alice") == ()
+
+
+def test_ids_of_one_owner_do_not_meet_anothers(alice: Any, ben: Any) -> None:
+    bring(alice)
+    bring(ben, FILE.replace("docker.", "podman."), owner="ben")
+    assert reads.note("alice", "mem-1-aaaa").content == "Start docker."
+
+
+def test_what_was_skipped_is_handed_on(alice: Any) -> None:
+    done = bring(alice, FILE + "### nonsense\n> y\n")
+    assert [skipped.line for skipped in done.skipped] == [6]
+
+
+def test_a_thousand_memories_are_one_commit(alice: Any, scribe: Any) -> None:
+    text = "".join(f"### mem-{number}-aaaa\n> memory {number}\n" for number in range(1_000))
+    done = bring(scribe, text, may_apply=True)
+    assert done.created == 1_000
+    commits = {
+        change.commit for id_ in ("mem-0-aaaa", "mem-999-aaaa") for change in reads.history("alice", "note", id_)
+    }
+    assert len(commits) == 1
+
+
+def test_a_waiting_import_is_listed_on_the_notes_it_touches_and_on_no_others(alice: Any, scribe: Any) -> None:
+    bring(alice, FILE + "### mem-2-bbbb\n> y\n")
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    bring(scribe, FILE.replace("docker.", "podman.") + "### mem-3-cccc\n> z\n")
+    waiting = Proposal.objects.get(status=Status.OPEN)
+    assert note_list.waiting_notes("alice", "mem-1-aaaa") == (waiting,)
+    assert note_list.waiting_notes("alice", "mem-3-cccc") == (waiting,)
+    assert note_list.waiting_notes("alice", "mem-2-bbbb") == ()
+    assert note_list.waiting_notes("ben", "mem-1-aaaa") == ()
+
+
+@pytest.mark.parametrize("approves", [True, False])
+def test_what_is_decided_waits_on_no_note(alice: Any, scribe: Any, approves: bool) -> None:
+    bring(alice)
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    bring(scribe, FILE.replace("docker.", "podman."))
+    proposal = Proposal.objects.get(status=Status.OPEN)
+    if approves:
+        seen = review_of(proposal, alice).seen_sha256
+        services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
+    else:
+        services.reject(actor=alice, proposal_id=proposal.pk, revision=1, reason="wrong")
+    assert note_list.waiting_notes("alice", "mem-1-aaaa") == ()
+    assert not ProposedNote.objects.exists()
+
+
+def test_the_page_of_a_note_shows_the_import_that_would_change_it(alice: Any, scribe: Any, client_of: Any) -> None:
+    bring(alice)
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    bring(scribe, FILE.replace("docker.", "podman.") + "### mem-3-cccc\n> z\n", reasoning="From the old laptop.")
+    page = client_of(alice).get(reverse("note", args=["alice", "mem-1-aaaa"])).content.decode()
+    assert "1 waiting proposal" in page
+    assert "From the old laptop." in page
+    assert "This note is one of them." in page
+
+
+def test_an_import_is_checked_again_when_one_of_its_notes_changes_and_not_before(alice: Any, scribe: Any) -> None:
+    bring(alice, FILE + "### mem-2-bbbb\n> y\n")
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    bring(scribe, FILE.replace("docker.", "podman."))
+    assert recheck("alice", [["note", "mem-2-bbbb"]]) == 0
+    notes.update(by=notes.By(actor=alice), owner="alice", note_id="mem-1-aaaa", content="Start it.")
+    assert recheck("alice", [["note", "mem-1-aaaa"]]) == 1
+    assert Proposal.objects.get(status=Status.OPEN).mergeability == Mergeability.CONFLICT
+
+
+def test_one_changed_note_of_more_than_a_query_asks_for_is_seen_by_the_decision(alice: Any, scribe: Any) -> None:
+    many = [f"mem-{number}-aaaa" for number in range(520)]
+    bring(alice, "".join(f"### {id_}\n> old\n" for id_ in many))
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    bring(scribe, "".join(f"### {id_}\n> new\n" for id_ in many))
+    proposal = Proposal.objects.get(status=Status.OPEN)
+    seen = review_of(proposal, alice).seen_sha256
+    notes.update(by=notes.By(actor=alice), owner="alice", note_id=many[-1], content="Corrected.")
+    with pytest.raises(TargetChanged):
+        services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
+    with pytest.raises(NoLongerFits):
+        now = review_of(proposal, alice).seen_sha256
+        services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=now)
+    notes.update(by=notes.By(actor=alice), owner="alice", note_id=many[-1], content="old")
+    services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
+    assert {note.content for note in reads.notes("alice")} == {"new"}
+
+
+@pytest.mark.parametrize("asked", [1, 600])
+def test_hashes_are_those_of_the_notes_now_and_at_a_revision(alice: Any, ben: Any, asked: int) -> None:
+    ids = [f"mem-{number}-aaaa" for number in range(asked)]
+    text = "".join(f"### {id_}\n> memory\n" for id_ in [*ids, "mem-9999-zzzz"])
+    bring(alice, text)
+    bring(ben, text, owner="ben")
+    then = reads.head()
+    notes.update(by=notes.By(actor=alice), owner="alice", note_id=ids[0], content="Changed.")
+    for revision in (None, then):
+        found = reads.find_notes("alice", ids, revision)
+        assert reads.note_sha256s("alice", [*ids, "mem-1-none"], revision) == {
+            id_: note.sha256 for id_, note in found.items()
+        }
+    assert reads.note_sha256s("alice", ids) != reads.note_sha256s("alice", ids, then)
+
+
+@override_settings(LEASE=timedelta(0))
+def test_nobody_else_is_to_finish_an_import_while_it_is_written(alice: Any, scribe: Any) -> None:
+    ran_out: list[bool] = []
+
+    def look(stage: Stage, done: int, of: int) -> None:
+        if stage is Stage.WRITING:
+            ran_out.append(Proposal.objects.lease_ran_out().exists())
+
+    with progress.reported_to(look):
+        bring(scribe, "".join(f"### mem-{number}-aaaa\n> x\n" for number in range(1_200)), may_apply=True)
+    assert ran_out == [False] * 4
+
+
+def test_of_two_that_finish_one_import_the_second_takes_what_the_first_wrote(alice: Any, scribe: Any) -> None:
+    done = bring(scribe, may_apply=True)
+    assert done.outcome is not None
+    # As the second one found it, before the first had written anything.
+    Proposal.objects.update(status=Status.PREPARING, merge_commit="")
+    finished = agents.finish(Proposal.objects.get(), is_new=True)
+    assert (finished.status, finished.merge_commit) == (Status.APPLIED, done.outcome.commit)
+    assert list(problems()) == []
+
+
+def test_those_that_wait_for_more_notes_than_a_statement_takes_ids_are_found(alice: Any, scribe: Any) -> None:
+    bring(alice, FILE + "### mem-2-bbbb\n> y\n")
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    bring(scribe, FILE.replace("docker.", "podman."))
+    notes.update(by=notes.By(actor=scribe), owner="alice", note_id="mem-2-bbbb", content="z")
+    others = [f"mem-{number}-none" for number in range(16_400)]  # named twice, SQLite takes 16,383
+    waiting = Proposal.objects.open().of_owner("alice")
+    assert waiting.about_notes(others).count() == 0
+    assert waiting.about_notes([*others, "mem-1-aaaa"]).count() == 1
+    assert waiting.about_notes(["mem-2-bbbb", *others, "mem-1-aaaa"]).count() == 2
+
+
+def test_what_policy_applied_waits_nowhere(alice: Any, scribe: Any) -> None:
+    bring(scribe, may_apply=True)
+    assert not ProposedNote.objects.exists()
+
+
+def test_imports_that_differ_in_tags_or_days_alone_are_not_taken_for_one(alice: Any, scribe: Any) -> None:
+    bring(alice)
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    for text in (FILE.replace("docker, a", "docker"), FILE.replace("2025-01-20", "2024-12-31")):
+        bring(scribe, text)
+        bring(scribe, text)
+    assert Proposal.objects.open().count() == 2
+
+
+@given(memories)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_notes_say_export_import_export_is_the_same_to_the_byte(
+    fresh_databases: None, wanted: list[Memory]
+) -> None:
+    first, second = (make_user(f"o{uuid.uuid4().hex[:12]}") for _ in range(2))
+    tidy = [replace(memory, tags=notes.tidied(memory.tags)) for memory in wanted]
+    text = memories_md.write(tidy)
+    bring(first, text, owner=first.username)
+    assert exported(first.username) == text
+    bring(second, exported(first.username), owner=second.username)
+    assert exported(second.username) == text
+    assert bring(second, text, owner=second.username).outcome is None

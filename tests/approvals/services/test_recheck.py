@@ -1,0 +1,108 @@
+"""After a decision the other proposals on what changed are checked again: rightly, and without a query for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import connections
+
+from tests.conftest import eventually
+
+LINES = [f"{number}. She has read chapter {number}." for number in range(60)]
+
+
+@contextmanager
+def statements() -> Iterator[list[str]]:
+    """The statements made on both databases meanwhile."""
+    made: list[str] = []
+
+    def count(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        made.append(sql)
+        return execute(sql, params, many, context)
+
+    with connections["default"].execute_wrapper(count), connections["memory"].execute_wrapper(count):
+        yield made
+
+
+def _propose(propose: Any, block: Any, number: int) -> Any:
+    return propose(block, f"{number}. She has read chapter {number}.", f"{number}. She has to read it again.")
+
+
+def _change_title(alice: Any, block: Any) -> Any:
+    from approvals import services
+    from memory_app import reads
+
+    now = reads.block(block.owner, block.label)
+    fields = services.BlockFields(title=f"{now.title}!", description="", body=now.body, limit=now.limit)
+    services.edit_block(actor=alice, owner=block.owner, label=block.label, fields=fields, loaded_sha256=now.sha256)
+
+
+def test_checking_more_siblings_takes_no_more_statements(
+    alice: Any, make_block: Callable[..., Any], propose: Any, settings: Any
+) -> None:
+    from approvals import services
+
+    settings.PENDING_CAP = 1_000
+    block = make_block(alice, "reading", "\n".join(LINES))
+    taken = []
+    for first, last in ((0, 5), (5, 45)):
+        for number in range(first, last):
+            _propose(propose, block, number)
+        with statements() as made:
+            assert services.recheck("alice", [["block", "reading"]]) == last
+        taken.append(len(made))
+    assert taken[1] <= taken[0] + 2
+
+
+def test_each_sibling_is_told_how_it_stands(
+    alice: Any, make_block: Callable[..., Any], propose: Any, worker: Any
+) -> None:
+    from approvals import services
+    from approvals.models import Mergeability
+
+    block = make_block(alice, "reading", "\n".join(LINES))
+    approved, fits, same = (_propose(propose, block, number) for number in (1, 2, 3))
+    against = propose(block, "She has read chapter 1.", "She skipped chapter 1.")
+    services.approve(actor=alice, proposal_id=approved.pk, revision=1, seen_sha256=block.sha256)
+    expected = {fits: Mergeability.REBASABLE, same: Mergeability.REBASABLE, against: Mergeability.CONFLICT}
+
+    def as_expected() -> bool:
+        for proposal in expected:
+            proposal.refresh_from_db()
+        return all(proposal.mergeability == state for proposal, state in expected.items())
+
+    eventually(as_expected)
+
+
+def test_what_is_left_unchecked_is_unknown_until_recovery_checks_it(
+    alice: Any, make_block: Callable[..., Any], propose: Any, worker: Any
+) -> None:
+    from approvals import services
+    from approvals.models import Mergeability, Proposal
+
+    block = make_block(alice, "reading", "\n".join(LINES))
+    for number in range(6):
+        _propose(propose, block, number)
+    _change_title(alice, block)
+    states = Proposal.objects.order_by("pk").values_list("mergeability", flat=True)
+    eventually(lambda: set(states.all()) == {Mergeability.REBASABLE})  # or a worker would check all of them afterwards
+    assert services.recheck("alice", [["block", "reading"]], most=4) == 6
+    assert list(states) == [Mergeability.REBASABLE] * 4 + [Mergeability.UNKNOWN] * 2
+    services.recover()
+    assert set(states.all()) == {Mergeability.REBASABLE}
+
+
+def test_the_page_of_an_unchecked_sibling_says_how_it_stands_now(
+    alice: Any, make_block: Callable[..., Any], propose: Any, client_of: Any
+) -> None:
+    from approvals import services
+    from approvals.models import Mergeability, Proposal
+
+    block = make_block(alice, "reading", "\n".join(LINES))
+    first, second = _propose(propose, block, 1), propose(block, "chapter 1.", "chapter one.")
+    services.approve(actor=alice, proposal_id=first.pk, revision=1, seen_sha256=block.sha256)
+    Proposal.objects.filter(pk=second.pk).update(mergeability=Mergeability.UNKNOWN)
+    page = client_of(alice).get(f"/proposals/{second.pk}/")
+    assert page.context["review"].state == Mergeability.CONFLICT

@@ -1,0 +1,282 @@
+"""Removing the texts of what was not taken: they are in no table, no file, no answer and on no page."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from agent_tools.models import IdempotencyKey, ToolCall
+from approvals import services
+from approvals.models import Event, Policy, Proposal, Revision, Status
+from approvals.recovery import heal
+from approvals.recovery.integrity import problems
+from approvals.services import notes, texts
+from approvals.services.errors import NotAllowed, NotRemovable, ProposalNotFound
+from approvals.services.notes import By
+from approvals.services.propose import write_revision_branch
+from memory_app import reads
+from memory_app.dolt.connections import dolt
+from memory_app.dolt.errors import RevisionNotFound
+from tests import environment
+from tests.agent_tools.conftest import Machine
+from tests.approvals.recovery.test_recover import killed
+from tests.conftest import eventually
+from tests.support.background import wait_for_thread
+from tests.support.traces import files_with, tables_with
+
+SECRET = "zebrafinch"
+
+
+@pytest.fixture(autouse=True)
+def deleted_is_overwritten() -> None:
+    if environment.is_embedded():
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA secure_delete = ON")
+
+
+@pytest.fixture
+def secret(goals: Any, token: str) -> Proposal:
+    """What an agent proposed over HTTP, with the word in every field that takes one."""
+    response = Machine(token).call(
+        "propose_memory_edit",
+        block_label="goals",
+        old_string="likes math",
+        new_string=f"likes math and her {SECRET}",
+        reasoning=f"She told me of her {SECRET}.",
+        session_id=f"session-{SECRET}",
+        evidence=[{"role": "user", "content": f"My {SECRET} sings."}],
+        idempotency_key="k",
+    )
+    assert response.status_code == 200, response.content
+    return Proposal.objects.get()
+
+
+@pytest.fixture
+def secret_note(alice: Any, scribe: Any) -> Proposal:
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    by = By(actor=scribe, may_apply=True, reasoning=f"About a {SECRET}.", session_id=SECRET)
+    made = notes.save(
+        by=by, owner="alice", content=f"Has a {SECRET}.", tags=[SECRET], rationale=SECRET, category=SECRET
+    ).proposal
+    assert made is not None
+    return made
+
+
+def reject(proposal: Proposal, actor: Any, reason: str = "too_private", **more: Any) -> Proposal:
+    return services.reject(actor=actor, proposal_id=proposal.pk, revision=1, reason=reason, **more)
+
+
+def collected() -> None:
+    """Wait for the worker, or the thread in its place."""
+    if environment.is_embedded():
+        wait_for_thread(texts.THREAD)
+        assert not texts.is_garbage_left()
+    else:
+        # Dolt keeps what some session still stands on, a task of the worker for one; the next collection takes it.
+        eventually(lambda: texts.collect() >= 0 and not texts.is_garbage_left(), seconds=30)
+
+
+def require_gone(proposal: Proposal) -> None:
+    assert tables_with(SECRET) == []
+    assert files_with(SECRET, "default") == files_with(SECRET, "memory") == []
+    with pytest.raises(RevisionNotFound):
+        dolt().log(proposal.current.head_commit, limit=1)
+
+
+def test_rejected_as_too_private_it_is_nowhere_any_more(secret: Proposal, tim: Any) -> None:
+    before = set(tables_with(SECRET))
+    assert {model._meta.db_table for model in (Proposal, Event, IdempotencyKey, ToolCall)} <= before
+    if environment.is_embedded():
+        assert files_with(SECRET, "memory")
+        assert files_with(SECRET, "default")
+    reject(secret, tim, comment="Not about her birds.")
+    assert tables_with(SECRET) == []
+    collected()
+    require_gone(secret)
+    assert list(problems()) == []
+
+
+def test_what_remains_says_who_when_and_why(secret: Proposal, tim: Any) -> None:
+    proposal = reject(secret, tim, comment="Not about her birds.")
+    assert proposal.is_redacted
+    assert (proposal.status, proposal.decided_by, proposal.decision_reason, proposal.decision_comment) == (
+        Status.REJECTED,
+        tim,
+        "too_private",
+        "Not about her birds.",
+    )
+    assert (proposal.owner, proposal.target, proposal.target_title) == ("alice", "goals", "goals")
+    assert proposal.agent.name == "scribe"
+    told = [(event.what, event.actor, event.text) for event in proposal.events.all()]
+    assert told == [
+        ("proposed", "scribe", ""),
+        ("rejected", "tim", "Not about her birds."),
+        ("redacted", "tim", ""),
+    ]
+    assert proposal.current.head_commit
+
+
+@pytest.mark.parametrize("reason", ["wrong", "outdated", "duplicate", "badly_worded", "other"])
+def test_any_other_reason_keeps_the_texts(secret: Proposal, tim: Any, reason: str) -> None:
+    proposal = reject(secret, tim, reason, comment="x")
+    assert not proposal.is_redacted
+    assert SECRET in proposal.current.result_text
+    assert not texts.is_garbage_left()
+
+
+def test_a_note_is_removed_the_same_way(secret_note: Proposal, alice: Any) -> None:
+    reject(secret_note, alice)
+    collected()
+    require_gone(secret_note)
+
+
+def test_an_import_is_removed_the_same_way(alice: Any, token: str) -> None:
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    file = "".join(f"### mem-{number}-aaaa\n> {SECRET} {number}\n#{SECRET}\n\n" for number in range(5))
+    path = "/api/v1/users/alice/memories.md"
+    headers = {"Idempotency-Key": "k"}
+    response = Machine(token).http.post(path, file, content_type="text/markdown", headers=headers)
+    assert response.status_code == 200, response.content
+    proposal = Proposal.objects.get()
+    reject(proposal, alice)
+    collected()
+    require_gone(proposal)
+    assert not proposal.proposed_notes.exists()
+
+
+@pytest.mark.parametrize("how", ["rejected", "withdrawn", "expired"])
+def test_an_owner_has_it_removed_afterwards(secret: Proposal, alice: Any, tim: Any, scribe: Any, how: str) -> None:
+    if how == "rejected":
+        reject(secret, tim, "wrong")
+    elif how == "withdrawn":
+        services.withdraw(agent=scribe, proposal_id=secret.pk, comment=f"No {SECRET} after all.")
+    else:
+        Proposal.objects.update(expires_at=timezone.now() - timedelta(minutes=1))
+        services.expire()
+    assert SECRET in Proposal.objects.get().reasoning
+    proposal = services.redact(actor=alice, proposal_id=secret.pk)
+    assert proposal.status == how
+    last = proposal.events.last()
+    assert last is not None
+    assert (last.what, last.actor) == ("redacted", "alice")
+    collected()
+    require_gone(secret)
+
+
+def test_removing_twice_is_removing_once(secret: Proposal, alice: Any) -> None:
+    first = reject(secret, alice).redacted_at
+    for _ in range(2):
+        assert services.redact(actor=alice, proposal_id=secret.pk).redacted_at == first
+    assert Event.objects.filter(what="redacted").count() == 1
+
+
+def test_what_waits_or_was_taken_is_not_removed(secret: Proposal, goals: Any, alice: Any) -> None:
+    with pytest.raises(NotRemovable, match="not decided yet"):
+        services.redact(actor=alice, proposal_id=secret.pk)
+    services.approve(actor=alice, proposal_id=secret.pk, revision=1, seen_sha256=goals.sha256)
+    with pytest.raises(NotRemovable, match="in the memory"):
+        services.redact(actor=alice, proposal_id=secret.pk)
+    assert SECRET in Proposal.objects.get().reasoning
+
+
+def test_only_the_owner_and_staff_may(secret: Proposal, alice: Any, tim: Any, mallory: Any, admin: Any) -> None:
+    reject(secret, alice, "wrong")
+    with pytest.raises(NotAllowed):
+        services.redact(actor=tim, proposal_id=secret.pk)
+    with pytest.raises(ProposalNotFound):
+        services.redact(actor=mallory, proposal_id=secret.pk)
+    assert SECRET in Proposal.objects.get().reasoning
+    assert services.redact(actor=admin, proposal_id=secret.pk).is_redacted
+
+
+def test_texts_of_other_proposals_stay(secret: Proposal, goals: Any, alice: Any, propose: Any) -> None:
+    other = propose(goals, "B2 exam", "C1 exam")
+    reject(secret, alice)
+    collected()
+    other.refresh_from_db()
+    assert "C1 exam" in other.current.result_text
+    services.approve(actor=alice, proposal_id=other.pk, revision=1, seen_sha256=goals.sha256)
+    assert "C1 exam" in reads.block("alice", "goals").body
+    assert list(problems()) == []
+
+
+REJECT = """
+from django.db import connection
+if connection.vendor == "sqlite":
+    connection.cursor().execute("PRAGMA secure_delete = ON")
+from approvals import services
+from approvals.models import Proposal, User
+from approvals.services import decide, texts
+from memory_app.dolt import maintenance
+{crash}
+services.reject(actor=User.objects.get(username="alice"), proposal_id=Proposal.objects.get().pk, revision=1,
+                reason="too_private")
+die()
+"""
+
+
+@pytest.mark.parametrize(
+    "crash",
+    [
+        "decide.drop_branches = die",  # after the rows, before the branch
+        "texts.collect_soon = die",  # after the branch, before the garbage
+        "texts.collect_soon = texts.collect; maintenance.collect_garbage = die",
+        "texts.collect_soon = texts.collect; remove = texts._remove_copies\n"
+        "texts._remove_copies = lambda p: die() if p.is_redacted else remove(p)",
+    ],
+)
+def test_killed_at_any_step_it_is_finished(secret: Proposal, alice: Any, crash: str) -> None:
+    killed(REJECT.format(crash=crash))
+    proposal = Proposal.objects.get()
+    assert proposal.is_redacted
+    assert texts.is_garbage_left()
+    report = services.recover()
+    if environment.is_embedded():
+        assert report.texts_collected == 1
+    collected()
+    require_gone(proposal)
+    assert services.recover().texts_collected == 0
+
+
+def test_before_its_row_is_written_nothing_has_happened(secret: Proposal, alice: Any) -> None:
+    killed(REJECT.format(crash="texts.remove = die"))
+    proposal = Proposal.objects.get()
+    assert (proposal.status, proposal.is_redacted) == (Status.OPEN, False)
+    assert SECRET in proposal.current.result_text
+    assert list(problems()) == []
+
+
+def test_without_a_worker_whoever_reads_has_it_finished(secret: Proposal, alice: Any, client_of: Any) -> None:
+    if not environment.is_embedded():
+        pytest.skip("a worker's beat does it")
+    killed(REJECT.format(crash="texts.collect_soon = die"))
+    assert client_of(alice).get("/").status_code == 200
+    eventually(lambda: not texts.is_garbage_left())
+    require_gone(Proposal.objects.get())
+
+
+def test_a_branch_made_again_while_its_proposal_is_removed_goes_too(
+    secret: Proposal, alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`recover` has read the texts; the owner removes them; then it writes the branch."""
+    dolt().drop_branch(secret.current.branch)
+    written = list[str]()
+
+    def removed_in_between(proposal: Proposal, revision: Revision) -> str:
+        reject(proposal, alice)
+        collected()
+        written.append(write_revision_branch(proposal, revision))
+        return written[-1]
+
+    monkeypatch.setattr(heal, "write_revision_branch", removed_in_between)
+    services.recover()
+
+    assert written
+    assert not dolt().exists(secret.current.branch)
+    eventually(lambda: texts.collect() >= 0 and not texts.is_garbage_left(), seconds=30)
+    with pytest.raises(RevisionNotFound):
+        dolt().log(written[0], limit=1)

@@ -1,0 +1,190 @@
+"""What people see of a proposal whose texts were removed, and how an owner has them removed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from approvals import services
+from approvals.models import Policy, Proposal
+from approvals.services import notes
+from approvals.services.notes import By
+from tests.support.pages import form, words
+
+SECRET = "zebrafinch"
+
+
+def url(proposal: Proposal) -> str:
+    return reverse("redact", args=[proposal.pk])
+
+
+@pytest.fixture
+def secret(goals: Any, propose: Any) -> Proposal:
+    made: Proposal = propose(
+        goals,
+        "likes math",
+        f"likes math and her {SECRET}",
+        reasoning=f"She told me of her {SECRET}.",
+        session_id=SECRET,
+        evidence=[{"role": "user", "content": f"My {SECRET} sings."}],
+    )
+    return made
+
+
+def rejected(proposal: Proposal, actor: Any, reason: str = "wrong") -> None:
+    services.reject(actor=actor, proposal_id=proposal.pk, revision=1, reason=reason, comment="Not about her birds.")
+
+
+def test_rejecting_as_too_private_says_that_it_removes_the_texts_and_does(
+    client_of: Any, tim: Any, secret: Proposal
+) -> None:
+    client, reject = client_of(tim), reverse("reject", args=[secret.pk])
+    page = client.get(secret.get_absolute_url())
+    assert "“Too private” also permanently removes what scribe wrote." in words(page)
+    answer = client.post(reject, form(page, reject) | {"reason": "too_private"}, headers={"HX-Request": "true"})
+    assert answer.status_code == 200
+    assert "The texts were removed" in words(answer)
+    assert SECRET not in answer.content.decode()
+
+
+@pytest.mark.parametrize("reader", ["alice", "tim", "admin"])
+def test_no_page_has_a_word_of_it(
+    client_of: Any, alice: Any, tim: Any, admin: Any, secret: Proposal, goals: Any, reader: str
+) -> None:
+    rejected(secret, alice, "too_private")
+    client = client_of({"alice": alice, "tim": tim, "admin": admin}[reader])
+    pages = [
+        *(f"{secret.get_absolute_url()}{query}" for query in ("", "?view=side", "?view=result", "?view=source")),
+        f"{secret.get_absolute_url()}?revision=1",
+        "/?tab=decided",
+        "/",
+        "/memory/alice/",
+        "/memory/alice/blocks/goals/",
+        "/memory/alice/blocks/goals/history/",
+        f"/memory/alice/search/?q={SECRET}",
+        "/memory/alice/conversations/",
+    ]
+    if reader == "admin":
+        pages += [
+            f"/admin/approvals/{model}/{suffix}"
+            for model, suffix in (
+                ("proposal", ""),
+                ("proposal", f"{secret.pk}/change/"),
+                ("revision", ""),
+                ("revision", f"{secret.current.pk}/change/"),
+                ("event", ""),
+            )
+        ]
+        pages.append("/admin/agent_tools/toolcall/")
+    for page in pages:
+        answer = client.get(page)
+        assert answer.status_code == 200, page
+        assert SECRET not in answer.content.decode().replace(f"q={SECRET}", "").replace(
+            f'value="{SECRET}"', ""
+        ).replace(f"“{SECRET}”", ""), page
+
+
+def test_its_page_says_who_when_and_why(client_of: Any, tim: Any, secret: Proposal) -> None:
+    rejected(secret, tim, "too_private")
+    said = words(client_of(tim).get(secret.get_absolute_url()))
+    assert "Rejected by Tim Okafor" in said
+    assert "Reason: Too private" in said
+    assert "Not about her birds." in said
+    assert "scribe wanted to change this block" in said
+    assert "The texts were removed" in said
+    assert "Texts removed Tim Okafor" in said
+    assert "The change" not in said
+    assert "No reason was given" not in said
+
+
+def test_the_list_says_that_its_texts_were_removed(client_of: Any, tim: Any, secret: Proposal) -> None:
+    rejected(secret, tim, "too_private")
+    assert "texts removed" in words(client_of(tim).get("/?tab=decided"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "lead"),
+    [
+        ("save", "scribe wanted to save a new note"),
+        ("update", "scribe wanted to change a note"),
+        ("delete", "scribe wanted to delete a note"),
+        ("import", "scribe wanted to import notes"),
+    ],
+)
+def test_of_a_note_it_says_what_was_wanted(client_of: Any, alice: Any, scribe: Any, kind: str, lead: str) -> None:
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    id_ = notes.save(by=By(actor=alice), owner="alice", content="She rows.").note_id
+    by = By(actor=scribe)
+    if kind == "save":
+        notes.save(by=by, owner="alice", content=f"Has a {SECRET}.")
+    elif kind == "update":
+        notes.update(by=by, owner="alice", note_id=id_, content=f"Has a {SECRET}.")
+    elif kind == "delete":
+        notes.delete(by=by, owner="alice", note_id=id_)
+    else:
+        from approvals.services import imports
+
+        imports.import_file(by=by, owner="alice", data=f"### mem-1-aaaa\n> {SECRET}\n".encode())
+    proposal = Proposal.objects.get()
+    rejected(proposal, alice, "too_private")
+    page = client_of(alice).get(proposal.get_absolute_url())
+    assert page.status_code == 200
+    assert lead in words(page)
+    assert SECRET not in page.content.decode()
+
+
+def test_an_owner_has_the_texts_removed_afterwards(client_of: Any, alice: Any, tim: Any, secret: Proposal) -> None:
+    rejected(secret, tim)
+    client = client_of(alice)
+    assert url(secret) in client.get(secret.get_absolute_url()).content.decode()
+    page = client.get(url(secret))
+    assert "removed for good" in words(page)
+    assert SECRET in words(page)
+    answer = client.post(url(secret), form(page, url(secret)), follow=True)
+    said = words(answer)
+    assert "The texts of the proposal are removed." in said
+    assert "Not about her birds." in said
+    assert SECRET not in answer.content.decode()
+    assert url(secret) not in answer.content.decode()
+    again = client.get(url(secret), follow=True)
+    assert again.redirect_chain == [(secret.get_absolute_url(), 302)]
+    assert client.post(url(secret), follow=True).status_code == 200
+
+
+def test_others_are_offered_nothing_and_told_nothing(
+    client_of: Any, alice: Any, tim: Any, ben: Any, secret: Proposal
+) -> None:
+    rejected(secret, alice)
+    assert url(secret) not in client_of(tim).get(secret.get_absolute_url()).content.decode()
+    for person in (tim, ben):
+        for answer in (client_of(person).get(url(secret)), client_of(person).post(url(secret))):
+            assert answer.status_code == 404
+    assert SECRET in Proposal.objects.get().reasoning
+
+
+def test_what_waits_is_offered_nothing(client_of: Any, alice: Any, secret: Proposal) -> None:
+    client = client_of(alice)
+    assert url(secret) not in client.get(secret.get_absolute_url()).content.decode()
+    assert client.get(url(secret)).status_code == 302
+    assert "not decided yet" in words(client.post(url(secret), follow=True))
+    assert SECRET in Proposal.objects.get().reasoning
+
+
+def test_a_page_that_was_open_is_loaded_anew(client_of: Any, tim: Any, secret: Proposal) -> None:
+    rejected(secret, tim, "too_private")
+    answer = client_of(tim).get(
+        f"{secret.get_absolute_url()}?view=side", headers={"HX-Request": "true", "HX-Target": "change"}
+    )
+    assert (answer.status_code, answer["HX-Refresh"]) == (204, "true")
+
+
+def test_staff_are_told_before_they_reject_several(client_of: Any, admin: Any, secret: Proposal) -> None:
+    client = client_of(admin)
+    chosen = {"action": "reject_selected", "_selected_action": [secret.pk]}
+    page = client.post("/admin/approvals/proposal/", chosen)
+    assert "“Too private” also permanently removes what the agent wrote." in words(page)
+    fields = chosen | {"decide": "yes", "reason": "too_private", f"revision_{secret.pk}": 1, f"seen_{secret.pk}": ""}
+    client.post("/admin/approvals/proposal/", fields)
+    assert Proposal.objects.get().is_redacted

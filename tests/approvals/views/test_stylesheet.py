@@ -1,0 +1,82 @@
+"""What can be said of the look without looking: enough contrast in light and dark, nothing from elsewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.pure
+
+STATIC = Path(__file__).resolve().parents[3] / "static"
+TEMPLATES = STATIC.parent / "templates"
+CSS = (STATIC / "assent.css").read_text()
+
+TEXT, CONTROL = 4.5, 3.0  # WCAG 2.2 AA: 1.4.3 and 1.4.11
+
+PAIRS = [
+    *((ink, paper, TEXT) for ink in ("ink", "ink-2", "ink-3", "accent") for paper in ("paper", "surface")),
+    *((ink, "sunken", TEXT) for ink in ("ink", "ink-2", "ink-3")),
+    ("accent", "accent-soft", TEXT),
+    ("ink-2", "accent-soft", TEXT),
+    ("on-accent", "accent", TEXT),
+    ("on-accent", "accent-hover", TEXT),
+    ("added", "added-bg", TEXT),
+    ("removed", "removed-bg", TEXT),
+    ("added", "surface", TEXT),
+    ("removed", "surface", TEXT),
+    ("surface", "ink", TEXT),
+    ("line-strong", "surface", CONTROL),
+    ("line-strong", "paper", CONTROL),
+    ("line-strong", "sunken", CONTROL),
+    ("line-strong", "accent-soft", CONTROL),
+    ("accent", "sunken", TEXT),
+    ("ink-3", "accent-soft", TEXT),
+    ("ink-3", "added-bg", TEXT),
+    ("ink-3", "removed-bg", TEXT),
+    ("added", "paper", TEXT),
+    ("removed", "paper", TEXT),
+    ("surface", "ink-2", TEXT),
+]
+
+
+def colours(scheme: str) -> dict[str, str]:
+    light, dark = re.findall(r":root \{(.*?)\}", CSS, re.S)[:2]
+    found = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", light))
+    return found | (dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", dark)) if scheme == "dark" else {})
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("ink", "paper", "least"), PAIRS, ids=[f"{ink} on {paper}" for ink, paper, _ in PAIRS])
+def test_what_is_written_can_be_read(ink: str, paper: str, least: float, scheme: str) -> None:
+    all_colours = colours(scheme)
+    lighter, darker = sorted((luminance(all_colours[ink]), luminance(all_colours[paper])), reverse=True)
+    assert (lighter + 0.05) / (darker + 0.05) >= least
+
+
+def test_the_stylesheet_loads_nothing() -> None:
+    assert "url(" not in CSS
+    assert "@import" not in CSS
+
+
+def test_no_template_has_a_script_or_a_style_of_its_own() -> None:
+    for template in TEMPLATES.rglob("*.html"):
+        text = template.read_text()
+        assert not re.search(r"<script(?![^>]*\bsrc=)", text), template
+        assert not re.search(r"<style|\sstyle=|\son\w+=", text), template
+        assert "hx-on" not in text, template
+
+
+def test_htmx_is_vendored_with_its_version_and_its_licence() -> None:
+    (script,) = STATIC.glob("vendor/htmx-*.min.js")
+    version = script.name.removeprefix("htmx-").removesuffix(".min.js")
+    assert version in script.read_text()
+    assert (STATIC / "vendor" / "htmx-LICENSE").exists()
+    assert f"vendor/{script.name}" in (TEMPLATES / "base.html").read_text()

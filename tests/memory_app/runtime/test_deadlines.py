@@ -1,0 +1,187 @@
+"""A deadline ends what waits, on real databases: for a lock, for a server that hangs, for its turn."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.db import Error as DatabaseError
+from django.db import connection, connections, transaction
+
+from memory_app import reads
+from memory_app.dolt.connections import MEMORY, dolt, dolt_transaction, head_of_main, open_at, retrying
+from memory_app.models import SearchIndex
+from memory_app.runtime import deadlines
+from memory_app.search.cache import indices
+from tests import environment
+from tests.support.holding import frozen, held, held_row
+
+#: How much later than it should an answer may come on a busy machine.
+LATE = 2.0
+
+
+@contextmanager
+def timed(seconds: float) -> Iterator[None]:
+    """What runs inside takes these seconds, about."""
+    began = time.monotonic()
+    yield
+    assert seconds - 0.1 <= time.monotonic() - began < seconds + LATE
+
+
+def test_without_waiting_nothing_is_noticed(goals: Any) -> None:
+    with deadlines.within(5) as deadline:
+        assert reads.block("alice", "goals").body == goals.body
+        with open_at(head_of_main()):
+            assert 4 < deadlines.remaining() <= 5
+    assert not deadline.has_passed
+    assert deadlines.remaining() == float("inf")
+    assert not any(connections[alias].execute_wrappers for alias in connections)
+
+
+def test_no_statement_is_sent_once_time_is_up(goals: Any) -> None:
+    with deadlines.within(0):
+        for ask in (SearchIndex.objects.exists, head_of_main, lambda: reads.block("alice", "goals")):
+            with pytest.raises(deadlines.DeadlineExceeded):
+                ask()
+    assert not SearchIndex.objects.filter(owner="carol").exists()
+    assert reads.block("alice", "goals").body == goals.body
+
+
+@pytest.mark.skipif(not environment.is_embedded(), reason="a server has no lock for all of its memory")
+def test_waiting_for_the_memory_s_writer_ends_in_time(goals: Any) -> None:
+    def write() -> None:
+        with dolt_transaction():
+            raise AssertionError("somebody else was writing")
+
+    with held(MEMORY), timed(1), deadlines.within(1), pytest.raises(DatabaseError):
+        retrying(write)
+    with dolt_transaction() as verbs:
+        assert verbs.dirty_tables() == ()
+
+
+# Of people nobody writes about: a worker may still be indexing for the test before.
+
+
+def test_waiting_for_a_row_ends_in_time_and_leaves_nothing(alice: Any) -> None:
+    SearchIndex.objects.create(owner="carol")
+    with held_row(SearchIndex, owner="carol"), timed(1), deadlines.within(1) as deadline:
+        with pytest.raises(DatabaseError), transaction.atomic():
+            SearchIndex.objects.create(owner="dora")
+            SearchIndex.objects.filter(owner="carol").update(version=5)
+        assert deadline.remaining < 0.2
+    assert SearchIndex.objects.get(owner="carol").version == 0
+    assert not SearchIndex.objects.filter(owner="dora").exists()
+
+
+def test_a_lock_may_be_waited_for_as_long_as_ever_afterwards(alice: Any) -> None:
+    with deadlines.within(1):
+        SearchIndex.objects.create(owner="carol")
+    with held_row(SearchIndex, owner="carol", seconds=2):
+        assert SearchIndex.objects.filter(owner="carol").update(version=5) == 1
+
+
+@pytest.mark.skipif(environment.is_embedded(), reason="the embedded engine is no server")
+@pytest.mark.parametrize("alias", ["default", "memory"])
+def test_a_server_that_hangs_is_waited_for_no_longer(goals: Any, alias: str) -> None:
+    def ask() -> object:
+        return head_of_main() if alias == "memory" else SearchIndex.objects.exists()
+
+    with frozen(alias), timed(1), deadlines.within(1) as deadline:
+        with pytest.raises((DatabaseError, reads.EngineUnavailable)):
+            ask()
+        assert deadline.has_passed
+    ask()  # on a new connection
+
+
+def test_a_moment_more_is_given_for_the_books(alice: Any) -> None:
+    with deadlines.within(0.2) as deadline:
+        time.sleep(0.4)
+        with pytest.raises(deadlines.DeadlineExceeded):
+            SearchIndex.objects.create(owner="carol")
+        deadlines.extend()
+        SearchIndex.objects.create(owner="carol")
+        assert deadline.has_passed
+        assert 0 < deadlines.remaining() <= deadlines.GRACE
+
+
+def test_of_two_deadlines_the_earlier_one_counts(alice: Any) -> None:
+    with deadlines.within(5), deadlines.within(10):
+        assert deadlines.remaining() <= 5
+    with deadlines.within(5):
+        with deadlines.within(0), pytest.raises(DatabaseError):
+            SearchIndex.objects.exists()
+        assert not SearchIndex.objects.filter(owner="carol").exists()
+
+
+def test_a_statement_that_runs_on_is_interrupted() -> None:
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+    with timed(1), deadlines.within(1), pytest.raises(DatabaseError), connection.cursor() as cursor:
+        cursor.execute(endless)
+    assert not SearchIndex.objects.filter(owner="carol").exists()
+
+
+def test_the_turn_at_an_index_is_waited_for_in_time(alice: Any) -> None:
+    SearchIndex.objects.create(owner="carol")
+    indices.index_of("carol")
+    building = indices._building.setdefault("carol", threading.Lock())
+    with building, timed(0.5), deadlines.within(0.5), pytest.raises(deadlines.DeadlineExceeded):
+        indices.index_of("carol")
+    indices.index_of("carol")
+
+
+def test_a_deadline_that_cannot_begin_leaves_the_thread_as_it_was(goals: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(deadlines, "_watchdog", deadlines._Watchdog())
+        patched.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(RuntimeError, match="new thread"), deadlines.within(0.01):
+            pass
+
+    time.sleep(0.02)
+    assert deadlines.remaining() == float("inf")
+    assert reads.block("alice", "goals").body == goals.body
+    with deadlines.within(5):
+        assert reads.block("alice", "goals").body == goals.body
+
+
+def test_a_deadline_is_of_its_thread_alone(goals: Any) -> None:
+    seen: list[float] = []
+
+    def other() -> None:
+        seen.append(deadlines.remaining())
+        seen.append(len(reads.blocks("alice")))
+        connections.close_all()
+
+    with deadlines.within(0):
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+    assert seen == [float("inf"), 1]
+
+
+def test_work_is_not_begun_again_after_its_time() -> None:
+    calls: list[float] = []
+    busy = _busy_error()
+
+    def always_busy() -> None:
+        calls.append(deadlines.remaining())
+        raise busy
+
+    with deadlines.within(0.3), pytest.raises(deadlines.DeadlineExceeded):
+        retrying(always_busy, attempts=1_000)
+    assert len(calls) > 1
+    assert min(calls) > -0.1
+
+
+def _busy_error() -> Exception:
+    from django.db import OperationalError
+
+    error = OperationalError("database is locked") if environment.is_embedded() else OperationalError(1213, "deadlock")
+    assert dolt().is_retryable(error)
+    return error

@@ -1,0 +1,314 @@
+"""The thread that looks after embedded databases: in every process that opens one, and in no other."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import httpx
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+from django.db import connections
+
+from memory_app import reads
+from memory_app.databases import wal
+from memory_app.dolt import maintenance
+from memory_app.dolt.connections import dolt, dolt_transaction, open_at
+from memory_app.runtime import upkeep
+from memory_app.writing import commits
+from memory_app.writing.values import BlockFields, BlockWrite
+from tests import environment
+from tests.conftest import eventually
+from tests.memory_app.dolt.test_engine_contract import AUTHOR, sha, write
+from tests.services import HOST, Services, free_ports
+
+embedded = pytest.mark.skipif(not environment.is_embedded(), reason="servers keep their own house")
+server = pytest.mark.skipif(environment.is_embedded(), reason="needs Redis and a memory on a server")
+
+ROOT = Path(__file__).resolve().parents[3]
+MB = 1024 * 1024
+
+
+@pytest.fixture
+def looked_after() -> Iterator[None]:
+    upkeep.start()
+    yield
+    upkeep.stop()
+
+
+def memory_file() -> Path:
+    return Path(settings.DATABASES["memory"]["NAME"])
+
+
+def a_while_ago(file: Path) -> None:
+    """As if nobody had written to it for a minute."""
+    os.utime(file, (time.time() - 60, time.time() - 60))
+
+
+def make_garbage(megabytes: int) -> None:
+    """Propose much and drop it again: the file grows by that, and none of it is ever read."""
+    write()
+    goal = memory_file().stat().st_size + megabytes * MB
+    number = 0
+    while memory_file().stat().st_size < goal:
+        number += 1
+        dolt().create_branch(f"p/{number}", dolt().head())
+        with open_at(f"p/{number}"):
+            for _ in range(4):
+                body = os.urandom(250_000).hex()
+                fields = BlockFields(title="", description="", body=body, limit=len(body))
+                here = reads.block_at("alice", "goals", "HEAD").sha256
+                with dolt_transaction() as verbs:
+                    commits._write_block(BlockWrite("alice", "goals", fields, here))
+                    verbs.commit("Grow", AUTHOR)
+        dolt().drop_branch(f"p/{number}")
+
+
+# -- the log of `default` --------------------------------------------------------------------------
+
+LOAD = """
+import os
+from django.conf import settings
+from django.contrib.sessions.backends.db import SessionStore
+from memory_app import wal
+largest = 0
+for number in range(3000):
+    kept = SessionStore()
+    kept["text"] = os.urandom(2000).hex()
+    kept.save()
+    if number % 20 == 0:
+        largest = max(largest, wal.size())
+print(largest, settings.DEFAULT_FILE.stat().st_size, flush=True)
+os._exit(0)  # as a kill: nothing is tidied up
+"""
+
+
+def manage(folder: Path, *arguments: str) -> str:
+    env = os.environ | {"ASSENT_DATA_DIR": str(folder)}
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments], cwd=ROOT, env=env, check=True, capture_output=True, text=True
+    ).stdout
+
+
+def log_in(folder: Path) -> int:
+    file = folder / "assent.sqlite3-wal"
+    return file.stat().st_size if file.exists() else 0
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Migrated databases that no other process has open."""
+    connections.close_all()
+    return Path(shutil.copytree(settings.DATA_DIR, tmp_path / "data", ignore=shutil.ignore_patterns("template")))
+
+
+@embedded
+def test_the_log_stays_small_and_the_main_file_follows_while_a_command_writes(folder: Path) -> None:
+    largest, main = map(int, manage(folder, "shell", "-v", "0", "-c", LOAD).split())
+    assert largest < 16 * MB  # 60 MB without
+    assert main > 8 * MB  # of the 12 MB written
+
+
+@embedded
+def test_a_command_that_ends_leaves_an_empty_log_although_others_have_the_file_open(folder: Path) -> None:
+    script = "from django.contrib.sessions.backends.db import SessionStore as S; k = S(); k['a'] = 1; k.save()"
+    holder = subprocess.Popen(
+        [sys.executable, "-c", f"import django; django.setup(); {script}; print(1, flush=True); input()"],
+        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        env=os.environ | {"ASSENT_DATA_DIR": str(folder), "DJANGO_SETTINGS_MODULE": "memory_app.settings"},
+    )  # fmt: skip
+    holder.stdout.readline()
+    try:
+        manage(folder, "shell", "-v", "0", "-c", script)
+        assert (folder / "assent.sqlite3-wal").exists()  # the other has it open
+        assert log_in(folder) == 0
+    finally:
+        holder.communicate("")
+
+
+@embedded
+def test_the_web_server_empties_the_log_that_a_kill_left(folder: Path, tmp_path: Path) -> None:
+    killed = LOAD.replace("range(3000)", "range(50)")
+    manage(folder, "shell", "-v", "0", "-c", killed)
+    assert log_in(folder) > 0
+    (port,) = free_ports(1)
+    env = os.environ | {"ASSENT_DATA_DIR": str(folder), "ASSENT_BIND": f"{HOST}:{port}"}
+    started = Services(tmp_path)
+    try:
+        started.start(
+            "gunicorn",
+            [sys.executable, "-m", "gunicorn", "--config", "gunicorn.conf.py"],
+            ready=lambda: answers(f"http://{HOST}:{port}/readyz"),
+            env=env,
+            cwd=ROOT,
+        )
+        eventually(lambda: log_in(folder) == 0)
+    finally:
+        started.stop()
+
+
+def answers(url: str) -> bool:
+    try:
+        return httpx.get(url, timeout=5).status_code == 200
+    except httpx.HTTPError:
+        return False
+
+
+@server
+def test_celerys_children_empty_the_log_of_an_embedded_default_beside_a_memory_on_a_server(tmp_path: Path) -> None:
+    from memory_app.celery import app
+
+    env = os.environ | {
+        "ASSENT_DATA_DIR": str(tmp_path),
+        "DATABASE_URL": "",
+        "DJANGO_SETTINGS_MODULE": "memory_app.settings",
+    }
+    run = [sys.executable, "manage.py"]
+    subprocess.run([*run, "migrate", "-v", "0", "--skip-checks"], cwd=ROOT, env=env, check=True)
+    subprocess.run(
+        [*run, "shell", "-v", "0", "-c", LOAD.replace("range(3000)", "range(50)")], cwd=ROOT, env=env, check=True
+    )
+    assert log_in(tmp_path) > 0
+    worker = subprocess.Popen(
+        f"{sys.executable} -m celery -A memory_app.celery worker --pool prefork --concurrency 1"
+        " --loglevel WARNING --without-mingle --queues upkeep".split(),
+        cwd=ROOT,
+        env=env,
+        umask=0o022,
+    )
+    try:
+        app.send_task("agent_tools.purge", queue="upkeep")
+        eventually(lambda: log_in(tmp_path) == 0, seconds=90)
+        assert worker.poll() is None
+        assert "Umask:\t0077" in Path(f"/proc/{worker.pid}/status").read_text()
+    finally:
+        worker.terminate()
+        assert worker.wait(30) == 0
+
+
+@embedded
+def test_a_reader_in_the_way_delays_the_upkeep_and_does_not_end_it(
+    looked_after: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upkeep, "SETTLED", 0)
+    from tests.memory_app.dolt.test_embedded_engine import connect, fill
+
+    with closing(connect()) as writer, closing(connect()) as reader:
+        fill(writer, 10)
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM filled").fetchone()
+        fill(writer, 10)
+        time.sleep(2 * upkeep.TICK)
+        assert wal.size() > 0
+        reader.execute("COMMIT")
+        eventually(lambda: wal.size() == 0)
+
+
+# -- the garbage of `memory` -----------------------------------------------------------------------
+
+
+@embedded
+def test_garbage_is_collected_by_itself_in_a_quiet_moment(looked_after: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_garbage(10)
+    before = memory_file().stat().st_size
+    a_while_ago(memory_file())
+    upkeep.stop()
+    monkeypatch.setattr(upkeep, "GARBAGE_TICK", 0)
+    upkeep.start()
+    eventually(lambda: memory_file().stat().st_size < before - 9 * MB)
+    assert reads.block("alice", "goals").body == "one"
+
+
+@embedded
+def test_nothing_is_collected_while_others_write_before_there_is_much() -> None:
+    make_garbage(10)
+    assert not maintenance.collect_garbage().done  # somebody wrote this moment
+    a_while_ago(memory_file())
+    collected = maintenance.collect_garbage()
+    assert collected.done
+    assert collected.after < collected.before - 9 * MB
+    a_while_ago(memory_file())
+    assert not maintenance.collect_garbage().done  # nothing has grown since
+
+
+@embedded
+def test_much_garbage_is_collected_although_others_write() -> None:
+    make_garbage(35)
+    assert maintenance.collect_garbage().done
+
+
+@embedded
+def test_two_never_collect_at_once() -> None:
+    make_garbage(10)
+    a_while_ago(memory_file())
+    lock = memory_file().with_name("memory.doltlite.gc-lock")
+    done: list[maintenance.Collection] = []
+
+    def by_force() -> None:
+        done.append(maintenance.collect_garbage(force=True))
+        connections.close_all()
+
+    with lock.open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        assert not maintenance.collect_garbage().done
+        waiting = threading.Thread(target=by_force)
+        waiting.start()
+        waiting.join(0.5)
+        assert not done
+    waiting.join(30)
+    assert done[0].done
+
+
+@embedded
+def test_a_record_that_was_written_in_part_does_not_end_collecting() -> None:
+    write()
+    memory_file().with_name("memory.doltlite.gc-size").write_text("")
+    assert not maintenance.collect_garbage().done
+    assert maintenance.collect_garbage(force=True).done
+
+
+def test_the_command_collects_and_says_what_came_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    base = write()
+    dolt().create_branch("p/1", base)
+    with open_at("p/1"):
+        head = write(body="rejected", expected=sha())
+    dolt().drop_branch("p/1")
+    call_command("gc")
+    call_command("gc", force=True)
+    said = capsys.readouterr().out
+    if environment.is_embedded():
+        assert "too little to collect" in said
+        assert "before" in said
+    else:
+        assert said.startswith("Collected. Dolt's server")
+    connections.close_all()
+    assert not dolt().exists(head)
+    assert reads.block_at("alice", "goals", base).body == "one"
+
+
+@server
+def test_a_server_that_denies_it_is_no_error_for_who_collects_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in docker-compose.yml, where Assent's own user has its database and nothing else."""
+    memory = connections["memory"]
+    name = memory.settings_dict["NAME"]
+    with memory.cursor() as cursor:
+        cursor.execute("CREATE USER IF NOT EXISTS modest@'%%' IDENTIFIED BY 'modest'", [])
+        cursor.execute(f"GRANT ALL ON `{name}`.* TO modest@'%%'", [])
+    memory.close()
+    monkeypatch.setitem(memory.settings_dict, "USER", "modest")
+    monkeypatch.setitem(memory.settings_dict, "PASSWORD", "modest")
+    try:
+        assert not maintenance.collect_garbage(force=True).done
+        with pytest.raises(CommandError, match="only an administrator"):
+            call_command("gc")
+    finally:
+        memory.close()

@@ -1,0 +1,512 @@
+"""Search follows the memory: what is saved is found, what is gone is not, whoever was killed in between."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import DatabaseError, connection, connections
+from django.db.models import QuerySet
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from approvals import services
+from approvals.models import Policy, Proposal, Status
+from approvals.review.presentation import review_of
+from approvals.services import notes
+from approvals.services.imports import import_memories
+from approvals.services.notes import By
+from memory_app import conversations, reads
+from memory_app.models import Change, Chunk, Message, SearchIndex
+from memory_app.runtime import gatherer
+from memory_app.runtime.deadlines import DeadlineExceeded
+from memory_app.search import embedders, reindexing, service, store
+from memory_app.search.cache import indices
+from memory_app.search.ranking.dense import EmbedderUnavailable
+from memory_app.search.service import search
+from memory_app.tasks import reindex, reindex_all
+from memory_app.text.memories_md import parse
+from tests import environment
+from tests.conftest import eventually
+
+
+@pytest.fixture(autouse=True)
+def no_arrays(worker: None) -> Iterator[None]:
+    """Each test begins without arrays in memory; in the server leg a worker reindexes."""
+    indices.clear()
+    embedders._aside_until = 0.0
+    yield
+    indices.clear()
+
+
+def up_to_date(owner: str = "alice") -> None:
+    reindexing.settle()  # what this process asked for would be done a moment later, beside what the test does next
+    eventually(lambda: not store.is_behind(owner))
+
+
+def texts(query: str, owner: str = "alice", **more: Any) -> list[str]:
+    return [hit.text for hit in search(owner, query, **more).results]
+
+
+def save(owner: Any, content: str, **fields: Any) -> str:
+    id_ = notes.save(by=By(actor=owner), owner=owner.username, content=content, **fields).note_id
+    search(owner.username, "the first search makes the index")
+    up_to_date(owner.username)
+    return id_
+
+
+def test_what_is_saved_is_found_changed_and_gone(alice: Any) -> None:
+    assert texts("name", for_agents=True) == []
+    id_ = save(alice, "User's name is Shantanu")
+    assert texts("name") == ["User's name is Shantanu"]
+    notes.update(by=By(actor=alice), owner="alice", note_id=id_, content="User prefers SG")
+    up_to_date()
+    assert texts("name") == [], "people's search lists what matches"
+    assert texts("name", for_agents=True) == ["User prefers SG"]
+    notes.delete(by=By(actor=alice), owner="alice", note_id=id_)
+    up_to_date()
+    assert texts("name", for_agents=True) == []
+
+
+def test_blocks_are_found_by_their_sections(goals: Any, alice: Any) -> None:
+    hit = search("alice", "B2 exam").results[0]
+    assert (hit.source, hit.block_label, hit.note_id, hit.type) == ("memory_block", "goals", None, "block")
+    assert "B2 exam" in hit.text
+    assert hit.title == "Learning goals › Goals"
+    assert 0 < hit.score <= 1
+    fields = services.BlockFields(title="Goals", description="", body="Plays the violin.", limit=1000)
+    services.edit_block(actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=goals.sha256)
+    up_to_date()
+    assert texts("B2 exam") == []
+    assert texts("violin") == ["Plays the violin."]
+
+
+def test_owners_never_meet(alice: Any, ben: Any) -> None:
+    save(alice, "Alice keeps bees.")
+    save(ben, "Ben keeps bees too.")
+    assert texts("bees") == ["Alice keeps bees."]
+    assert texts("bees", owner="ben") == ["Ben keeps bees too."]
+    assert texts("bees", owner="mallory") == []
+
+
+def test_filters_and_superseded(alice: Any) -> None:
+    old = save(alice, "Lives in Bonn.", type="fact", tags=["home"], category="place")
+    save(alice, "Lives for music.", type="note", tags=["hobby"])
+    assert texts("lives", types=["fact"]) == ["Lives in Bonn."]
+    assert texts("lives", tags=["hobby", "nothing"]) == ["Lives for music."]
+    assert texts("lives", category="place") == ["Lives in Bonn."]
+    notes.supersede(by=By(actor=alice), owner="alice", note_id=old, reason="Moved.")
+    up_to_date()
+    assert texts("lives") == ["Lives for music."]
+    assert set(texts("lives", include_superseded=True)) == {"Lives in Bonn.", "Lives for music."}
+
+
+def test_the_past_is_searched_as_it_was(alice: Any) -> None:
+    id_ = save(alice, "Has a dog named Rex.")
+    then = reads.history("alice", "note", id_)[0].commit
+    notes.delete(by=By(actor=alice), owner="alice", note_id=id_)
+    up_to_date()
+    assert texts("dog") == []
+    assert texts("dog", as_of=then) == ["Has a dog named Rex."]
+    with pytest.raises(reads.RevisionNotFound):
+        search("alice", "dog", as_of="never")
+
+
+def test_conversations_are_searched_when_asked_for_and_forgotten_when_deleted(alice: Any) -> None:
+    for number, content in enumerate(["My sister is called Ada.", "What does she do?", "She builds bridges."]):
+        Message.objects.create(
+            owner="alice", session_id="s1", message_id=str(number), role="user", content=content, author="Alice",
+            at="2026-11-01T10:00:00Z",
+        )  # fmt: skip
+    store.reindex("alice")
+    assert texts("sister") == []
+    hit = search("alice", "sister Ada", sources=["conversation"]).results[0]
+    assert (hit.source, hit.message_id, hit.session_id, hit.author) == ("conversation", "0", "s1", "Alice")
+    Message.objects.all().delete()
+    store.forget_messages("alice", "s1")
+    assert texts("sister Ada", sources=["conversation"]) == []
+    assert not Chunk.objects.filter(text__contains="Ada").exists()
+
+
+def test_a_run_cut_short_loses_nothing(alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert texts("x") == []
+    store.reindex("alice")
+    whole = store._write
+
+    def killed(*args: Any, **kwargs: Any) -> bool:
+        raise RuntimeError("killed")
+
+    monkeypatch.setattr(store, "_write", killed)
+    id_ = notes.save(by=By(actor=alice), owner="alice", content="Saved while the index was down.").note_id
+    assert reads.find_note("alice", id_)
+    monkeypatch.setattr(store, "_write", whole)
+    store.reindex("alice")
+    assert texts("index") == ["Saved while the index was down."]
+    assert not search("alice", "index").index_behind
+
+
+def test_an_index_that_is_behind_says_so(alice: Any) -> None:
+    save(alice, "One.")
+    texts("One")
+    # As if another process were making it, and did not come to an end.
+    SearchIndex.objects.update(change_id=0, busy_until=timezone.now() + timedelta(hours=1))
+    assert search("alice", "One").index_behind
+    assert store.owners_behind() == ["alice"]
+
+
+def test_an_index_whose_first_making_was_cut_short_is_made_by_the_next_search(alice: Any) -> None:
+    save(alice, "Likes tea.")
+    texts("tea")
+    Chunk.objects.all().delete()
+    SearchIndex.objects.update(change_id=0, message_id=0, busy_until=None)
+    indices.clear()
+    assert texts("tea") == ["Likes tea."]
+    assert not search("alice", "tea").index_behind
+
+
+@pytest.mark.skipif(not environment.is_embedded(), reason="a worker or the beat brings it up")
+def test_an_index_left_behind_is_brought_up_by_the_next_search(alice: Any) -> None:
+    texts("tea")
+    save(alice, "Likes tea.")
+    state = SearchIndex.objects.get()
+    save(alice, "Likes coffee.")
+    Chunk.objects.filter(text__contains="coffee").delete()
+    SearchIndex.objects.update(change_id=state.change_id)
+    indices.clear()
+    assert texts("coffee") == ["Likes coffee."]
+    assert not search("alice", "coffee").index_behind
+
+
+def imported(by: Any, count: int, content: str) -> None:
+    text = "".join(f"### mem-{number}-aaaa\n> {content} {number}\n" for number in range(count))
+    import_memories(by=By(actor=by, may_apply=True), owner="alice", parsed=parse(text))
+
+
+@pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes after the change")
+@pytest.mark.parametrize("way", ["a person", "policy", "a decision"])
+def test_many_changes_are_indexed_by_the_next_search_and_hold_nothing_up(alice: Any, scribe: Any, way: str) -> None:
+    save(alice, "Likes tea.")
+    if way == "a decision":
+        Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    imported(alice if way == "a person" else scribe, store.MANY + 1, "Sails the sea, day")
+    if way == "a decision":
+        waiting = Proposal.objects.get(status=Status.OPEN)
+        seen = review_of(waiting, alice).seen_sha256
+        services.approve(actor=alice, proposal_id=waiting.pk, revision=1, seen_sha256=seen)
+    assert store.is_behind("alice")
+    notes.save(by=By(actor=alice), owner="alice", content="Keeps bees.")
+    assert store.is_behind("alice"), "a small change after it would take as long"
+    found = search("alice", "sails", top_k=20)
+    assert (len(found.results), found.index_behind) == (20, False)
+    assert texts("bees") == ["Keeps bees."]
+
+
+@pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes after the change")
+def test_some_changes_are_indexed_without_a_search(alice: Any) -> None:
+    save(alice, "Likes tea.")
+    imported(alice, store.MANY, "Sails the sea, day")
+    reindexing.settle()
+    assert not store.is_behind("alice")
+
+
+@pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes after the change")
+def test_changes_that_follow_each_other_are_indexed_in_one_run(alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(alice, "Likes tea.")
+    search("alice", "tea")  # there is an index
+    reindexing.settle()
+    version = SearchIndex.objects.get(owner="alice").version
+    # Five saves take longer than the tenth of a second on a busy machine; `settle` ends the wait.
+    monkeypatch.setattr(gatherer, "_GATHERING", 60.0)
+    for number in range(5):
+        notes.save(by=By(actor=alice), owner="alice", content=f"Rows on day {number}.")
+    reindexing.settle()
+    assert not store.is_behind("alice")
+    assert SearchIndex.objects.get(owner="alice").version - version == 1
+
+
+@pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes after the change")
+def test_a_search_says_so_while_many_changes_are_being_indexed(alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(alice, "Likes tea.")
+    imported(alice, store.MANY + 1, "Sails the sea, day")
+    monkeypatch.setattr(service, "LONGEST_WAIT", 0.0)
+    assert search("alice", "tea").index_behind
+    up_to_date()
+    assert not search("alice", "tea").index_behind
+
+
+def test_an_import_is_added_to_the_index_and_nothing_else_is_written(alice: Any, worker: Any) -> None:
+    imported(alice, 40, "Sails the sea, day")
+    texts("sea")
+    up_to_date()
+    before = set(Chunk.objects.values_list("id", "version"))
+    text = "".join(f"### mem-{number}-bbbb\n> Keeps bees, hive {number}\n" for number in range(store.MANY + 100))
+    import_memories(by=By(actor=alice), owner="alice", parsed=parse(text))
+    texts("bees")
+    up_to_date()
+    assert before <= set(Chunk.objects.values_list("id", "version")), "chunks of other notes were made anew"
+    assert Chunk.objects.filter(removed=False).count() == 40 + store.MANY + 100
+    assert texts("hive 399") == ["Keeps bees, hive 399"] or "Keeps bees, hive 399" in texts("hive 399", top_k=20)
+
+
+def test_a_long_catching_up_goes_on_from_where_it_was_cut(alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(alice, "Likes tea.")
+    up_to_date()
+    SearchIndex.objects.update(busy_until=timezone.now() + timedelta(hours=1))  # no worker takes it up
+    monkeypatch.setattr(gatherer, "_GATHERING", 60.0)  # nor does a thread of this process, when the lease has ended
+    imported(alice, 30, "Sails the sea, day")
+    SearchIndex.objects.update(busy_until=None)
+    monkeypatch.setattr(store, "PORTION", 7)
+    write, calls = store._write, []
+
+    def cut(*arguments: Any, **named: Any) -> bool:
+        calls.append(1)
+        if len(calls) == 3:
+            raise DeadlineExceeded
+        return write(*arguments, **named)
+
+    monkeypatch.setattr(store, "_write", cut)
+    with pytest.raises(DeadlineExceeded):
+        store.reindex("alice")
+    assert Chunk.objects.filter(removed=False).count() == 1 + 14
+    assert store.how_far_behind("alice", most=100) == 16
+    assert store.reindex("alice").documents == 16
+    assert not store.is_behind("alice")
+
+
+def test_who_may_not_index_finds_somebody_else_at_it() -> None:
+    """Two who come first at the same moment: a search that saw neither at it answered from nothing."""
+    free: list[str] = []
+
+    def take(owner: str, together: threading.Barrier) -> None:
+        together.wait()
+        if not store._take(owner) and not store.is_busy(owner):
+            free.append(owner)
+        connections.close_all()
+
+    for number in range(60):
+        together = threading.Barrier(3)
+        threads = [threading.Thread(target=take, args=(f"owner-{number}", together)) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(20)
+    assert free == []
+
+
+def test_a_run_that_leaves_a_first_index_to_the_search_takes_no_lease(alice: Any) -> None:
+    """The run after a save took the lease and then left the work: a search that found the lease taken found nothing."""
+    save(alice, "Likes tea.")
+    SearchIndex.objects.get_or_create(owner="alice", defaults={"embedder": ""})
+    SearchIndex.objects.update(embedder="", change_id=0, busy_until=None)
+    with CaptureQueriesContext(connection) as statements:
+        store.reindex("alice", unless_many=True)
+    assert [query["sql"] for query in statements if not query["sql"].strip().startswith("SELECT")] == []
+
+
+def test_reindexing_again_changes_nothing(alice: Any, capsys: Any) -> None:
+    save(alice, "Likes tea.")
+    texts("tea")
+    before = Chunk.objects.filter(removed=False).values_list("text", "terms")
+    kept = list(before)
+    assert store.reindex("alice").documents == 0
+    call_command("reindex", owner="alice")
+    assert "alice: 1 documents" in capsys.readouterr().out
+    assert list(before.all()) == kept
+    assert texts("tea") == ["Likes tea."]
+
+
+class Service(http.server.BaseHTTPRequestHandler):
+    """A small embedding service with OpenAI's API, on loopback: letters as vectors."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        data = [
+            {"index": number, "embedding": [float(text.lower().count(letter)) for letter in "abcdefgh"]}
+            for number, text in enumerate(asked["input"])
+        ]
+        body = json.dumps({"data": data}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: Any) -> None:
+        pass
+
+
+def test_another_embedder_reindexes_and_one_that_is_away_is_done_without(alice: Any, settings: Any) -> None:
+    from tests import environment
+
+    if not environment.is_embedded():
+        pytest.skip("the worker of this leg has its own settings")
+    save(alice, "A badge for a cabbage.")
+    assert texts("badge")
+    first = SearchIndex.objects.get(owner="alice").embedder
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Service) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        settings.EMBEDDER, settings.EMBEDDER_DIMENSIONS = "openai", 8
+        settings.EMBEDDER_URL, settings.EMBEDDER_MODEL = f"http://127.0.0.1:{server.server_port}/v1", "letters"
+        assert not search("alice", "badge").index_behind  # made anew by this search
+        state = SearchIndex.objects.get(owner="alice")
+        assert state.embedder != first
+        assert not search("alice", "badge").words_only
+        assert texts("aabbcd dbacba")  # no word in common: found by the service's vectors
+        server.shutdown()
+    answer = search("alice", "badge")
+    assert answer.words_only
+    assert not answer.index_behind
+    assert SearchIndex.objects.get().embedder == state.embedder, "its vectors wait for the service to come back"
+    assert [hit.text for hit in answer.results] == ["A badge for a cabbage."]
+    save(alice, "Saved while it was away.")
+    assert texts("saved") == ["Saved while it was away."]
+
+
+def test_fastembed_where_its_model_is_present(alice: Any) -> None:
+    try:
+        embedder = embedders.FastEmbed("BAAI/bge-small-en-v1.5")
+    except EmbedderUnavailable as error:
+        pytest.skip(f"fastembed: {error}")
+    assert embedder.embed(["one", "two"]).shape == (2, embedder.dimensions)
+
+
+def test_a_rebuild_that_was_killed_half_way_is_not_taken_for_finished(alice: Any) -> None:
+    for number in range(6):
+        save(alice, f"Fact number {number} about beekeeping.")
+    up_to_date()
+    connections.close_all()
+    program = """
+        import os, signal, django; django.setup()
+        from memory_app.search import store
+        write, store.PORTION = store._write, 2
+        calls = []
+        def killed(*arguments, **named):
+            calls.append(1)
+            if len(calls) == 2:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return write(*arguments, **named)
+        store._write = killed
+        store.reindex("alice", whole=True)
+    """
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        cwd=Path(__file__).resolve().parents[3],
+        env=os.environ | {"DJANGO_SETTINGS_MODULE": "memory_app.settings"},
+        check=False,
+    )
+    assert ended.returncode == -signal.SIGKILL
+    assert store.is_behind("alice")
+    SearchIndex.objects.update(busy_until=None)  # its lease ran out
+    store.reindex("alice")
+    up_to_date()
+    assert len(texts("beekeeping", top_k=20)) == 6
+    assert Chunk.objects.filter(removed=False).count() == 6
+
+
+def test_messages_deleted_meanwhile_are_told_among_more_conversations_than_a_statement_takes(alice: Any) -> None:
+    now = timezone.now()
+    said = [
+        Message(owner="alice", session_id=f"s{number}", message_id="m", role="user", content="Hello.", at=now)
+        for number in range(32_800)  # SQLite takes 32,766 parameters
+    ]
+    Message.objects.bulk_create(said, batch_size=500)
+    read = store._messages("alice", after=0)
+    conversations.delete("alice", "s7")
+    assert store._deleted_since("alice", read) == {("s7", "m")}
+
+
+def test_a_message_deleted_while_it_is_being_indexed_is_not_found_after_all(alice: Any) -> None:
+    conversations.keep("alice", "s1", [conversations.Turn("user", "My sister is called Ada.", id="m1")])
+    read = store._messages("alice", after=0)
+    conversations.delete("alice", "s1")
+    store._write("alice", [], read, reflects=None)
+    assert not Chunk.objects.filter(text__contains="Ada").exists()
+    assert texts("sister Ada", sources=["conversation"]) == []
+
+
+@contextmanager
+def a_worker_of(queue: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A Celery worker of its own, for tasks of `queue` only."""
+    process = subprocess.Popen(
+        f"{sys.executable} -m celery -A memory_app.celery worker --pool threads --concurrency 1"
+        f" --loglevel WARNING --without-mingle --queues {queue} --hostname {queue}@%h".split(),
+        cwd=Path(__file__).resolve().parents[3],
+        env=os.environ | {"DJANGO_SETTINGS_MODULE": "memory_app.settings"},
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(20)
+
+
+@pytest.mark.skipif(environment.is_embedded(), reason="there is no worker on the embedded leg")
+def test_a_worker_killed_in_the_middle_of_a_rebuild_loses_nothing(alice: Any) -> None:
+    many = 8_000
+    memories = "\n\n".join(
+        f"### mem-1700000000-{number:04d}\n> Fact {number} about beekeeping.\n<!-- tags: bees | created: 2026-01-01 -->"
+        for number in range(many)
+    )
+    # As if a process were at it, so that the worker of the other tests leaves the owner alone.
+    SearchIndex.objects.update_or_create(owner="alice", defaults={"busy_until": timezone.now() + timedelta(hours=1)})
+    imported = import_memories(
+        by=By(actor=alice), owner="alice", parsed=parse(f"# Memories\n\n## Patterns\n\n{memories}\n")
+    )
+    assert Change.objects.count() == many, imported
+
+    def indexed() -> int:
+        return Chunk.objects.filter(removed=False).count()
+
+    for _ in range(5):  # on a busy machine the worker may be done before it is seen to have begun
+        Chunk.objects.all().delete()
+        SearchIndex.objects.update(busy_until=None, change_id=0)
+        reindex.apply_async(["alice"], queue="killed")
+        with a_worker_of("killed") as process:
+            eventually(indexed, seconds=90)
+            process.kill()
+            process.wait(20)
+        if indexed() < many:
+            break
+    assert 0 < indexed() < many
+    assert search("alice", "beekeeping").index_behind
+    SearchIndex.objects.update(busy_until=None)  # its lease ran out
+    # What the killed worker had taken is given out again after an hour; the beat does not wait for that.
+    reindex_all.apply_async(queue="killed")
+    with a_worker_of("killed"):
+        eventually(lambda: not store.is_behind("alice"), seconds=90)
+    assert indexed() == many
+    assert not search("alice", "beekeeping").index_behind
+
+
+def test_a_deletion_cut_short_deletes_nothing_and_can_be_made_again(
+    alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversations.keep("alice", "s1", [conversations.Turn("user", "My secret is xylophone.", id="m1")])
+    assert texts("xylophone", sources=["conversation"])
+    delete = QuerySet.delete
+
+    def cut(messages: QuerySet[Any]) -> Any:
+        delete(messages)
+        raise DatabaseError("the time is up")
+
+    monkeypatch.setattr(QuerySet, "delete", cut)
+    with pytest.raises(DatabaseError):
+        conversations.delete("alice", "s1")
+    monkeypatch.undo()
+    assert Message.objects.filter(message_id="m1").exists()
+    assert conversations.delete("alice", "s1").count == 1
+    assert texts("xylophone", sources=["conversation"]) == []
+    assert not Chunk.objects.filter(text__contains="xylophone").exists()

@@ -1,0 +1,209 @@
+"""Search while what it reads changes: nothing is dropped without a word, and what breaks ends with the call."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from approvals.services import notes
+from approvals.services.notes import By
+from memory_app import conversations
+from memory_app.models import Chunk, Message
+from memory_app.search import store
+from memory_app.search.cache import IndexCache, indices
+from memory_app.search.ranking.index import Found, Hit, OwnerIndex
+from memory_app.search.ranking.postings import Postings
+from memory_app.search.service import rank_notes, search
+from tests import environment
+from tests.conftest import eventually, in_a_thread
+
+
+@pytest.fixture(autouse=True)
+def no_arrays(worker: None) -> Iterator[None]:
+    indices.clear()
+    yield
+    indices.clear()
+
+
+def save(owner: Any, content: str) -> str:
+    return notes.save(by=By(actor=owner), owner=owner.username, content=content).note_id
+
+
+def up_to_date(owner: str = "alice") -> None:
+    eventually(lambda: not store.is_behind(owner))
+
+
+@pytest.fixture
+def kayak(alice: Any) -> str:
+    """A note that has the word in all its versions, found before."""
+    id_ = save(alice, "Kayak 0")
+    search("alice", "kayak")
+    up_to_date()
+    assert search("alice", "kayak").results
+    return id_
+
+
+@pytest.fixture
+def changed_after_searching(alice: Any, kayak: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Have the note changed after each of the next so many searches of the arrays, before rows are read."""
+    left, find, versions = [0], OwnerIndex.search, itertools.count(1)
+
+    def find_and_change(index: OwnerIndex, *arguments: Any, **named: Any) -> Found:
+        found = find(index, *arguments, **named)
+        if left[0]:
+            left[0] -= 1
+            notes.update(by=By(actor=alice), owner="alice", note_id=kayak, content=f"Kayak {next(versions)}")
+            up_to_date()
+        return found
+
+    monkeypatch.setattr(OwnerIndex, "search", find_and_change)
+
+    def change(times: int) -> None:
+        left[0] = times
+
+    return change
+
+
+def test_a_note_changed_during_a_search_is_found_as_it_became(changed_after_searching: Any, kayak: str) -> None:
+    changed_after_searching(1)
+    answer = search("alice", "kayak")
+    assert [hit.text for hit in answer.results] == ["Kayak 1"]
+    assert not answer.index_behind
+    changed_after_searching(1)
+    ranking = rank_notes("alice", "kayak", top_k=5)
+    assert (ranking.note_ids, ranking.index_behind) == ((kayak,), False)
+
+
+def test_a_search_that_keeps_missing_a_note_says_that_it_is_behind(changed_after_searching: Any) -> None:
+    changed_after_searching(2)
+    answer = search("alice", "kayak")
+    assert (answer.results, answer.index_behind) == ((), True)
+    changed_after_searching(2)
+    assert rank_notes("alice", "kayak", top_k=5).index_behind
+    assert [hit.text for hit in search("alice", "kayak").results] == ["Kayak 4"]
+
+
+def test_arrays_take_up_a_changed_note_in_one_step(alice: Any, kayak: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    index, add = indices.index_of("alice"), OwnerIndex.add
+    found: list[Hit] = []
+    searching: list[threading.Thread] = []
+
+    def add_while_another_thread_searches(self: OwnerIndex, rows: Any) -> None:
+        if self is index and not searching:
+            searching.append(in_a_thread(lambda: found.extend(index.search("kayak").hits)))
+            searching[0].join(0.5)
+        add(self, rows)
+
+    notes.update(by=By(actor=alice), owner="alice", note_id=kayak, content="Kayak 1")
+    up_to_date()
+    monkeypatch.setattr(OwnerIndex, "add", add_while_another_thread_searches)
+    assert indices.index_of("alice") is index
+    searching[0].join()
+    assert [hit.item_id for hit in found] == [kayak]
+
+
+def test_arrays_that_took_up_half_of_a_change_are_loaded_anew(alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(alice, "She sails.")
+    search("alice", "sails")
+    up_to_date()
+    search("alice", "sails")
+    extend = Postings.extend
+
+    def fail_once(postings: Postings, terms: Any) -> None:
+        monkeypatch.setattr(Postings, "extend", extend)
+        raise MemoryError
+
+    save(alice, "She rows.")
+    up_to_date()
+    monkeypatch.setattr(Postings, "extend", fail_once)
+    with pytest.raises(MemoryError):
+        search("alice", "rows")
+    assert [hit.text for hit in search("alice", "rows").results] == ["She rows."]
+
+
+def test_sizes_are_added_up_as_they_change_and_the_least_recently_used_owner_goes(
+    alice: Any, ben: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asking 2,000 owners' arrays for their size took each search 20 ms, one at a time."""
+    for owner in (alice, ben):
+        save(owner, "Likes tea.")
+        search(owner.username, "tea")
+        up_to_date(owner.username)
+    cache = IndexCache()
+    measure: Any = OwnerIndex.__dict__["nbytes"]
+    measured: list[OwnerIndex] = []
+
+    def count_and_measure(index: OwnerIndex) -> int:
+        measured.append(index)
+        size: int = measure.fget(index)
+        return size
+
+    hers, his = cache.index_of("alice"), cache.index_of("ben")
+    monkeypatch.setattr(OwnerIndex, "nbytes", property(count_and_measure))
+    assert (cache.index_of("alice"), cache.index_of("ben")) == (hers, his)
+    assert measured == []
+    save(alice, "Likes coffee.")
+    up_to_date()
+    assert cache.index_of("alice") is hers
+    assert measured == [hers]
+    assert cache._nbytes == hers.nbytes + his.nbytes
+    settings.SEARCH_MEMORY_MB = 0
+    cache.index_of("alice")
+    assert list(cache._owners) == ["alice"]
+    assert cache._nbytes == hers.nbytes
+
+
+def test_an_index_is_measured_with_what_its_first_search_makes(alice: Any, kayak: str) -> None:
+    index = IndexCache().index_of("alice")
+    before = index.nbytes
+    index.search("kayak")
+    assert index.nbytes == before
+
+
+def test_a_message_deleted_while_the_first_index_is_begun_is_not_kept_by_it(alice: Any) -> None:
+    """On PostgreSQL the deletion, which found no index, and the index, which found the message, passed each other."""
+    said = {"role": "user", "content": "My sister is called Ada.", "at": "2026-11-01T10:00:00Z"}
+    Message.objects.create(owner="alice", session_id="s1", message_id="m1", **said)
+    has_looked, go_on = threading.Event(), threading.Event()
+    forget = store.forget_messages
+
+    def forget_and_wait(*arguments: Any) -> None:
+        forget(*arguments)
+        has_looked.set()
+        assert go_on.wait(20)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "forget_messages", forget_and_wait)
+        deleting = in_a_thread(lambda: conversations.delete("alice", "s1"))
+        assert has_looked.wait(20)
+        indexing = in_a_thread(lambda: store.reindex("alice"))
+        indexing.join(2)  # without waiting for the deletion it would be done
+        go_on.set()
+        deleting.join(20)
+        indexing.join(20)
+    assert not Message.objects.exists()
+    assert not Chunk.objects.filter(text__contains="Ada").exists()
+    assert search("alice", "sister Ada", sources=["conversation"]).results == ()
+
+
+@pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes after the change")
+def test_a_change_recorded_after_a_run_s_last_look_is_indexed(alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(alice, "She sails.")
+    search("alice", "sails")
+    look, has_saved = store.state_of, threading.Event()
+
+    def look_and_save(owner: str) -> Any:
+        state = look(owner)
+        if state and not state.is_behind and not has_saved.is_set():
+            has_saved.set()
+            in_a_thread(lambda: save(alice, "She rows.")).join(20)
+        return state
+
+    monkeypatch.setattr(store, "state_of", look_and_save)
+    store.reindex("alice")
+    assert has_saved.is_set()
+    assert not store.is_behind("alice")

@@ -1,0 +1,283 @@
+"""The passage an agent meant is found, explained, and offered as an old_string that works."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_app.text.fuzzy_match import Nearest, nearest
+from memory_app.text.fuzzy_match.folded import Folded, fold
+from memory_app.text.fuzzy_match.search import without_line_numbers
+
+pytestmark = pytest.mark.pure
+
+GOALS = """# Learning goals
+
+- Pass the algebra exam in June with a grade of 2 or better.
+- Read twenty pages on the train to school every day.
+- Sleep eight hours, also before exams.
+
+## Why
+
+She said: “I don’t want to be afraid of maths – not any more.”
+Her café naïveté is gone.
+学ぶことは楽しいと彼女は言った。明日から毎日数学を勉強する。
+"""
+
+
+def found(needle: str, text: str = GOALS) -> Nearest:
+    result = nearest(text, needle)
+    assert result is not None
+    return result
+
+
+@pytest.mark.parametrize(
+    ("needle", "passage", "why"),
+    [
+        ("Pass the  algebra\nexam", "Pass the algebra exam", "whitespace"),
+        ("Pass the\u00a0algebra exam", "Pass the algebra exam", "whitespace"),
+        ("  - Sleep eight hours,", "- Sleep eight hours,", "whitespace"),
+        ("pass the Algebra exam", "Pass the algebra exam", "case"),
+        ("said: \"I don't want to be", "said: “I don’t want to be", "quotes"),
+        ("of maths - not any more", "of maths – not any more", "quotes"),
+        ("Her cafe\u0301 nai\u0308vete\u0301", "Her café naïveté", "unicode"),
+        ("Sleep\u200b eight hours", "Sleep eight hours", "unicode"),
+        ("4: - Read twenty pages", "- Read twenty pages", "line_numbers"),
+        ("  4\t- Read twenty pages", "- Read twenty pages", "line_numbers"),
+        ("4→- Read twenty pages", "- Read twenty pages", "line_numbers"),
+        ("3 | - Pass the algebra exam in June with a grade of 2 or better.\n4 | - Read twenty", None, "line_numbers"),
+        # More than one thing, or other words: no single reason.
+        ("pass  the algebra exam", "Pass the algebra exam", None),
+        ("Pass the geometry exam in June", "Pass the algebra exam in June", None),
+        ("Read twnety pages on teh train", "Read twenty pages on the train", None),
+        ("彼女は言った。今日から毎日数学を", "彼女は言った。明日から毎日数学を", None),
+    ],
+)
+def test_the_passage_is_found_and_the_difference_named(needle: str, passage: str | None, why: str | None) -> None:
+    result = found(needle)
+    assert result.why == why
+    assert passage is None or result.passage == passage
+    assert result.corrected == result.passage
+    assert GOALS.count(result.passage) == 1
+
+
+@pytest.mark.parametrize(
+    ("needle", "forms", "words"),
+    [
+        ("pass teh Algebra exam", ("case", "words"), (("teh", "the"),)),
+        ("pass  the algebra exam", ("whitespace", "case"), ()),
+        ("Read twnety pages on teh train", ("words",), (("twnety", "twenty"), ("teh", "the"))),
+        ("said: \"I don't want too be afraid", ("quotes", "words"), (("too", "to"),)),
+        ("Her cafe\u0301 nai\u0308vete\u0301 is gonne", ("unicode", "words"), (("gonne", "gone"),)),
+        ("Sleep eight good hours, also", ("words",), (("good", ""),)),
+        ("4: - read twenty pgaes", ("line_numbers", "case", "words"), (("pgaes", "pages"),)),
+        ("pass the algebra exam", (), ()),  # one thing: that is in `why`
+    ],
+)
+def test_several_differences_are_all_named(
+    needle: str, forms: tuple[str, ...], words: tuple[tuple[str, str], ...]
+) -> None:
+    told = found(needle).differences
+    assert (told.forms, told.words) == (forms, words) if told else not forms
+
+
+def test_very_long_texts_are_not_compared_word_by_word() -> None:
+    text = " ".join(f"word{number}" for number in range(400))
+    result = found(text.replace("word7 ", "Wrod7 "), text)
+    assert (result.why, result.differences) == (None, None)
+
+
+def test_the_lines_of_the_passage_are_given() -> None:
+    result = found("- read twenty pages on the train to school every day.\n- sleep eight")
+    assert (result.first_line, result.last_line) == (4, 5)
+    assert result.passage == "- Read twenty pages on the train to school every day.\n- Sleep eight"
+
+
+def test_a_line_end_at_the_end_of_the_needle_is_part_of_the_passage() -> None:
+    result = found("- sleep eight hours, also before exams.\n")
+    assert result.passage == "- Sleep eight hours, also before exams.\n"
+    assert (result.first_line, result.last_line) == (5, 5)
+
+
+def test_other_words_at_the_end_of_a_line_stand_for_the_rest_of_it() -> None:
+    result = found("- Sleep eight hours, also at weekends.")
+    assert result.passage == "- Sleep eight hours, also before exams."
+
+
+def test_a_passage_begins_and_ends_with_whole_words() -> None:
+    assert found("twentyfive pages on the trains").passage == "twenty pages on the train"
+
+
+def test_similarity_is_one_when_only_form_differs() -> None:
+    assert found("PASS THE   ALGEBRA EXAM").similarity == 1
+    assert 0.6 < found("Pass the geometry exam in June").similarity < 1
+
+
+@pytest.mark.parametrize("needle", ["", "  \n", "\u200b", "Zebras graze quietly beyond the river", "1234567", "!!!???"])
+def test_nothing_alike_is_not_found(needle: str) -> None:
+    assert nearest(GOALS, needle) is None
+
+
+def test_an_empty_text_has_no_passages() -> None:
+    assert nearest("", "anything") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "needle", "passage"),
+    [
+        ("a --- b *** c", "a -- b *** c", "a --- b *** c"),
+        ("| --- | :---: | ---: |", "| -- | :---: | ---: |", "| --- | :---: | ---: |"),
+        ("😀😃😄😁😆😅🤣😂🙂", "😃😄😁😎", "😃😄😁"),
+    ],
+)
+def test_text_without_words_is_found_too(text: str, needle: str, passage: str) -> None:
+    assert found(needle, text).passage == passage
+
+
+def test_a_repeated_passage_is_offered_with_as_much_around_it_as_makes_it_single() -> None:
+    text = "# Monday\n\n- read\n- sleep\n\n# Tuesday\n\n- read\n- rest\n"
+    result = found("- Read", text)
+    assert result.passage == "- read"
+    assert result.corrected is not None
+    assert text.count(result.corrected) == 1
+    assert result.lead + result.passage + result.trail == result.corrected
+
+
+def test_a_passage_that_is_repeated_with_its_surroundings_is_shown_but_not_offered() -> None:
+    text = "- read\n" * 50
+    result = found("- Read", text)
+    assert (result.passage, result.corrected) == ("- read", None)
+
+
+def test_an_unlike_passage_is_shown_but_not_offered() -> None:
+    result = found("- Read thirty books on the way to school at night.")
+    assert result.similarity < 0.6
+    assert result.corrected is None
+    assert result.first_line == 4
+
+
+@pytest.mark.parametrize(
+    ("numbered", "bare"),
+    [
+        ("12: a\n13: b", "a\nb"),
+        ("  9\ta\n 10\t\n 11\tc", "a\n\nc"),
+        ("1→a\n2→b\n", "a\nb\n"),
+        ("7 | x", "x"),
+        ("1. a list\n2. is no listing", "1. a list\n2. is no listing"),
+        ("12: a\n14: b", "12: a\n14: b"),
+        ("12: a\nb", "12: a\nb"),
+        ("no numbers", "no numbers"),
+    ],
+)
+def test_line_numbers_are_taken_off_only_when_every_line_has_one(numbered: str, bare: str) -> None:
+    assert without_line_numbers(numbered) == bare
+
+
+def test_numbers_that_belong_to_the_text_are_kept() -> None:
+    assert found("12: Buy  milk", "12: Buy milk\n13: Sleep\n").passage == "12: Buy milk"
+
+
+def long_text(lines: int) -> str:
+    chance = random.Random(1)
+    words = ["".join(chance.choices("aeinrstlom", k=chance.randint(2, 9))) for _ in range(2_000)]
+    return "".join(" ".join(chance.choices(words, k=chance.randint(4, 14))) + ".\n" for _ in range(lines))
+
+
+def test_a_misquoted_line_is_found_among_thousands() -> None:
+    text = long_text(5_000)
+    lines = text.splitlines()
+    for number in range(100, 5_000, 700):
+        words = lines[number].split(" ")
+        if len(words) > 6:
+            needle = " ".join([*words[:2], "other", *words[3:]])
+            result = found(needle, text)
+            assert (result.first_line, result.passage) == (number + 1, lines[number])
+
+
+@pytest.mark.parametrize(
+    ("text", "needle"),
+    [
+        pytest.param("word " * 40_000, "word " * 100 + "end", id="one word over and over"),
+        pytest.param("a" * 200_000, "a" * 100_000 + "b", id="one letter"),
+        pytest.param(long_text(3_000).replace("\n", " "), long_text(3_000)[1_000:101_000].replace("a", "o"), id="long"),
+        pytest.param("ab" * 100_000, "ba" * 50_000 + "c", id="two letters"),
+        pytest.param("\u0301" * 200_000 + "a", "a" * 50, id="only marks"),
+        pytest.param("  \n" * 60_000 + "x", " x " * 1_000, id="white space"),
+        pytest.param("數學" * 100_000, "學數學語" * 10_000, id="no spaces"),
+        pytest.param("- read\n" * 28_000, "- Read\n- Read", id="repeated lines"),
+        pytest.param("ﷺ" * 60_000, "ﷺ" * 3_000 + "x", id="ligatures of eighteen letters"),
+    ],
+)
+def test_hostile_input_ends_soon(text: str, needle: str) -> None:
+    start = time.thread_time()  # what else the machine does is none of its doing
+    nearest(text, needle)
+    assert time.thread_time() - start < 5
+
+
+def test_a_needle_that_repeats_itself_has_a_passage_inside_the_text() -> None:
+    text = "- a\n" * 300
+    result = found(text[:600] + "z" + text[:100], text)
+    assert result.passage in text
+
+
+@given(
+    period=st.sampled_from(("- a\n", "a b ", "ab", "  - a\n    - b\n", "read more. ", "數學", "é ", "\n")),
+    times=st.integers(2, 120),
+    start=st.integers(0, 40),
+    length=st.integers(1, 400),
+    middle=st.sampled_from(("", "z", "\n", "zebra ", "a")),
+    tail=st.integers(0, 200),
+)
+def test_texts_that_repeat_themselves_have_their_passages(
+    period: str, times: int, start: int, length: int, middle: str, tail: int
+) -> None:
+    text = period * times
+    result = nearest(text, text[start : start + length] + middle + text[:tail])
+    if result:
+        assert result.passage
+        assert result.passage in text
+
+
+awkward = st.lists(
+    st.sampled_from(
+        ("read", "more", "Read", "café", "cafe\u0301", " ", "  ", "\n", "\r\n", "“", '"', "-", "–", "3: ", "数", "学")
+    )
+    | st.text(max_size=3),
+    max_size=20,
+).map("".join)
+
+
+@given(text=awkward, needle=awkward)
+def test_whatever_is_found_is_in_the_text(text: str, needle: str) -> None:
+    result = nearest(text, needle)
+    if result is None:
+        return
+    assert result.passage
+    assert result.passage in text
+    assert 0 < result.similarity <= 1
+    first = "\n".join(text.split("\n")[result.first_line - 1 : result.last_line])
+    assert result.passage.rstrip("\n") in first
+    if result.corrected is not None:
+        assert text.count(result.corrected) == 1
+        assert result.lead + result.passage + result.trail == result.corrected
+
+
+@given(text=awkward, start=st.integers(0, 20), length=st.integers(1, 20))
+def test_a_passage_in_another_case_is_found(text: str, start: int, length: int) -> None:
+    needle = text[start : start + length].upper()
+    if fold(needle) and fold(needle) == fold(text[start : start + length]):
+        result = nearest(text, f" {needle} ")
+        assert result is None or result.similarity > 0
+
+
+@given(awkward)
+def test_every_place_of_a_folded_text_is_known_in_the_original(text: str) -> None:
+    folded = Folded(text)
+    assert folded.text == fold(text)
+    for at in range(len(folded.text)):
+        first, last = folded.span(at, at + 1)
+        assert folded.text[at] in fold(text[first:last])

@@ -1,0 +1,121 @@
+"""A portable memories.md is read whole by a reader that knows only the plan's four sections and ids."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory_app.text import memories_md
+from memory_app.text.memories_md import (
+    SECTIONS,
+    TYPES,
+    Memory,
+    parse,
+    replaced_ids,
+    section_of,
+    write_portable,
+)
+
+pytestmark = pytest.mark.pure
+
+# The plan's own patterns, and its reader.
+SECTION_RE = re.compile(r"^## (Patterns|Decisions|Fixes|Context)")
+MEMORY_ID_RE = re.compile(r"^### (mem-\d+-[0-9a-f]{4})")
+CONTENT_RE = re.compile(r"^> (.+)$")
+METADATA_RE = re.compile(r"<!-- tags: ([^|]*) \| created: (\d{4}-\d{2}-\d{2}) -->")
+
+DAY = date(2026, 3, 1)
+NOTES = [f"note-{number:08x}-0000-4000-8000-000000000000" for number in range(20)]
+
+
+def read_as_the_plan_does(text: str) -> list[tuple[str, str, str, list[str], str]]:
+    found: list[tuple[str, str, str, list[str], str]] = []
+    section, id_ = "Patterns", ""
+    content: list[str] = []
+    tags: list[str] = []
+    created = ""
+
+    def flush() -> None:
+        if id_ and content:
+            found.append((id_, section, "\n".join(content), tags, created))
+
+    for line in text.splitlines():
+        if match := SECTION_RE.match(line):
+            flush()
+            section, id_, content = match[1], "", []
+        elif match := MEMORY_ID_RE.match(line):
+            flush()
+            id_, content, tags = match[1], [], []
+        elif match := CONTENT_RE.match(line):
+            content.append(match[1])
+        elif match := METADATA_RE.search(line):
+            tags = [tag.strip() for tag in match[1].split(",") if tag.strip()]
+            created = match[2]
+    flush()
+    return found
+
+
+def portable(memories: list[Memory]) -> str:
+    return write_portable(memories, replaced_ids((each.id, each.created or DAY) for each in memories))
+
+
+def test_the_plans_reader_takes_every_memory_of_every_type() -> None:
+    ids = [*NOTES[:11], "mem-1737372000-a1b2", "mem-1737372000-zz99"]
+    memories = [
+        Memory(id, type, f"Content of {type}\nin two lines.", ("a", "b"), DAY)
+        for id, type in zip(ids, TYPES, strict=True)
+    ]
+    found = read_as_the_plan_does(portable(memories))
+    assert len(found) == len({id for id, *_ in found}) == len(TYPES)
+    said = {content: (section, tags, created) for _, section, content, tags, created in found}
+    for memory in memories:
+        assert said[memory.content] == (SECTIONS[section_of(memory.type)], ["a", "b"], "2026-03-01")
+    assert "mem-1737372000-a1b2" in {id for id, *_ in found}, "an id of the plan's stays"
+
+
+def test_ids_are_the_same_each_time_whatever_else_there_is() -> None:
+    few = replaced_ids((id, DAY) for id in NOTES[:3])
+    assert {id: replaced_ids((each, DAY) for each in NOTES)[id] for id in few} == few
+    assert all(memories_md.is_portable_id(id) for id in few.values())
+
+
+def test_an_id_that_is_taken_is_not_given_again() -> None:
+    first = replaced_ids([(NOTES[0], DAY)])[NOTES[0]]
+    second = replaced_ids([(NOTES[0], DAY), (first, DAY)])[NOTES[0]]
+    assert second != first
+    assert memories_md.is_portable_id(second)
+
+
+def test_no_two_of_many_are_the_same() -> None:
+    known = [(f"note-{number:08x}-0000-4000-8000-000000000000", DAY) for number in range(100_000)]
+    replaced = replaced_ids(known)
+    assert len(set(replaced.values())) == len(known)
+
+
+def test_an_id_tells_the_day() -> None:
+    for days in (0, 1, 400):
+        replaced = replaced_ids([(NOTES[0], DAY + timedelta(days=days))])[NOTES[0]]
+        begin = int(replaced.split("-")[1]) // 86_400
+        assert begin == (DAY - date(1970, 1, 1)).days + days
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(TYPES), max_size=20), st.text(alphabet="ab >#<!-&\r\n|,", min_size=1))
+def test_it_is_read_back_exactly_and_known_as_portable(types: list[str], content: str) -> None:
+    memories = [Memory(id, type, f"x{content}", (), DAY) for id, type in zip(NOTES, types, strict=False)]
+    ids = replaced_ids((each.id, DAY) for each in memories)
+    parsed = parse(portable(memories))
+    assert parsed.is_portable
+    assert not parsed.skipped
+    expected = [replace(each, id=ids[each.id], type=section_of(each.type)) for each in memories]
+    assert {each.id: each for each in parsed.memories} == {each.id: each for each in expected}
+
+
+def test_an_ordinary_file_is_not_taken_for_one() -> None:
+    text = memories_md.write([Memory(NOTES[0], "fact", "It says <!-- portable: --> in here.", (), DAY)])
+    assert not parse(text).is_portable

@@ -1,0 +1,70 @@
+"""What the web server knows about addresses agrees with what the application has there."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import resolve, reverse
+
+from memory_app.text.memories_md import LARGEST_FILE
+from memory_app.webserver.addresses import SMALL_FORM, Lane, lane_of, largest_body, path_of
+
+pytestmark = pytest.mark.pure
+
+API, FORM = 1_000_000, 2_000_000
+SMALL = {
+    "sign_in": [],
+    "sign_out": [],
+    "password_change": [],
+    "password_reset": [],
+    "password_reset_confirm": ["MQ", "set-password"],
+}
+
+
+def limit(path: str) -> int:
+    return largest_body(path, api=API, form=FORM)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_forms_of_strangers_are_small(name: str) -> None:
+    assert limit(reverse(name, args=SMALL[name])) == SMALL_FORM
+
+
+def test_what_was_typed_before_signing_in_may_be_a_whole_block() -> None:
+    assert limit(reverse("sign_in_and_go_on")) == FORM
+
+
+def test_files_are_large_where_files_are_taken_and_nowhere_else() -> None:
+    assert limit(reverse("api_memories_file", args=["älice"])) == LARGEST_FILE
+    assert limit(reverse("note_import", args=["älice"])) > LARGEST_FILE
+    assert limit(reverse("api_tool", args=["memory_save"])) == API
+    assert limit("/api/nothing/here/memories.md") == API
+    assert limit(reverse("block_edit", args=["alice", "goals"])) == FORM
+    assert limit("/nothing/here/") == FORM
+
+
+def test_health_imports_and_exports_have_threads_of_their_own() -> None:
+    assert lane_of("GET", reverse("healthz")) is Lane.ALIVE
+    assert lane_of("GET", reverse("readyz")) is Lane.READY
+    for name in ("api_memories_file", "note_import"):
+        assert lane_of("POST", reverse(name, args=["alice"])) is Lane.IMPORTS
+    for name in ("api_memories_file", "export_markdown", "export_json"):
+        assert lane_of("GET", reverse(name, args=["alice"])) is Lane.EXPORTS
+    for path in ("/", "/sign-in/", reverse("note_import", args=["alice"]), "/healthz/", "/api/v1/tools/recall/"):
+        assert lane_of("GET", path) is Lane.PAGES
+
+
+@pytest.mark.parametrize(
+    ("target", "path"),
+    [
+        ("/sign%2Din/?next=/a/", "/sign-in/"),
+        ("http://example.org/sign-in/?a", "/sign-in/"),
+        ("*", ""),
+        ("example.org:443", ""),
+        ("/http://a/", "/http://a/"),
+        ("", ""),
+    ],
+)
+def test_a_target_is_read_as_django_reads_it(target: str, path: str) -> None:
+    assert path_of(target) == path
+    if path == "/sign-in/":
+        assert resolve(path).url_name == "sign_in"

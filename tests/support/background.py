@@ -1,0 +1,31 @@
+"""What a call leaves at work behind its answer, and waiting until none of it is left."""
+
+from __future__ import annotations
+
+import threading
+
+#: Seconds a thread is waited for.
+_SECONDS = 20
+
+
+def wait_for_threads() -> None:
+    """Wait until no thread of this process is at work on the databases.
+
+    Before they are put back, or swapped for older ones: a thread that opened the file in between left the files of
+    an empty database beside it, and the tables were gone.
+    """
+    from agent_tools.calls import audit
+    from approvals.services import texts
+    from memory_app.search import reindexing
+
+    wait_for_thread(texts.THREAD)
+    reindexing.settle()
+    audit.settle()
+    wait_for_thread("reindex", "renew key")
+
+
+def wait_for_thread(*begin: str) -> None:
+    """Wait until every thread whose name begins with one of these has ended."""
+    for thread in threading.enumerate():
+        if thread.name.startswith(begin):
+            thread.join(_SECONDS)

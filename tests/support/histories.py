@@ -1,0 +1,342 @@
+"""Makes histories: hundreds of operations by several owners, agents and tutors, through the services, from a seed.
+
+For tests of what has to hold whatever happened before: that the ledger can be made again from the log, that a
+restored backup says the same. The choices depend on the seed alone; operation ids and times do not, so two runs
+give the same kinds of changes and not the same hashes.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date, timedelta
+from typing import Any, TypeVar
+
+from approvals import services
+from approvals.models import Agent, Event, Kind, Policy, Proposal, RejectReason, Status, Tutorship, User
+from approvals.review.targets import standing_of
+from approvals.services import imports, notes
+from approvals.services.decide import close_by_itself
+from approvals.services.errors import Refused
+from approvals.services.notes import By
+from memory_app import reads
+from memory_app.models import Change
+from memory_app.text import edits, memories_md
+from memory_app.text.edits import EditError, Replace, Rewrite
+from memory_app.text.memories_md import Memory
+from tests.support import hostile_texts as hostile
+
+T = TypeVar("T")
+
+#: Refused attempts before the next kind of operation is drawn: a history has to end.
+ATTEMPTS_FOR_EACH = 30
+
+#: What the ledger says, all of it but the rows' own numbers.
+COLUMNS = tuple(field.attname for field in Change._meta.concrete_fields if not field.primary_key)
+
+
+def make_history(seed: int, operations: int) -> None:
+    """Do `operations` things that the services accept, chosen by `seed`, in the memories of four owners.
+
+    Raises:
+        AssertionError: nearly everything is refused, so the history would not be one.
+    """
+    history = _History(random.Random(seed))
+    done = attempts = 0
+    while done < operations:
+        attempts += 1
+        assert attempts < ATTEMPTS_FOR_EACH * (operations + 10), f"{done} of {attempts} attempts were accepted"
+        done += history.do_something()
+
+
+def ledger_snapshot() -> list[tuple[Any, ...]]:
+    """Return every row of the ledger, in the order pages show them, without its own number."""
+    return list(Change.objects.order_by("at", "id").values_list(*COLUMNS))
+
+
+class _Pointless(Exception):
+    """There is nothing to do this to yet."""
+
+
+class _History:
+    """The people of a history and what they may do next. Names are never those of another test's people."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self.owners = [self._person("alice"), *(self._person(hostile.name(number)) for number in range(3))]
+        self.names = [owner.username for owner in self.owners]
+        self.tutors = [self._person("tim"), self._person(hostile.name(8))]
+        self.admin = self._person("admin", is_staff=True)
+        for tutor in self.tutors:
+            for owner in self.owners[:3]:
+                Tutorship.objects.get_or_create(tutor=tutor, owner=owner)
+        self.agents = [
+            Agent.objects.get_or_create(name=name)[0]
+            for name in ("scribe", "alice", hostile.name(9))  # an agent may be called as a person is
+        ]
+        self.made = 0
+        for owner in self.owners:  # so that there is something to edit from the start
+            services.create_block(actor=owner, owner=owner.username, label="goals", fields=self._fields())
+
+    def do_something(self) -> bool:
+        """Do one thing, drawn by weight; whether it was accepted."""
+        kinds: dict[Callable[[], object], int] = {
+            self.create_block: 3,
+            self.edit_block: 10,
+            self.delete_block: 2,
+            self.propose: 22,
+            self.approve: 22,
+            self.reject: 5,
+            self.withdraw: 3,
+            self.expire: 1,
+            self.save_note: 14,
+            self.update_note: 9,
+            self.delete_note: 3,
+            self.supersede_note: 5,
+            self.reinstate_note: 3,
+            self.import_notes: 5,
+            self.revert: 5,
+            self.change_policy: 2,
+        }
+        kind = self.rng.choices(list(kinds), list(kinds.values()))[0]
+        try:
+            kind()
+        except (Refused, EditError, reads.BlockNotFound, reads.NoteNotFound, _Pointless):
+            return False
+        return True
+
+    # -- blocks -----------------------------------------------------------------------------------
+
+    def create_block(self) -> None:
+        owner = self._owner()
+        # A label that was deleted comes back now and then.
+        label = "goals" if self.rng.random() < 0.2 else hostile.label(self._number())
+        services.create_block(
+            actor=self._writer(owner), owner=owner.username, label=label, fields=self._fields(), comment=self._text()
+        )
+
+    def edit_block(self) -> None:
+        """Its whole text, or one line of it, which leaves room for what was proposed before."""
+        owner = self._owner()
+        block = self._block(owner)
+        fields = self._fields()
+        if self.rng.random() < 0.7:
+            body = edits.apply(block.body, self._replacements(block.body)[:1]).text
+            fields = replace(fields, body=body)
+        services.edit_block(
+            actor=self._writer(owner),
+            owner=owner.username,
+            label=block.label,
+            fields=fields,
+            loaded_sha256=block.sha256,
+            comment=self._text(),
+        )
+
+    def delete_block(self) -> None:
+        owner = self._owner()
+        block = self._block(owner)
+        services.delete_block(
+            actor=self._writer(owner),
+            owner=owner.username,
+            label=block.label,
+            loaded_sha256=block.sha256,
+            comment=self._text(),
+        )
+
+    def propose(self) -> None:
+        owner = self._owner()
+        block = self._block(owner)
+        whole = self.rng.random() < 0.15
+        services.propose(
+            agent=self._agent(),
+            owner=owner.username,
+            label=block.label,
+            edits=[Rewrite(self._body())] if whole else self._replacements(block.body),
+            kind=Kind.REWRITE if whole else Kind.EDIT,
+            reasoning=self._text(),
+            session_id="s" * 128 if self.rng.random() < 0.1 else "",
+        )
+
+    # -- deciding ---------------------------------------------------------------------------------
+
+    def approve(self) -> None:
+        """Whatever waits, also what was proposed on an older text and has to be applied again."""
+        proposal = self._proposal(Status.OPEN)
+        services.approve(
+            actor=self._reviewer(proposal.owner),
+            proposal_id=proposal.pk,
+            revision=proposal.revision,
+            seen_sha256=self._seen(proposal),
+            comment=self._text(),
+        )
+
+    def reject(self) -> None:
+        proposal = self._proposal(Status.OPEN)
+        services.reject(
+            actor=self._reviewer(proposal.owner),
+            proposal_id=proposal.pk,
+            revision=proposal.revision,
+            reason=self.rng.choice(RejectReason.values),
+            comment=self._text(),
+        )
+
+    def withdraw(self) -> None:
+        proposal = self._proposal(Status.OPEN)
+        services.withdraw(agent=proposal.agent, proposal_id=proposal.pk, comment=self._text())
+
+    def expire(self) -> None:
+        close_by_itself(self._proposal(Status.OPEN), Status.EXPIRED, Event.What.EXPIRED)
+
+    def revert(self) -> None:
+        proposal = self._proposal(Status.APPLIED)
+        services.notes.revert(actor=self._reviewer(proposal.owner), proposal_id=proposal.pk)
+
+    def change_policy(self) -> None:
+        choice = self.rng.choice((Policy.Notes.APPLY, Policy.Notes.APPLY, Policy.Notes.REVIEW))
+        Policy.objects.update_or_create(owner=self._owner().username, defaults={"notes": choice})
+
+    # -- notes ------------------------------------------------------------------------------------
+
+    def save_note(self) -> None:
+        owner = self._owner()
+        notes.save(
+            by=self._by(owner),
+            owner=owner.username,
+            content=self._content(),
+            type=self.rng.choice(memories_md.TYPES),
+            tags=self.rng.sample(["maths", "Target: block/goals", "t" * 64, "日本"], self.rng.randint(0, 3)),
+            rationale=self._text(1_000) or None,
+            note_id=self._note_id() if self.rng.random() < 0.5 else None,
+        )
+
+    def update_note(self) -> None:
+        owner = self._owner()
+        note = self._note(owner)
+        notes.update(by=self._by(owner), owner=owner.username, note_id=note.id, content=self._content())
+
+    def delete_note(self) -> None:
+        owner = self._owner()
+        notes.delete(by=self._by(owner), owner=owner.username, note_id=self._note(owner).id)
+
+    def supersede_note(self) -> None:
+        owner = self._owner()
+        replacement = self._note(owner).id if self.rng.random() < 0.5 else None
+        notes.supersede(
+            by=self._by(owner),
+            owner=owner.username,
+            note_id=self._note(owner).id,
+            reason=self._text(1_000),
+            replacement_id=replacement,
+        )
+
+    def reinstate_note(self) -> None:
+        owner = self._owner()
+        superseded = [note for note in self._notes(owner) if note.is_superseded]
+        note = self._one_of(superseded)
+        notes.reinstate(
+            actor=self._writer(owner),
+            owner=owner.username,
+            note_id=note.id,
+            loaded_sha256=note.sha256,
+            comment=self._text(),
+        )
+
+    def import_notes(self) -> None:
+        """Some new notes and some that are there; now and then more than a commit message names one by one."""
+        owner = self._owner()
+        known = self._notes(owner)[:5]
+        count = self.rng.choice((1, 2, 8, 49, 51, 80))
+        today = date(2025, 1, 1) + timedelta(days=self.rng.randrange(200))
+        memories = [Memory(self._note_id(), "note", self._content(300), ("t",), today) for _ in range(count)]
+        memories += [Memory(note.id, note.type, self._content(300), note.tags, today) for note in known]
+        imports.import_file(by=self._by(owner), owner=owner.username, data=memories_md.write(memories).encode())
+
+    # -- choosing ---------------------------------------------------------------------------------
+
+    def _person(self, username: str, **fields: Any) -> User:
+        user: User | None = User.objects.filter(username=username).first()
+        if user is None:
+            user = User(username=username, first_name=hostile.display_name(self.rng), **fields)
+            user.save()
+        return user
+
+    def _owner(self) -> User:
+        return self.rng.choice(self.owners)
+
+    def _agent(self) -> Agent:
+        return self.rng.choice(self.agents)
+
+    def _writer(self, owner: User) -> User:
+        return self.admin if self.rng.random() < 0.2 else owner
+
+    def _reviewer(self, owner: str) -> User:
+        mine = next(person for person in self.owners if person.username == owner)
+        reviewers = [mine, self.admin]
+        if mine in self.owners[:3]:
+            reviewers += self.tutors
+        return self.rng.choice(reviewers)
+
+    def _by(self, owner: User) -> By:
+        """A person or an agent; an agent's is applied or waits, as its token and the owner's policy say."""
+        if self.rng.random() < 0.3:
+            return By(actor=self._writer(owner), reasoning=self._text())
+        return By(actor=self._agent(), may_apply=self.rng.random() < 0.7, reasoning=self._text())
+
+    def _proposal(self, status: Status) -> Proposal:
+        found = Proposal.objects.filter(status=status, owner__in=self.names, reverted_by_commit="")
+        return self._one_of(list(found.select_related("agent").order_by("pk")))
+
+    def _seen(self, proposal: Proposal) -> str:
+        """What the reviewer's page would carry: the target as it is now."""
+        return standing_of(proposal, proposal.current).sha256
+
+    def _block(self, owner: User) -> reads.Block:
+        return self._one_of(sorted(reads.blocks(owner.username), key=lambda block: block.label))
+
+    def _note(self, owner: User) -> reads.Note:
+        return self._one_of(self._notes(owner))
+
+    def _notes(self, owner: User) -> list[reads.Note]:
+        """The oldest first: ids that the service chose differ from run to run."""
+        return sorted(reads.notes(owner.username), key=lambda note: (note.updated_at, note.content))
+
+    def _one_of(self, things: list[T]) -> T:
+        if not things:
+            raise _Pointless
+        return self.rng.choice(things)
+
+    # -- texts ------------------------------------------------------------------------------------
+
+    def _text(self, longest: int = 5_000) -> str:
+        return hostile.text(self.rng, self.names, longest=longest)
+
+    def _content(self, longest: int = 2_000) -> str:
+        return f"{self._number()} {hostile.text(self.rng, self.names, longest=longest - 10)}"
+
+    def _body(self) -> str:
+        lines = [f"{self._number()} {hostile.prose(self.rng, 60)}".replace("\n", " ") for _ in range(12)]
+        return "\n".join(lines) + "\n"
+
+    def _replacements(self, body: str) -> list[Replace]:
+        """One to three lines of the block, each as something else."""
+        lines = [line for line in body.split("\n") if line.strip() and body.count(line) == 1]
+        if not lines:
+            raise _Pointless
+        chosen = self.rng.sample(lines, min(len(lines), self.rng.randint(1, 3)))
+        return [Replace(line, f"{self._number()} {hostile.trailers(self.rng, self.names)}") for line in chosen]
+
+    def _fields(self) -> services.BlockFields:
+        return services.BlockFields(
+            title=hostile.text(self.rng, self.names, longest=200),
+            description=hostile.text(self.rng, self.names, longest=1_000),
+            body=self._body(),
+            limit=20_000,
+        )
+
+    def _note_id(self) -> str:
+        return f"mem-{17 * 10**18 + self._number()}-{self.rng.randrange(10_000):04d}"
+
+    def _number(self) -> int:
+        self.made += 1
+        return self.made

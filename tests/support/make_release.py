@@ -1,0 +1,95 @@
+"""Make the databases a release leaves behind: `.venv/bin/python tests/support/make_release.py 0.1`, once a release.
+
+Run at the release's own commit, where Dolt and PostgreSQL are installed. It writes a backup of each edition, with
+people, a history, and proposals that wait, to `tests/fixtures/releases/`; `deployment/test_releases.py` opens every
+one of them with the code of today.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+# As a script (not -m): on macOS DoltLite starts this file once more with itself preloaded.
+sys.path.insert(0, str(ROOT))
+
+from tests import services  # noqa: E402
+
+RELEASES = ROOT / "tests" / "fixtures" / "releases"
+
+POPULATE = """
+import django; django.setup()
+from approvals import services
+from approvals.models import Agent, Policy, Tutorship, User
+from approvals.services import notes
+from approvals.services.notes.values import By
+from memory_app import recall
+from memory_app.text.edits import Replace
+alice, ben, tim = (User.objects.create_user(name) for name in ("alice", "ben", "tim"))
+Tutorship.objects.create(tutor=tim, owner=alice)
+scribe = Agent.objects.create(name="scribe")
+def propose(owner, old, new):
+    return services.propose(agent=scribe, owner=owner, label="goals", edits=[Replace(old, new)], kind="edit",
+                            reasoning="She said so.").proposal
+for owner in (alice, ben):
+    fields = services.BlockFields(title="Goals", description="", body="Likes math.\\nReads a lot.\\n", limit=20_000)
+    services.create_block(actor=owner, owner=owner.username, label="goals", fields=fields)
+propose("ben", "math", "maths")
+approved = propose("alice", "a lot", "at night")
+before = recall.block("alice", "goals").sha256
+propose("alice", "math", "maths")  # stale as soon as the other is approved
+services.approve(actor=tim, proposal_id=approved.pk, revision=1, seen_sha256=before, comment="Fine.")
+notes.save(by=By(actor=scribe, may_apply=True), owner="alice", content="Likes tea.")
+Policy.objects.create(owner="alice", notes="review")
+notes.save(by=By(actor=scribe, may_apply=True), owner="alice", content="Likes milk.")
+"""
+
+
+def make(edition: str, release: str, urls: dict[str, str]) -> Path:
+    """Write the databases of one edition; the file."""
+    with tempfile.TemporaryDirectory(prefix="assent-release-") as name:
+        folder = Path(name)
+        folder.chmod(0o711)  # the servers have users of their own
+        environment = (
+            os.environ
+            | urls
+            | {
+                "ASSENT_DATA_DIR": str(folder / "data"),
+                "ASSENT_DEBUG": "1",
+                "ASSENT_LOG_LEVEL": "ERROR",
+                "DJANGO_SETTINGS_MODULE": "memory_app.settings",
+                "PYTHONPATH": str(ROOT),
+                "REDIS_URL": "",
+            }
+        )
+        backup = folder / "backup"
+        for arguments in (["manage.py", "prepare"], ["-c", POPULATE], ["manage.py", "backup", str(backup)]):
+            subprocess.run([sys.executable, *arguments], cwd=ROOT, env=environment, check=True)
+        target = RELEASES / f"{release}-{edition}.tar.gz"
+        with tarfile.open(target, "w:gz") as archive:
+            archive.add(backup, arcname="backup")
+    return target
+
+
+def main() -> int:
+    if len(sys.argv) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    RELEASES.mkdir(parents=True, exist_ok=True)
+    release = sys.argv[1]
+    made = [make("embedded", release, {"MEMORY_DATABASE_URL": "", "DATABASE_URL": ""})]
+    with services.running() as urls:
+        made.append(make("server", release, urls))
+    for path in made:
+        print(f"{path.relative_to(ROOT)}  {path.stat().st_size:,} bytes")
+    return 0
+
+
+if __name__ == "__main__":
+    services.unwind_on_signals()
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""Putting one of the two databases back to how it was, as after a restore of a pair that was not copied at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.core.cache import cache
+from django.db import connection, connections
+
+from memory_app.databases.backups import databases, sqlite_files
+from memory_app.dolt.connections import dolt
+from memory_app.reads.catalogue import catalogues
+from memory_app.search.cache import indices
+from tests.databases import wait_for_the_worker
+from tests.support.background import wait_for_threads
+
+
+@contextmanager
+def older_default(folder: Path) -> Iterator[None]:
+    """`default` is afterwards what it was before, and the memory is not."""
+    copied = folder / "default"
+    databases.back_up_default(copied)
+    yield
+    wait_for_threads()
+    if connection.vendor == "sqlite":
+        connections.close_all()
+        for file in sqlite_files.files_of(str(connection.settings_dict["NAME"])):
+            file.unlink()
+    else:
+        wait_for_the_worker()  # it would hold locks in another order
+        with connection.cursor() as cursor:
+            cursor.execute("DROP SCHEMA public CASCADE")
+            cursor.execute("CREATE SCHEMA public")
+    databases.restore_default(copied)
+    _start_again()
+
+
+@contextmanager
+def older_memory(folder: Path) -> Iterator[None]:
+    """The memory is afterwards what it was before, and `default` is not."""
+    copied = folder / "memory"
+    dolt().back_up(copied)
+    yield
+    wait_for_threads()
+    dolt().restore(copied)
+    _start_again()
+
+
+def _start_again() -> None:
+    """What processes keep is gone after a restore, since they are new."""
+    connections.close_all()
+    cache.clear()
+    indices.clear()
+    catalogues.clear()
