@@ -12,7 +12,7 @@ from enum import StrEnum
 from approvals.models import NOT_TAKEN, Proposal, ProposalQuerySet, Status, Tutorship, User
 
 
-class Action(StrEnum):
+class ReviewAction(StrEnum):
     APPROVE = "approve"
     REJECT = "reject"
     REVERT = "revert"
@@ -53,7 +53,7 @@ def may_redact(user: User, owner: str) -> bool:
     return may_edit(user, owner)
 
 
-def available_actions(actor: User, proposal: Proposal) -> frozenset[Action]:
+def available_actions(actor: User, proposal: Proposal) -> frozenset[ReviewAction]:
     """What `actor` may do about `proposal` now.
 
     The owner of an agent is not its proposer and may decide. Whether the change still fits is not asked
@@ -62,12 +62,12 @@ def available_actions(actor: User, proposal: Proposal) -> frozenset[Action]:
     if not may_decide(actor, proposal.owner):
         return frozenset()
     if proposal.status == Status.APPLIED and not proposal.reverted_by_commit:
-        return frozenset({Action.REVERT})
+        return frozenset({ReviewAction.REVERT})
     if proposal.status in NOT_TAKEN and not proposal.is_redacted and may_redact(actor, proposal.owner):
-        return frozenset({Action.REDACT})
+        return frozenset({ReviewAction.REDACT})
     if proposal.status != Status.OPEN:
         return frozenset()
-    return frozenset({Action.APPROVE, Action.REJECT})
+    return frozenset({ReviewAction.APPROVE, ReviewAction.REJECT})
 
 
 def readable_owners(user: User) -> list[str] | None:

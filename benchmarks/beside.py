@@ -50,7 +50,7 @@ def measure(agent: processes.Session, folder: Path, *, database_url: str) -> lis
         agent: of the site that runs.
         database_url: the PostgreSQL the bare view keeps its tables in; empty for SQLite.
     """
-    from memory_app import reads as recall
+    from memory_app import reads
     from memory_app.search import store
 
     folder = folder / "bare"
@@ -60,7 +60,7 @@ def measure(agent: processes.Session, folder: Path, *, database_url: str) -> lis
     _decide(FEW_EDITS)
     store.reindex(OWNER)
     environment = {"BARE_DATA": str(folder), "BARE_DATABASE_URL": database_url}
-    bodies = {block.label: block.body for block in recall.blocks(OWNER)}
+    bodies = {block.label: block.body for block in reads.blocks(OWNER)}
     _fill_bare(environment, bodies, 0, FEW_NOTES)
     with processes.gunicorn("benchmarks.bare:application", folder, environment) as port:
         bare = processes.Session(port)
@@ -150,7 +150,7 @@ def _clients(agent: processes.Session, run: str, bare: processes.Session) -> Aga
     What is aimed at is CLIENT_CALLS on a machine whose bare view answers a read in BARE_READ: on others, as many more
     or fewer as theirs is faster or slower in this minute.
     """
-    reads = [_timed(lambda: _ok(bare.get(f"/blocks/{LABELS[0]}/"))) for _ in range(ROUNDS * CALLS)]
+    read_times = [_timed(lambda: _ok(bare.get(f"/blocks/{LABELS[0]}/"))) for _ in range(ROUNDS * CALLS)]
     sessions = [processes.Session(agent.port, agent.token) for _ in range(CLIENTS)]
     end = time.monotonic() + CLIENT_SECONDS
 
@@ -167,7 +167,7 @@ def _clients(agent: processes.Session, run: str, bare: processes.Session) -> Aga
         calls = sum(pool.map(work, range(CLIENTS)))
     return Against(
         f"{CLIENTS} clients proposing and withdrawing, calls a second ({run})",
-        CLIENT_CALLS * BARE_READ / median(reads),
+        CLIENT_CALLS * BARE_READ / median(read_times),
         calls / CLIENT_SECONDS,
         at_least=1,
     )
@@ -260,12 +260,12 @@ def _propose_and_approve(thread: int, done: int) -> None:
     """Change the last line of a block that no other thread writes, through the services alone."""
     from approvals import services
     from approvals.models import Kind
-    from memory_app import reads as recall
+    from memory_app import reads
     from memory_app.text.edits import Replace
 
     agent, person = _people()
     label = LABELS[thread]
-    line = _last_lines.get(label) or recall.block(OWNER, label).body.rpartition("\n")[2]
+    line = _last_lines.get(label) or reads.block(OWNER, label).body.rpartition("\n")[2]
     _last_lines[label] = f"Line last of it, {time.monotonic_ns()}."
     made = services.propose(
         agent=agent,
@@ -320,11 +320,11 @@ def _edit(label: str, old: str, new: str) -> dict[str, str]:
 def _import(start: int, end: int) -> None:
     from approvals.models import User
     from approvals.services.imports import import_memories
-    from approvals.services.notes import By
+    from approvals.services.notes import ChangeContext
     from benchmarks.population import memories
 
     person = User.objects.get(username=OWNER)
-    import_memories(by=By(actor=person), owner=OWNER, parsed=memories(start, end - start))
+    import_memories(by=ChangeContext(actor=person), owner=OWNER, parsed=memories(start, end - start))
 
 
 def _decide(count: int) -> None:

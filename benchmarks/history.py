@@ -65,13 +65,13 @@ def _imports(owner: str, count: int) -> list[Result]:
     """The first notes of many, and the last: an import takes as long however many there are."""
     from approvals.models import User
     from approvals.services.imports import import_memories
-    from approvals.services.notes import By
+    from approvals.services.notes import ChangeContext
 
     person = User.objects.get(username=owner)
     results = []
     for start in range(0, count, IMPORTED):
         began = time.perf_counter()
-        import_memories(by=By(actor=person), owner=owner, parsed=memories(start, IMPORTED))
+        import_memories(by=ChangeContext(actor=person), owner=owner, parsed=memories(start, IMPORTED))
         took = (time.perf_counter() - began) * 1000
         results.append(Result(f"import of {IMPORTED:,} beside {start:,}", took, took, note="once"))
     return [results[0], results[-1]]
@@ -80,11 +80,13 @@ def _imports(owner: str, count: int) -> list[Result]:
 def _after_an_import(owner: str) -> list[Result]:
     from approvals.models import User
     from approvals.services.imports import import_memories
-    from approvals.services.notes import By
+    from approvals.services.notes import ChangeContext
     from memory_app.search.service import search
 
     search(owner, "music")
-    import_memories(by=By(actor=User.objects.get(username=owner)), owner=owner, parsed=memories(100_000, IMPORTED))
+    import_memories(
+        by=ChangeContext(actor=User.objects.get(username=owner)), owner=owner, parsed=memories(100_000, IMPORTED)
+    )
     began = time.perf_counter()
     found = search(owner, "music")
     took = (time.perf_counter() - began) * 1000

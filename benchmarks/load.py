@@ -47,7 +47,7 @@ def prepare() -> tuple[str, list[tuple[str, str]]]:
     from approvals import services as use_cases
     from approvals.models import User
     from approvals.services.imports import import_memories
-    from approvals.services.notes import By
+    from approvals.services.notes import ChangeContext
     from benchmarks import population
 
     for alias in ("default", "memory"):
@@ -64,7 +64,7 @@ def prepare() -> tuple[str, list[tuple[str, str]]]:
             if label != UNDECIDED:
                 targets.append((owner, label))
         made = population.memories(0, NOTES)
-        import_memories(by=By(actor=person), owner=owner, parsed=made)
+        import_memories(by=ChangeContext(actor=person), owner=owner, parsed=made)
     connections.close_all()
     return token, targets
 

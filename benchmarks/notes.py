@@ -39,12 +39,12 @@ def import_and_reindex(owner: str) -> list[Result]:
     """One import of 10,000 memories, and the index of their owner made anew."""
     from approvals.models import User
     from approvals.services.imports import import_memories
-    from approvals.services.notes import By
+    from approvals.services.notes import ChangeContext
     from memory_app.search import store
 
     person = User.objects.get(username=owner)
     began = time.perf_counter()
-    import_memories(by=By(actor=person), owner=owner, parsed=memories(0, IMPORTED))
+    import_memories(by=ChangeContext(actor=person), owner=owner, parsed=memories(0, IMPORTED))
     imported = (time.perf_counter() - began) * 1000
     began = time.perf_counter()
     done = store.reindex(owner, whole=True)
@@ -67,7 +67,7 @@ def decide_import(owner: str, reader: str) -> list[Result]:
     from approvals.models import Agent, Policy, Proposal, User
     from approvals.review.presentation import review_of
     from approvals.services.imports import import_memories
-    from approvals.services.notes import By
+    from approvals.services.notes import ChangeContext
     from benchmarks.population import AGENT
     from memory_app.search.service import search
 
@@ -75,7 +75,7 @@ def decide_import(owner: str, reader: str) -> list[Result]:
     Policy.objects.create(owner=owner, notes=Policy.Notes.REVIEW)
     search(owner, "music")  # there is an index, which approving leaves behind
     began = time.perf_counter()
-    by = By(actor=Agent.objects.get(name=AGENT), reasoning="From the old laptop.")
+    by = ChangeContext(actor=Agent.objects.get(name=AGENT), reasoning="From the old laptop.")
     outcome = import_memories(by=by, owner=owner, parsed=memories(0, IMPORTED)).outcome
     assert outcome is not None
     assert outcome.proposal is not None

@@ -24,7 +24,7 @@ from approvals.demo import texts
 from approvals.models import Agent, Event, Kind, Proposal, Revision, Status, Tutorship, User
 from approvals.review.search_words import search_words
 from approvals.services.imports import import_memories
-from approvals.services.notes import By
+from approvals.services.notes import ChangeContext
 from memory_app.models import Change, Message
 from memory_app.text import edits, memories_md, worddiff
 from memory_app.text.memories_md import Memory, Parsed
@@ -180,7 +180,9 @@ def make_history(owner: str, size: History) -> None:
     person = User.objects.get(username=owner)
     targets = make_blocks((owner,), size.blocks, first=1_000)
     for start in range(0, size.notes, 10_000):
-        import_memories(by=By(actor=person), owner=owner, parsed=memories(start, min(size.notes - start, 10_000)))
+        import_memories(
+            by=ChangeContext(actor=person), owner=owner, parsed=memories(start, min(size.notes - start, 10_000))
+        )
     _make_decided_rows(person, size, [target.label for target in targets])
     make_open_rows((owner,), size.waiting)
     agent = Agent.objects.get(name=AGENT)

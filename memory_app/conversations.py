@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from memory_app.models import Message
 from memory_app.search import reindexing, store
-from memory_app.writing.ledger_lock import in_order
+from memory_app.writing.ledger_lock import lock_owner
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredTurns:
     """What came of keeping messages: their ids, in the order given.
 
     Args:
@@ -52,7 +52,7 @@ class Kept:
     known: tuple[str, ...]
 
 
-def keep(owner: str, session_id: str, turns: Sequence[Turn], *, agent: str = "") -> Kept:
+def keep(owner: str, session_id: str, turns: Sequence[Turn], *, agent: str = "") -> StoredTurns:
     """Keep the messages of a session; one whose id is there already is left as it is.
 
     Args:
@@ -75,7 +75,7 @@ def keep(owner: str, session_id: str, turns: Sequence[Turn], *, agent: str = "")
         )
         rows.setdefault(id_, row)
     with transaction.atomic():
-        in_order(owner)
+        lock_owner(owner)
         there = set(_of(owner, session_id).filter(message_id__in=rows).values_list("message_id", flat=True))
         # Another sender of the same ids may be as far as this: who is second keeps nothing twice.
         Message.objects.bulk_create(
@@ -83,14 +83,14 @@ def keep(owner: str, session_id: str, turns: Sequence[Turn], *, agent: str = "")
         )
     if len(there) < len(rows):
         reindexing.soon(owner)
-    return Kept(
+    return StoredTurns(
         new=tuple(id_ for id_ in rows if id_ not in there),
         known=tuple(id_ for id_ in rows if id_ in there),
     )
 
 
 @dataclass(frozen=True)
-class Session:
+class Conversation:
     """A conversation as a list of them shows it.
 
     Args:
@@ -123,7 +123,7 @@ _TITLE = 80
 OPENING = 300
 
 
-def sessions(owner: str, *, limit: int, before: tuple[datetime, int] | None = None) -> tuple[Session, ...]:
+def sessions(owner: str, *, limit: int, before: tuple[datetime, int] | None = None) -> tuple[Conversation, ...]:
     """The conversations kept about an owner, the one in which something was said last first, in three queries.
 
     Args:
@@ -136,7 +136,7 @@ def sessions(owner: str, *, limit: int, before: tuple[datetime, int] | None = No
     return _described(owner, list(found[:limit]))
 
 
-def find_session(owner: str, session_id: str) -> Session | None:
+def find_session(owner: str, session_id: str) -> Conversation | None:
     """One conversation, or None where no message of it is kept."""
     found = _described(owner, list(_grouped(_of(owner, session_id))))
     return found[0] if found else None
@@ -200,7 +200,7 @@ def _grouped(messages: models.QuerySet[Message]) -> models.QuerySet[Any, Any]:
     )
 
 
-def _described(owner: str, found: Sequence[dict[str, Any]]) -> tuple[Session, ...]:
+def _described(owner: str, found: Sequence[dict[str, Any]]) -> tuple[Conversation, ...]:
     said = _of(owner, models.OuterRef("session_id")).order_by("at", "id").values(start=Left("content", OPENING))
     asked = said.filter(role=Message.Role.USER)
     # From one message of each, so that the first is looked up once for each conversation.
@@ -215,7 +215,7 @@ def _described(owner: str, found: Sequence[dict[str, Any]]) -> tuple[Session, ..
     for session_id, agent in handed_in.exclude(agent="").order_by().values_list("session_id", "agent").distinct():
         agents[session_id].add(agent)
     return tuple(
-        Session(
+        Conversation(
             id=row["session_id"],
             count=row["count"],
             first_at=row["first_at"],

@@ -14,7 +14,7 @@ from django.conf import settings
 
 from approvals.models import Proposal, Revision, Status, WhyAsked
 from approvals.services import Proposed
-from approvals.services.notes import Outcome
+from approvals.services.notes import NoteChangeOutcome
 from memory_app.models import Change
 from memory_app.reads import Block, Note
 from memory_app.reads.recall_counts import Access
@@ -312,7 +312,7 @@ def note(note: Note, recalled: Access | None) -> dict[str, Any]:
     }
 
 
-def written(outcome: Outcome, *, may_read: bool) -> dict[str, Any]:
+def written(outcome: NoteChangeOutcome, *, may_read: bool) -> dict[str, Any]:
     """The data of an answer to a call that changes notes (tools.md)."""
     proposal = outcome.proposal
     if proposal is None:  # agents always get one
@@ -336,7 +336,7 @@ def written(outcome: Outcome, *, may_read: bool) -> dict[str, Any]:
     }
 
 
-def why_it_waits(outcome: Outcome) -> str:
+def why_it_waits(outcome: NoteChangeOutcome) -> str:
     """A line for an agent whose change waits although it need not ask; empty for others."""
     if outcome.proposal and not outcome.is_applied and outcome.proposal.why_asked == WhyAsked.SECRETS:
         return (

@@ -70,7 +70,7 @@ def is_time(text: str) -> str:
     return text
 
 
-class Turn(Strict):
+class TurnArguments(Strict):
     """One turn of the conversation a change rests on."""
 
     role: Annotated[Literal["user", "assistant", "system", "tool"], Field(description="Who said it.")]
@@ -122,7 +122,7 @@ class NoteWriteArguments(WriteArguments):
         str, Field(description="Why, in a sentence the user can read beside the change.", max_length=4_000)
     ] = ""
     evidence: Annotated[
-        list[Turn],
+        list[TurnArguments],
         Field(description="The conversation turns this change rests on, shown beside it.", max_length=50),
     ] = Field(default_factory=list)
 
@@ -142,7 +142,7 @@ class ProposeArguments(WriteArguments):
         Literal["low", "medium", "high"], Field(description="How sure you are that the user will agree.")
     ] = "medium"
     evidence: Annotated[
-        list[Turn],
+        list[TurnArguments],
         Field(description="The conversation turns this change rests on, shown beside it.", max_length=50),
     ] = Field(default_factory=list)
     expected_sha256: Annotated[

@@ -16,7 +16,7 @@ from agent_tools.calls import arguments as tool_arguments
 from agent_tools.calls import idempotency, registry, timeouts
 from agent_tools.calls.arguments import Arguments
 from agent_tools.calls.audit import Audit
-from agent_tools.calls.idempotency import Kept
+from agent_tools.calls.idempotency import StoredAnswer
 from agent_tools.calls.registry import Answer, Call, Effect, Tool
 from approvals import services
 from memory_app.reads import EngineUnavailable, OutcomeUnknown
@@ -28,7 +28,7 @@ log = structlog.get_logger(__name__)
 _AFTERWARDS = 25
 
 
-def execute(tool: Tool[Any], caller: Caller, given: dict[str, Any], *, key: str | None, audit: Audit) -> Kept:
+def execute(tool: Tool[Any], caller: Caller, given: dict[str, Any], *, key: str | None, audit: Audit) -> StoredAnswer:
     """Run `tool` for `caller`.
 
     Args:
@@ -49,7 +49,7 @@ def execute(tool: Tool[Any], caller: Caller, given: dict[str, Any], *, key: str 
             raise timeouts.timed_out(tool, _named_key(tool, given, key)) from error
 
 
-def _execute(tool: Tool[Any], caller: Caller, given: dict[str, Any], *, key: str | None, audit: Audit) -> Kept:
+def _execute(tool: Tool[Any], caller: Caller, given: dict[str, Any], *, key: str | None, audit: Audit) -> StoredAnswer:
     registry.require_on(tool)
     grants.require_scope(caller.token, *tool.scopes)
     given = dict(given)
@@ -70,7 +70,7 @@ def _execute(tool: Tool[Any], caller: Caller, given: dict[str, Any], *, key: str
 
     key = _key(tool, arguments, key)
     if key is None:
-        return Kept(200, run(None))
+        return StoredAnswer(200, run(None))
     asked = arguments.model_dump(exclude={"idempotency_key"})
     fingerprint = idempotency.fingerprint(tool.name, owner, asked)
     kept = idempotency.once(caller.token, key, fingerprint, run, seconds=tool.time_limit + deadlines.GRACE)

@@ -41,7 +41,7 @@ BEAT = 2.0
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredAnswer:
     """An answer as it was sent, or is to be sent."""
 
     status: int
@@ -57,7 +57,7 @@ def fingerprint(tool: str, owner: str, arguments: dict[str, Any]) -> str:
 
 def once(
     token: AgentToken, key: str, arguments_sha256: str, work: Callable[[str], dict[str, Any]], *, seconds: float = 0
-) -> Kept:
+) -> StoredAnswer:
     """Do `work` unless it was done under this key; its answer either way.
 
     Args:
@@ -70,7 +70,7 @@ def once(
     lease = max(settings.LEASE, timedelta(seconds=3 * BEAT))
     row = _claim(token, key, arguments_sha256, lease)
     if row.status is not None:
-        return Kept(row.status, json.loads(row.response), replayed=True)
+        return StoredAnswer(row.status, json.loads(row.response), replayed=True)
     try:
         with _renewed(row, lease, is_long=seconds > lease.total_seconds()):
             payload = work(row.operation)
@@ -84,7 +84,7 @@ def once(
         _let_go(row)
         raise
     _keep(row, 200, payload)
-    return Kept(200, payload)
+    return StoredAnswer(200, payload)
 
 
 def purge() -> int:

@@ -10,11 +10,11 @@ from typing import Literal
 import click
 
 from agent_tools.cli import files, output
-from agent_tools.cli.memories import Failed, Outcome
+from agent_tools.cli.memories import ChangeResult, Failed
 from agent_tools.cli.options import (
     FORMATS,
+    CliContext,
     CommaSeparated,
-    Session,
     format_option,
     owner_option,
     pass_session,
@@ -73,7 +73,7 @@ Examples:
 @format_option("table", "json", "quiet")
 @owner_option()
 @pass_session
-def add(session: Session, content: str, type_: str, tags: tuple[str, ...], form: str) -> None:
+def add(session: CliContext, content: str, type_: str, tags: tuple[str, ...], form: str) -> None:
     """Store a new memory."""
     if not content.strip():
         raise Failed("There is nothing to store: the content is empty.")
@@ -104,7 +104,7 @@ Examples:
 @owner_option()
 @pass_session
 def search(
-    session: Session, query: str, type_: str | None, tags: tuple[str, ...], all_: bool, form: output.Format
+    session: CliContext, query: str, type_: str | None, tags: tuple[str, ...], all_: bool, form: output.Format
 ) -> None:
     """Find memories by words, type or tags."""
     limit = None if all_ else SEARCH_LIMIT
@@ -117,7 +117,7 @@ def search(
 @format_option(*FORMATS)
 @owner_option()
 @pass_session
-def list_(session: Session, type_: str | None, last: int | None, form: output.Format) -> None:
+def list_(session: CliContext, type_: str | None, last: int | None, form: output.Format) -> None:
     """List all memories, newest first."""
     output.print_memories(session.memories.find("", type=type_, tags=(), limit=last), form)
 
@@ -127,7 +127,7 @@ def list_(session: Session, type_: str | None, last: int | None, form: output.Fo
 @format_option(*FORMATS)
 @owner_option()
 @pass_session
-def show(session: Session, id: str, form: output.Format) -> None:
+def show(session: CliContext, id: str, form: output.Format) -> None:
     """Show a single memory by ID."""
     output.print_memory(session.memories.get(id), form)
 
@@ -136,7 +136,7 @@ def show(session: Session, id: str, form: output.Format) -> None:
 @click.argument("id")
 @owner_option()
 @pass_session
-def delete(session: Session, id: str) -> None:
+def delete(session: CliContext, id: str) -> None:
     """Delete a memory by ID."""
     _say(session.memories.delete(id), "🗑️  Memory deleted:", "🗑️  Deletion proposed:")
 
@@ -170,7 +170,7 @@ Examples:
 @owner_option()
 @pass_session
 def prime(
-    session: Session,
+    session: CliContext,
     budget: int,
     types: tuple[str, ...],
     tags: tuple[str, ...],
@@ -201,7 +201,7 @@ def main() -> None:
     memory(prog_name="memory")
 
 
-def _say(outcome: Outcome, applied: str, waiting: str) -> None:
+def _say(outcome: ChangeResult, applied: str, waiting: str) -> None:
     output.print_text(f"{applied if outcome.is_applied else waiting} {outcome.id}")
     if not outcome.is_applied:
         output.print_waiting(outcome.review_url)

@@ -8,7 +8,7 @@ import click
 
 from agent_tools.cli import output
 from agent_tools.cli.memories import Failed
-from agent_tools.cli.options import Session, format_option, owner_option, pass_session
+from agent_tools.cli.options import CliContext, format_option, owner_option, pass_session
 from memory_app.text import memories_md
 
 FILE = Path(".agent/memories.md")
@@ -37,7 +37,7 @@ Examples:
 @format_option("table", "json")
 @owner_option()
 @pass_session
-def import_(session: Session, file: Path, form: str) -> None:
+def import_(session: CliContext, file: Path, form: str) -> None:
     """Bring the memories of a memories.md into the memory (- reads standard input).
 
     Memories the memory has already are updated, never doubled. What is malformed is skipped with a warning;
@@ -81,7 +81,7 @@ Examples:
 @click.option("--portable", is_flag=True, help="For programs that know only the four first sections, and mem- ids.")
 @owner_option()
 @pass_session
-def export(session: Session, file: Path, portable: bool) -> None:
+def export(session: CliContext, file: Path, portable: bool) -> None:
     """Write the memory as a memories.md, to FILE or standard output."""
     data = session.memories.export_file(portable=portable)
     if portable:

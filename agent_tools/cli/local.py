@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import click
 
-from agent_tools.cli.memories import Failed, Imported, MemoryNotFound, Outcome
+from agent_tools.cli.memories import ChangeResult, Failed, ImportResult, MemoryNotFound
 from memory_app.configuration.data_folder import UMASK
 from memory_app.runtime import progress
 from memory_app.runtime.progress import Reporter
@@ -54,18 +54,18 @@ class LocalMemories:
 
     @property
     def _by(self) -> Any:
-        from approvals.services.notes import By
+        from approvals.services.notes import ChangeContext
 
-        return By(actor=self._user)
+        return ChangeContext(actor=self._user)
 
-    def add(self, content: str, *, type: str, tags: Sequence[str]) -> Outcome:
+    def add(self, content: str, *, type: str, tags: Sequence[str]) -> ChangeResult:
         from approvals.services import notes
         from memory_app import reads
 
         with _failing():
             id = next(id for _ in range(_TRIES) if not reads.find_note(self._user.username, id := memories_md.new_id()))
             made = notes.save(by=self._by, owner=self._user.username, content=content, type=type, tags=tags, note_id=id)
-        return Outcome(made.note_id, "applied" if made.is_applied else "open")
+        return ChangeResult(made.note_id, "applied" if made.is_applied else "open")
 
     def get(self, id: str) -> Memory:
         from memory_app import reads
@@ -73,12 +73,12 @@ class LocalMemories:
         with _failing(id):
             return _memory(reads.note(self._user.username, id))
 
-    def delete(self, id: str) -> Outcome:
+    def delete(self, id: str) -> ChangeResult:
         from approvals.services import notes
 
         with _failing(id):
             done = notes.delete(by=self._by, owner=self._user.username, note_id=id)
-        return Outcome(id, "applied" if done.is_applied else "open")
+        return ChangeResult(id, "applied" if done.is_applied else "open")
 
     def export_file(self, *, portable: bool) -> bytes:
         from memory_app import reads
@@ -119,18 +119,18 @@ class LocalMemories:
         format: Literal["markdown", "json"],
     ) -> str:
         from agent_tools.tools import guidance
-        from memory_app.text.context_budget import Filters
+        from memory_app.text.context_budget import ContextFilters
 
-        filters = Filters(types=types, tags=tags, recent=recent or 0)
+        filters = ContextFilters(types=types, tags=tags, recent=recent or 0)
         with _failing():
             return guidance.prime(self._user.username, budget=budget, filters=filters, format=format).text
 
-    def import_file(self, data: bytes, show: Reporter | None) -> Imported:
+    def import_file(self, data: bytes, show: Reporter | None) -> ImportResult:
         from approvals.services import imports
 
         with _failing(), progress.reported_to(show) if show else nullcontext():
             came = imports.import_file(by=self._by, owner=self._user.username, data=data)
-        return Imported(
+        return ImportResult(
             status="applied" if came.outcome else "unchanged",
             created=came.created,
             updated=came.updated,

@@ -27,7 +27,7 @@ class MemoryNotFound(Failed):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ChangeResult:
     """What came of a change.
 
     Attributes:
@@ -45,7 +45,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportResult:
     """What came of an import.
 
     Attributes:
@@ -80,7 +80,7 @@ class Imported:
 class Memories(Protocol):
     """One owner's notes. Every method raises Failed with a sentence for people."""
 
-    def add(self, content: str, *, type: str, tags: Sequence[str]) -> Outcome: ...
+    def add(self, content: str, *, type: str, tags: Sequence[str]) -> ChangeResult: ...
 
     def find(self, query: str, *, type: str | None, tags: Sequence[str], limit: int | None) -> list[Memory]:
         """Best first with a query, newest first without; those with any of `tags`; all of them without `limit`."""
@@ -90,7 +90,7 @@ class Memories(Protocol):
         """Raises MemoryNotFound."""
         ...
 
-    def delete(self, id: str) -> Outcome:
+    def delete(self, id: str) -> ChangeResult:
         """Raises MemoryNotFound."""
         ...
 
@@ -111,7 +111,7 @@ class Memories(Protocol):
         """
         ...
 
-    def import_file(self, data: bytes, show: Reporter | None) -> Imported:
+    def import_file(self, data: bytes, show: Reporter | None) -> ImportResult:
         """Import a memories.md.
 
         Args:

@@ -18,7 +18,7 @@ FORMATS = ("table", "json", "markdown", "quiet")
 
 
 @dataclass
-class Session:
+class CliContext:
     """Where this invocation finds the memory; reached only by subcommands that need it."""
 
     owner: str | None = None
@@ -41,7 +41,7 @@ class Session:
         return RemoteMemories(url, token, self.owner)
 
 
-pass_session = click.make_pass_decorator(Session, ensure=True)
+pass_session = click.make_pass_decorator(CliContext, ensure=True)
 
 
 class CommaSeparated(click.ParamType[tuple[str, ...]]):
@@ -70,7 +70,7 @@ def format_option(*forms: str) -> Callable[[Any], Any]:
 
 def _choose_owner(context: click.Context, param: click.Parameter, owner: str | None) -> None:
     if owner:
-        context.ensure_object(Session).owner = owner
+        context.ensure_object(CliContext).owner = owner
 
 
 def owner_option(envvar: str | None = None) -> Callable[[Any], Any]:

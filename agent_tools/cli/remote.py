@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import httpx
 
-from agent_tools.cli.memories import Failed, Imported, MemoryNotFound, Outcome
+from agent_tools.cli.memories import ChangeResult, Failed, ImportResult, MemoryNotFound
 from memory_app.runtime.progress import Reporter, Stage
 from memory_app.text import memories_md
 from memory_app.text.memories_md import Memory
@@ -29,7 +29,7 @@ _TIMEOUT = httpx.Timeout(60, connect=10)
 _WHOLE_MEMORY = httpx.Timeout(660, connect=10)
 
 
-class Refused(Failed):
+class ServerRefused(Failed):
     """The server's refusal.
 
     Attributes:
@@ -62,12 +62,12 @@ class RemoteMemories:
         # Redirects are not followed: the token is for this address.
         self._http = httpx.Client(headers={"Authorization": f"Bearer {token}"}, timeout=_TIMEOUT)
 
-    def add(self, content: str, *, type: str, tags: Sequence[str]) -> Outcome:
+    def add(self, content: str, *, type: str, tags: Sequence[str]) -> ChangeResult:
         for attempt in range(1, _TRIES + 1):
             id = memories_md.new_id()
             try:
                 data = self._run("remember", content=content, type=type, tags=list(tags), memory_id=id)
-            except Refused as refusal:
+            except ServerRefused as refusal:
                 if "memory_id" in refusal.fields and attempt < _TRIES:
                     continue
                 raise
@@ -96,16 +96,16 @@ class RemoteMemories:
         _require_id(id)
         try:
             note = self._get(f"notes/{id}/", {})
-        except Refused as refusal:
+        except ServerRefused as refusal:
             raise _not_found(refusal, id) from refusal
         with self._understanding():
             return _memory(note)
 
-    def delete(self, id: str) -> Outcome:
+    def delete(self, id: str) -> ChangeResult:
         _require_id(id)
         try:
             data = self._run("memory_delete", note_id=id)
-        except Refused as refusal:
+        except ServerRefused as refusal:
             raise _not_found(refusal, id) from refusal
         return _outcome(id, data)
 
@@ -123,7 +123,7 @@ class RemoteMemories:
         with self._understanding():
             return str(data["text"])
 
-    def import_file(self, data: bytes, show: Reporter | None) -> Imported:
+    def import_file(self, data: bytes, show: Reporter | None) -> ImportResult:
         key = secrets.token_urlsafe(16)
         address = self._address("memories.md")
         try:
@@ -135,14 +135,14 @@ class RemoteMemories:
                     headers={"Content-Type": "text/markdown; charset=utf-8", "Progress-Key": key},
                     timeout=_WHOLE_MEMORY,
                 )
-        except Refused as refusal:
+        except ServerRefused as refusal:
             if refusal.code != "timeout":
                 raise
             advice = "Import the file again: nothing is doubled. If that takes too long as well, split it."
             raise Failed(f"{refusal} {advice}") from refusal
         came = _data(answer)
         with self._understanding():
-            return Imported(
+            return ImportResult(
                 status=str(came["status"]),
                 created=_count(came["created"]),
                 updated=_count(came["updated"]),
@@ -238,7 +238,7 @@ class RemoteMemories:
             payload = _payload(answer)
             if not isinstance(payload.get("error"), dict):
                 raise _no_assent(answer)
-            raise Refused(answer.status_code, payload["error"])
+            raise ServerRefused(answer.status_code, payload["error"])
         return answer
 
 
@@ -269,7 +269,7 @@ def _require_id(id: str) -> None:
         raise MemoryNotFound(id)
 
 
-def _not_found(refusal: Refused, id: str) -> Failed:
+def _not_found(refusal: ServerRefused, id: str) -> Failed:
     # `not_found` is an address this server does not have, not a memory.
     return MemoryNotFound(id) if refusal.status == 404 and refusal.code != "not_found" else refusal
 
@@ -284,8 +284,8 @@ def _memory(item: dict[str, Any]) -> Memory:
     )
 
 
-def _outcome(id: str, data: dict[str, Any]) -> Outcome:
-    return Outcome(id, str(data.get("status", "applied")), str(data.get("review_url") or ""))
+def _outcome(id: str, data: dict[str, Any]) -> ChangeResult:
+    return ChangeResult(id, str(data.get("status", "applied")), str(data.get("review_url") or ""))
 
 
 def _count(number: Any) -> int | None:

@@ -14,7 +14,7 @@ from agent_tools.tools import guidance
 from agent_tools.tools.note_arguments import Type
 from memory_app import reads
 from memory_app.text import context_budget
-from memory_app.text.context_budget import Filters, Primed
+from memory_app.text.context_budget import ContextFilters, Primed
 
 #: Left-out notes, and blocks, named in a receipt; the rest are counted.
 _LEFT_OUT_SHOWN = 200
@@ -61,7 +61,7 @@ class PrimeArguments(Arguments):
 )
 def prime_memories(call: Call, arguments: PrimeArguments) -> Answer:
     commit = reads.head()
-    filters = Filters(types=arguments.types or (), tags=arguments.tags or (), recent=arguments.recent or 0)
+    filters = ContextFilters(types=arguments.types or (), tags=arguments.tags or (), recent=arguments.recent or 0)
     primed = guidance.prime(call.owner, budget=arguments.budget, filters=filters, format=arguments.format)
     return Answer(
         primed.text or "There are no memories to show.", {"text": primed.text, "receipt": _receipt(primed, commit)}

@@ -143,7 +143,7 @@ def _position(arguments: paging.PagedArguments, *, tool: str) -> tuple[datetime,
     return time, int(number)
 
 
-class Message(Strict):
+class MessageItem(Strict):
     """One turn of a conversation."""
 
     id: Annotated[
@@ -160,7 +160,9 @@ class Message(Strict):
 
 
 class KeepArguments(WriteArguments):
-    messages: Annotated[list[Message], Field(description="In the order they were said.", min_length=1, max_length=500)]
+    messages: Annotated[
+        list[MessageItem], Field(description="In the order they were said.", min_length=1, max_length=500)
+    ]
 
 
 @tool(

@@ -15,7 +15,7 @@ from agent_tools.models import Scope
 from agent_tools.tools.notes import by
 from approvals.pages import import_progress
 from approvals.services import imports
-from approvals.services.imports import Imported
+from approvals.services.imports import ImportOutcome
 from memory_app import reads
 from memory_app.text import memories_md
 from memory_app.text.memories_md import FileTooLarge, Unreadable
@@ -121,7 +121,7 @@ def export_file(call: Call, arguments: ExportArguments) -> Answer:
     return Answer(memories_md.write(reads.memories(call.owner)), {})
 
 
-def _told(done: Imported, *, with_counts: bool) -> str:
+def _told(done: ImportOutcome, *, with_counts: bool) -> str:
     counts = f": {done.created} new, {done.updated} changed, {done.unchanged} unchanged" if with_counts else ""
     if done.outcome is None:
         first = f"Nothing to import{counts}."

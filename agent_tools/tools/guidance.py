@@ -16,7 +16,7 @@ from approvals.models import User
 from memory_app import reads
 from memory_app.reads import Block, recall_counts
 from memory_app.text import context_budget, memories_md
-from memory_app.text.context_budget import BYTES_PER_TOKEN, Filters, Format, Primed
+from memory_app.text.context_budget import BYTES_PER_TOKEN, ContextFilters, Format, Primed
 
 #: Left-out blocks named in the text; the rest are counted.
 _NAMED = 20
@@ -130,7 +130,7 @@ def context_of(owner: str, *, budget: int | None = None) -> Context:
     shown = _that_fit(reads.blocks(owner), settings.MEMORIES_BLOCKS_BUDGET if budget is None else budget)
     primed = None
     if settings.MEMORIES_ENABLED and settings.MEMORIES_INJECT == "auto":
-        filters = Filters(
+        filters = ContextFilters(
             types=settings.MEMORIES_FILTER_TYPES,
             tags=settings.MEMORIES_FILTER_TAGS,
             recent=settings.MEMORIES_FILTER_RECENT,
@@ -143,7 +143,7 @@ def context_of(owner: str, *, budget: int | None = None) -> Context:
     return Context(shown, primed, skill, commit)
 
 
-def prime(owner: str, *, budget: int | None, filters: Filters, format: Format = "markdown") -> Primed:
+def prime(owner: str, *, budget: int | None, filters: ContextFilters, format: Format = "markdown") -> Primed:
     """An owner's notes within a budget; see `memory_app.text.context_budget`."""
 
     def read(ids: Sequence[str]) -> dict[str, str]:

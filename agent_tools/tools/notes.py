@@ -20,7 +20,7 @@ from agent_tools.calls.registry import Answer, Call, Effect, tool
 from agent_tools.models import Scope
 from agent_tools.tools.note_arguments import Category, Confidence, Content, NoteId, Tags, Type
 from approvals.services import notes
-from approvals.services.notes import By, Outcome
+from approvals.services.notes import ChangeContext, NoteChangeOutcome
 
 _WRITTEN = {"note_id": "the note's id"} | representations.WRITTEN
 
@@ -254,9 +254,9 @@ def forget(call: Call, arguments: ForgetArguments) -> Answer:
     return Answer(message, data | representations.written(outcome, may_read=call.may_read))
 
 
-def by(call: Call, arguments: NoteWriteArguments) -> By:
+def by(call: Call, arguments: NoteWriteArguments) -> ChangeContext:
     """Who changes notes, for the record."""
-    return By(
+    return ChangeContext(
         actor=call.caller.agent,
         may_apply=grants.has_scope(call.caller.token, Scope.NOTES_WRITE),
         may_read=call.may_read,
@@ -268,21 +268,21 @@ def by(call: Call, arguments: NoteWriteArguments) -> By:
 
 
 def _changed(
-    call: Call, name: str, change: Callable[[], Outcome], *, fields: Mapping[str, str] | None = None
-) -> Outcome:
+    call: Call, name: str, change: Callable[[], NoteChangeOutcome], *, fields: Mapping[str, str] | None = None
+) -> NoteChangeOutcome:
     try:
         return change()
     except note_refusals.REFUSALS as error:
         raise note_refusals.explain(error, tool=name, may_read=call.may_read, fields=fields) from error
 
 
-def _answer(call: Call, outcome: Outcome, done: str) -> Answer:
+def _answer(call: Call, outcome: NoteChangeOutcome, done: str) -> Answer:
     text = f"Note {outcome.note_id} {done}." if outcome.is_applied else _waiting(outcome)
     data: dict[str, Any] = {"note_id": outcome.note_id} | representations.written(outcome, may_read=call.may_read)
     return Answer(text, data)
 
 
-def _waiting(outcome: Outcome) -> str:
+def _waiting(outcome: NoteChangeOutcome) -> str:
     number = outcome.proposal.pk if outcome.proposal else 0
     if outcome.amended:
         return (

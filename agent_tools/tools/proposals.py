@@ -23,7 +23,7 @@ _LARGEST_ID = 2**63 - 1
 _Id = Annotated[int, Field(description="The number a proposing tool returned.", ge=1, le=_LARGEST_ID)]
 
 
-class ListArguments(paging.PagedArguments, BoundedArguments):
+class ProposalListArguments(paging.PagedArguments, BoundedArguments):
     status: Annotated[
         str | None,
         Field(
@@ -39,14 +39,14 @@ class ListArguments(paging.PagedArguments, BoundedArguments):
         "List your own proposals, newest first: their status, what the reviewer said, "
         "and whether those still open apply to the block as it is now."
     ),
-    arguments=ListArguments,
+    arguments=ProposalListArguments,
     scope=Scope.MEMORY_READ,
     effect=Effect.READ_ONLY,
     failing="Error listing proposals",
     returns=representations.paged(representations.PROPOSAL),
     owner_optional=True,
 )
-def list_proposals(call: Call, arguments: ListArguments) -> Answer:
+def list_proposals(call: Call, arguments: ProposalListArguments) -> Answer:
     if arguments.status is not None and arguments.status not in Status.values:
         raise invalid({"status": f"must be one of {', '.join(Status.values)}"}, tool="list_proposals")
     last = paging.after(arguments, int, tool="list_proposals")
@@ -69,7 +69,7 @@ def list_proposals(call: Call, arguments: ListArguments) -> Answer:
     return Answer(text, {"items": items[: len(shown)], "next": cursor})
 
 
-class GetArguments(BoundedArguments):
+class ProposalReadArguments(BoundedArguments):
     proposal_id: _Id
 
 
@@ -78,7 +78,7 @@ class GetArguments(BoundedArguments):
         "See what became of one of your proposals: its status, the reviewer's reason, "
         "and whether it still applies to the block as it is now."
     ),
-    arguments=GetArguments,
+    arguments=ProposalReadArguments,
     scope=Scope.MEMORY_READ,
     effect=Effect.READ_ONLY,
     failing="Error reading proposal",
@@ -86,7 +86,7 @@ class GetArguments(BoundedArguments):
     owner_optional=True,
     target="proposal_id",
 )
-def get_proposal(call: Call, arguments: GetArguments) -> Answer:
+def get_proposal(call: Call, arguments: ProposalReadArguments) -> Answer:
     proposal = _own(call, arguments.proposal_id)
     gone = withholding.deleted_since(call, proposal)
     data = representations.proposal_in_full(proposal, proposal.current, gone)

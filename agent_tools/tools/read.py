@@ -22,7 +22,7 @@ from memory_app.models import Change
 from memory_app.reads import Block, BlockNotFound, RevisionNotFound
 
 
-class ListArguments(paging.PagedArguments, BoundedArguments):
+class BlockListArguments(paging.PagedArguments, BoundedArguments):
     limit: Annotated[int, Field(description="How many at most.", ge=1, le=paging.MOST)] = paging.MOST
 
 
@@ -31,13 +31,13 @@ class ListArguments(paging.PagedArguments, BoundedArguments):
         "List all available memory blocks for the current student. "
         "Memory blocks contain persistent information about the student that helps personalize tutoring."
     ),
-    arguments=ListArguments,
+    arguments=BlockListArguments,
     scope=Scope.MEMORY_READ,
     effect=Effect.READ_ONLY,
     failing="Error listing memory blocks",
     returns=representations.paged(representations.BLOCK),
 )
-def list_memory_blocks(call: Call, arguments: ListArguments) -> Answer:
+def list_memory_blocks(call: Call, arguments: BlockListArguments) -> Answer:
     return _blocks_after(call, arguments, bounds.characters(arguments), tool="list_memory_blocks")
 
 

@@ -88,7 +88,7 @@ def recall(call: Call, arguments: RecallArguments) -> Answer:
     elif arguments.match == "text":
         matched = note_matching.containing(call.owner, arguments.query, wanted, most=arguments.limit)
     else:
-        matched = note_matching.meant(call.owner, arguments.query, wanted, most=arguments.limit)
+        matched = note_matching.search_notes(call.owner, arguments.query, wanted, most=arguments.limit)
     wanted_notes = matched.notes[: arguments.limit]
     items = [_recalled(note) for note in wanted_notes]
     shown = bounds.that_fit(items, bounds.characters(arguments))
@@ -186,11 +186,11 @@ def note_list(call: Call, arguments: NoteListArguments) -> Answer:
         shown = list(note_matching.notes_of(call.owner, page, wanted))
     else:
         start = paging.after(arguments, int, tool="note_list") or 0
-        found, index_behind = note_matching.ranked(call.owner, arguments.q, wanted, most=start + arguments.limit + 1)
+        found, index_behind = note_matching.rank_all(call.owner, arguments.q, wanted, most=start + arguments.limit + 1)
         ranked = list(enumerate(found, 1))[start:]
         places, cursor = paging.page(ranked, arguments, lambda item: item[0], tool="note_list")
         shown = list(note_matching.notes_of(call.owner, [entry for _place, entry in places], wanted))
-    recalled = recall_counts.of(call.owner, [note.id for note in shown])
+    recalled = recall_counts.for_owner(call.owner, [note.id for note in shown])
     items = [representations.note(note, recalled.get(note.id)) for note in shown]
     data = {"items": items, "next": cursor, "index_behind": index_behind}
     return Answer(_listed(shown, "There are no such notes."), data)
@@ -229,7 +229,7 @@ def note_read(call: Call, arguments: NoteReadArguments) -> Answer:
         raise note_refusals.note_not_found(arguments.note_id) from error
     except RevisionNotFound as error:
         raise note_refusals.revision_not_found(error, arguments.as_of) from error
-    recalled = recall_counts.of(call.owner, [note.id]).get(note.id)
+    recalled = recall_counts.for_owner(call.owner, [note.id]).get(note.id)
     return Answer(note.content, representations.note(note, recalled) | {"commit": commit, "as_of": arguments.as_of})
 
 

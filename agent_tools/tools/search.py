@@ -15,7 +15,7 @@ from approvals import services
 from memory_app import reads
 from memory_app.reads import RevisionNotFound
 from memory_app.search import service
-from memory_app.search.service import Hit
+from memory_app.search.service import SearchHit
 
 Source = Literal["user_memory", "memory_block", "conversation"]
 
@@ -182,7 +182,7 @@ def search(call: Call, arguments: SearchQuery) -> Answer:
     return memory_search.run(call, SearchArguments(**given))
 
 
-def _result(hit: Hit, *, is_broad: bool) -> dict[str, Any]:
+def _result(hit: SearchHit, *, is_broad: bool) -> dict[str, Any]:
     """A hit as data; of the four ids only those it has. A question about everything is answered by any note."""
     ids = {
         "note_id": hit.note_id,

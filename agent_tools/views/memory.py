@@ -70,11 +70,11 @@ class ProposalList(ApiView):
         operation_id="proposal_list",
         tags=["proposals"],
         summary="The agent's own proposals, newest first",
-        parameters=query(proposals.ListArguments, also={"user_id": "Only those for this owner."}),
+        parameters=query(proposals.ProposalListArguments, also={"user_id": "Only those for this owner."}),
         responses=answers("data.items: the proposals; data.next: cursor of the next page.", 400),
     )
     def get(self, request: Request) -> HttpResponse:
-        return self.run(request, proposals.list_proposals, from_query(request, proposals.ListArguments))
+        return self.run(request, proposals.list_proposals, from_query(request, proposals.ProposalListArguments))
 
 
 class ProposalDetail(ApiView):
@@ -85,7 +85,7 @@ class ProposalDetail(ApiView):
         responses=answers("data.status, data.decision, data.mergeability and more.", 404),
     )
     def get(self, request: Request, proposal_id: int) -> HttpResponse:
-        given = {"max_characters": LONGEST_ANSWER} | from_query(request, proposals.GetArguments)
+        given = {"max_characters": LONGEST_ANSWER} | from_query(request, proposals.ProposalReadArguments)
         return self.run(request, proposals.get_proposal, from_path(given, proposal_id=proposal_id))
 
 

@@ -24,7 +24,7 @@ WINDOW = timedelta(minutes=15)
 _NAMES = 10
 
 
-class Tries:
+class AttemptLimiter:
     """The tries for one name from one address (`SIGN_IN_LIMIT`), and all those from this address."""
 
     def __init__(self, what: str, request: HttpRequest, name: str) -> None:
@@ -34,8 +34,8 @@ class Tries:
         self._of_address = _key(what, address)
         self._of_name = _key(what, f"{same}\n{address}")
 
-    def one_too_many(self) -> bool:
-        """Count a try; true when there were as many as may be before it."""
+    def hit(self) -> bool:
+        """Count an attempt; return whether it exceeds the limit."""
         limit: int = settings.SIGN_IN_LIMIT
         # The address first: one that is stopped cannot fill the cache with names.
         return _count(self._of_address) > limit * _NAMES or _count(self._of_name) > limit
@@ -77,4 +77,4 @@ def _address(request: HttpRequest) -> str:
     return str(ip.ipv4_mapped or ipaddress.ip_network((ip, 64), strict=False))
 
 
-__all__ = ["WINDOW", "Tries"]
+__all__ = ["WINDOW", "AttemptLimiter"]

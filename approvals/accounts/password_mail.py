@@ -15,7 +15,7 @@ from django.conf import settings
 from django.contrib.auth.forms import PasswordResetForm
 from django.db import connections
 
-from memory_app.runtime.workers import NoWorker, hand_over
+from memory_app.runtime.workers import NoWorker, enqueue
 
 log = structlog.get_logger(__name__)
 
@@ -32,7 +32,7 @@ _thread: threading.Thread | None = None
 def send_soon(email: str) -> None:
     """Have a link sent to whoever has an account with this address."""
     try:
-        hand_over(TASK, email)
+        enqueue(TASK, email)
     except NoWorker:
         try:
             _waiting.put_nowait(email)

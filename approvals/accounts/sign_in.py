@@ -24,7 +24,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 
 from approvals.accounts import password_mail
-from approvals.accounts.attempts import WINDOW, Tries
+from approvals.accounts.attempts import WINDOW, AttemptLimiter
 from approvals.forms.memory import is_time_zone
 from approvals.forms.proposal import SignInForm
 from approvals.models import User
@@ -113,9 +113,9 @@ class SignIn(django_views.LoginView):
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         name = request.POST.get("username", "")
-        self._tries = Tries("sign-in", request, name)
+        self._tries = AttemptLimiter("sign-in", request, name)
         # Without one of the two nothing is tried.
-        if name and request.POST.get("password") and self._tries.one_too_many():
+        if name and request.POST.get("password") and self._tries.hit():
             response = self.render_to_response(
                 self.get_context_data(form=SignInForm(request), too_many_minutes=WINDOW.seconds // 60),
                 status=429,
@@ -157,7 +157,7 @@ class PasswordReset(django_views.PasswordResetView):
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         email = request.POST.get("email", "")
-        if email and Tries("reset", request, email).one_too_many():
+        if email and AttemptLimiter("reset", request, email).hit():
             form = self.get_form_class()()
             context = self.get_context_data(form=form, too_many_minutes=WINDOW.seconds // 60)
             response = self.render_to_response(context, status=429)

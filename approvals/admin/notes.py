@@ -19,7 +19,7 @@ from approvals.forms.notes import add_note_refusal
 from approvals.pages.note_list import TYPE_NAMES
 from approvals.services import notes as services
 from approvals.services.errors import NotesChanged
-from approvals.services.notes import By
+from approvals.services.notes import ChangeContext
 from memory_app.models import Note, note_pk
 from memory_app.reads import NoteNotFound
 
@@ -103,7 +103,7 @@ class NoteAdmin(ThroughServices[Note]):
 
     def save_model(self, request: HttpRequest, obj: Note, form: Any, change: bool) -> None:
         data = form.cleaned_data
-        by = By(actor=viewer_of(request), reasoning=data["comment"])
+        by = ChangeContext(actor=viewer_of(request), reasoning=data["comment"])
         typed = {
             "content": data["content"],
             "type": data["type"],
@@ -119,5 +119,5 @@ class NoteAdmin(ThroughServices[Note]):
             obj.note_id, obj.pk = made.note_id, note_pk(obj.owner, made.note_id)
 
     def delete_seen(self, request: HttpRequest, row: Note, *, loaded_sha256: str, comment: str) -> None:
-        by = By(actor=viewer_of(request), reasoning=comment)
+        by = ChangeContext(actor=viewer_of(request), reasoning=comment)
         services.delete(by=by, owner=row.owner, note_id=row.note_id, loaded_sha256=loaded_sha256)

@@ -28,7 +28,7 @@ from approvals import services
 from approvals.accounts.viewer import viewer_of
 from approvals.admin.read_only import ReadOnlyAdmin, ReadOnlyInline, values_filter
 from approvals.models import Event, Mergeability, Proposal, ProposedNote, RejectReason, Revision, Status
-from approvals.permissions import Action
+from approvals.permissions import ReviewAction
 from approvals.review.presentation import Review, review_of
 from approvals.risks import wording
 from approvals.services.errors import Refused
@@ -61,7 +61,7 @@ class RejectionForm(DecisionForm):
 
 
 @dataclass(frozen=True)
-class Candidate:
+class DecisionCandidate:
     """One chosen proposal on the page of a joint decision.
 
     Args:
@@ -173,7 +173,7 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
     def approve_selected(self, request: HttpRequest, queryset: QuerySet[Proposal]) -> HttpResponse | None:
         form = DecisionForm(request.POST if "decide" in request.POST else None)
         if not form.is_valid():
-            return self._page(request, queryset, Action.APPROVE, form)
+            return self._page(request, queryset, ReviewAction.APPROVE, form)
         for pk, revision, seen in self._seen(request, queryset):
             self._decide(
                 request,
@@ -194,7 +194,7 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
     def reject_selected(self, request: HttpRequest, queryset: QuerySet[Proposal]) -> HttpResponse | None:
         form = RejectionForm(request.POST if "decide" in request.POST else None)
         if not form.is_valid():
-            return self._page(request, queryset, Action.REJECT, form)
+            return self._page(request, queryset, ReviewAction.REJECT, form)
         for pk, revision, _seen in self._seen(request, queryset):
             self._decide(
                 request,
@@ -218,12 +218,12 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
     # -- deciding about several ---------------------------------------------------------------------
 
     def _page(
-        self, request: HttpRequest, queryset: QuerySet[Proposal], action: Action, form: DecisionForm
+        self, request: HttpRequest, queryset: QuerySet[Proposal], action: ReviewAction, form: DecisionForm
     ) -> HttpResponse:
         """Every chosen proposal with its change, and one button."""
         chosen = list(queryset.select_related("agent", "decided_by").order_by("created_at", "id")[: MOST_AT_ONCE + 1])
         candidates = [_candidate(request, proposal, action) for proposal in chosen[:MOST_AT_ONCE]]
-        approving = action is Action.APPROVE
+        approving = action is ReviewAction.APPROVE
         context = {
             **self.admin_site.each_context(request),
             "title": _("Approve proposals") if approving else _("Reject proposals"),
@@ -266,7 +266,7 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
             self.message_user(request, f"{proposal}: {done}", messages.SUCCESS)
 
 
-def _candidate(request: HttpRequest, proposal: Proposal, action: Action) -> Candidate:
+def _candidate(request: HttpRequest, proposal: Proposal, action: ReviewAction) -> DecisionCandidate:
     review = review_of(proposal, viewer_of(request))
     why_not: Any = ""
     if action not in review.actions:
@@ -275,14 +275,16 @@ def _candidate(request: HttpRequest, proposal: Proposal, action: Action) -> Cand
             if proposal.status != Status.OPEN
             else Mergeability(review.state).label
         )
-    elif action is Action.APPROVE and review.state != Mergeability.CLEAN:
+    elif action is ReviewAction.APPROVE and review.state != Mergeability.CLEAN:
         why_not = _("Block changed since; open to decide.")
-    elif action is Action.APPROVE and review.risks:
+    elif action is ReviewAction.APPROVE and review.risks:
         why_not = _("It has a warning; open to decide.")
-    elif action is Action.APPROVE and review.notes:
+    elif action is ReviewAction.APPROVE and review.notes:
         # Tags, a replacement, a day: none of them is on this page.
         why_not = _("It changes more than the text shown here; open to decide.")
-    return Candidate(review=review, segments=worddiff.diff(review.before_text, review.after_text), why_not=str(why_not))
+    return DecisionCandidate(
+        review=review, segments=worddiff.diff(review.before_text, review.after_text), why_not=str(why_not)
+    )
 
 
 @admin.register(Revision)

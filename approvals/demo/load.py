@@ -37,7 +37,7 @@ from approvals.demo.steps import (
 from approvals.demo.waiting import WAITING
 from approvals.models import Agent, Policy, Proposal, Status, Tutorship, User
 from approvals.recovery.recover import finish
-from approvals.review.targets import standing_of
+from approvals.review.targets import current_state
 from memory_app import reads
 from memory_app.models import Change
 
@@ -191,7 +191,7 @@ def _decide(step: Approved | Rejected | Withdrawn | Expired) -> None:
                 actor=_person(step.actor),
                 proposal_id=proposal.pk,
                 revision=proposal.revision,
-                seen_sha256=standing_of(proposal, proposal.current).sha256,
+                seen_sha256=current_state(proposal, proposal.current).sha256,
                 comment=step.comment,
             )
         case Rejected():

@@ -10,7 +10,7 @@ from approvals.demo.found import note_id_of, operation_of
 from approvals.demo.steps import AboutNote, NoteChanged, Noted, NoteDeleted, NoteSuperseded, Proposed
 from approvals.models import Agent, Kind, Proposal, User
 from approvals.recovery.recover import finish
-from approvals.services.notes import By, NoteChange, change_notes, stamped
+from approvals.services.notes import ChangeContext, NoteChange, change_notes, stamped
 from memory_app import reads
 from memory_app.reads import Note
 
@@ -23,7 +23,7 @@ def play_note(step: AboutNote, at: datetime) -> None:
         return
     is_agent = step.actor == people.AGENT
     kind, change = _change(step, at)
-    by = By(
+    by = ChangeContext(
         actor=Agent.objects.get(name=step.actor) if is_agent else User.objects.get(username=step.actor),
         may_apply=not step.asks,
         reasoning=step.reasoning,

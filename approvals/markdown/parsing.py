@@ -91,7 +91,7 @@ class Parser(MarkdownIt):
         self.core.ruler.push("addresses", _addresses)
 
 
-class _Reader(Parser):
+class _LinkReader(Parser):
     """Leaves addresses as they are written: no %C3%A9 and no xn-- for a reader to compare with what is shown."""
 
     def normalizeLink(self, url: str) -> str:  # noqa: N802  # the library's name
@@ -144,4 +144,4 @@ def _addresses(state: StateCore) -> None:
                 token.attrs = {}
 
 
-_reader = _Reader()
+_reader = _LinkReader()

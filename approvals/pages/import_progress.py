@@ -43,7 +43,7 @@ PACE = 0.2
 SILENCE = 400
 
 
-class State(StrEnum):
+class ImportState(StrEnum):
     """Where an import stands. `failed`: it was refused, and nothing taken. `lost`: its process or a database went
     away, or its time was up; whether it was done, the notes tell."""
 
@@ -57,14 +57,14 @@ class State(StrEnum):
 class Progress:
     """How far an import has come: so many of so many of its stage are done."""
 
-    state: State
+    state: ImportState
     stage: Stage
     done: int
     of: int
 
     @property
     def percent(self) -> int:
-        return 100 if self.state is State.DONE else progress.percent(self.stage, self.done, self.of)
+        return 100 if self.state is ImportState.DONE else progress.percent(self.stage, self.done, self.of)
 
 
 def new_key() -> str:
@@ -118,18 +118,18 @@ def watched(viewer: str, key: str) -> Iterator[None]:
         yield
         return
     teller = _Teller(viewer, key)
-    teller.tell(State.RUNNING, Stage.READING, 0, 1)
+    teller.tell(ImportState.RUNNING, Stage.READING, 0, 1)
     _from_cache(lambda: cache.set(_name(viewer, "latest"), key, timeout=KEPT), without=None)
     try:
         with progress.reported_to(teller.report):
             yield
     except _REFUSALS:
-        teller.tell(State.FAILED, *teller.last)
+        teller.tell(ImportState.FAILED, *teller.last)
         raise
     except BaseException:
-        teller.tell(State.LOST, *teller.last)
+        teller.tell(ImportState.LOST, *teller.last)
         raise
-    teller.tell(State.DONE, *teller.last)
+    teller.tell(ImportState.DONE, *teller.last)
 
 
 def look(viewer: str, key: str) -> Progress | None:
@@ -140,15 +140,15 @@ def look(viewer: str, key: str) -> Progress | None:
     if told is None:
         return None
     state, stage, done, of, at = told
-    is_lost = state == State.RUNNING and time.time() - at > SILENCE
-    return Progress(State.LOST if is_lost else State(state), Stage(stage), done, of)
+    is_lost = state == ImportState.RUNNING and time.time() - at > SILENCE
+    return Progress(ImportState.LOST if is_lost else ImportState(state), Stage(stage), done, of)
 
 
 def latest(viewer: str) -> str:
     """The key of the import that `viewer` has under way; empty when there is none."""
     key = str(_from_cache(lambda: cache.get(_name(viewer, "latest"), ""), without=""))
     found = look(viewer, key)
-    return key if found is not None and found.state is State.RUNNING else ""
+    return key if found is not None and found.state is ImportState.RUNNING else ""
 
 
 class _Teller:
@@ -162,9 +162,9 @@ class _Teller:
         is_next = stage is not self.last[0]
         self.last = (stage, done, of)
         if is_next or time.monotonic() - self._told_at >= PACE:
-            self.tell(State.RUNNING, stage, done, of)
+            self.tell(ImportState.RUNNING, stage, done, of)
 
-    def tell(self, state: State, stage: Stage, done: int, of: int) -> None:
+    def tell(self, state: ImportState, stage: Stage, done: int, of: int) -> None:
         self._told_at = time.monotonic()
         if self._is_away:
             return

@@ -14,8 +14,8 @@ from itertools import groupby
 from django.db.models import Count, Max, Q
 
 from approvals.models import DECIDED, Proposal, ProposalQuerySet, Status, User
-from approvals.pages.inbox_filters import Filters, Listing, Tab
-from approvals.pages.inbox_rows import Row, rows_of
+from approvals.pages.inbox_filters import InboxFilters, Listing, Tab
+from approvals.pages.inbox_rows import InboxRow, rows_of
 from approvals.permissions import proposals_visible_to
 
 PAGE_SIZE = 25
@@ -60,7 +60,7 @@ class Group:
     target_kind: str
     target: str
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[InboxRow, ...]
     total: int
 
 
@@ -95,7 +95,7 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Place:
+class InboxPosition:
     """Where a proposal stands in its list, from 1, and the ids of its neighbours there."""
 
     number: int
@@ -115,7 +115,7 @@ def waiting_for(user: User) -> int:
     return proposals_visible_to(user).filter(status__in=STATUSES[Tab.YOURS]).count()
 
 
-def listed(proposals: ProposalQuerySet, tab: Tab, filters: Filters) -> ProposalQuerySet:
+def listed(proposals: ProposalQuerySet, tab: Tab, filters: InboxFilters) -> ProposalQuerySet:
     """Those of `proposals` that a tab holds and the filters let through, in no order."""
     return filters.apply(proposals.filter(status__in=STATUSES[tab]), tab)
 
@@ -157,13 +157,13 @@ def next_for(user: User, after: Proposal, listing: Listing) -> Proposal | None:
     Args:
         listing: what the reader came from. What is decided already is no work: from there it is the whole queue.
     """
-    filters = listing.filters if listing.tab is Tab.YOURS else Filters()
+    filters = listing.filters if listing.tab is Tab.YOURS else InboxFilters()
     waiting = listed(proposals_visible_to(user), Tab.YOURS, filters).exclude(pk=after.pk)
     queue = waiting.order_by("-created_at", "-id")
     return _below(queue, "created_at", Key(after.created_at, after.pk)).first() or queue.first()
 
 
-def place_of(user: User, proposal: Proposal, listing: Listing) -> Place | None:
+def place_of(user: User, proposal: Proposal, listing: Listing) -> InboxPosition | None:
     """Return where `proposal` stands in a list, in three queries that read no other row whole; None when it is not
     in the list."""
     column = _column(listing.tab)
@@ -180,7 +180,7 @@ def place_of(user: User, proposal: Proposal, listing: Listing) -> Place | None:
     key = Key(at, proposal.pk)
     newer = _above(proposals, column, key).order_by(column, "id").values_list("pk", flat=True).first()
     older = _below(proposals, column, key).order_by(f"-{column}", "-id").values_list("pk", flat=True).first()
-    return Place(counted["above"] + 1, counted["total"], newer, older)
+    return InboxPosition(counted["above"] + 1, counted["total"], newer, older)
 
 
 def last_decisions(proposals: ProposalQuerySet) -> list[Proposal]:
@@ -233,7 +233,7 @@ def _totals(proposals: ProposalQuerySet, found: list[Proposal]) -> dict[tuple[st
 
 
 def _grouped(found: list[Proposal], totals: dict[tuple[str, str], int]) -> tuple[Group, ...]:
-    by_target: dict[tuple[str, str, str], list[Row]] = {}
+    by_target: dict[tuple[str, str, str], list[InboxRow]] = {}
     for row in rows_of(found):
         by_target.setdefault((row.proposal.owner, row.proposal.target_kind, row.proposal.target), []).append(row)
     return tuple(

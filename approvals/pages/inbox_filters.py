@@ -47,7 +47,7 @@ MOST_WORDS = 8
 
 
 @dataclass(frozen=True)
-class Filters:
+class InboxFilters:
     """What the reader narrowed the list to; each empty for "all". Unknown values match nothing, by themselves."""
 
     owner: str = ""
@@ -62,7 +62,7 @@ class Filters:
     q: str = ""
 
     @classmethod
-    def from_query(cls, query: Mapping[str, str]) -> Filters:
+    def from_query(cls, query: Mapping[str, str]) -> InboxFilters:
         """From the parameters of the URL; NUL is dropped, which PostgreSQL would refuse."""
         return cls(**{field.name: query.get(field.name, "").replace("\0", "").strip()[:200] for field in fields(cls)})
 
@@ -107,12 +107,12 @@ class Listing:
     """Which list a person looks at: a tab and its filters. Pages of single proposals carry it along as `query`."""
 
     tab: Tab = Tab.YOURS
-    filters: Filters = Filters()
+    filters: InboxFilters = InboxFilters()
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> Listing:
         tab = query.get("tab", "")
-        return cls(Tab(tab) if tab in set(Tab) else Tab.YOURS, Filters.from_query(query))
+        return cls(Tab(tab) if tab in set(Tab) else Tab.YOURS, InboxFilters.from_query(query))
 
     @classmethod
     def parse(cls, query: str) -> Listing:

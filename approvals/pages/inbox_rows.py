@@ -14,7 +14,7 @@ import structlog
 from django.db.models import QuerySet
 
 from approvals.models import Kind, Mergeability, Proposal, Revision, Status
-from approvals.review.targets import BlockStanding, Standing, base_sha256, standings_of
+from approvals.review.targets import BlockState, TargetState, base_sha256, current_states
 from memory_app import reads
 from memory_app.dolt.errors import DoltError
 from memory_app.reads import Note
@@ -31,7 +31,7 @@ _DECIDED_UNOPENED = (Kind.EDIT, Kind.SAVE, Kind.UPDATE, Kind.DELETE, Kind.FORGET
 
 
 @dataclass(frozen=True)
-class Row:
+class InboxRow:
     """One proposal in the list.
 
     Args:
@@ -48,7 +48,7 @@ class Row:
     note: Note | None = None
 
 
-def rows_of(proposals: Iterable[Proposal], *, looking: bool = False) -> list[Row]:
+def rows_of(proposals: Iterable[Proposal], *, looking: bool = False) -> list[InboxRow]:
     """Return a row for each, with the whole change where it can be decided in the list.
 
     One query, and where a block changed under a small edit a second and one of the memory: what a decision on the row
@@ -64,7 +64,7 @@ def rows_of(proposals: Iterable[Proposal], *, looking: bool = False) -> list[Row
     stale = [each for each in candidates if looking or each.mergeability == Mergeability.REBASABLE]
     clean = [each for each in candidates if not looking and each.mergeability == Mergeability.CLEAN]
     revisions = {revision.proposal_id: revision for revision in _small(clean)}
-    standings: dict[int, Standing] = {}
+    standings: dict[int, TargetState] = {}
     if stale:
         texts = _first_revisions(stale)
         revisions |= {revision.proposal_id: revision for revision in texts}
@@ -84,18 +84,18 @@ def _small(proposals: Sequence[Proposal]) -> Iterable[Revision]:
     return _first_revisions(proposals).only("proposal_id", "edits", "note_changes", "base_sha256") if proposals else ()
 
 
-def _standings(pairs: Sequence[tuple[Proposal, Revision]]) -> dict[int, Standing]:
+def _standings(pairs: Sequence[tuple[Proposal, Revision]]) -> dict[int, TargetState]:
     """The targets as they are now, by proposal; none of them when the memory does not answer."""
     on_blocks = [proposal for proposal, _revision in pairs if proposal.target_kind == "block"]
     about_notes = [pair for pair in pairs if pair[0].target_kind != "block"]
     try:
         blocks = reads.find_blocks((each.owner, each.target) for each in on_blocks)
-        standings: dict[int, Standing] = {
-            each.pk: BlockStanding(blocks.get((each.owner, each.target))) for each in on_blocks
+        standings: dict[int, TargetState] = {
+            each.pk: BlockState(blocks.get((each.owner, each.target))) for each in on_blocks
         }
         for owner in {proposal.owner for proposal, _revision in about_notes}:
             theirs = [pair for pair in about_notes if pair[0].owner == owner]
-            for (proposal, _revision), standing in zip(theirs, standings_of(owner, theirs), strict=True):
+            for (proposal, _revision), standing in zip(theirs, current_states(owner, theirs), strict=True):
                 standings[proposal.pk] = standing
     except DoltError:
         log.exception("targets_unreadable", proposals=[proposal.pk for proposal, _revision in pairs])
@@ -103,15 +103,15 @@ def _standings(pairs: Sequence[tuple[Proposal, Revision]]) -> dict[int, Standing
     return standings
 
 
-def _row(proposal: Proposal, revision: Revision | None, standing: Standing | None) -> Row:
+def _row(proposal: Proposal, revision: Revision | None, standing: TargetState | None) -> InboxRow:
     if revision is None:
-        return Row(proposal)
+        return InboxRow(proposal)
     seen_sha256 = base_sha256(revision)
     if standing:
         assessment = standing.assess(revision)
         proposal.mergeability = assessment.state
         if not assessment.can_be_approved:
-            return Row(proposal)
+            return InboxRow(proposal)
         seen_sha256 = standing.sha256
     if not revision.note_changes:
         # Of an edit that fits exactly once, the words are the same on the text as it was and as it is now.
@@ -120,8 +120,8 @@ def _row(proposal: Proposal, revision: Revision | None, standing: Standing | Non
         before, after = _notes(revision.note_changes[0])
         change, note = whole_change_of_note(before, after), after or before
     else:
-        return Row(proposal)
-    return Row(proposal, change, seen_sha256, note) if change else Row(proposal)
+        return InboxRow(proposal)
+    return InboxRow(proposal, change, seen_sha256, note) if change else InboxRow(proposal)
 
 
 def whole_change(edits: list[dict[str, Any]]) -> tuple[Segment, ...]:

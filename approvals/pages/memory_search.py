@@ -21,7 +21,7 @@ from memory_app import conversations, reads
 from memory_app.models import Change, Message
 from memory_app.search import service
 from memory_app.search.ranking.words import folded, is_stop
-from memory_app.search.service import Hit
+from memory_app.search.service import SearchHit
 from memory_app.text import worddiff
 from memory_app.text.worddiff import Segment
 
@@ -43,7 +43,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
-class Part:
+class ExcerptPart:
     """A piece of a text; `matches` when it is what was looked for."""
 
     text: str
@@ -54,17 +54,17 @@ class Part:
 class FoundItem:
     """A block's section or a note, with its matches in context."""
 
-    hit: Hit
+    hit: SearchHit
     url: str
-    title: tuple[Part, ...]
-    context: tuple[Part, ...]
+    title: tuple[ExcerptPart, ...]
+    context: tuple[ExcerptPart, ...]
     changed_at: datetime | None
 
 
 @dataclass(frozen=True)
 class FoundProposal:
     proposal: Proposal
-    context: tuple[Part, ...]
+    context: tuple[ExcerptPart, ...]
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class FoundMessage:
 
     message: Message
     url: str
-    context: tuple[Part, ...]
+    context: tuple[ExcerptPart, ...]
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def find(owner: str, query: str) -> Findings:
     )
 
 
-def _item(owner: str, hit: Hit, query: str, last: Mapping[str, Change]) -> FoundItem:
+def _item(owner: str, hit: SearchHit, query: str, last: Mapping[str, Change]) -> FoundItem:
     url = reverse("note", args=[owner, hit.note_id]) if hit.note_id else reverse("block", args=[owner, hit.block_label])
     wanted = [*hit.words, *_told(query)]
     changed = last.get(hit.block_label or "")
@@ -164,11 +164,11 @@ def _told(query: str) -> list[str]:
     return [word for word in words if not is_stop(word.casefold())] or words
 
 
-def in_context(text: str, words: Sequence[str]) -> tuple[Part, ...]:
+def in_context(text: str, words: Sequence[str]) -> tuple[ExcerptPart, ...]:
     """The piece of `text` around its first match, on one line and without marks, with each match apart."""
     wanted = dict.fromkeys(word for word in words if len(word) > 1 or word.isdigit())
     if not wanted:
-        return (Part(_cut(rendering.on_one_line(text[:_AROUND]), 0), False),)
+        return (ExcerptPart(_cut(rendering.on_one_line(text[:_AROUND]), 0), False),)
     # Longer words match with their endings ("exam" in "exams"); "an" must not match in "and".
     longest_first = sorted([*wanted][:MOST_WORDS], key=len, reverse=True)
     one = (re.escape(word) + (r"\w{0,2}" if len(word) > 3 else "") for word in longest_first)
@@ -183,15 +183,15 @@ def in_context(text: str, words: Sequence[str]) -> tuple[Part, ...]:
     if begin:
         begin = flat.find(" ", begin, first.start() if first else None) + 1 or begin
     shown = _cut(flat, begin, is_cut=around > 0)
-    parts: list[Part] = []
+    parts: list[ExcerptPart] = []
     end = 0
     for match in pattern.finditer(shown):
         if match.start() > end:
-            parts.append(Part(shown[end : match.start()], False))
-        parts.append(Part(match[0], True))
+            parts.append(ExcerptPart(shown[end : match.start()], False))
+        parts.append(ExcerptPart(match[0], True))
         end = match.end()
     if end < len(shown):
-        parts.append(Part(shown[end:], False))
+        parts.append(ExcerptPart(shown[end:], False))
     return tuple(parts)
 
 

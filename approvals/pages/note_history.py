@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from approvals.pages.blocks import NOW, HistoryEntry, history_entries, point_in_history
-from approvals.review.presentation import FieldChange, field_changes_of_note
+from approvals.review.presentation import NoteFieldChange, field_changes_of_note
 from memory_app import reads
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.reads import Note, NoteNotFound
@@ -65,7 +65,7 @@ class NoteStep:
     before: Note | None
     after: Note | None
     segments: tuple[worddiff.Segment, ...] = ()
-    fields: tuple[FieldChange, ...] = ()
+    fields: tuple[NoteFieldChange, ...] = ()
     replacement: Note | None = None
 
     @property
@@ -103,7 +103,7 @@ def steps(owner: str, id_: str, *, before: int | None = None) -> tuple[tuple[Not
     return tuple(made), page[-1].pk if older else None
 
 
-def _fields(step: NoteStep) -> tuple[FieldChange, ...]:
+def _fields(step: NoteStep) -> tuple[NoteFieldChange, ...]:
     if not (step.before and step.after):
         return ()
     changes = field_changes_of_note(step.before, step.after)

@@ -14,11 +14,11 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals.models import Proposal, ProposalQuerySet, Revision, Status, User
 from approvals.pages.blocks import HistoryEntry, history_entries
-from approvals.permissions import Action, available_actions
-from approvals.review.targets import NotesStanding
+from approvals.permissions import ReviewAction, available_actions
+from approvals.review.targets import NotesState
 from memory_app import reads
 from memory_app.models import Change
-from memory_app.reads import Entry, Note
+from memory_app.reads import Note, NoteSummary
 from memory_app.search import service
 from memory_app.text.notes import SOURCES, TYPES
 
@@ -78,7 +78,7 @@ class NoteFilters:
     def active(self) -> dict[str, str]:
         return {each.name: value for each in fields(self) if (value := getattr(self, each.name))}
 
-    def lets_through(self, note: Entry) -> bool:
+    def lets_through(self, note: NoteSummary) -> bool:
         """Whether a note is asked for, the text apart."""
         if note.is_superseded if self.superseded == "" else self.superseded == "only" and not note.is_superseded:
             return False
@@ -145,7 +145,7 @@ def listed(owner: str, filters: NoteFilters, number: int) -> NotePage:
     )
 
 
-def _matching(owner: str, notes: list[Entry], filters: NoteFilters) -> list[Entry]:
+def _matching(owner: str, notes: list[NoteSummary], filters: NoteFilters) -> list[NoteSummary]:
     """What search finds, best first, then the notes that merely contain the letters."""
     answer = service.search(
         owner,
@@ -231,11 +231,11 @@ def _automatic(owner: str, viewer: User, applied: list[Proposal]) -> tuple[Autom
     single = [proposal.pk for proposal in applied if proposal.target_kind == "note"]
     revisions = {each.proposal_id: each for each in Revision.objects.filter(proposal__in=single, number=1)}
     ids = {change["id"] for revision in revisions.values() for change in revision.note_changes}
-    now = NotesStanding(reads.note_sha256s(owner, ids))
+    now = NotesState(reads.note_sha256s(owner, ids))
     rows = []
     for proposal in applied:
         revision = revisions.get(proposal.pk)
         changed_since = revision is not None and not now.is_after(revision)
-        may_revert = Action.REVERT in available_actions(viewer, proposal) and not changed_since
+        may_revert = ReviewAction.REVERT in available_actions(viewer, proposal) and not changed_since
         rows.append(Automatic(proposal, may_revert, changed_since))
     return tuple(rows)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from approvals import services
 from memory_app import reads
-from memory_app.reads import Entry, Note
+from memory_app.reads import Note, NoteSummary
 from memory_app.search import service
 
 #: Notes the search is asked for beyond those wanted, since some may be filtered out here.
@@ -30,7 +30,7 @@ class Wanted:
     min_confidence: float = 0
     superseded: bool = False
 
-    def takes(self, note: Note | Entry) -> bool:
+    def takes(self, note: Note | NoteSummary) -> bool:
         return (
             self.type in (None, note.type)
             and (not self.tags or bool(set(self.tags) & set(note.tags)))
@@ -53,7 +53,7 @@ class Matched:
     index_behind: bool = False
 
 
-def listed(owner: str, wanted: Wanted) -> tuple[Entry, ...]:
+def listed(owner: str, wanted: Wanted) -> tuple[NoteSummary, ...]:
     """All notes that are wanted, in short, newest first."""
     return tuple(entry for entry in reads.catalogue(owner).entries if wanted.takes(entry))
 
@@ -77,13 +77,13 @@ def containing(owner: str, query: str, wanted: Wanted, *, most: int) -> Matched:
     return Matched(tuple(found[:most]))
 
 
-def notes_of(owner: str, entries: Sequence[Entry], wanted: Wanted) -> tuple[Note, ...]:
+def notes_of(owner: str, entries: Sequence[NoteSummary], wanted: Wanted) -> tuple[Note, ...]:
     """The notes behind entries, in their order; one that went or is no longer wanted is left out."""
     now = reads.find_notes(owner, [entry.id for entry in entries])
     return tuple(now[entry.id] for entry in entries if entry.id in now and wanted.takes(now[entry.id]))
 
 
-def ranked(owner: str, query: str, wanted: Wanted, *, most: int) -> tuple[tuple[Entry, ...], bool]:
+def rank_all(owner: str, query: str, wanted: Wanted, *, most: int) -> tuple[tuple[NoteSummary, ...], bool]:
     """Those of them that `query` means, in short, best first; and whether the search lacks the newest changes.
 
     Args:
@@ -107,7 +107,7 @@ def ranked(owner: str, query: str, wanted: Wanted, *, most: int) -> tuple[tuple[
         top_k *= 4
 
 
-def meant(owner: str, query: str, wanted: Wanted, *, most: int) -> Matched:
+def search_notes(owner: str, query: str, wanted: Wanted, *, most: int) -> Matched:
     """The same as notes."""
-    entries, index_behind = ranked(owner, query, wanted, most=most)
+    entries, index_behind = rank_all(owner, query, wanted, most=most)
     return Matched(notes_of(owner, entries, wanted), index_behind)

@@ -23,7 +23,7 @@ from memory_app.dolt.types import Commit
 from memory_app.models import Change, DirectWrite
 from memory_app.text.trailers import Trailers
 from memory_app.writing import commits
-from memory_app.writing.commits import Entry
+from memory_app.writing.commits import LedgerEntry
 
 log = structlog.get_logger(__name__)
 
@@ -47,7 +47,7 @@ _DIRECT = {
 }
 
 
-def despite_dirt(write: Callable[[], T]) -> T:
+def retry_after_committing_stray_rows(write: Callable[[], T]) -> T:
     """Run `write`, once more when rows of somebody else were in the way and were put on record as theirs.
 
     They must not stop people from reviewing, nor be signed by whoever comes next.
@@ -55,11 +55,11 @@ def despite_dirt(write: Callable[[], T]) -> T:
     try:
         return write()
     except DirtyMemory:
-        settle_dirt()
+        commit_stray_rows()
         return write()
 
 
-def settle_dirt() -> str:
+def commit_stray_rows() -> str:
     """Commit rows somebody left uncommitted on main, as `unknown`; the commit, or an empty string."""
     commit = commits.commit_dirt(uuid.uuid4().hex)
     if commit is None:
@@ -69,7 +69,7 @@ def settle_dirt() -> str:
     return commit.hash
 
 
-def top_up_ledger(*, trust_log: bool = False) -> int:
+def sync_ledger(*, trust_log: bool = False) -> int:
     """Add the ledger rows of commits on main that have none; how many were added.
 
     Args:
@@ -152,7 +152,7 @@ class Said:
         comment_known: False for direct edits whose comment only the message has, which kept 4,000 characters of it.
     """
 
-    entry: Entry
+    entry: LedgerEntry
     comment_known: bool = True
 
     def agrees(self, row: Change) -> bool:
@@ -172,7 +172,7 @@ def says(commit: Commit, *, trust_log: bool = False) -> tuple[Said, ...]:
     Rows nobody accounts for are `written outside Assent`, each owner's for itself. None for a change of schema.
 
     Args:
-        trust_log: see `top_up_ledger`.
+        trust_log: see `sync_ledger`.
     """
     changed = commits.targets_changed(commit)
     if len(changed) == 1:
@@ -185,7 +185,7 @@ def says(commit: Commit, *, trust_log: bool = False) -> tuple[Said, ...]:
         if said:
             return (said,)
     return tuple(
-        Said(Entry(action=Change.Action.RECOVERED, owner=owner, targets=targets, operation=""))
+        Said(LedgerEntry(action=Change.Action.RECOVERED, owner=owner, targets=targets, operation=""))
         for owner, targets in changed.items()
     )
 
@@ -193,7 +193,7 @@ def says(commit: Commit, *, trust_log: bool = False) -> tuple[Said, ...]:
 def disagreeing(commit: Commit, rows: list[Change]) -> list[Change]:
     """Return those rows of a commit that say something else than it did.
 
-    A row that `top_up_ledger` made from the log of a restored memory is right as long as it says what the log says.
+    A row that `sync_ledger` made from the log of a restored memory is right as long as it says what the log says.
     """
     bad = rows
     for trust_log in (False, True):
@@ -224,7 +224,7 @@ def _merged(
     )
     decided_by = proposal.decided_by.username if proposal.decided_by else ""
     return Said(
-        Entry(
+        LedgerEntry(
             action=Change.Action.APPROVED,
             owner=owner,
             targets=targets,
@@ -299,8 +299,8 @@ def _entry(
     agent: str | None = None,
     proposal_id: int | None = None,
     comment: str = "",
-) -> Entry:
-    return Entry(
+) -> LedgerEntry:
+    return LedgerEntry(
         action=trailers.action,
         owner=owner,
         targets=targets,

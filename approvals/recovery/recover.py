@@ -25,7 +25,7 @@ from approvals.recovery.heal import (
     make_proposals_again,
     skip_ids,
 )
-from approvals.recovery.ledger import settle_dirt, top_up_ledger
+from approvals.recovery.ledger import commit_stray_rows, sync_ledger
 from approvals.services import texts
 from approvals.services.decide import finish_merging
 from approvals.services.errors import DecisionRefused, NotesChanged
@@ -97,7 +97,7 @@ def recover(*, trust_log: bool = False, last_ids: Mapping[str, int] | None = Non
     """Roll everything forward whose lease ran out, top up the ledger, make and drop branches as the rows say.
 
     Args:
-        trust_log: after `default` was restored from a backup older than the memory; see `top_up_ledger`. Proposals
+        trust_log: after `default` was restored from a backup older than the memory; see `sync_ledger`. Proposals
             that only the memory knows get their rows back, and no id is given out twice.
         last_ids: with `trust_log`, the highest id of each table that the backup's manifest knows.
     """
@@ -105,7 +105,7 @@ def recover(*, trust_log: bool = False, last_ids: Mapping[str, int] | None = Non
     failed: list[int] = []
     if trust_log:
         skip_ids(last_ids)
-    dirt = settle_dirt()
+    dirt = commit_stray_rows()
     for proposal in Proposal.objects.lease_ran_out().select_related("agent", "decided_by"):
         try:
             outcome = finish(proposal)
@@ -122,7 +122,7 @@ def recover(*, trust_log: bool = False, last_ids: Mapping[str, int] | None = Non
             opened += 1
         else:
             reopened += 1
-    ledger_rows = top_up_ledger(trust_log=trust_log)
+    ledger_rows = sync_ledger(trust_log=trust_log)
     known_approved = approve_merged()
     made_again = make_proposals_again() if trust_log else 0
     recheck_unknown()

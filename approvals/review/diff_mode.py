@@ -12,13 +12,13 @@ from enum import StrEnum
 from approvals.models import Mergeability
 from approvals.review.presentation import Review
 from memory_app.text import worddiff
-from memory_app.text.worddiff import Fold, Paragraph, Row, Segment
+from memory_app.text.worddiff import DiffRow, Fold, Paragraph, Segment
 
 #: Unchanged lines left standing above and below a change in the table.
 _CONTEXT_ROWS = 2
 
 
-class View(StrEnum):
+class DiffMode(StrEnum):
     """How the change is shown; the value is the word in the URL."""
 
     INLINE = "inline"
@@ -43,7 +43,7 @@ class Passage:
 class TableRow:
     """A row of the side-by-side table; `skipped` of them stand in this one's place when it is not zero."""
 
-    row: Row | None
+    row: DiffRow | None
     skipped: int = 0
     change: int | None = None
 
@@ -64,7 +64,7 @@ class ChangeShown:
         since: for a conflict, what became of the block since the proposal's base.
     """
 
-    view: View
+    view: DiffMode
     redline: Redline | None = None
     since: Redline | None = None
     table: tuple[TableRow, ...] = ()
@@ -73,7 +73,7 @@ class ChangeShown:
     changes: int = 0
 
 
-def change_shown(review: Review, view: View, *, unfolded: bool = False) -> ChangeShown:
+def change_shown(review: Review, view: DiffMode, *, unfolded: bool = False) -> ChangeShown:
     """Lay the change of `review` out.
 
     Args:
@@ -81,12 +81,12 @@ def change_shown(review: Review, view: View, *, unfolded: bool = False) -> Chang
     """
     segments = worddiff.with_replaced_paragraphs(worddiff.diff(review.before_text, review.after_text))
     line = redline(segments)
-    if view is View.RESULT:
+    if view is DiffMode.RESULT:
         return ChangeShown(view, text=review.after_text, changes=line.changes)
-    if view is View.SIDE:
+    if view is DiffMode.SIDE:
         rows = worddiff.side_by_side(segments)
         return ChangeShown(view, table=_table(rows, _places(segments), unfolded=unfolded), changes=line.changes)
-    if view is View.SOURCE:
+    if view is DiffMode.SOURCE:
         return ChangeShown(view, segments=segments, changes=line.changes)
     return ChangeShown(view, redline=line, since=_since(review), changes=line.changes)
 
@@ -118,7 +118,7 @@ class _Places:
     before: Mapping[int | None, int]
     after: Mapping[int | None, int]
 
-    def of(self, row: Row) -> int:
+    def of(self, row: DiffRow) -> int:
         """Which change a row of the table belongs to; the later one where one ends and the next begins; 0 for none."""
         return max(self.before.get(row.left_line, 0), self.after.get(row.right_line, 0))
 
@@ -142,7 +142,7 @@ def _since(review: Review) -> Redline | None:
     return redline(worddiff.diff(review.revision.base_text, review.block.body))
 
 
-def _table(rows: Sequence[Row], places: _Places, *, unfolded: bool) -> tuple[TableRow, ...]:
+def _table(rows: Sequence[DiffRow], places: _Places, *, unfolded: bool) -> tuple[TableRow, ...]:
     near: set[int] = set()
     for index, row in enumerate(rows):
         if row.changed or unfolded:

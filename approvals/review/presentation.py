@@ -13,10 +13,10 @@ from typing import Any
 import structlog
 
 from approvals.models import Event, Kind, Mergeability, Proposal, Revision, Status, User
-from approvals.permissions import Action, available_actions, may_read
+from approvals.permissions import ReviewAction, available_actions, may_read
 from approvals.recovery.recover import finish
 from approvals.review.mergeability import Assessment
-from approvals.review.targets import BlockStanding, NotesStanding, Standing, standing_of
+from approvals.review.targets import BlockState, NotesState, TargetState, current_state
 from approvals.risks import flags
 from approvals.services.errors import ProposalNotFound
 from approvals.services.notes.values import said_beside
@@ -62,7 +62,7 @@ class Checks:
 
 
 @dataclass(frozen=True)
-class FieldChange:
+class NoteFieldChange:
     """A field other than the text (type, tags, confidence…), before and after; empty for nothing.
 
     A time stays one, for pages to write it in the viewer's zone.
@@ -90,7 +90,7 @@ class NoteReview:
     before: reads.Note | None
     after: reads.Note | None
     segments: tuple[worddiff.Segment, ...]
-    fields: tuple[FieldChange, ...]
+    fields: tuple[NoteFieldChange, ...]
     replacement: reads.Note | None = None
     dated: datetime | None = None
 
@@ -122,7 +122,7 @@ class Review:
     after_text: str
     segments: tuple[worddiff.Segment, ...]
     assessment: Assessment | None
-    actions: frozenset[Action]
+    actions: frozenset[ReviewAction]
     risks: tuple[flags.Risk, ...]
     checks: Checks
     events: tuple[Event, ...]
@@ -198,11 +198,11 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
     is_current = number == proposal.revision
     shown = proposal.current if is_current else proposal.revisions.get(number=number)
     standing, assessment = _today(proposal, shown)
-    block = standing.block if isinstance(standing, BlockStanding) else None
+    block = standing.block if isinstance(standing, BlockState) else None
     changed_since = (
         proposal.status == Status.APPLIED
         and not proposal.reverted_by_commit
-        and isinstance(standing, NotesStanding)
+        and isinstance(standing, NotesState)
         and not standing.is_after(shown)
     )
     before, after = shown.base_text, shown.result_text
@@ -263,9 +263,9 @@ def _weighed_import(revision: Revision, said: str) -> flags.Weighed:
     return flags.weigh(before, after, segments=worddiff.diff(before, after), beside=beside, said=said)
 
 
-def _today(proposal: Proposal, revision: Revision) -> tuple[Standing | None, Assessment | None]:
+def _today(proposal: Proposal, revision: Revision) -> tuple[TargetState | None, Assessment | None]:
     try:
-        standing = standing_of(proposal, revision)
+        standing = current_state(proposal, revision)
     except DoltError:
         log.exception("target_unreadable", proposal=proposal.pk)
         return None, None
@@ -299,7 +299,7 @@ def _note_review(change: dict[str, Any], replacements: dict[str, reads.Note], pr
     )
 
 
-def field_changes_of_note(before: reads.Note | None, after: reads.Note | None) -> tuple[FieldChange, ...]:
+def field_changes_of_note(before: reads.Note | None, after: reads.Note | None) -> tuple[NoteFieldChange, ...]:
     """The fields other than the text in which two versions of a note differ."""
     changes = []
     # When a note began is news only where an import says another day; of a new one `NoteReview.dated` says it.
@@ -307,7 +307,7 @@ def field_changes_of_note(before: reads.Note | None, after: reads.Note | None) -
     for name in names:
         old, new = (_shown(getattr(note, name)) if note else "" for note in (before, after))
         if old != new:
-            changes.append(FieldChange(name, old, new))
+            changes.append(NoteFieldChange(name, old, new))
     return tuple(changes)
 
 
@@ -319,13 +319,15 @@ def _shown(value: object) -> str | datetime:
     return value if isinstance(value, datetime) else str(value)
 
 
-def _actions(proposal: Proposal, viewer: User, assessment: Assessment | None, changed_since: bool) -> frozenset[Action]:
+def _actions(
+    proposal: Proposal, viewer: User, assessment: Assessment | None, changed_since: bool
+) -> frozenset[ReviewAction]:
     """The permitted actions that can succeed: a button that must fail is not drawn."""
     actions = available_actions(viewer, proposal)
     if changed_since:
-        actions -= {Action.REVERT}
+        actions -= {ReviewAction.REVERT}
     if assessment is None or not assessment.can_be_approved:
-        actions -= {Action.APPROVE}
+        actions -= {ReviewAction.APPROVE}
     return actions
 
 

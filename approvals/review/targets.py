@@ -18,7 +18,7 @@ from memory_app.dolt.connections import head_of_main
 from memory_app.writing.values import BlockFields, BlockWrite, NoteWrite, Write
 
 
-class Standing(Protocol):
+class TargetState(Protocol):
     """A target as it is now."""
 
     @property
@@ -29,7 +29,7 @@ class Standing(Protocol):
 
 
 @dataclass(frozen=True)
-class BlockStanding:
+class BlockState:
     block: reads.Block | None
 
     @property
@@ -41,7 +41,7 @@ class BlockStanding:
 
 
 @dataclass(frozen=True)
-class NotesStanding:
+class NotesState:
     """The notes a proposal names, each by its id and its sha256; one that is not there is absent.
 
     Args:
@@ -71,7 +71,7 @@ class NotesStanding:
 
 
 def base_sha256(revision: Revision) -> str:
-    """What `Standing.sha256` was when the revision was made: what a list, which does not look, may name as seen.
+    """What `TargetState.sha256` was when the revision was made: what a list, which does not look, may name as seen.
 
     A note put in another's place is not in the revision, so this never fits a revision that puts one there.
     """
@@ -88,14 +88,14 @@ def _sha256_of(notes: dict[str, str]) -> str:
     return hashlib.sha256(said.encode()).hexdigest() if said else ""
 
 
-def standing_of(proposal: Proposal, revision: Revision) -> BlockStanding | NotesStanding:
+def current_state(proposal: Proposal, revision: Revision) -> BlockState | NotesState:
     """The target of a proposal as it is now."""
     if proposal.target_kind == "block":
-        return BlockStanding(reads.find_block(proposal.owner, proposal.target))
+        return BlockState(reads.find_block(proposal.owner, proposal.target))
     return replace(_notes_at(proposal, revision), closes_circle=_closes_circle(proposal, revision))
 
 
-def standing_at_head(proposal: Proposal, revision: Revision) -> tuple[str, BlockStanding | NotesStanding]:
+def state_at_head(proposal: Proposal, revision: Revision) -> tuple[str, BlockState | NotesState]:
     """The target of a proposal as it is now, and a commit of main that is not newer than that."""
     if proposal.target_kind == "block":
         try:
@@ -103,17 +103,17 @@ def standing_at_head(proposal: Proposal, revision: Revision) -> tuple[str, Block
         except reads.BlockNotFound:
             pass
         else:
-            return snapshot.commit, BlockStanding(snapshot.block)
+            return snapshot.commit, BlockState(snapshot.block)
     commit = head_of_main()
-    return commit, standing_of(proposal, revision)
+    return commit, current_state(proposal, revision)
 
 
-def standings_of(owner: str, pairs: Sequence[tuple[Proposal, Revision]]) -> list[BlockStanding | NotesStanding]:
+def current_states(owner: str, pairs: Sequence[tuple[Proposal, Revision]]) -> list[BlockState | NotesState]:
     """Return the targets of an owner's proposals as they are now, each read once however many are about it."""
     labels = {proposal.target for proposal, _ in pairs if proposal.target_kind == "block"}
-    blocks = {label: BlockStanding(reads.find_block(owner, label)) for label in labels}
+    blocks = {label: BlockState(reads.find_block(owner, label)) for label in labels}
     about_notes = [revision for proposal, revision in pairs if proposal.target_kind != "block"]
-    ids = {id_ for revision in about_notes for id_ in (*_ids_of(revision), *instead_of(revision))}
+    ids = {id_ for revision in about_notes for id_ in (*_ids_of(revision), *replacement_ids(revision))}
     found = reads.note_sha256s(owner, ids) if ids else {}
     return [
         blocks[proposal.target]
@@ -123,7 +123,7 @@ def standings_of(owner: str, pairs: Sequence[tuple[Proposal, Revision]]) -> list
     ]
 
 
-def instead_of(revision: Revision) -> list[str]:
+def replacement_ids(revision: Revision) -> list[str]:
     """The ids of the notes a revision puts in the place of those it changes."""
     ids = []
     for change in revision.note_changes:
@@ -140,7 +140,7 @@ def targets_of(proposal: Proposal, revision: Revision) -> tuple[tuple[str, str],
     return tuple(("note", change["id"]) for change in revision.note_changes)
 
 
-def writes_of(proposal: Proposal, revision: Revision, *, base: reads.Block | None = None) -> tuple[Write, ...]:
+def rows_to_write(proposal: Proposal, revision: Revision, *, base: reads.Block | None = None) -> tuple[Write, ...]:
     """The rows a revision writes, on top of its base commit.
 
     Args:
@@ -160,10 +160,10 @@ def writes_of(proposal: Proposal, revision: Revision, *, base: reads.Block | Non
             schema_ref=block.schema_ref,
         )
         return (BlockWrite(proposal.owner, proposal.target, fields, revision.base_sha256),)
-    return note_writes(proposal.owner, revision.note_changes)
+    return note_rows_to_write(proposal.owner, revision.note_changes)
 
 
-def note_writes(owner: str, changes: list[dict[str, object]]) -> tuple[NoteWrite, ...]:
+def note_rows_to_write(owner: str, changes: list[dict[str, object]]) -> tuple[NoteWrite, ...]:
     """Stored note changes as rows to write."""
     return tuple(
         NoteWrite(
@@ -176,7 +176,7 @@ def note_writes(owner: str, changes: list[dict[str, object]]) -> tuple[NoteWrite
     )
 
 
-def holds(proposal: Proposal, revision: Revision, commit: str) -> bool:
+def matches(proposal: Proposal, revision: Revision, commit: str) -> bool:
     """Whether the target at `commit` is what the revision says it becomes (design.md §3 rule 9).
 
     Raises:
@@ -190,14 +190,14 @@ def holds(proposal: Proposal, revision: Revision, commit: str) -> bool:
     return _notes_at(proposal, revision, commit).is_after(revision)
 
 
-def _notes_at(proposal: Proposal, revision: Revision, commit: str | None = None) -> NotesStanding:
-    found = reads.note_sha256s(proposal.owner, [*_ids_of(revision), *instead_of(revision)], commit)
+def _notes_at(proposal: Proposal, revision: Revision, commit: str | None = None) -> NotesState:
+    found = reads.note_sha256s(proposal.owner, [*_ids_of(revision), *replacement_ids(revision)], commit)
     return _notes_standing(revision, found)
 
 
-def _notes_standing(revision: Revision, found: dict[str, str], *, closes_circle: bool = False) -> NotesStanding:
-    ids, instead = _ids_of(revision), instead_of(revision)
-    return NotesStanding(_those_of(ids, found), _those_of(instead, found), closes_circle)
+def _notes_standing(revision: Revision, found: dict[str, str], *, closes_circle: bool = False) -> NotesState:
+    ids, instead = _ids_of(revision), replacement_ids(revision)
+    return NotesState(_those_of(ids, found), _those_of(instead, found), closes_circle)
 
 
 def _ids_of(revision: Revision) -> list[str]:

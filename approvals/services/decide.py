@@ -20,15 +20,15 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.models import Agent, Event, Mergeability, Proposal, RejectReason, Revision, Status, User
-from approvals.permissions import Action, available_actions, may_decide, may_read
-from approvals.recovery.ledger import despite_dirt
+from approvals.permissions import ReviewAction, available_actions, may_decide, may_read
+from approvals.recovery.ledger import retry_after_committing_stray_rows
 from approvals.review.mergeability import Assessment
 from approvals.review.targets import (
-    BlockStanding,
-    Standing,
-    holds,
-    standing_at_head,
-    standing_of,
+    BlockState,
+    TargetState,
+    current_state,
+    matches,
+    state_at_head,
     targets_of,
 )
 from approvals.services import events, texts
@@ -73,7 +73,7 @@ def approve(*, actor: User, proposal_id: int, revision: int, seen_sha256: str, c
         DecisionRefused: by one of its subclasses; nothing was changed, the proposal is as it was.
         EngineUnavailable, OutcomeUnknown: the merge could not be finished now; `recover` will.
     """
-    proposal = _proposal_for(Action.APPROVE, actor, proposal_id, revision)
+    proposal = _proposal_for(ReviewAction.APPROVE, actor, proposal_id, revision)
     try:
         seen = _require_as_seen(proposal, seen_sha256)
     except DecisionRefused:
@@ -81,7 +81,7 @@ def approve(*, actor: User, proposal_id: int, revision: int, seen_sha256: str, c
         # rather than what it left behind.
         proposal.refresh_from_db()
         if proposal.status != Status.OPEN or proposal.revision != revision:
-            refuse_late(proposal, revision)
+            raise_not_open(proposal, revision)
         raise
 
     now = timezone.now()
@@ -101,7 +101,7 @@ def approve(*, actor: User, proposal_id: int, revision: int, seen_sha256: str, c
         claimed = update(Proposal, values, where={"id": proposal.pk, "status": Status.OPEN, "revision": revision})
     if not claimed:
         proposal.refresh_from_db()
-        refuse_late(proposal, revision)
+        raise_not_open(proposal, revision)
     proposal.set_written(values)
     proposal.decided_by = actor
     return finish_merging(proposal, seen=seen)
@@ -120,7 +120,7 @@ def reject(*, actor: User, proposal_id: int, revision: int, reason: str, comment
     """
     if reason not in RejectReason.values:
         raise ValueError(f"unknown reject reason {reason!r}")
-    proposal = _proposal_for(Action.REJECT, actor, proposal_id, revision)
+    proposal = _proposal_for(ReviewAction.REJECT, actor, proposal_id, revision)
     return _close(
         proposal,
         Status.REJECTED,
@@ -147,8 +147,8 @@ def close_as_present(*, actor: User, proposal_id: int, revision: int, seen_sha25
     Raises:
         ProposalNotFound, DecisionRefused: as for `approve`; `TargetChanged` also when it is not there any more.
     """
-    proposal = _proposal_for(Action.REJECT, actor, proposal_id, revision)
-    standing = standing_of(proposal, proposal.current)
+    proposal = _proposal_for(ReviewAction.REJECT, actor, proposal_id, revision)
+    standing = current_state(proposal, proposal.current)
     is_there = standing.assess(proposal.current).state == Mergeability.ALREADY_APPLIED
     if standing.sha256 != seen_sha256 or not is_there:
         raise TargetChanged(proposal, _block(standing))
@@ -184,7 +184,7 @@ def withdraw(*, agent: Agent, proposal_id: int, comment: str = "", operation: st
     if operation and proposal.merge_operation == operation and not proposal.is_redacted:
         return proposal
     if proposal.status != Status.OPEN:
-        refuse_late(proposal, proposal.revision)
+        raise_not_open(proposal, proposal.revision)
     try:
         return _close(
             proposal,
@@ -212,7 +212,7 @@ class Seen:
     """
 
     commit: str
-    standing: Standing
+    standing: TargetState
     assessment: Assessment
 
 
@@ -229,15 +229,15 @@ def finish_merging(proposal: Proposal, *, seen: Seen | None = None) -> Proposal:
     done = None if seen else commits.find(proposal.owner, proposal.merge_operation, since=proposal.main_before)
     try:
         merged = done.hash if done else _merge(proposal, seen)  # and closed
-    except _MergedMeanwhile as error:
+    except _AlreadyMerged as error:
         done, merged = error.commit, error.commit.hash
-    except _FinishedByAnother:
+    except _LeaseLost:
         if proposal.status == Status.APPROVED:
             return proposal
-        refuse_late(proposal, proposal.revision)
+        raise_not_open(proposal, proposal.revision)
     if done:
         commits.record(done.hash, _entry(proposal), at=commits.time_of(done), beside=partial(_close_approved, proposal))
-    if not holds(proposal, proposal.current, merged):
+    if not matches(proposal, proposal.current, merged):
         # Cannot happen while rows conflict as wholes; if it does, somebody has to know.
         log.error("merge_result_differs", proposal=proposal.pk, commit=merged)
 
@@ -294,7 +294,7 @@ def drop_branches(proposal: Proposal) -> None:
 def require_revertible(actor: User, proposal_id: int) -> Proposal:
     """An applied proposal this person may undo; for `notes.revert`. Raises as deciding does."""
     proposal = _visible(actor, proposal_id)
-    if Action.REVERT not in available_actions(actor, proposal):
+    if ReviewAction.REVERT not in available_actions(actor, proposal):
         if not may_decide(actor, proposal.owner):
             raise NotAllowed(proposal, _("You may not decide about this memory."))
         raise AlreadyDecided(proposal, _("This change has already been reverted, or was not automatic."))
@@ -307,9 +307,9 @@ def require_revertible(actor: User, proposal_id: int) -> Proposal:
 def _merge(proposal: Proposal, seen: Seen | None) -> str:
     """Merge the revision, made again on today's main first when the target changed since its base."""
     revision = proposal.current
-    standing: Standing
+    standing: TargetState
     if seen is None or proposal.target_kind != "block":
-        standing = standing_of(proposal, revision)
+        standing = current_state(proposal, revision)
         if standing.sha256 != proposal.seen_sha256:
             _reopen(proposal)
             raise TargetChanged(proposal, _block(standing))
@@ -321,7 +321,7 @@ def _merge(proposal: Proposal, seen: Seen | None) -> str:
         # A block that changes from here on is met by the merge: its row conflicts, or is not as a new revision has it.
         standing, assessment = seen.standing, seen.assessment
     if assessment.is_stale:
-        revision = _made_again(proposal, standing, assessment)
+        revision = _reapply_on_main(proposal, standing, assessment)
     if not revision.head_commit:
         _put_on_branch(proposal, revision)
     if seen is None or assessment.is_stale:  # what a hash stands for never changes
@@ -333,19 +333,19 @@ def _merge(proposal: Proposal, seen: Seen | None) -> str:
     try:
         return _write(proposal, revision)
     except MergeConflict:
-        now = standing_of(proposal, revision)
+        now = current_state(proposal, revision)
         if now.sha256 != proposal.seen_sha256 or revision.base_commit == head_of_main():
             _reopen(proposal)
             raise TargetChanged(proposal, _block(now)) from None
     # The target says what was seen, but its row was written since the base: changed, and changed back.
     # The engine compares rows, so the same text is put on a branch from today's main.
-    revision = _made_again(proposal, now, assessment)
+    revision = _reapply_on_main(proposal, now, assessment)
     _put_on_branch(proposal, revision)
     try:
         return _write(proposal, revision)
     except MergeConflict:
         _reopen(proposal)
-        raise TargetChanged(proposal, _block(standing_of(proposal, revision))) from None
+        raise TargetChanged(proposal, _block(current_state(proposal, revision))) from None
 
 
 def _write(proposal: Proposal, revision: Revision) -> str:
@@ -353,7 +353,7 @@ def _write(proposal: Proposal, revision: Revision) -> str:
     assert reviewer is not None, "MERGING is entered with a reviewer"
 
     try:
-        change = despite_dirt(
+        change = retry_after_committing_stray_rows(
             lambda: commits.write_main(
                 commits.Merge(revision.head_commit),
                 entry=_entry(proposal),
@@ -369,7 +369,7 @@ def _write(proposal: Proposal, revision: Revision) -> str:
     return change.commit
 
 
-def _made_again(proposal: Proposal, standing: Standing, assessment: Assessment) -> Revision:
+def _reapply_on_main(proposal: Proposal, standing: TargetState, assessment: Assessment) -> Revision:
     """A new revision on today's main, which says exactly what the reviewer was shown."""
     shown = proposal.current
     assert assessment.result_text is not None
@@ -405,7 +405,7 @@ def _put_on_branch(proposal: Proposal, revision: Revision) -> None:
         revision.head_commit = write_revision_branch(proposal, revision)
     except (commits.TargetMoved, reads.BlockNotFound):
         _reopen(proposal)
-        raise TargetChanged(proposal, _block(standing_of(proposal, revision))) from None
+        raise TargetChanged(proposal, _block(current_state(proposal, revision))) from None
     revision.save(update_fields=["head_commit"])
 
 
@@ -413,11 +413,11 @@ def _reopen(proposal: Proposal) -> None:
     """Back to OPEN after a real conflict; what was made for this decision only is taken away again.
 
     Raises:
-        _MergedMeanwhile: there is no conflict but with the merge itself.
-        _FinishedByAnother: the row is not MERGING any more; it is whoever finished it that decides.
+        _AlreadyMerged: there is no conflict but with the merge itself.
+        _LeaseLost: the row is not MERGING any more; it is whoever finished it that decides.
     """
     if done := commits.find(proposal.owner, proposal.merge_operation, since=proposal.main_before):
-        raise _MergedMeanwhile(done)
+        raise _AlreadyMerged(done)
     made_here = proposal.revisions.filter(origin=Revision.Origin.REAPPLIED)
     branches = list(made_here.values_list("branch", flat=True))
     first = proposal.revisions.exclude(origin=Revision.Origin.REAPPLIED).order_by("-number")
@@ -441,13 +441,13 @@ def _reopen(proposal: Proposal) -> None:
             events.record(proposal, Event.What.REOPENED, actor=None)
     proposal.refresh_from_db()
     if not reopened:
-        raise _FinishedByAnother
+        raise _LeaseLost
     for branch in branches:
         commits.drop_branch(proposal.owner, branch)
     after_change(proposal.owner, targets_of(proposal, proposal.current))
 
 
-class _MergedMeanwhile(Exception):
+class _AlreadyMerged(Exception):
     """Another process that finishes the same decision, or a server that answered too late, merged it."""
 
     def __init__(self, commit: Commit) -> None:
@@ -455,7 +455,7 @@ class _MergedMeanwhile(Exception):
         super().__init__(commit.hash)
 
 
-class _FinishedByAnother(Exception):
+class _LeaseLost(Exception):
     """Two processes were finishing one decision, since one had outlived its lease; the other was done first."""
 
 
@@ -481,7 +481,7 @@ def _close(
     if removes_texts or not closed:
         proposal.refresh_from_db()
     if not closed:
-        refuse_late(proposal, shown)
+        raise_not_open(proposal, shown)
     log.info(f"proposal_{what}", proposal=proposal.pk, user_id=proposal.owner, target=proposal.target)
     drop_branches(proposal)
     if removes_texts:
@@ -489,8 +489,8 @@ def _close(
     return proposal
 
 
-def _entry(proposal: Proposal) -> commits.Entry:
-    return commits.Entry(
+def _entry(proposal: Proposal) -> commits.LedgerEntry:
+    return commits.LedgerEntry(
         action=Change.Action.APPROVED,
         owner=proposal.owner,
         targets=targets_of(proposal, proposal.current),
@@ -505,7 +505,7 @@ def _entry(proposal: Proposal) -> commits.Entry:
 # -- refusals -------------------------------------------------------------------------------------
 
 
-def _proposal_for(action: Action, actor: User, proposal_id: int, revision: int) -> Proposal:
+def _proposal_for(action: ReviewAction, actor: User, proposal_id: int, revision: int) -> Proposal:
     """Return the proposal, at this revision, if this person may do this with it now.
 
     Raises:
@@ -515,7 +515,7 @@ def _proposal_for(action: Action, actor: User, proposal_id: int, revision: int) 
     if action not in available_actions(actor, proposal):
         if not may_decide(actor, proposal.owner):
             raise NotAllowed(proposal, _("You may not decide about this memory."))
-        refuse_late(proposal, proposal.revision)
+        raise_not_open(proposal, proposal.revision)
     _require_revision(proposal, revision)
     return proposal
 
@@ -537,7 +537,7 @@ def _require_revision(proposal: Proposal, revision: int) -> None:
         raise NewRevision(proposal, _("This proposal has just changed."))
 
 
-def refuse_late(proposal: Proposal, revision: int) -> NoReturn:
+def raise_not_open(proposal: Proposal, revision: int) -> NoReturn:
     """Say who was first; for a proposal that is no longer open, or not at this revision.
 
     Raises:
@@ -561,7 +561,7 @@ def refuse_late(proposal: Proposal, revision: int) -> NoReturn:
 def _require_as_seen(proposal: Proposal, seen_sha256: str) -> Seen:
     """The target is what the reviewer was shown, the change fits it, and the branch holds the change."""
     shown = proposal.current
-    commit, standing = standing_at_head(proposal, shown)
+    commit, standing = state_at_head(proposal, shown)
     if standing.sha256 != seen_sha256:
         raise TargetChanged(proposal, _block(standing))
     assessment = standing.assess(shown)
@@ -597,7 +597,7 @@ def _require_branch(proposal: Proposal, revision: Revision) -> None:
     try:
         if dolt().head(revision.branch) != revision.head_commit:
             raise BranchMissing(proposal, missing)
-        if not holds(proposal, revision, revision.head_commit):
+        if not matches(proposal, revision, revision.head_commit):
             raise BranchMissing(proposal, missing)
     except RevisionNotFound as error:
         raise BranchMissing(proposal, missing) from error
@@ -605,5 +605,5 @@ def _require_branch(proposal: Proposal, revision: Revision) -> None:
         raise BranchMissing(proposal, missing)
 
 
-def _block(standing: Standing) -> reads.Block | None:
-    return standing.block if isinstance(standing, BlockStanding) else None
+def _block(standing: TargetState) -> reads.Block | None:
+    return standing.block if isinstance(standing, BlockState) else None

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from approvals.models import User
 from approvals.permissions import may_edit
-from approvals.recovery.ledger import despite_dirt
+from approvals.recovery.ledger import retry_after_committing_stray_rows
 from approvals.services.errors import (
     BlockChanged,
     EditNotAllowed,
@@ -109,7 +109,7 @@ def delete_block(*, actor: User, owner: str, label: str, loaded_sha256: str, com
 
 
 def _write(actor: User, write: BlockWrite, *, action: Change.Action, subject: str, comment: str) -> Change:
-    entry = commits.Entry(
+    entry = commits.LedgerEntry(
         action=action,
         owner=write.owner,
         targets=(("block", write.label),),
@@ -123,7 +123,7 @@ def _write(actor: User, write: BlockWrite, *, action: Change.Action, subject: st
         return commits.write_main((write,), entry=entry, author=author, subject=subject)
 
     try:
-        change = despite_dirt(attempt)
+        change = retry_after_committing_stray_rows(attempt)
     except commits.TargetMoved as error:
         raise BlockChanged(error.current) from error
     except NothingToCommit as error:

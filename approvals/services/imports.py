@@ -12,7 +12,7 @@ from django.utils import timezone
 from approvals.models import Agent, Kind
 from approvals.services import notes
 from approvals.services.errors import ImportUnderWay
-from approvals.services.notes import By, NoteChange, Outcome
+from approvals.services.notes import ChangeContext, NoteChange, NoteChangeOutcome
 from memory_app import reads
 from memory_app.runtime import progress, turns
 from memory_app.runtime.progress import Stage
@@ -36,7 +36,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportOutcome:
     """What came of an import.
 
     Args:
@@ -45,7 +45,7 @@ class Imported:
         skipped: what of the file was left out, with its line.
     """
 
-    outcome: Outcome | None
+    outcome: NoteChangeOutcome | None
     created: int
     updated: int
     unchanged: int
@@ -66,7 +66,7 @@ class Imported:
         return tuple(LeftOut(reason, tuple(lines)) for reason, lines in reasons.values())
 
 
-def import_file(*, by: By, owner: str, data: bytes) -> Imported:
+def import_file(*, by: ChangeContext, owner: str, data: bytes) -> ImportOutcome:
     """Read the bytes of a memories.md and import it, without its memories of days to come.
 
     Raises:
@@ -86,7 +86,7 @@ def import_file(*, by: By, owner: str, data: bytes) -> Imported:
         raise ImportUnderWay from None
 
 
-def import_memories(*, by: By, owner: str, parsed: Parsed) -> Imported:
+def import_memories(*, by: ChangeContext, owner: str, parsed: Parsed) -> ImportOutcome:
     """Bring what a memories.md says into the memory.
 
     A note whose id is there already is changed where the file says something else; what the format cannot
@@ -100,7 +100,7 @@ def import_memories(*, by: By, owner: str, parsed: Parsed) -> Imported:
     if earlier := notes.done_before(by):  # by now the memory may say all of it, and nothing of it would be new
         made = sum(change.before is None for change in earlier.changes)
         changed = len(earlier.changes)
-        return Imported(earlier, made, changed - made, len(parsed.memories) - changed, parsed.skipped)
+        return ImportOutcome(earlier, made, changed - made, len(parsed.memories) - changed, parsed.skipped)
     commit = reads.head()
     parsed = _with_own_ids(owner, parsed)
     known = reads.find_notes(owner, [memory.id for memory in parsed.memories])
@@ -124,7 +124,7 @@ def import_memories(*, by: By, owner: str, parsed: Parsed) -> Imported:
         outcome = notes.change_notes(by=by, owner=owner, kind=Kind.IMPORT, changes=changes, base_commit=commit)
     elif parsed.memories and isinstance(by.actor, Agent) and not by.may_read:
         notes.require_room_unless_applied(by, by.actor, owner)
-    return Imported(outcome, created, len(changes) - created, unchanged, parsed.skipped)
+    return ImportOutcome(outcome, created, len(changes) - created, unchanged, parsed.skipped)
 
 
 def _with_own_ids(owner: str, parsed: Parsed) -> Parsed:
@@ -143,7 +143,7 @@ def _says_the_same(note: reads.Note, memory: Memory) -> bool:
     return said == (memory.content, memory.type, notes.tidied(memory.tags), day)
 
 
-def _updated(by: By, note: reads.Note, memory: Memory, now: datetime) -> reads.Note:
+def _updated(by: ChangeContext, note: reads.Note, memory: Memory, now: datetime) -> reads.Note:
     changed = replace(note, content=memory.content, type=memory.type, tags=notes.tidied(memory.tags))
     if memory.created is not None and memory.created != note.created_at.date():
         changed = replace(changed, created_at=_begin_of(memory.created))
@@ -152,7 +152,7 @@ def _updated(by: By, note: reads.Note, memory: Memory, now: datetime) -> reads.N
     return notes.stamped(changed, now)
 
 
-def _made(by: By, owner: str, memory: Memory, now: datetime) -> reads.Note:
+def _made(by: ChangeContext, owner: str, memory: Memory, now: datetime) -> reads.Note:
     today = memory.created is None or memory.created == now.date()
     made = reads.Note(
         id=memory.id,

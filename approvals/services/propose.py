@@ -23,7 +23,7 @@ from django.utils import timezone
 
 from approvals.models import PENDING, Agent, Event, Kind, Proposal, ProposalQuerySet, Revision, Status
 from approvals.review.search_words import search_words
-from approvals.review.targets import targets_of, writes_of
+from approvals.review.targets import rows_to_write, targets_of
 from approvals.risks import flags
 from approvals.services import events
 from approvals.services.errors import (
@@ -262,8 +262,8 @@ def write_revision_branch(proposal: Proposal, revision: Revision, *, base: reads
     return commits.write_branch(
         revision.branch,
         base=revision.base_commit,
-        writes=writes_of(proposal, revision, base=base),
-        entry=commits.Entry(
+        writes=rows_to_write(proposal, revision, base=base),
+        entry=commits.LedgerEntry(
             action="proposed",
             owner=proposal.owner,
             targets=targets_of(proposal, revision),

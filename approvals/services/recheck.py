@@ -10,11 +10,11 @@ from django.db import DatabaseError
 from django.db.models import QuerySet
 
 from approvals.models import Kind, Mergeability, Proposal, ProposalQuerySet, Revision
-from approvals.review.targets import standings_of
+from approvals.review.targets import current_states
 from memory_app.databases.prepared import Prepared
 from memory_app.dolt.errors import DoltError
 from memory_app.runtime import deadlines
-from memory_app.runtime.workers import NoWorker, hand_over
+from memory_app.runtime.workers import NoWorker, enqueue
 from memory_app.search import reindexing
 
 log = structlog.get_logger(__name__)
@@ -43,7 +43,7 @@ def after_change(owner: str, targets: Targets, *, are_new: bool = False) -> None
     named = [list(target) for target in targets] if len(targets) <= MANY else [["note", ""]]
     if not are_new and _may_others_wait(owner, named):
         try:
-            hand_over("approvals.recheck", owner, named)
+            enqueue("approvals.recheck", owner, named)
         except NoWorker:
             _recheck_here(owner, named)
     reindexing.soon(owner)
@@ -112,7 +112,7 @@ def _check(owner: str, ids: Sequence[int]) -> None:
 
 def _states(owner: str, pairs: Sequence[tuple[Proposal, Revision]]) -> list[Mergeability]:
     try:
-        standings = standings_of(owner, pairs)
+        standings = current_states(owner, pairs)
     except DoltError:
         log.exception("recheck_failed", user_id=owner, proposals=[proposal.pk for proposal, _ in pairs])
         return [Mergeability.UNKNOWN] * len(pairs)

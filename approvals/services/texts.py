@@ -23,7 +23,7 @@ from approvals.services.errors import AlreadyDecided
 from memory_app.dolt import maintenance
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
-from memory_app.runtime.workers import NoWorker, hand_over
+from memory_app.runtime.workers import NoWorker, enqueue
 from memory_app.writing import commits
 
 log = structlog.get_logger(__name__)
@@ -99,7 +99,7 @@ def give_up_branch(revision: Revision) -> None:
 def collect_soon() -> None:
     """Collect the garbage the removed texts are in: by a worker, in a thread of its own where there is none."""
     try:
-        hand_over("approvals.collect_removed_texts")
+        enqueue("approvals.collect_removed_texts")
     except NoWorker:
         threading.Thread(target=_collect_here, name=THREAD, daemon=True).start()
 

@@ -34,12 +34,12 @@ from approvals.models import Kind, Mergeability, Proposal, RejectReason, Status,
 from approvals.pages import inbox, note_list
 from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, url_of
-from approvals.pages.inbox_rows import Row
+from approvals.pages.inbox_rows import InboxRow
 from approvals.review import diff_mode
 from approvals.risks import wording
 from approvals.risks.flags import Risk
 from memory_app.text import invisible
-from memory_app.text.invisible import Letters, Mark, Text, Whitespace
+from memory_app.text.invisible import InvisibleMark, Letters, VisibleText, Whitespace
 from memory_app.text.worddiff import Segment
 
 register = template.Library()
@@ -148,11 +148,11 @@ def plain(text: object) -> str:
     return invisible.plain(str(text))
 
 
-def _drawn(parts: Iterable[Text | Letters | Mark | Whitespace]) -> SafeString:
+def _drawn(parts: Iterable[VisibleText | Letters | InvisibleMark | Whitespace]) -> SafeString:
     return format_html_join("", "{}", ((_part(part),) for part in parts))
 
 
-def _part(part: Text | Letters | Mark | Whitespace) -> str:
+def _part(part: VisibleText | Letters | InvisibleMark | Whitespace) -> str:
     if isinstance(part, Letters):
         # The word stays readable: its letters are framed, and say what they are.
         return format_html(
@@ -162,7 +162,7 @@ def _part(part: Text | Letters | Mark | Whitespace) -> str:
             part.text,
             part.script,
         )
-    if isinstance(part, Mark):
+    if isinstance(part, InvisibleMark):
         return format_html('<span class="mark">{}</span>', part.label.strip("⟨⟩"))
     if isinstance(part, Whitespace):
         css = "space trailing" if part.trailing else "space"
@@ -343,7 +343,7 @@ def list_url_of(group: inbox.Group, listing: Listing) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def row_actions(context: template.Context, row: Row) -> SafeString:
+def row_actions(context: template.Context, row: InboxRow) -> SafeString:
     """The forms of a row that decide about it. For a list they are drawn once, and each row's own values filled in:
     25 rows of six reasons each took two thirds of the page's time."""
     proposal, typed_form = row.proposal, context.get("reject_form")

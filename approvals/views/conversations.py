@@ -25,7 +25,7 @@ from approvals.services import conversations as services
 from approvals.views.memory.block_views import readable_owner
 from approvals.views.request import whole_number
 from memory_app import conversations as kept
-from memory_app.conversations import Session
+from memory_app.conversations import Conversation
 from memory_app.models import Message
 
 CONVERSATIONS_ON_A_PAGE = 25
@@ -131,7 +131,7 @@ def _about(request: HttpRequest, person: User) -> dict[str, object]:
     }
 
 
-def _session(owner: str, session_id: str) -> Session:
+def _session(owner: str, session_id: str) -> Conversation:
     session = kept.find_session(owner, session_id)
     if session is None:
         raise Http404

@@ -22,7 +22,7 @@ from approvals.accounts.viewer import viewer_of
 from approvals.models import Agent, Kind, Mergeability, Proposal, ProposalQuerySet, Status, User
 from approvals.pages import inbox as queue
 from approvals.pages.inbox import Key
-from approvals.pages.inbox_filters import AGES, ANY_RISK, REVERTED, Filters, Listing, Tab, url_of
+from approvals.pages.inbox_filters import AGES, ANY_RISK, REVERTED, InboxFilters, Listing, Tab, url_of
 from approvals.permissions import readable_owners
 from approvals.risks import flags, wording
 from approvals.views import kept_choices
@@ -173,7 +173,7 @@ def _with_owner_named(listing: Listing, owners: list[str] | None) -> Listing:
     return replace(listing, filters=replace(listing.filters, owner=called[0])) if len(called) == 1 else listing
 
 
-def _fields(visible: ProposalQuerySet, people: dict[str, str] | None, tab: Tab, filters: Filters) -> list[Field]:
+def _fields(visible: ProposalQuerySet, people: dict[str, str] | None, tab: Tab, filters: InboxFilters) -> list[Field]:
     targets = queue.titles_of_targets(visible.filter(target_kind="block"), MOST_CHOICES + 1)
     states = _OUTCOMES if tab is Tab.DECIDED else Mergeability.choices
     offered: list[tuple[str, Any, Any]] = [

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from approvals.models import Proposal, Revision, Status, User
 from approvals.review.diff_mode import Redline, redline
 from approvals.review.mergeability import assess
-from approvals.review.targets import instead_of
+from approvals.review.targets import replacement_ids
 from approvals.services.errors import (
     AlreadyDecided,
     AlreadyInMemory,
@@ -109,7 +109,7 @@ def _target_changed(error: TargetChanged, seen_sha256: str, viewer: User) -> Pan
     last = reads.history(proposal.owner, proposal.target_kind, proposal.target, limit=MOST_OWN + 1)
     changed_by = last[0] if last else None
     if proposal.target_kind != "block":
-        instead = instead_of(proposal.current)
+        instead = replacement_ids(proposal.current)
         # Which of them it was is not known here; the last change would be named for the wrong one.
         return Panel(
             _("The note, or the one in its place, changed since you opened this page.")

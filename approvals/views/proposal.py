@@ -22,9 +22,9 @@ from approvals.models import Proposal, Revision, Status, User
 from approvals.pages import inbox as queue
 from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, Tab
-from approvals.pages.inbox_rows import Row, rows_of
+from approvals.pages.inbox_rows import InboxRow, rows_of
 from approvals.permissions import proposals_visible_to
-from approvals.review.diff_mode import View, change_shown
+from approvals.review.diff_mode import DiffMode, change_shown
 from approvals.review.presentation import Review, find_proposal, review_of
 from approvals.services.errors import (
     AlreadyDecided,
@@ -50,7 +50,7 @@ def proposal(request: Request, pk: int) -> HttpResponse:
     if kept:
         panel = Panel(_("Welcome back."), _("Nothing was decided while you were signed out. Your text is still here."))
     response = _page(request, user, found, panel=panel, kept=kept, **_refilled(kept))
-    if request.GET.get("view") in set(View):
+    if request.GET.get("view") in set(DiffMode):
         kept_choices.keep(response, "view", request.GET["view"])
     return response
 
@@ -167,7 +167,7 @@ def _done(request: Request, user: User, decided: Proposal) -> HttpResponse:
     return redirect(decided.get_absolute_url() + (f"?{urlencode({'list': listing.query})}" if listing.query else ""))
 
 
-def _others(request: Request, decided: Proposal) -> list[Row]:
+def _others(request: Request, decided: Proposal) -> list[InboxRow]:
     """The rows of its target that stand beside a row, as they are after a decision; their ids come with the form."""
     beside = [whole_number(pk) for pk in request.POST.get("beside", "").split(",", queue.PAGE_SIZE)]
     others = (
@@ -296,10 +296,12 @@ def _title(review: Review) -> str:
     return review.proposal.target_title
 
 
-def _view(request: Request) -> View:
+def _view(request: Request) -> DiffMode:
     """How the change is shown: as asked for, else as it was last asked for in this browser."""
     wanted = request.GET.get("view", "")
-    return View((wanted if wanted in set(View) else kept_choices.chosen(request, "view", set(View))) or View.INLINE)
+    return DiffMode(
+        (wanted if wanted in set(DiffMode) else kept_choices.chosen(request, "view", set(DiffMode))) or DiffMode.INLINE
+    )
 
 
 def _found(pk: int, user: User) -> Proposal:

@@ -14,7 +14,7 @@ from approvals import services
 from approvals.accounts.sign_in import signed_in
 from approvals.accounts.viewer import viewer_of
 from approvals.models import Proposal
-from approvals.permissions import Action, available_actions, may_redact
+from approvals.permissions import ReviewAction, available_actions, may_redact
 from approvals.review.presentation import find_proposal
 from approvals.services.errors import NotRemovable, ProposalNotFound
 from approvals.views.request import Request
@@ -34,7 +34,7 @@ def redact(request: Request, pk: int) -> HttpResponse:
         else:
             messages.success(request, _("The texts of the proposal are removed."))
         return redirect("proposal", pk=pk)
-    if Action.REDACT not in available_actions(user, proposal):
+    if ReviewAction.REDACT not in available_actions(user, proposal):
         return redirect("proposal", pk=pk)
     context = {"proposal": proposal, "conversations_url": reverse("conversations", args=[proposal.owner])}
     return render(request, "proposal/redact.html", context)

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from memory_app.search import (
-    Chunk,
-    Message,
+    ConversationMessage,
     OwnerIndex,
+    TextChunk,
     chunks_of_conversation,
     chunks_of_note,
     row_of,
@@ -58,7 +58,7 @@ def report(only: str | None = None) -> str:
         f"LoCoMo, {len(conversations)} conversations, {wordllama().name}",
         f"{'':24} {'any @1':>7} {'@5':>6} {'@10':>6} {'share @1':>9} {'@5':>6} {'@10':>6} {'MRR':>6}  questions",
     ]
-    units: list[tuple[str, Callable[[Any], list[tuple[Chunk, set[str]]]]]] = [
+    units: list[tuple[str, Callable[[Any], list[tuple[TextChunk, set[str]]]]]] = [
         ("turns", turns),
         ("observations", observations),
         ("observations, undated", lambda each: observations(each, dated=False)),
@@ -72,7 +72,7 @@ def report(only: str | None = None) -> str:
     return "\n".join([*lines, ""])
 
 
-def measured(conversations: Iterable[Any], unit: Callable[[Any], list[tuple[Chunk, set[str]]]]) -> Figures:
+def measured(conversations: Iterable[Any], unit: Callable[[Any], list[tuple[TextChunk, set[str]]]]) -> Figures:
     """Ask every question of its own conversation."""
     rows: list[list[float]] = []
     for conversation in conversations:
@@ -98,7 +98,7 @@ def _judged(found: list[set[str]], evidence: set[str]) -> list[float]:
     return [*(float(first is not None and first <= k) for k in (1, 5, 10)), *shares, 1 / first if first else 0.0]
 
 
-def turns(conversation: Any) -> list[tuple[Chunk, set[str]]]:
+def turns(conversation: Any) -> list[tuple[TextChunk, set[str]]]:
     """The turns as messages, each with its own id as what it covers."""
     chunks = [
         chunk
@@ -106,7 +106,7 @@ def turns(conversation: Any) -> list[tuple[Chunk, set[str]]]:
         for chunk in chunks_of_conversation(
             f"session-{session['session']}",
             [
-                Message(turn["id"], turn["text"], sequence, turn["speaker"], _time(session))
+                ConversationMessage(turn["id"], turn["text"], sequence, turn["speaker"], _time(session))
                 for sequence, turn in enumerate(session["turns"])
             ],
         )
@@ -114,7 +114,7 @@ def turns(conversation: Any) -> list[tuple[Chunk, set[str]]]:
     return [(chunk, {chunk.item_id}) for chunk in chunks]
 
 
-def observations(conversation: Any, *, dated: bool = True) -> list[tuple[Chunk, set[str]]]:
+def observations(conversation: Any, *, dated: bool = True) -> list[tuple[TextChunk, set[str]]]:
     """The observations as notes, saved at the time of their session (or at no time), with the turns behind each."""
     times = {session["session"]: _time(session) for session in conversation["sessions"]}
     return [

@@ -17,7 +17,16 @@ from typing import TypeVar
 
 import numpy as np
 
-from memory_app.search import Chunk, Message, OwnerIndex, Row, chunks_of_conversation, chunks_of_note, row_of, wordllama
+from memory_app.search import (
+    ConversationMessage,
+    IndexRow,
+    OwnerIndex,
+    TextChunk,
+    chunks_of_conversation,
+    chunks_of_note,
+    row_of,
+    wordllama,
+)
 from memory_app.search.ranking.words import STOP_WORDS
 
 #: p50 in milliseconds by number of chunks (issue and design.md §8); a cold start is promised for 10,000.
@@ -42,7 +51,7 @@ def report(largest: int) -> str:
     return "\n".join([*lines, ""])
 
 
-def _measured(name: str, size: int, made: Callable[[Text, int], Iterator[Chunk]]) -> str:
+def _measured(name: str, size: int, made: Callable[[Text, int], Iterator[TextChunk]]) -> str:
     text = Text(size)
     more = 50
     rows = rows_of(list(made(text, size + more)))
@@ -60,7 +69,7 @@ def _measured(name: str, size: int, made: Callable[[Text, int], Iterator[Chunk]]
     )
 
 
-def rows_of(chunks: Sequence[Chunk]) -> list[Row]:
+def rows_of(chunks: Sequence[TextChunk]) -> list[IndexRow]:
     vectors = np.random.default_rng(1).standard_normal((len(chunks), wordllama().dimensions), dtype=np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     kept = vectors.astype("<f2")
@@ -88,16 +97,16 @@ class Text:
         return f"When did {' '.join(telling)} in March 2024?"
 
 
-def notes(text: Text, count: int) -> Iterator[Chunk]:
+def notes(text: Text, count: int) -> Iterator[TextChunk]:
     for number in range(count):
         yield from chunks_of_note(note_id=f"note-{number}", content=text.sentence(), at=_day(number))
 
 
-def messages(text: Text, count: int) -> Iterator[Chunk]:
+def messages(text: Text, count: int) -> Iterator[TextChunk]:
     for session in range(-(-count // _PER_SESSION)):
         size = min(_PER_SESSION, count - session * _PER_SESSION)
         said = [
-            Message(
+            ConversationMessage(
                 id=f"{session}-{number}",
                 content=text.sentence() + (" ?" if number % 3 == 0 else "."),
                 sequence=number,

@@ -22,7 +22,7 @@ from memory_app.reads.blocks import (
     snapshot,
     title_of,
 )
-from memory_app.reads.catalogue import Catalogue, Entry, catalogue
+from memory_app.reads.catalogue import NoteListCache, NoteSummary, catalogue
 from memory_app.reads.history import (
     changes_of,
     commit_at_time,
@@ -60,11 +60,11 @@ __all__ = [
     "NOTES",
     "Block",
     "BlockNotFound",
-    "Catalogue",
     "EngineUnavailable",
-    "Entry",
     "Note",
+    "NoteListCache",
     "NoteNotFound",
+    "NoteSummary",
     "OutcomeUnknown",
     "RevisionNotFound",
     "Snapshot",

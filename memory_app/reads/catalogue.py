@@ -38,7 +38,7 @@ _ENTRY = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class NoteSummary:
     """A note in short. `words` is everything it says, folded, for finding letters in it; `nbytes` of its text alone."""
 
     id: str
@@ -59,15 +59,15 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Catalogue:
+class NoteListCache:
     """The notes of an owner in short, newest first, no older than `commit` of main."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[NoteSummary, ...]
     commit: str
     nbytes: int = field(default=0, compare=False)
 
     @cached_property
-    def by_id(self) -> dict[str, Entry]:
+    def by_id(self) -> dict[str, NoteSummary]:
         return {entry.id: entry for entry in self.entries}
 
     @cached_property
@@ -93,16 +93,16 @@ class _Catalogues:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._owners: OrderedDict[str, Catalogue] = OrderedDict()
+        self._owners: OrderedDict[str, NoteListCache] = OrderedDict()
 
-    def of(self, owner: str) -> Catalogue:
+    def of(self, owner: str) -> NoteListCache:
         # `held` first: another thread may store a newer catalogue between the two, which does not follow from an older
         # head, and all notes were read again (1.2 s for 10,000). The head before the notes are read: what is written
         # after it is then read once more, never missed.
         held = self._owners.get(owner)
         commit = head()
         if held is None or held.commit != commit:
-            held = (held and _followed(owner, held, commit)) or _read(owner, commit)
+            held = (held and _advance(owner, held, commit)) or _read(owner, commit)
         with self._lock:
             self._owners[owner] = held
             self._owners.move_to_end(owner)
@@ -119,7 +119,7 @@ class _Catalogues:
 catalogues = _Catalogues()
 
 
-def catalogue(owner: str) -> Catalogue:
+def catalogue(owner: str) -> NoteListCache:
     """All notes of an owner in short, as they are now.
 
     Raises:
@@ -128,13 +128,13 @@ def catalogue(owner: str) -> Catalogue:
     return catalogues.of(owner)
 
 
-def _read(owner: str, commit: str) -> Catalogue:
+def _read(owner: str, commit: str) -> NoteListCache:
     rows = NoteRow.objects.filter(owner=owner).order_by()
     with dolt().named_errors():
-        return _made((_entry(*values) for values in rows.values_list(*_COLUMNS).iterator()), commit)
+        return _build((_entry(*values) for values in rows.values_list(*_COLUMNS).iterator()), commit)
 
 
-def _followed(owner: str, held: Catalogue, commit: str) -> Catalogue | None:
+def _advance(owner: str, held: NoteListCache, commit: str) -> NoteListCache | None:
     """`held` with what the commits since then changed; None when they are too many, or do not say what."""
     ids: set[str] = set()
     following = commit
@@ -142,7 +142,7 @@ def _followed(owner: str, held: Catalogue, commit: str) -> Catalogue | None:
         for _ in range(MANY):
             if following == held.commit:
                 break
-            said = _said_by(following)
+            said = _summarise(following)
             if said.owner in (owner, None):
                 if said.notes is None:
                     return None
@@ -153,18 +153,18 @@ def _followed(owner: str, held: Catalogue, commit: str) -> Catalogue | None:
     except RevisionNotFound:  # main was put back
         return None
     if not ids:
-        return Catalogue(held.entries, commit, held.nbytes)
+        return NoteListCache(held.entries, commit, held.nbytes)
     now = [_entry_of(note) for note in find_notes(owner, ids).values()]
     before = [entry for entry in held.entries if entry.id in ids]
     kept = [entry for entry in reversed(held.entries) if entry.id not in ids]
     for entry in now:
         insort(kept, entry, key=_place)  # sorting and weighing all 20,000 again took 40 ms after each save
     nbytes = held.nbytes + sum(entry.room for entry in now) - sum(entry.room for entry in before)
-    return Catalogue(tuple(reversed(kept)), commit, nbytes)
+    return NoteListCache(tuple(reversed(kept)), commit, nbytes)
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _CommitSummary:
     """What a commit on main says of itself: the one before it, whose notes it changed and which.
 
     `owner=None` stands for anybody's, `notes=None` for any: a migration, rows found uncommitted, an import.
@@ -176,18 +176,18 @@ class _Said:
 
 
 @lru_cache(maxsize=10_000)  # commits never change, and every owner's catalogue comes by here
-def _said_by(commit: str) -> _Said:
+def _summarise(commit: str) -> _CommitSummary:
     said = Trailers.of(dolt().log(commit, limit=1)[0].message)
     notes = frozenset(target for kind, target in said.targets if kind == "note")
-    return _Said(before=dolt().parent(commit), owner=said.owner or None, notes=notes if said.targets else None)
+    return _CommitSummary(before=dolt().parent(commit), owner=said.owner or None, notes=notes if said.targets else None)
 
 
-def _made(entries: Iterable[Entry], commit: str) -> Catalogue:
+def _build(entries: Iterable[NoteSummary], commit: str) -> NoteListCache:
     ordered = tuple(sorted(entries, key=_place, reverse=True))
-    return Catalogue(ordered, commit, sum(entry.room for entry in ordered))
+    return NoteListCache(ordered, commit, sum(entry.room for entry in ordered))
 
 
-def _place(entry: Entry) -> tuple[datetime, str]:
+def _place(entry: NoteSummary) -> tuple[datetime, str]:
     return entry.created_at, entry.id
 
 
@@ -218,8 +218,8 @@ def _entry(
     content: str,
     category: str | None,
     rationale: str | None,
-) -> Entry:
-    return Entry(
+) -> NoteSummary:
+    return NoteSummary(
         id=id,
         created_at=created_at,
         type=intern(type),
@@ -233,7 +233,7 @@ def _entry(
     )
 
 
-def _entry_of(note: Note) -> Entry:
+def _entry_of(note: Note) -> NoteSummary:
     return _entry(
         note.id,
         note.created_at,

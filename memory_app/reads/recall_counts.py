@@ -42,7 +42,7 @@ def record(owner: str, ids: Iterable[str]) -> None:
             )
 
 
-def of(owner: str, ids: Sequence[str]) -> Mapping[str, Access]:
+def for_owner(owner: str, ids: Sequence[str]) -> Mapping[str, Access]:
     """What was recalled of these of an owner's notes, by id, in one query."""
     rows = NoteAccess.objects.filter(owner=owner, note_id__in=ids).values_list("note_id", "count", "last_at")
     return {id_: Access(count, last_at) for id_, count, last_at in rows}

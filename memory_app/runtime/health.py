@@ -48,7 +48,7 @@ _lock = threading.Lock()
 
 
 @dataclass(frozen=True)
-class Part:
+class HealthCheck:
     """One thing the process depends on.
 
     Args:
@@ -62,9 +62,9 @@ class Part:
     version: str = ""
 
 
-def parts() -> tuple[Part, ...]:
+def parts() -> tuple[HealthCheck, ...]:
     """Ask each part once, all at the same time; one that has not answered by `SECONDS` does not work."""
-    asked: list[tuple[str, Callable[[], Part]]] = [(MEMORY, _memory), ("default", _default)]
+    asked: list[tuple[str, Callable[[], HealthCheck]]] = [(MEMORY, _memory), ("default", _default)]
     if settings.EMBEDDED_MEMORY or not settings.DATABASE_URL:
         asked.append(("disk", _disk))
     if settings.REDIS_URL:
@@ -90,12 +90,12 @@ def _in_time(ask: Callable[[], T]) -> T:
         connections.close_all()  # this thread's; the next one asks a server that may have been started anew
 
 
-def _answer(name: str, answer: Future[Part], seconds: float) -> Part:
+def _answer(name: str, answer: Future[HealthCheck], seconds: float) -> HealthCheck:
     try:
         return answer.result(timeout=max(0, seconds))
     except (DatabaseError, DoltError, RedisError, OSError, TimeoutError) as error:
         log.warning("not_ready", part=name, error=f"{type(error).__name__}: {error}")
-        return Part(name, ok=False)
+        return HealthCheck(name, ok=False)
 
 
 @dataclass(frozen=True)
@@ -124,31 +124,31 @@ def _search() -> SearchState:
     return SearchState(embedder=embedders.configured_name(), owners_behind=len(store.owners_behind()))
 
 
-def _memory() -> Part:
+def _memory() -> HealthCheck:
     MemoryBlock.objects.exists()
-    return Part(MEMORY, ok=True, engine=dolt().engine, version=dolt().version())
+    return HealthCheck(MEMORY, ok=True, engine=dolt().engine, version=dolt().version())
 
 
-def _default() -> Part:
+def _default() -> HealthCheck:
     Change.objects.exists()
     connection = connections["default"]
     version = ".".join(str(part) for part in connection.get_database_version())
-    return Part("default", ok=True, engine=connection.display_name, version=version)
+    return HealthCheck("default", ok=True, engine=connection.display_name, version=version)
 
 
-def _disk() -> Part:
+def _disk() -> HealthCheck:
     """Write to the folder of the embedded databases: on a full disk they still answer what they are asked."""
     if shutil.disk_usage(settings.DATA_DIR).free < _ENOUGH_SPACE:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     with tempfile.TemporaryFile(dir=settings.DATA_DIR) as file:  # free space says nothing of quotas and read-only disks
         file.write(bytes(4096))
         file.flush()
-    return Part("disk", ok=True)
+    return HealthCheck("disk", ok=True)
 
 
-def _redis() -> Part:
+def _redis() -> HealthCheck:
     with Redis.from_url(
         settings.REDIS_URL, socket_connect_timeout=SECONDS, socket_timeout=SECONDS, retry=None
     ) as client:
         version = client.info("server").get("redis_version", "")
-    return Part("redis", ok=True, engine="Redis", version=str(version))
+    return HealthCheck("redis", ok=True, engine="Redis", version=str(version))

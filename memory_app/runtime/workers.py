@@ -14,9 +14,9 @@ from memory_app.celery import app
 log = structlog.get_logger(__name__)
 
 #: Seconds for which a broker that did not answer is not asked again: each attempt keeps a person waiting.
-ASIDE = 10.0
+BROKER_COOLDOWN = 10.0
 
-_aside_until = 0.0
+_retry_at = 0.0
 
 
 class NoWorker(Exception):
@@ -28,19 +28,19 @@ def are_expected() -> bool:
     return not settings.CELERY_TASK_ALWAYS_EAGER
 
 
-def hand_over(task: str, *arguments: object) -> None:
+def enqueue(task: str, *arguments: object) -> None:
     """Have a worker run the task of this name.
 
     Raises:
         NoWorker: nobody was told.
     """
-    global _aside_until
+    global _retry_at
     # Where tasks run inline, they do without Celery's own 2 ms a task, too.
-    if not are_expected() or time.monotonic() < _aside_until:
+    if not are_expected() or time.monotonic() < _retry_at:
         raise NoWorker(task)
     try:
         app.send_task(task, arguments, retry=False)
     except (OperationalError, RedisError, OSError) as error:
-        _aside_until = time.monotonic() + ASIDE
+        _retry_at = time.monotonic() + BROKER_COOLDOWN
         log.warning("broker_away", task=task, error=type(error).__name__)
         raise NoWorker(task) from error

@@ -10,14 +10,14 @@ How good and how fast it is: `python -m benchmarks.retrieval`.
 """
 
 from memory_app.search.ranking.chunking import (
-    Chunk,
-    Message,
+    ConversationMessage,
     Source,
+    TextChunk,
     chunks_of_block,
     chunks_of_conversation,
     chunks_of_note,
 )
-from memory_app.search.ranking.columns import Filters
+from memory_app.search.ranking.columns import ChunkFilters
 from memory_app.search.ranking.dense import (
     Embedder,
     EmbedderUnavailable,
@@ -25,21 +25,21 @@ from memory_app.search.ranking.dense import (
     stored,
     wordllama,
 )
-from memory_app.search.ranking.index import Found, Hit, OwnerIndex, Reasons, estimated_bytes
-from memory_app.search.ranking.rows import Row, row_of
+from memory_app.search.ranking.index import ChunkHit, OwnerIndex, RankedChunks, Reasons, estimated_bytes
+from memory_app.search.ranking.rows import IndexRow, row_of
 
 __all__ = [
-    "Chunk",
+    "ChunkFilters",
+    "ChunkHit",
+    "ConversationMessage",
     "Embedder",
     "EmbedderUnavailable",
-    "Filters",
-    "Found",
-    "Hit",
-    "Message",
+    "IndexRow",
     "OwnerIndex",
+    "RankedChunks",
     "Reasons",
-    "Row",
     "Source",
+    "TextChunk",
     "WordEmbedder",
     "chunks_of_block",
     "chunks_of_conversation",

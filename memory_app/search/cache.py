@@ -18,7 +18,7 @@ from memory_app.models import Chunk, SearchIndex
 from memory_app.runtime import deadlines
 from memory_app.search import embedders
 from memory_app.search.ranking.index import OwnerIndex
-from memory_app.search.ranking.rows import Row
+from memory_app.search.ranking.rows import IndexRow
 
 _FIELDS = (
     "id",
@@ -111,7 +111,7 @@ class IndexCache:
         # In one statement: of a chunk replaced between two, the index would have both or neither.
         newer = Chunk.objects.filter(owner=owner, version__gt=held.version).order_by("id")
         removed: list[int] = []
-        added: list[Row] = []
+        added: list[IndexRow] = []
         for is_removed, *values in newer.values_list("removed", *_FIELDS):
             row = _row(values)
             if is_removed:
@@ -156,12 +156,12 @@ def _is_usable(held: _Held, state: Mapping[str, Any]) -> bool:
     return is_followed and not held.index.worn and not embedders.is_to_replace(held.embedder)
 
 
-def _row(values: Sequence[Any]) -> Row:
+def _row(values: Sequence[Any]) -> IndexRow:
     fields = dict(zip(_FIELDS, values, strict=True))
     fields["chunk_id"] = fields.pop("id")
     fields["vector"] = bytes(fields["vector"])
     fields["tags"] = tuple(fields["tags"])
-    return Row(**fields)
+    return IndexRow(**fields)
 
 
 #: One for the process.

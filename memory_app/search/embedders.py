@@ -29,8 +29,8 @@ WORDS_ONLY = "words only"
 TIMEOUT = 5.0
 
 #: Seconds to do without an embedder that did not answer.
-ASIDE = 60.0
-_aside_until = 0.0
+RETRY_AFTER = 60.0
+_retry_at = 0.0
 
 
 class FastEmbed:
@@ -80,7 +80,7 @@ class OpenAICompatible:
 
 
 class CircuitBreaker:
-    """An embedder that is not asked for `ASIDE` seconds after it did not answer.
+    """An embedder that is not asked for `RETRY_AFTER` seconds after it did not answer.
 
     Here and not in what calls it: indices hold their embedder for hours, and each search would wait for it anew.
     """
@@ -92,7 +92,7 @@ class CircuitBreaker:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         if is_aside():
-            raise EmbedderUnavailable(f"{self.name} did not answer within the last {ASIDE:.0f} s")
+            raise EmbedderUnavailable(f"{self.name} did not answer within the last {RETRY_AFTER:.0f} s")
         try:
             return self._embedder.embed(texts)
         except EmbedderUnavailable as error:
@@ -102,14 +102,14 @@ class CircuitBreaker:
 
 def set_aside(embedder: Embedder, error: EmbedderUnavailable) -> None:
     """Do without an embedder that did not answer, for a minute: waiting for it at each save would stop the site."""
-    global _aside_until
-    _aside_until = time.monotonic() + ASIDE
+    global _retry_at
+    _retry_at = time.monotonic() + RETRY_AFTER
     log.warning("embedder_unavailable", embedder=embedder.name, error=str(error))
 
 
 def is_aside() -> bool:
     """Whether the embedder failed so lately that it is not asked."""
-    return time.monotonic() < _aside_until
+    return time.monotonic() < _retry_at
 
 
 #: Without it, the first searches of eight threads load eight models, each of tens of megabytes.

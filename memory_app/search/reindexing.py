@@ -13,7 +13,7 @@ from django.db import connections
 
 from memory_app.models import SearchIndex
 from memory_app.runtime.gatherer import Gatherer
-from memory_app.runtime.workers import NoWorker, are_expected, hand_over
+from memory_app.runtime.workers import NoWorker, are_expected, enqueue
 from memory_app.search import store
 
 log = structlog.get_logger(__name__)
@@ -54,7 +54,7 @@ def _with_own_connections(owner: str) -> None:
 def _bring_up(owners: list[str]) -> None:
     for owner in dict.fromkeys(owners):
         try:
-            hand_over("memory_app.reindex", owner)
+            enqueue("memory_app.reindex", owner)
         except NoWorker:
             _bring_up_here(owner)
 

@@ -26,11 +26,11 @@ from memory_app.runtime import deadlines
 from memory_app.search import embedders, reindexing, store
 from memory_app.search.cache import indices
 from memory_app.search.ranking import broad
-from memory_app.search.ranking.chunking import Chunk, Source
-from memory_app.search.ranking.columns import Filters
+from memory_app.search.ranking.chunking import Source, TextChunk
+from memory_app.search.ranking.columns import ChunkFilters
 from memory_app.search.ranking.dense import EmbedderUnavailable, stored
-from memory_app.search.ranking.index import Found, OwnerIndex
-from memory_app.search.ranking.index import Hit as FoundHit
+from memory_app.search.ranking.index import ChunkHit as FoundHit
+from memory_app.search.ranking.index import OwnerIndex, RankedChunks
 from memory_app.search.ranking.rows import row_of
 from memory_app.text import context_budget
 
@@ -50,7 +50,7 @@ MOST_EMBEDDED_AT_ONCE = 2_000
 
 
 @dataclass(frozen=True)
-class Hit:
+class SearchHit:
     """Something found. `score` is from 0 to 1; exactly one of note_id, block_label, message_id is set.
 
     Args:
@@ -87,7 +87,7 @@ class SearchAnswer:
         newest_commit: the newest one the ledger had when the search began; empty where that was not asked.
     """
 
-    results: tuple[Hit, ...]
+    results: tuple[SearchHit, ...]
     is_broad: bool = False
     index_behind: bool = False
     words_only: bool = False
@@ -118,13 +118,13 @@ class _Asked:
     """
 
     query: str
-    filters: Filters
+    filters: ChunkFilters
     top_k: int
     cosine_floor: float
     for_agents: bool = False
     is_broad: bool = False
 
-    def of(self, index: OwnerIndex, *, useful: Sequence[str] = ()) -> Found:
+    def of(self, index: OwnerIndex, *, useful: Sequence[str] = ()) -> RankedChunks:
         """Search an owner's arrays.
 
         Args:
@@ -173,7 +173,7 @@ def search(
         RevisionNotFound: of `as_of`.
         EngineUnavailable: the memory could not be read.
     """
-    filters = Filters(
+    filters = ChunkFilters(
         sources=frozenset(sources),
         types=frozenset(types),
         tags=frozenset(tags),
@@ -219,7 +219,7 @@ def rank_notes(
 
     Arguments are those of `search`.
     """
-    filters = Filters(
+    filters = ChunkFilters(
         sources=frozenset({"user_memory"}),
         types=frozenset(types),
         tags=frozenset(tags),
@@ -233,7 +233,7 @@ def rank_notes(
 
 def _search_now(
     owner: str, asked: _Asked, *, useful: Sequence[str] = ()
-) -> tuple[Found, dict[int, _Shown], bool, store.State | None]:
+) -> tuple[RankedChunks, dict[int, _Shown], bool, store.IndexState | None]:
     """Return what the owner's arrays say, the row of each hit by its id, whether the arrays are behind the memory, and
     the state of the index.
 
@@ -327,11 +327,11 @@ def _catch_up(owner: str) -> None:
             break
 
 
-def _chunks_of_the_past(owner: str, commit: str, *, with_deleted: bool) -> list[Chunk]:
+def _chunks_of_the_past(owner: str, commit: str, *, with_deleted: bool) -> list[TextChunk]:
     # Left out before anything is ranked: rare words of a deleted note would otherwise move the scores of the rest.
     blocks_at = reads.blocks_at if with_deleted else reads.surviving_blocks_at
     notes_at = reads.notes_at if with_deleted else reads.surviving_notes_at
-    chunks: list[Chunk] = []
+    chunks: list[TextChunk] = []
     for block in blocks_at(owner, commit):
         chunks += store.block_chunks(block)
     for note in notes_at(owner, commit):
@@ -351,7 +351,7 @@ def _most_useful(owner: str, made: Mapping[str, datetime]) -> Sequence[str]:
     return sorted(made, key=lambda id_: context_budget.worth(id_, made[id_], recalled), reverse=True)
 
 
-def _search_the_past(owner: str, asked: _Asked, commit: str, chunks: list[Chunk]) -> SearchAnswer:
+def _search_the_past(owner: str, asked: _Asked, commit: str, chunks: list[TextChunk]) -> SearchAnswer:
     embedder = embedders.configured() if len(chunks) <= MOST_EMBEDDED_AT_ONCE else None
     vectors = [b""] * len(chunks)
     if embedder and chunks:
@@ -371,10 +371,10 @@ def _search_the_past(owner: str, asked: _Asked, commit: str, chunks: list[Chunk]
     )
 
 
-def _hit(chunk: _Shown | Chunk, found: FoundHit) -> Hit:
+def _hit(chunk: _Shown | TextChunk, found: FoundHit) -> SearchHit:
     source = str(chunk.source)
     title = " › ".join(part for part in (chunk.title, chunk.section) if part)
-    return Hit(
+    return SearchHit(
         source=source,
         text=chunk.text,
         score=found.score,

@@ -25,15 +25,15 @@ from memory_app.runtime import deadlines
 from memory_app.search import embedders
 from memory_app.search.ranking import chunking
 from memory_app.search.ranking.chunking import (
-    Chunk,
     Source,
+    TextChunk,
     chunks_of_block,
     chunks_of_conversation,
     chunks_of_note,
 )
 from memory_app.search.ranking.dense import Embedder, EmbedderUnavailable, Vector, stored
 from memory_app.search.ranking.rows import row_of
-from memory_app.writing.ledger_lock import in_order
+from memory_app.writing.ledger_lock import lock_owner
 
 log = structlog.get_logger(__name__)
 
@@ -83,11 +83,11 @@ class Reindexed:
 class _Document:
     source: Source
     id: str
-    chunks: tuple[Chunk, ...]
+    chunks: tuple[TextChunk, ...]
 
 
 @dataclass(frozen=True)
-class State:
+class IndexState:
     """What an owner's chunks reflect, and what there is to reflect.
 
     Args:
@@ -115,12 +115,12 @@ class State:
         )
 
 
-def state_of(owner: str) -> State | None:
+def state_of(owner: str) -> IndexState | None:
     """In one query, since every search and save asks; None for an owner without an index."""
     with connection.cursor() as cursor:  # building this query with the ORM takes 1 ms, as long as saving a row
         cursor.execute(_STATE, [owner, owner, owner])
         values = cursor.fetchone()
-    return State(*values) if values else None
+    return IndexState(*values) if values else None
 
 
 _CHANGES = Change._meta.db_table
@@ -238,7 +238,7 @@ def _make_row(owner: str) -> None:
     """
     if not SearchIndex.objects.filter(owner=owner).exists():
         with transaction.atomic():
-            in_order(owner)
+            lock_owner(owner)
             SearchIndex.objects.get_or_create(owner=owner)
 
 
@@ -248,7 +248,7 @@ def how_far_behind(owner: str, *, most: int) -> int:
     return len(Change.objects.filter(owner=owner, id__gt=known).order_by("id").values_list("id")[:most])
 
 
-def _follow(owner: str, state: State) -> Reindexed:
+def _follow(owner: str, state: IndexState) -> Reindexed:
     """Bring the chunks up to `state`, some changes at a time. The mark moves with each portion, so that a run cut
     short is gone on with; making all chunks anew instead took 5 s for an import of 300 notes into 20,000."""
     documents, has_vectors, reached = 0, True, state.change_id
@@ -276,7 +276,7 @@ def forget_messages(owner: str, session_id: str | None = None, message_ids: Iter
     """
     # Until that transaction ends, no first index is begun, which would find them (`_make_row`). Always taken before the
     # row of the index is locked.
-    in_order(owner)
+    lock_owner(owner)
     if not SearchIndex.objects.filter(owner=owner).exists():
         return  # nobody has searched yet; a row made here would pass for an index that is up to date
     gone = ChunkRow.objects.filter(owner=owner, source=Source.CONVERSATION, removed=False)
@@ -289,7 +289,7 @@ def forget_messages(owner: str, session_id: str | None = None, message_ids: Iter
         gone.update(version=version, **_EMPTIED)
 
 
-def _rebuild(owner: str, state: State, progress: Progress | None) -> Reindexed:
+def _rebuild(owner: str, state: IndexState, progress: Progress | None) -> Reindexed:
     documents: list[_Document] = [*_blocks(owner, None), *_notes(owner, None)]
     said = _messages(owner, after=0)
     total, has_vectors = len(documents) + len(said), True
@@ -314,9 +314,9 @@ def _rebuild(owner: str, state: State, progress: Progress | None) -> Reindexed:
 def _write(
     owner: str,
     documents: Sequence[_Document],
-    said: Sequence[Chunk],
+    said: Sequence[TextChunk],
     *,
-    reflects: State | None,
+    reflects: IndexState | None,
     is_new: bool = False,
 ) -> bool:
     """Replace the chunks of documents, add those of messages, and move the marks, in one transaction.
@@ -364,7 +364,7 @@ def _write(
     return has_vectors
 
 
-def _deleted_since(owner: str, said: Sequence[Chunk]) -> set[tuple[str, str]]:
+def _deleted_since(owner: str, said: Sequence[TextChunk]) -> set[tuple[str, str]]:
     """The messages among these that somebody deleted after they were read: (session, message id).
 
     Asked while the version is held, which deleting takes too: whoever deletes later removes the chunks himself.
@@ -385,7 +385,7 @@ def _next_version(owner: str) -> int:
     return SearchIndex.objects.values_list("version", flat=True).get(owner=owner)
 
 
-def _vectors(chunks: Sequence[Chunk]) -> tuple[list[bytes], bool]:
+def _vectors(chunks: Sequence[TextChunk]) -> tuple[list[bytes], bool]:
     embedder = embedders.configured()
     if embedder is None or not chunks:
         return [b""] * len(chunks), True
@@ -395,7 +395,7 @@ def _vectors(chunks: Sequence[Chunk]) -> tuple[list[bytes], bool]:
         return [b""] * len(chunks), False
 
 
-def _embedded(embedder: Embedder, chunks: Sequence[Chunk]) -> list[Vector]:
+def _embedded(embedder: Embedder, chunks: Sequence[TextChunk]) -> list[Vector]:
     vectors: list[Vector] = []
     for start in range(0, len(chunks), PORTION):
         deadlines.require()
@@ -403,7 +403,7 @@ def _embedded(embedder: Embedder, chunks: Sequence[Chunk]) -> list[Vector]:
     return vectors
 
 
-def _row(owner: str, chunk: Chunk, vector: bytes, version: int) -> ChunkRow:
+def _row(owner: str, chunk: TextChunk, vector: bytes, version: int) -> ChunkRow:
     indexed = row_of(0, chunk, vector)
     return ChunkRow(
         owner=owner,
@@ -431,7 +431,7 @@ def _row(owner: str, chunk: Chunk, vector: bytes, version: int) -> ChunkRow:
 # -- documents ------------------------------------------------------------------------------------
 
 
-def block_chunks(block: reads.Block) -> tuple[Chunk, ...]:
+def block_chunks(block: reads.Block) -> tuple[TextChunk, ...]:
     return chunks_of_block(
         label=block.label,
         title=block.display_title,
@@ -441,7 +441,7 @@ def block_chunks(block: reads.Block) -> tuple[Chunk, ...]:
     )
 
 
-def note_chunks(note: reads.Note) -> tuple[Chunk, ...]:
+def note_chunks(note: reads.Note) -> tuple[TextChunk, ...]:
     return chunks_of_note(
         note_id=note.id,
         content=note.content,
@@ -471,11 +471,11 @@ def _notes(owner: str, ids: Sequence[str] | None) -> list[_Document]:
     return [_Document(Source.USER_MEMORY, id_, note_chunks(found[id_]) if id_ in found else ()) for id_ in ids]
 
 
-def _messages(owner: str, *, after: int) -> list[Chunk]:
-    sessions: dict[str, list[chunking.Message]] = {}
+def _messages(owner: str, *, after: int) -> list[TextChunk]:
+    sessions: dict[str, list[chunking.ConversationMessage]] = {}
     for message in Message.objects.filter(owner=owner, id__gt=after).order_by("id"):
         sessions.setdefault(message.session_id, []).append(
-            chunking.Message(
+            chunking.ConversationMessage(
                 id=message.message_id,
                 content=message.content,
                 sequence=message.pk,

@@ -33,7 +33,7 @@ _PORTION = 100
 _LEAST_AROUND = 40
 
 
-class Candidate(Protocol):
+class ContextCandidate(Protocol):
     """A note that may be primed, without its text. Superseded ones are always left out."""
 
     @property
@@ -56,7 +56,7 @@ Read = Callable[[Sequence[str]], Mapping[str, str]]
 
 
 @dataclass(frozen=True)
-class Filters:
+class ContextFilters:
     """Which notes match: empty and 0 stand for any. `recent` in days; `tags` joined by OR."""
 
     types: Sequence[str] = ()
@@ -99,12 +99,12 @@ def worth(id: str, created_at: datetime, recalled: Mapping[str, int]) -> tuple[f
 
 
 def prime(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[ContextCandidate],
     *,
     read: Read,
     recalled: Mapping[str, int],
     budget: int,
-    filters: Filters,
+    filters: ContextFilters,
     now: datetime,
     format: Format = "markdown",
 ) -> Primed:
@@ -118,7 +118,7 @@ def prime(
         budget: tokens; 0 for no limit.
     """
 
-    def may_fit(candidate: Candidate) -> bool:
+    def may_fit(candidate: ContextCandidate) -> bool:
         return _no_match(candidate, filters, now) is None and size.at_least_with(candidate) <= room
 
     ordered = sorted(candidates, key=lambda each: worth(each.id, each.created_at, recalled), reverse=True)
@@ -147,7 +147,7 @@ def prime(
     return Primed(text, tuple(each.id for each in included), tuple(left_out), tokens_of(text), budget)
 
 
-def _no_match(candidate: Candidate, filters: Filters, now: datetime) -> Why | None:
+def _no_match(candidate: ContextCandidate, filters: ContextFilters, now: datetime) -> Why | None:
     if candidate.is_superseded:
         return "superseded"
     if filters.types and candidate.type not in filters.types:
@@ -187,7 +187,7 @@ class _Size:
         self._types: set[str] = set()
         self._bytes = len(_NOTHING[format])
 
-    def at_least_with(self, candidate: Candidate) -> int:
+    def at_least_with(self, candidate: ContextCandidate) -> int:
         """What it would be with a note whose text is not read yet, or less."""
         return self._bytes + candidate.nbytes + len(candidate.id) + _LEAST_AROUND
 

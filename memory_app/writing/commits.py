@@ -28,7 +28,7 @@ from memory_app.runtime import progress
 from memory_app.runtime.progress import Stage
 from memory_app.text import trailers
 from memory_app.text.trailers import Trailers
-from memory_app.writing.ledger_lock import in_order
+from memory_app.writing.ledger_lock import lock_owner
 from memory_app.writing.values import BlockWrite, NoteWrite, Write
 
 log = structlog.get_logger(__name__)
@@ -57,7 +57,7 @@ MOST_TARGETS = 50
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """What a commit does, to whom, by whom: the trailers of its message and its row in the ledger.
 
     Args:
@@ -123,7 +123,7 @@ class TargetMoved(Exception):
 def write_main(
     work: Merge | tuple[Write, ...],
     *,
-    entry: Entry,
+    entry: LedgerEntry,
     author: Author,
     subject: str,
     since: str | None = None,
@@ -149,19 +149,19 @@ def write_main(
         EngineUnavailable, OutcomeUnknown: nothing is known to be written; recovery will tell.
     """
 
-    def attempt() -> Made:
+    def attempt() -> CommitResult:
         with dolt_transaction() as verbs:
             if isinstance(work, Merge):
                 at = timezone.now()
                 message = entry.message(subject, at, most=verbs.merge_message_limit)
-                return Made(verbs.merge(work.head, message, author), at)
+                return CommitResult(verbs.merge(work.head, message, author), at)
             if len(work) == 1 and _closes_circle(work[0]):  # an import says of no note what took its place
                 raise TargetMoved(None)
             _write(work)
             # Inside the transaction, so that times in the ledger follow the order of the commits; and after the
             # rows, none of which is then younger than the commit that made it.
             at = timezone.now()
-            return Made(verbs.commit(entry.message(subject, at, most=verbs.commit_message_limit), author), at)
+            return CommitResult(verbs.commit(entry.message(subject, at, most=verbs.commit_message_limit), author), at)
 
     if entry.proposal_id is None:
         _announce(entry)
@@ -175,14 +175,14 @@ def write_main(
 
 
 @dataclass(frozen=True)
-class Made:
+class CommitResult:
     """A commit that was just made, and the time it says."""
 
     hash: str
     at: datetime
 
 
-def _announce(entry: Entry) -> None:
+def _announce(entry: LedgerEntry) -> None:
     """Put down who is about to write what, and why: without it nobody could tell this commit from a forged one,
     and the person's comment would be lost with a crash before the ledger has it."""
     row = DirectWrite(
@@ -191,7 +191,9 @@ def _announce(entry: Entry) -> None:
     DirectWrite.objects.bulk_create([row], ignore_conflicts=True)
 
 
-def write_branch(name: str, *, base: str, writes: tuple[Write, ...], entry: Entry, author: Author, subject: str) -> str:
+def write_branch(
+    name: str, *, base: str, writes: tuple[Write, ...], entry: LedgerEntry, author: Author, subject: str
+) -> str:
     """Make branch `name` at commit `base` with one commit on it; the head's hash.
 
     Done again after a crash it finishes what is there: a branch with this operation's commit is kept,
@@ -241,7 +243,7 @@ def drop_branch(owner: str, name: str) -> None:
     retrying(lambda: dolt().drop_branch(name))
 
 
-def record(hash_: str, entry: Entry, at: datetime, beside: Callable[[str], object] | None = None) -> Change:
+def record(hash_: str, entry: LedgerEntry, at: datetime, beside: Callable[[str], object] | None = None) -> Change:
     """Write the ledger's rows of a commit; rows that are there already stay (recovery comes twice).
 
     Of several targets only those get a row that the commit changed: an import may find some of its notes as they
@@ -274,7 +276,7 @@ def record(hash_: str, entry: Entry, at: datetime, beside: Callable[[str], objec
         f"VALUES ({', '.join(['%s'] * (len(same) + 2))}) ON CONFLICT DO NOTHING"
     )
     with transaction.atomic(), default_connection.cursor() as cursor:
-        in_order(entry.owner)
+        lock_owner(entry.owner)
         for number, some in enumerate(portions(targets)):
             progress.report(Stage.RECORDING, number * ROWS, len(targets))
             rows = [(*same.values(), kind, target) for kind, target in some]
@@ -342,7 +344,7 @@ def commit_dirt(operation: str) -> Commit | None:
     current.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
     try:
         # No owner: it may be rows of several.
-        entry = Entry(action=Change.Action.RECOVERED, owner="", targets=(), operation=operation)
+        entry = LedgerEntry(action=Change.Action.RECOVERED, owner="", targets=(), operation=operation)
         subject = f"Uncommitted changes found in {', '.join(dirty)}"
         hash_ = verbs.commit(entry.message(subject, timezone.now(), most=verbs.commit_message_limit), UNKNOWN)
         current.commit()
@@ -376,7 +378,7 @@ def targets_changed(commit: Commit) -> dict[str, tuple[tuple[str, str], ...]]:
     return {owner: tuple(sorted(targets)) for owner, targets in sorted(owners.items())}
 
 
-def _once(attempt: Callable[[], Made], entry: Entry, since: str | None) -> Made:
+def _once(attempt: Callable[[], CommitResult], entry: LedgerEntry, since: str | None) -> CommitResult:
     """Run `attempt`; after a lost connection, find out whether it had been committed."""
     before = since or retrying(head_of_main)
     try:
@@ -390,7 +392,7 @@ def _once(attempt: Callable[[], Made], entry: Entry, since: str | None) -> Made:
             done = find(entry.owner, entry.operation, since=before)
         except Exception as unreachable:
             raise OutcomeUnknown(entry.operation) from unreachable
-        return Made(done.hash, time_of(done)) if done else retrying(attempt)
+        return CommitResult(done.hash, time_of(done)) if done else retrying(attempt)
 
 
 _NOTE_COLUMNS = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from django.db import connection
 
 
-def in_order(owner: str) -> None:
+def lock_owner(owner: str) -> None:
     """Wait until nobody else is inserting rows of this owner; call first in the transaction that inserts them.
 
     SQLite has one writer anyway.

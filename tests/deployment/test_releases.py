@@ -33,19 +33,19 @@ import json
 from approvals import services
 from approvals.recovery.integrity import problems
 from approvals.models import Agent, Proposal, User
-from approvals.review.targets import standing_of
-from memory_app import recall
+from approvals.review.targets import current_state
+from memory_app import reads
 from memory_app.text.edits import Replace
 found = list(map(str, problems()))
 staff = User.objects.create_user("admin", is_staff=True)
 waiting = list(Proposal.objects.open().order_by("pk"))
 for proposal in waiting:
-    seen = standing_of(proposal, proposal.current).sha256
+    seen = current_state(proposal, proposal.current).sha256
     services.approve(actor=staff, proposal_id=proposal.pk, revision=proposal.revision, seen_sha256=seen)
 new = services.propose(agent=Agent.objects.get(), owner="ben", label="goals", kind="edit", reasoning="Why not.",
                        edits=[Replace("a lot", "at night")]).proposal
-print(json.dumps([found, len(waiting), recall.block("alice", "goals").body, recall.block("ben", "goals").body,
-    sorted(note.content for note in recall.notes("alice")), new.status, list(map(str, problems()))]))
+print(json.dumps([found, len(waiting), reads.block("alice", "goals").body, reads.block("ben", "goals").body,
+    sorted(note.content for note in reads.notes("alice")), new.status, list(map(str, problems()))]))
 """
 
 

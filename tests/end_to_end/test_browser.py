@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from approvals import services
 from approvals.models import Status
 from approvals.services import notes
-from approvals.services.notes import By
+from approvals.services.notes import ChangeContext
 from memory_app import reads
 from tests.conftest import eventually
 from tests.end_to_end.conftest import focused, status_of
@@ -162,7 +162,7 @@ def test_an_impatient_double_click_decides_once(window_of: Any, tim: Any, goals:
 
 @pytest.mark.parametrize("scripts", [True, False])
 def test_a_note_is_superseded_by_one_that_words_find_and_holds_again(window_of: Any, alice: Any, scripts: bool) -> None:
-    by = By(actor=alice)
+    by = ChangeContext(actor=alice)
     old = notes.save(by=by, owner="alice", content="The exam is on 12 December.").note_id
     new = notes.save(by=by, owner="alice", content="It was moved to the fourteenth.").note_id
     notes.save(by=by, owner="alice", content="Bakes bread on Sundays.")

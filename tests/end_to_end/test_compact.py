@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from approvals.models import Agent, Proposal
 from approvals.services import notes
-from approvals.services.notes import By
+from approvals.services.notes import ChangeContext
 from memory_app import reads
 
 pytestmark = pytest.mark.one_leg
@@ -35,7 +35,9 @@ def waiting(goals: Any, make_block: Any, alice: Any, propose: Any, scribe: Agent
         block = make_block(alice, f"block_{number}", "She rows on Mondays and reads on Fridays.\n")
         long = " ".join(f"word{each}" for each in range(200 * (number % 2)))
         made.append(propose(block, "on Mondays", f"on Tuesdays {long}", reasoning=f"The {number}th. " * 8))
-    saved = notes.save(by=By(actor=scribe), owner="alice", content="She comes by bicycle.", tags=["times", "tram"])
+    saved = notes.save(
+        by=ChangeContext(actor=scribe), owner="alice", content="She comes by bicycle.", tags=["times", "tram"]
+    )
     assert saved.proposal
     return [*made, saved.proposal]
 

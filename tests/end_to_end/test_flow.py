@@ -197,7 +197,7 @@ def arm():
         time.sleep(0.01)
     time.sleep(0.2)
     from approvals.services import decide, events
-    from memory_app import commits
+    from memory_app.writing import commits
     def die(*args, **kwargs):
         os.kill(os.getpid(), signal.SIGKILL)
     {step} = die

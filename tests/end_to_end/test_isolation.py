@@ -83,7 +83,7 @@ def things(user: Any, agent: Any, mark: str, tag: str) -> Things:
     owner = user.username
     fields = services.BlockFields(f"{mark} plan", f"{mark} about", f"# {WORD}\n\n{mark} {WORD} one\n", 20_000)
     services.create_block(actor=user, owner=owner, label=f"{tag}-journal", fields=fields, comment=f"{mark} made it")
-    by = notes.By(actor=user, session_id=f"{tag}-session", reasoning=f"{mark} why")
+    by = notes.ChangeContext(actor=user, session_id=f"{tag}-session", reasoning=f"{mark} why")
     more = {"tags": [f"{mark}-tag"], "category": mark, "rationale": mark}
     saved = notes.save(by=by, owner=owner, content=f"{mark} {WORD} likes seeds", **more)
     gone = notes.save(by=by, owner=owner, content=f"{mark} {WORD} likes nuts", **more)
@@ -98,7 +98,7 @@ def things(user: Any, agent: Any, mark: str, tag: str) -> Things:
         reasoning=f"{mark} reason",
         evidence=[turn],
     )
-    careful = notes.By(actor=agent, reasoning=mark, evidence=[turn])
+    careful = notes.ChangeContext(actor=agent, reasoning=mark, evidence=[turn])
     waiting = notes.save(by=careful, owner=owner, content=f"{mark} {WORD} waits")
     said = conversations.Turn("user", f"{mark} {WORD} speaks", id=f"{tag}-message", author=mark)
     conversations.keep(owner, f"{tag}-session", [said])

@@ -19,7 +19,7 @@ from approvals import services
 from approvals.models import Proposal, Status
 from approvals.recovery.integrity import problems
 from memory_app import reads
-from memory_app.writing.ledger_lock import in_order
+from memory_app.writing.ledger_lock import lock_owner
 from tests import environment
 from tests.approvals.recovery.test_recover import let_leases_run_out
 from tests.conftest import eventually
@@ -38,7 +38,7 @@ def importing_is_stuck() -> Iterator[None]:
             yield
     else:
         with transaction.atomic():
-            in_order("alice")
+            lock_owner("alice")
             yield
 
 

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Dialog, Page, expect
 
 from approvals.services import notes
-from approvals.services.notes import By
+from approvals.services.notes import ChangeContext
 from memory_app import reads
 from tests.end_to_end.conftest import PASSWORD
 
@@ -161,7 +161,7 @@ def test_a_comment_or_a_reason_being_written_stays_through_leaving_and_through_s
 def test_another_form_of_the_page_does_not_take_the_typed_text_along(
     window_of: Callable[..., Page], alice: Any, goals: Any
 ) -> None:
-    note = notes.save(by=By(actor=alice), owner="alice", content="Plays the oboe.").note_id
+    note = notes.save(by=ChangeContext(actor=alice), owner="alice", content="Plays the oboe.").note_id
     window = window_of(alice)
     questions = Questions(window)
     window.goto(f"/memory/alice/notes/{note}/edit/")

@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 
 from approvals import services
 from approvals.models import Agent, Event, Kind, Policy, Proposal, RejectReason, Status, Tutorship, User
-from approvals.review.targets import standing_of
+from approvals.review.targets import current_state
 from approvals.services import imports, notes
 from approvals.services.decide import close_by_itself
 from approvals.services.errors import Refused
-from approvals.services.notes import By
+from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.models import Change
 from memory_app.text import edits, memories_md
@@ -277,11 +277,11 @@ class _History:
             reviewers += self.tutors
         return self.rng.choice(reviewers)
 
-    def _by(self, owner: User) -> By:
+    def _by(self, owner: User) -> ChangeContext:
         """A person or an agent; an agent's is applied or waits, as its token and the owner's policy say."""
         if self.rng.random() < 0.3:
-            return By(actor=self._writer(owner), reasoning=self._text())
-        return By(actor=self._agent(), may_apply=self.rng.random() < 0.7, reasoning=self._text())
+            return ChangeContext(actor=self._writer(owner), reasoning=self._text())
+        return ChangeContext(actor=self._agent(), may_apply=self.rng.random() < 0.7, reasoning=self._text())
 
     def _proposal(self, status: Status) -> Proposal:
         found = Proposal.objects.filter(status=status, owner__in=self.names, reverted_by_commit="")
@@ -289,7 +289,7 @@ class _History:
 
     def _seen(self, proposal: Proposal) -> str:
         """What the reviewer's page would carry: the target as it is now."""
-        return standing_of(proposal, proposal.current).sha256
+        return current_state(proposal, proposal.current).sha256
 
     def _block(self, owner: User) -> reads.Block:
         return self._one_of(sorted(reads.blocks(owner.username), key=lambda block: block.label))

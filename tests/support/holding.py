@@ -68,9 +68,9 @@ def held_owner(owner: str) -> Iterator[None]:
     """Another process is recording a change of this owner's on PostgreSQL, and has not ended its transaction."""
     program = f"""
     from django.db import transaction
-    from memory_app.writing.ledger_lock import in_order
+    from memory_app.writing.ledger_lock import lock_owner
     with transaction.atomic():
-        in_order({owner!r})
+        lock_owner({owner!r})
         hold()
     """
     with _other_process(program):

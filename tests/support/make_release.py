@@ -27,8 +27,8 @@ import django; django.setup()
 from approvals import services
 from approvals.models import Agent, Policy, Tutorship, User
 from approvals.services import notes
-from approvals.services.notes.values import By
-from memory_app import recall
+from approvals.services.notes.values import ChangeContext
+from memory_app import reads
 from memory_app.text.edits import Replace
 alice, ben, tim = (User.objects.create_user(name) for name in ("alice", "ben", "tim"))
 Tutorship.objects.create(tutor=tim, owner=alice)
@@ -41,12 +41,12 @@ for owner in (alice, ben):
     services.create_block(actor=owner, owner=owner.username, label="goals", fields=fields)
 propose("ben", "math", "maths")
 approved = propose("alice", "a lot", "at night")
-before = recall.block("alice", "goals").sha256
+before = reads.block("alice", "goals").sha256
 propose("alice", "math", "maths")  # stale as soon as the other is approved
 services.approve(actor=tim, proposal_id=approved.pk, revision=1, seen_sha256=before, comment="Fine.")
-notes.save(by=By(actor=scribe, may_apply=True), owner="alice", content="Likes tea.")
+notes.save(by=ChangeContext(actor=scribe, may_apply=True), owner="alice", content="Likes tea.")
 Policy.objects.create(owner="alice", notes="review")
-notes.save(by=By(actor=scribe, may_apply=True), owner="alice", content="Likes milk.")
+notes.save(by=ChangeContext(actor=scribe, may_apply=True), owner="alice", content="Likes milk.")
 """
 
 

@@ -7,12 +7,12 @@ policy applied is taken back by `revert`.
 from approvals.services.notes.agents import done_before, require_room_unless_applied
 from approvals.services.notes.change import change_notes, delete, reinstate, save, supersede, update
 from approvals.services.notes.revert import revert
-from approvals.services.notes.values import By, NoteChange, Outcome, require_valid, stamped, tidied
+from approvals.services.notes.values import ChangeContext, NoteChange, NoteChangeOutcome, require_valid, stamped, tidied
 
 __all__ = [
-    "By",
+    "ChangeContext",
     "NoteChange",
-    "Outcome",
+    "NoteChangeOutcome",
     "change_notes",
     "delete",
     "done_before",

@@ -21,14 +21,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.models import Agent, Event, Kind, Proposal, ProposedNote, Revision, Status, WhyAsked
-from approvals.recovery.ledger import despite_dirt
+from approvals.recovery.ledger import retry_after_committing_stray_rows
 from approvals.review import policies
 from approvals.review.search_words import search_words
-from approvals.review.targets import note_writes, targets_of
+from approvals.review.targets import note_rows_to_write, targets_of
 from approvals.risks import flags
 from approvals.services import events
 from approvals.services.errors import NotesChanged
-from approvals.services.notes.values import By, NoteChange, Outcome, said_beside
+from approvals.services.notes.values import ChangeContext, NoteChange, NoteChangeOutcome, said_beside
 from approvals.services.propose import branch_name, finish_preparing, lease_of, lock_agent, make_alone, require_room
 from approvals.services.recheck import after_change
 from approvals.services.texts import require_texts
@@ -47,8 +47,8 @@ MOST_TITLE = 200
 
 
 def change(
-    by: By, agent: Agent, owner: str, kind: Kind, changes: tuple[NoteChange, ...], base_commit: str | None
-) -> Outcome:
+    by: ChangeContext, agent: Agent, owner: str, kind: Kind, changes: tuple[NoteChange, ...], base_commit: str | None
+) -> NoteChangeOutcome:
     """Apply the changes where the owner's policy and the agent's token allow it; propose them otherwise.
 
     Raises:
@@ -64,13 +64,13 @@ def change(
     return _outcome(finish(proposal, is_mine=created, is_new=created), created=created)
 
 
-def done_before(by: By) -> Outcome | None:
+def done_before(by: ChangeContext) -> NoteChangeOutcome | None:
     """What this operation came to, when it was begun before: what it changed may look otherwise by now."""
     earlier = Proposal.objects.filter(operation=by.operation).first() if by.operation else None
     return _outcome(finish(earlier, is_resumed=True)) if earlier else None
 
 
-def require_room_unless_applied(by: By, agent: Agent, owner: str) -> None:
+def require_room_unless_applied(by: ChangeContext, agent: Agent, owner: str) -> None:
     """Raise TooManyPending or MemoryFull as a proposal would; asked before the texts are compared where the agent
     may not read them, since the order of refusals would tell what they say."""
     if _why_asked(by, owner) is not None:
@@ -105,7 +105,7 @@ def _finish(proposal: Proposal, *, is_new: bool = False) -> Proposal:
 
 def _finish_applying(proposal: Proposal, *, is_new: bool) -> Proposal:
     revision = proposal.current
-    entry = commits.Entry(
+    entry = commits.LedgerEntry(
         action=Change.Action.APPLIED,
         owner=proposal.owner,
         targets=targets_of(proposal, revision),
@@ -120,9 +120,9 @@ def _finish_applying(proposal: Proposal, *, is_new: bool) -> Proposal:
         return _finish_waiting(proposal)
     if done is None:
         try:
-            despite_dirt(
+            retry_after_committing_stray_rows(
                 lambda: commits.write_main(
-                    note_writes(proposal.owner, revision.note_changes),
+                    note_rows_to_write(proposal.owner, revision.note_changes),
                     entry=entry,
                     author=commits.agent(proposal.agent.name),
                     subject=f"Apply {proposal.kind} of {proposal.target} by policy",
@@ -196,7 +196,7 @@ def _gone(proposal: Proposal) -> NotesChanged:
 
 
 @dataclass(frozen=True)
-class Made:
+class NoteChangeResult:
     """What a change of notes is shown as.
 
     Args:
@@ -221,7 +221,7 @@ class Made:
         return search_words(self.segments, self.fields["excerpt"], *said)
 
 
-def weighed(kind: Kind, changes: tuple[NoteChange, ...], *, said: str = "") -> Made:
+def weighed(kind: Kind, changes: tuple[NoteChange, ...], *, said: str = "") -> NoteChangeResult:
     """Compare and weigh what a proposal of these changes would make of the notes.
 
     Args:
@@ -244,10 +244,10 @@ def weighed(kind: Kind, changes: tuple[NoteChange, ...], *, said: str = "") -> M
         "risks": [risk.key for risk in found.risks],
         "result_sha256": edits.sha256_of("\n".join(map(_meaning, changes))),
     }
-    return Made(before, after, segments, beside, stored, found, fields)
+    return NoteChangeResult(before, after, segments, beside, stored, found, fields)
 
 
-def _why_asked(by: By, owner: str) -> WhyAsked | None:
+def _why_asked(by: ChangeContext, owner: str) -> WhyAsked | None:
     """Why a person has to decide; None where nobody has to."""
     if not policies.notes_apply_at_once(owner):
         return WhyAsked.POLICY
@@ -255,7 +255,7 @@ def _why_asked(by: By, owner: str) -> WhyAsked | None:
 
 
 def _prepare(
-    by: By,
+    by: ChangeContext,
     agent: Agent,
     owner: str,
     kind: Kind,
@@ -324,7 +324,7 @@ def _prepare(
     return proposal, True
 
 
-def _shows_secret(by: By, made: Made, said: str) -> bool:
+def _shows_secret(by: ChangeContext, made: NoteChangeResult, said: str) -> bool:
     """Whether a person has to see what policy would apply, since it reads like a key or a password, or what the agent
     says with it does.
 
@@ -341,7 +341,7 @@ def _name_notes(proposal: Proposal, ids: Sequence[str]) -> None:
     ProposedNote.objects.bulk_create(named, batch_size=commits.ROWS)
 
 
-def _outcome(proposal: Proposal, *, created: bool = True) -> Outcome:
+def _outcome(proposal: Proposal, *, created: bool = True) -> NoteChangeOutcome:
     changes = tuple(
         NoteChange(
             change["id"],
@@ -350,7 +350,7 @@ def _outcome(proposal: Proposal, *, created: bool = True) -> Outcome:
         )
         for change in proposal.current.note_changes
     )
-    return Outcome(changes, proposal.merge_commit, proposal, created)
+    return NoteChangeOutcome(changes, proposal.merge_commit, proposal, created)
 
 
 def _meaning(change: NoteChange) -> str:

@@ -23,7 +23,15 @@ from approvals.services.errors import (
     ReplacementNotFound,
 )
 from approvals.services.notes import agents, people, waiting
-from approvals.services.notes.values import By, NoteChange, Outcome, require_valid, sha256_of, stamped, tidied
+from approvals.services.notes.values import (
+    ChangeContext,
+    NoteChange,
+    NoteChangeOutcome,
+    require_valid,
+    sha256_of,
+    stamped,
+    tidied,
+)
 from memory_app import reads
 from memory_app.models import Change
 from memory_app.reads import NoteNotFound
@@ -41,7 +49,7 @@ _ACTIONS = {
 
 def save(
     *,
-    by: By,
+    by: ChangeContext,
     owner: str,
     content: str,
     type: str = "note",
@@ -50,7 +58,7 @@ def save(
     confidence: float = 0.8,
     rationale: str | None = None,
     note_id: str | None = None,
-) -> Outcome:
+) -> NoteChangeOutcome:
     """Save a new note.
 
     Args:
@@ -98,7 +106,9 @@ def save(
     return change_notes(by=by, owner=owner, kind=Kind.SAVE, changes=(NoteChange(id_, None, made),))
 
 
-def update(*, by: By, owner: str, note_id: str, loaded_sha256: str | None = None, **fields: Any) -> Outcome:
+def update(
+    *, by: ChangeContext, owner: str, note_id: str, loaded_sha256: str | None = None, **fields: Any
+) -> NoteChangeOutcome:
     """Change a note; its id stays. `fields` are those of `save`, without the id. An agent's own note that waits gets
     another revision.
 
@@ -133,7 +143,7 @@ def update(*, by: By, owner: str, note_id: str, loaded_sha256: str | None = None
     return change_notes(by=by, owner=owner, kind=Kind.UPDATE, changes=(NoteChange(note_id, before, after),))
 
 
-def delete(*, by: By, owner: str, note_id: str, loaded_sha256: str | None = None) -> Outcome:
+def delete(*, by: ChangeContext, owner: str, note_id: str, loaded_sha256: str | None = None) -> NoteChangeOutcome:
     """Remove a note from the memory; its history stays. An agent's own note that waits is withdrawn.
 
     Raises:
@@ -154,13 +164,13 @@ def delete(*, by: By, owner: str, note_id: str, loaded_sha256: str | None = None
 
 def supersede(
     *,
-    by: By,
+    by: ChangeContext,
     owner: str,
     note_id: str,
     reason: str | None = None,
     replacement_id: str | None = None,
     loaded_sha256: str | None = None,
-) -> Outcome:
+) -> NoteChangeOutcome:
     """Mark a note as outdated; it stays readable and is found no more.
 
     Raises:
@@ -189,7 +199,7 @@ def supersede(
     return change_notes(by=by, owner=owner, kind=Kind.FORGET, changes=(NoteChange(note_id, before, after),))
 
 
-def reinstate(*, actor: User, owner: str, note_id: str, loaded_sha256: str, comment: str = "") -> Outcome:
+def reinstate(*, actor: User, owner: str, note_id: str, loaded_sha256: str, comment: str = "") -> NoteChangeOutcome:
     """Take back that a note was superseded: it holds again, and agents find it. Only people do this.
 
     Raises:
@@ -201,7 +211,7 @@ def reinstate(*, actor: User, owner: str, note_id: str, loaded_sha256: str, comm
         raise NoChange(_("The note is not outdated."))
     after = replace(before, superseded_at=None, superseded_by=None, superseded_reason=None)
     return people.write(
-        By(actor=actor, reasoning=comment),
+        ChangeContext(actor=actor, reasoning=comment),
         actor,
         owner,
         Change.Action.REINSTATED,
@@ -211,8 +221,8 @@ def reinstate(*, actor: User, owner: str, note_id: str, loaded_sha256: str, comm
 
 
 def change_notes(
-    *, by: By, owner: str, kind: Kind, changes: Sequence[NoteChange], base_commit: str | None = None
-) -> Outcome:
+    *, by: ChangeContext, owner: str, kind: Kind, changes: Sequence[NoteChange], base_commit: str | None = None
+) -> NoteChangeOutcome:
     """Change notes as a whole: all of them in one commit or one proposal, or none.
 
     Args:
@@ -242,7 +252,7 @@ def _as_loaded(owner: str, note_id: str, loaded_sha256: str | None) -> reads.Not
     return note
 
 
-def _require_none_waits_as_another(by: By, made: reads.Note) -> None:
+def _require_none_waits_as_another(by: ChangeContext, made: reads.Note) -> None:
     """Raise NoteWaits where another note of the same id waits; the same one is found by `agents.change`."""
     if proposal := waiting.find(by, made.owner, made.id):
         asked = agents.weighed(Kind.SAVE, (NoteChange(made.id, None, made),))
@@ -250,7 +260,7 @@ def _require_none_waits_as_another(by: By, made: reads.Note) -> None:
             raise NoteWaits(proposal, made.id, "note_id")
 
 
-def _require_no_circle(by: By, owner: str, note_id: str, replacement_id: str) -> None:
+def _require_no_circle(by: ChangeContext, owner: str, note_id: str, replacement_id: str) -> None:
     if reads.find_note(owner, replacement_id) is None:
         waiting.require_none(by, owner, replacement_id, argument="replacement_id")
         raise ReplacementNotFound(replacement_id)

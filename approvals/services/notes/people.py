@@ -9,10 +9,10 @@ from django.utils.translation import gettext as _
 
 from approvals.models import User
 from approvals.permissions import may_edit
-from approvals.recovery.ledger import despite_dirt
-from approvals.review.targets import note_writes
+from approvals.recovery.ledger import retry_after_committing_stray_rows
+from approvals.review.targets import note_rows_to_write
 from approvals.services.errors import EditNotAllowed, NoChange, NotesChanged
-from approvals.services.notes.values import By, NoteChange, Outcome
+from approvals.services.notes.values import ChangeContext, NoteChange, NoteChangeOutcome
 from approvals.services.recheck import after_change
 from memory_app.dolt.errors import NothingToCommit
 from memory_app.models import Change
@@ -22,8 +22,8 @@ log = structlog.get_logger(__name__)
 
 
 def write(
-    by: By, actor: User, owner: str, action: Change.Action, changes: tuple[NoteChange, ...], *, subject: str
-) -> Outcome:
+    by: ChangeContext, actor: User, owner: str, action: Change.Action, changes: tuple[NoteChange, ...], *, subject: str
+) -> NoteChangeOutcome:
     """Commit `changes` and record them as `action`.
 
     Args:
@@ -36,7 +36,7 @@ def write(
     """
     if not may_edit(actor, owner):
         raise EditNotAllowed(_("You may not edit this memory."))
-    entry = commits.Entry(
+    entry = commits.LedgerEntry(
         action=action,
         owner=owner,
         targets=tuple(("note", change.id) for change in changes),
@@ -46,9 +46,9 @@ def write(
     )
     named = changes[0].id if len(changes) == 1 else f"{len(changes)} notes"
     try:
-        made = despite_dirt(
+        made = retry_after_committing_stray_rows(
             lambda: commits.write_main(
-                note_writes(owner, [change.as_json() for change in changes]),
+                note_rows_to_write(owner, [change.as_json() for change in changes]),
                 entry=entry,
                 author=commits.person(actor.username, actor.display_name),
                 subject=f"{subject} {named} of {owner}",
@@ -60,4 +60,4 @@ def write(
         raise NoChange(_("Nothing was changed.")) from error
     log.info("notes_written", action=str(action), user_id=owner, notes=len(changes), actor=actor.username)
     after_change(owner, entry.targets)
-    return Outcome(changes, made.commit, None)
+    return NoteChangeOutcome(changes, made.commit, None)

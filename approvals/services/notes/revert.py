@@ -13,8 +13,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from approvals.models import Event, Proposal, User
-from approvals.recovery.ledger import despite_dirt, revert_operation
-from approvals.review.targets import note_writes, targets_of
+from approvals.recovery.ledger import retry_after_committing_stray_rows, revert_operation
+from approvals.review.targets import note_rows_to_write, targets_of
 from approvals.services import events
 from approvals.services.decide import require_revertible
 from approvals.services.errors import NotesChanged
@@ -39,7 +39,7 @@ def revert(*, actor: User, proposal_id: int) -> Change:
     back = [
         {"id": change["id"], "before": change["after"], "after": change["before"]} for change in revision.note_changes
     ]
-    entry = commits.Entry(
+    entry = commits.LedgerEntry(
         action=Change.Action.REVERTED,
         owner=proposal.owner,
         targets=targets_of(proposal, revision),
@@ -49,9 +49,9 @@ def revert(*, actor: User, proposal_id: int) -> Change:
         proposal_id=proposal.pk,
     )
     try:
-        made = despite_dirt(
+        made = retry_after_committing_stray_rows(
             lambda: commits.write_main(
-                note_writes(proposal.owner, back),
+                note_rows_to_write(proposal.owner, back),
                 entry=entry,
                 author=commits.person(actor.username, actor.display_name),
                 subject=f"Revert {proposal.kind} of {proposal.target}",

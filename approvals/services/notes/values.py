@@ -38,7 +38,7 @@ class NoteChange:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class NoteChangeOutcome:
     """What came of a change of notes.
 
     Args:
@@ -70,7 +70,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class By:
+class ChangeContext:
     """Who changes notes, and what goes into the record.
 
     Args:

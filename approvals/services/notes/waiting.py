@@ -18,10 +18,17 @@ from django.utils import timezone
 
 from approvals.models import Agent, Kind, Proposal, ProposalQuerySet, Revision, Status
 from approvals.risks import flags
-from approvals.services.decide import refuse_late, withdraw
+from approvals.services.decide import raise_not_open, withdraw
 from approvals.services.errors import NoteWaits, NoteWithdrawn
 from approvals.services.notes import agents
-from approvals.services.notes.values import By, NoteChange, Outcome, require_valid, sha256_of, stamped
+from approvals.services.notes.values import (
+    ChangeContext,
+    NoteChange,
+    NoteChangeOutcome,
+    require_valid,
+    sha256_of,
+    stamped,
+)
 from approvals.services.propose import branch_name, lease_of
 from approvals.services.texts import require_texts
 from memory_app.dolt.connections import head_of_main, retrying
@@ -32,7 +39,7 @@ from memory_app.writing import commits
 log = structlog.get_logger(__name__)
 
 
-def find(by: By, owner: str, note_id: str) -> Proposal | None:
+def find(by: ChangeContext, owner: str, note_id: str) -> Proposal | None:
     """Return the actor's undecided proposal that makes this note, alone or in an import; people have none."""
     if not isinstance(by.actor, Agent):
         return None
@@ -40,13 +47,13 @@ def find(by: By, owner: str, note_id: str) -> Proposal | None:
     return making.about_notes([note_id]).select_related("agent").order_by("-pk").first()
 
 
-def require_none(by: By, owner: str, note_id: str, *, argument: str = "note_id") -> None:
+def require_none(by: ChangeContext, owner: str, note_id: str, *, argument: str = "note_id") -> None:
     """Raise NoteWaits for a note of the actor's that waits."""
     if proposal := find(by, owner, note_id):
         raise NoteWaits(proposal, note_id, argument)
 
 
-def withdrawn_before(by: By, owner: str, note_id: str) -> Outcome | None:
+def withdrawn_before(by: ChangeContext, owner: str, note_id: str) -> NoteChangeOutcome | None:
     """Return what `take_back` came to where this operation called it before, and nobody may have got the answer.
 
     Raises:
@@ -61,13 +68,13 @@ def withdrawn_before(by: By, owner: str, note_id: str) -> Outcome | None:
     return _taken_back(proposal, note_id)
 
 
-def require_not_withdrawn(by: By, owner: str, note_id: str) -> None:
+def require_not_withdrawn(by: ChangeContext, owner: str, note_id: str) -> None:
     """Raise NoteWithdrawn for a note that the actor proposed and took back."""
     if proposal := _withdrawn(by, owner, note_id).order_by("-pk").first():
         raise NoteWithdrawn(proposal, note_id)
 
 
-def amend(by: By, proposal: Proposal, note_id: str, fields: dict[str, Any]) -> Outcome:
+def amend(by: ChangeContext, proposal: Proposal, note_id: str, fields: dict[str, Any]) -> NoteChangeOutcome:
     """Propose other fields of a note that waits: a new revision of its proposal.
 
     Raises:
@@ -81,7 +88,7 @@ def amend(by: By, proposal: Proposal, note_id: str, fields: dict[str, Any]) -> O
     after = stamped(replace(note, **fields), now)
     require_valid(after)
     if sha256_of(after) == sha256_of(note):
-        return Outcome((NoteChange(note_id, None, note),), "", proposal, created=False)
+        return NoteChangeOutcome((NoteChange(note_id, None, note),), "", proposal, created=False)
     changes = (NoteChange(note_id, None, after),)
     told = {"reasoning": by.reasoning, "session_id": by.session_id, "evidence": list(by.evidence)}
     # What the call does not say stays as it was said first.
@@ -115,16 +122,16 @@ def amend(by: By, proposal: Proposal, note_id: str, fields: dict[str, Any]) -> O
             )
     proposal.refresh_from_db()
     if not moved:
-        refuse_late(proposal, proposal.revision)
+        raise_not_open(proposal, proposal.revision)
     proposal = agents.finish(proposal, is_mine=True)
     try:
         commits.drop_branch(proposal.owner, revision.branch)
     except (DoltError, DatabaseError):  # it goes with the decision at the latest
         log.exception("branch_not_dropped", proposal=proposal.pk, branch=revision.branch)
-    return Outcome(changes, proposal.merge_commit, proposal, amended=True)
+    return NoteChangeOutcome(changes, proposal.merge_commit, proposal, amended=True)
 
 
-def take_back(by: By, proposal: Proposal, note_id: str) -> Outcome:
+def take_back(by: ChangeContext, proposal: Proposal, note_id: str) -> NoteChangeOutcome:
     """Withdraw the proposal of a note that waits.
 
     Raises:
@@ -136,12 +143,12 @@ def take_back(by: By, proposal: Proposal, note_id: str) -> Outcome:
     return _taken_back(proposal, note_id)
 
 
-def _taken_back(proposal: Proposal, note_id: str) -> Outcome:
+def _taken_back(proposal: Proposal, note_id: str) -> NoteChangeOutcome:
     note = Note.from_json(proposal.current.note_changes[0]["after"])
-    return Outcome((NoteChange(note_id, note, None),), "", proposal)
+    return NoteChangeOutcome((NoteChange(note_id, note, None),), "", proposal)
 
 
-def _withdrawn(by: By, owner: str, note_id: str) -> ProposalQuerySet:
+def _withdrawn(by: ChangeContext, owner: str, note_id: str) -> ProposalQuerySet:
     """Proposals that were to make this note, alone, and that the actor withdrew; people have none."""
     if not isinstance(by.actor, Agent):
         return Proposal.objects.none()
@@ -155,5 +162,5 @@ def _open(proposal: Proposal, note_id: str) -> Proposal:
     if proposal.status == Status.PREPARING:
         proposal = agents.finish(proposal)
     if proposal.status != Status.OPEN:
-        refuse_late(proposal, proposal.revision)
+        raise_not_open(proposal, proposal.revision)
     return proposal

@@ -18,7 +18,7 @@ from approvals.forms.notes import ImportForm, add_note_refusal
 from approvals.models import Proposal, User
 from approvals.pages import import_progress
 from approvals.services import imports
-from approvals.services.notes import By
+from approvals.services.notes import ChangeContext
 from approvals.views.memory.block_forms import own_memory
 from approvals.views.memory.block_views import readable_owner
 from approvals.views.request import Request
@@ -87,7 +87,7 @@ def import_markdown(request: Request, owner: str) -> HttpResponse:
     if not form.is_valid():
         return _import_again(request, person, form)
     deadlines.allow(_IMPORT_SECONDS)
-    by = By(actor=person, reasoning=form.cleaned_data["comment"])
+    by = ChangeContext(actor=person, reasoning=form.cleaned_data["comment"])
     try:
         with import_progress.claimed(waiting_as, key), import_progress.watched(waiting_as, key):
             done = imports.import_file(by=by, owner=owner, data=form.cleaned_data["file"].read())

@@ -30,7 +30,7 @@ from approvals.pages import note_history, note_list
 from approvals.pages.superseding_candidates import could_replace
 from approvals.services import notes as services
 from approvals.services.errors import NoChange, NotesChanged
-from approvals.services.notes import By
+from approvals.services.notes import ChangeContext
 from approvals.views.memory.block_forms import own_memory
 from approvals.views.notes.note_views import about_notes
 from memory_app import reads
@@ -52,7 +52,7 @@ def note_new(request: HttpRequest, owner: str) -> HttpResponse:
     form = NoteForm(request.POST)
     if not form.is_valid():
         return _form_page(request, person, form, status=422)
-    by = By(actor=person, reasoning=form.cleaned_data["comment"])
+    by = ChangeContext(actor=person, reasoning=form.cleaned_data["comment"])
     try:
         made = services.save(by=by, owner=owner, **form.fields_of_note(None))
     except REFUSALS as error:
@@ -78,7 +78,7 @@ def note_edit(request: HttpRequest, owner: str, note_id: str) -> HttpResponse:
         return _form_page(request, person, form, current, status=422)
     try:
         services.update(
-            by=By(actor=person, reasoning=form.cleaned_data["comment"]),
+            by=ChangeContext(actor=person, reasoning=form.cleaned_data["comment"]),
             owner=owner,
             note_id=note_id,
             loaded_sha256=form.cleaned_data["loaded_sha256"],
@@ -112,7 +112,7 @@ def note_delete(request: HttpRequest, owner: str, note_id: str) -> HttpResponse:
         return _asked(request, person, "notes/delete.html", form, current)
     try:
         services.delete(
-            by=By(actor=person, reasoning=form.cleaned_data["comment"]),
+            by=ChangeContext(actor=person, reasoning=form.cleaned_data["comment"]),
             owner=owner,
             note_id=note_id,
             loaded_sha256=form.cleaned_data["loaded_sha256"],
@@ -145,7 +145,7 @@ def note_supersede(request: HttpRequest, owner: str, note_id: str) -> HttpRespon
     reason, replacement_id = form.cleaned_data["reason"].strip(), form.cleaned_data["replacement_id"]
     try:
         services.supersede(
-            by=By(actor=person, reasoning=reason),
+            by=ChangeContext(actor=person, reasoning=reason),
             owner=owner,
             note_id=note_id,
             reason=reason or None,

@@ -21,7 +21,7 @@ from approvals.models import User
 from approvals.pages import note_history, note_list
 from approvals.pages.blocks import NOW
 from approvals.pages.note_list import SOURCE_NAMES, TYPE_NAMES, NoteFilters
-from approvals.permissions import Action, available_actions
+from approvals.permissions import ReviewAction, available_actions
 from approvals.services import notes as services
 from approvals.services.errors import DecisionRefused, NotesChanged, ProposalNotFound
 from approvals.views.memory.block_views import readable_owner
@@ -85,12 +85,12 @@ def note(request: HttpRequest, owner: str, note_id: str) -> HttpResponse:
         "is_first_page": not before,
         "older": urlencode({"before": older}) if older else "",
         "applied": applied if shown.is_now else None,
-        "may_revert": applied is not None and Action.REVERT in available_actions(viewer_of(request), applied),
+        "may_revert": applied is not None and ReviewAction.REVERT in available_actions(viewer_of(request), applied),
         "pending": note_list.waiting_notes(owner, note_id) if shown.is_now else (),
         "last_text": next((step.before for step in steps if step.before), None) if shown.note is None else None,
         "type_name": TYPE_NAMES.get(shown.note.type, shown.note.type) if shown.note else "",
         "source_name": SOURCE_NAMES.get(shown.note.source, shown.note.source) if shown.note else "",
-        "recalled": recall_counts.of(owner, [note_id]).get(note_id) if shown.is_now else None,
+        "recalled": recall_counts.for_owner(owner, [note_id]).get(note_id) if shown.is_now else None,
         "replacement": reads.find_note(owner, shown.note.superseded_by)
         if shown.note and shown.note.superseded_by
         else None,

@@ -37,7 +37,7 @@ class Source(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class TextChunk:
     """One thing a search can find.
 
     Attributes:
@@ -80,7 +80,7 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ConversationMessage:
     """One message of a conversation, as `chunks_of_conversation` takes it."""
 
     id: str
@@ -92,7 +92,7 @@ class Message:
 
 def chunks_of_block(
     *, label: str, title: str, body: str, description: str = "", at: datetime | None = None
-) -> tuple[Chunk, ...]:
+) -> tuple[TextChunk, ...]:
     """A block's sections, cut further where they are long; the description is searched with the first."""
     passages = [
         (section, part) for section, text in sections(body) for part in cut(text, LONGEST_PASSAGE) if part.strip()
@@ -101,7 +101,7 @@ def chunks_of_block(
         # An empty block is still found by its title.
         passages = [("", description or title)]
     return tuple(
-        Chunk(
+        TextChunk(
             source=Source.MEMORY_BLOCK,
             document_id=label,
             item_id=label,
@@ -127,10 +127,10 @@ def chunks_of_note(
     at: datetime | None = None,
     session_id: str = "",
     superseded: bool = False,
-) -> tuple[Chunk, ...]:
+) -> tuple[TextChunk, ...]:
     """A note: one chunk, several when it is longer than notes may be (imported ones)."""
     return tuple(
-        Chunk(
+        TextChunk(
             source=Source.USER_MEMORY,
             document_id=note_id,
             item_id=note_id,
@@ -148,13 +148,13 @@ def chunks_of_note(
     )
 
 
-def chunks_of_conversation(session_id: str, messages: Iterable[Message]) -> tuple[Chunk, ...]:
+def chunks_of_conversation(session_id: str, messages: Iterable[ConversationMessage]) -> tuple[TextChunk, ...]:
     """The messages of one session; empty ones are left out.
 
     May be called with the new messages only: `Message.sequence` places them among those indexed before.
     """
     return tuple(
-        Chunk(
+        TextChunk(
             source=Source.CONVERSATION,
             document_id=session_id,
             item_id=message.id,

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from memory_app.search.ranking.chunking import Source
 from memory_app.search.ranking.dates import day_of
-from memory_app.search.ranking.rows import Row
+from memory_app.search.ranking.rows import IndexRow
 
 Mask = npt.NDArray[np.bool_]
 
@@ -46,7 +46,7 @@ _FIELDS: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Filters:
+class ChunkFilters:
     """What a search is limited to; empty fields limit nothing. Tags are joined by OR."""
 
     sources: frozenset[str] = frozenset()
@@ -105,7 +105,7 @@ class Columns:
     def nbytes(self) -> int:
         return sum(each.nbytes for each in self._room.values()) + 150 * self.size
 
-    def extend(self, rows: Sequence[Row]) -> None:
+    def extend(self, rows: Sequence[IndexRow]) -> None:
         """Add rows in the next slots."""
         first, self.size = self.size, self.size + len(rows)
         strings, documents = self.strings, self.document_keys
@@ -155,7 +155,7 @@ class Columns:
         known = self.document_keys.known(document_key(source, document_id))
         return list(self._in_document.get(known, ()))
 
-    def eligible(self, filters: Filters) -> Mask:
+    def eligible(self, filters: ChunkFilters) -> Mask:
         """Which slots the filters leave."""
         mask: Mask = self.alive.copy()
         if not filters.include_superseded:

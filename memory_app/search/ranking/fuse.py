@@ -80,7 +80,7 @@ ASKED, BEFORE, AFTER = 1.0, (0.3, 0.3), (0.2, 0.2)
 SUBSTANTIAL = 40
 
 
-def spread(values: Values, among: Mask) -> Values:
+def min_max_normalise(values: Values, among: Mask) -> Values:
     """`values` brought to 0…1 over the chunks in question; 0 elsewhere and when all are the same."""
     result = np.zeros_like(values)
     if not among.any():
@@ -92,7 +92,7 @@ def spread(values: Values, among: Mask) -> Values:
     return result
 
 
-def highest(weights: Weights, *, dated: bool, shaped: float) -> float:
+def max_score(weights: Weights, *, dated: bool, shaped: float) -> float:
     """The score of a chunk that is best in everything the query asks for."""
     plain = weights.lexical + weights.cosine + weights.leading + weights.asked_cosine + weights.document
     return weights.scale * (plain + DATE * dated + weights.shape * shaped)

@@ -19,8 +19,8 @@ from memory_app.search.ranking.columns import (
     CONVERSATION,
     NOTE,
     SOURCES,
+    ChunkFilters,
     Columns,
-    Filters,
     Mask,
     grown,
 )
@@ -36,9 +36,9 @@ from memory_app.search.ranking.dense import (
 )
 from memory_app.search.ranking.postings import Postings, Slots, Values
 from memory_app.search.ranking.query import Asked, asked_for, first_name
-from memory_app.search.ranking.rows import Row
+from memory_app.search.ranking.rows import IndexRow
 from memory_app.search.ranking.scoring import fused
-from memory_app.search.ranking.shape import Mark
+from memory_app.search.ranking.shape import ExpressionKind
 from memory_app.search.ranking.similar import WordVectors
 from memory_app.search.ranking.words import LONGEST_QUERY
 
@@ -68,7 +68,7 @@ class Reasons:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class ChunkHit:
     """A chunk that was found. `score` is 0 to 1: 1 is best in everything the query asks for.
 
     Attributes:
@@ -84,10 +84,10 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RankedChunks:
     """The hits, best first. `by_words_only`: there is no embedder or it did not answer, so meaning was left out."""
 
-    hits: tuple[Hit, ...]
+    hits: tuple[ChunkHit, ...]
     by_words_only: bool = False
 
 
@@ -99,7 +99,7 @@ class OwnerIndex:
         embedder: the one that made the rows' vectors; None searches by words alone.
     """
 
-    def __init__(self, rows: Sequence[Row] = (), embedder: Embedder | None = None) -> None:
+    def __init__(self, rows: Sequence[IndexRow] = (), embedder: Embedder | None = None) -> None:
         self._lock = threading.RLock()
         self._embedder = embedder
         self._word_embedder = embedder if isinstance(embedder, WordEmbedder) else None
@@ -125,7 +125,7 @@ class OwnerIndex:
         """Whether so many chunks were removed that building anew from rows would free memory worth having."""
         return self._columns.size - len(self) > max(1_000, len(self))
 
-    def add(self, rows: Sequence[Row]) -> None:
+    def add(self, rows: Sequence[IndexRow]) -> None:
         """Add chunks; one whose id is there already is replaced."""
         with self._lock:
             rows = list({row.chunk_id: row for row in rows}.values())
@@ -153,13 +153,13 @@ class OwnerIndex:
                     self._postings.remove(slot)
                     self._columns.remove(slot)
 
-    def replace(self, chunk_ids: Iterable[int], rows: Sequence[Row]) -> None:
+    def replace(self, chunk_ids: Iterable[int], rows: Sequence[IndexRow]) -> None:
         """Put `rows` in the place of chunks, in one step: a search finds either the old or the new."""
         with self._lock:
             self.remove(chunk_ids)
             self.add(rows)
 
-    def replace_document(self, source: str, document_id: str, rows: Sequence[Row]) -> None:
+    def replace_document(self, source: str, document_id: str, rows: Sequence[IndexRow]) -> None:
         """Put `rows` in the place of all chunks of a document; none removes it."""
         with self._lock:
             slots = self._columns.in_document(source, document_id)
@@ -169,13 +169,13 @@ class OwnerIndex:
         self,
         query: str,
         *,
-        filters: Filters | None = None,
+        filters: ChunkFilters | None = None,
         top_k: int = 5,
         today: date | None = None,
         cosine_floor: float = COSINE_FLOOR,
         for_agents: bool = False,
         useful: Sequence[str] = (),
-    ) -> Found:
+    ) -> RankedChunks:
         """The best chunks for a query, best first; equal texts and further chunks of one note or message only once.
 
         A chunk is listed when it shares a word with the query, is named by it, or reaches `cosine_floor`: there may be
@@ -187,21 +187,21 @@ class OwnerIndex:
                 notes follow as weak hits up to `top_k` (`choosing.places`).
             useful: ids of notes in the order in which they follow then, instead of that of their scores.
         """
-        filters = filters or Filters()
+        filters = filters or ChunkFilters()
         # Before the lock is taken: a service that hangs for 5 s would hold up the owner's other searches one by one.
         whole = self._whole_vector(query, filters)
         with self._lock:
             among = self._eligible(filters)
             if not among.any():
-                return Found(())
+                return RankedChunks(())
             asked = asked_for(query, self._authors, today)
             most_useful = [self._columns.strings.known(id_) for id_ in useful]
             return self._ranked(asked, among, max(top_k, 0), cosine_floor, whole, for_agents, most_useful)
 
-    def _eligible(self, filters: Filters) -> Mask:
+    def _eligible(self, filters: ChunkFilters) -> Mask:
         return self._columns.eligible(filters) if self._slots else np.zeros(0, dtype=bool)
 
-    def _whole_vector(self, query: str, filters: Filters) -> Vector | None:
+    def _whole_vector(self, query: str, filters: ChunkFilters) -> Vector | None:
         """The vector of the query as a whole; None where words make it, nothing is searched or the embedder failed."""
         if self._embedder is None or self._word_embedder is not None:
             return None
@@ -222,7 +222,7 @@ class OwnerIndex:
         whole: Vector | None,
         for_agents: bool,
         useful: Sequence[int],
-    ) -> Found:
+    ) -> RankedChunks:
         columns = self._columns
         spoken = among & (columns.sources == CONVERSATION)
         stated = among & ~spoken
@@ -242,11 +242,11 @@ class OwnerIndex:
         if spoken.any():
             # "Yes, a spaniel!" is found by the question it answers, whose words it does not repeat.
             before = columns.before
-            listed |= spoken & (before >= 0) & listed[before] & ((columns.marks[before] & Mark.QUESTION) != 0)
+            listed |= spoken & (before >= 0) & listed[before] & ((columns.marks[before] & ExpressionKind.QUESTION) != 0)
         listed &= among
         notes = among & (columns.sources == NOTE) if for_agents else None
         if not listed.any() and (notes is None or not notes.any()):
-            return Found((), by_words_only)
+            return RankedChunks((), by_words_only)
 
         scores = fused(asked, terms, cosines, stated, spoken, columns, self._postings)
         scores[exact] += 1
@@ -260,7 +260,7 @@ class OwnerIndex:
             self._hit(slot, float(scores[slot]), asked, terms, cosines, bool(exact[slot]), weak=not listed[slot])
             for slot in best
         )
-        return Found(hits, by_words_only)
+        return RankedChunks(hits, by_words_only)
 
     def _cosines(self, vector: Vector | None) -> Values:
         """The cosine of each slot; 0 without a vector of the query."""
@@ -322,10 +322,10 @@ class OwnerIndex:
         exact: bool,
         *,
         weak: bool,
-    ) -> Hit:
+    ) -> ChunkHit:
         columns = self._columns
         day = columns.days[slot : slot + 1]
-        return Hit(
+        return ChunkHit(
             chunk_id=int(columns.chunk_ids[slot]),
             source=SOURCES[int(columns.sources[slot])].value,
             item_id=columns.strings.texts[int(columns.items[slot])],

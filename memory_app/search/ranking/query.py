@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from memory_app.search.ranking.dates import Cue, cues
-from memory_app.search.ranking.shape import Mark, asked
+from memory_app.search.ranking.shape import ExpressionKind, asked
 from memory_app.search.ranking.words import LONGEST_QUERY, query_words, words
 
 # note-…, mem-…, message ids: what has a digit or a joint and is too long to be an everyday word.
@@ -36,7 +36,7 @@ class Asked:
     cues: tuple[Cue, ...]
     ids: tuple[str, ...]
     author: int | None
-    shape: Mark
+    shape: ExpressionKind
     shape_sure: float
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory_app.search.ranking.chunking import Chunk
+from memory_app.search.ranking.chunking import TextChunk
 from memory_app.search.ranking.shape import marks
 from memory_app.search.ranking.words import words
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class IndexRow:
     """One chunk as it is indexed.
 
     Attributes:
@@ -44,9 +44,9 @@ class Row:
     superseded: bool = False
 
 
-def row_of(chunk_id: int, chunk: Chunk, vector: bytes = b"") -> Row:
+def row_of(chunk_id: int, chunk: TextChunk, vector: bytes = b"") -> IndexRow:
     """The row of a chunk whose vector has been made (of `chunk.meaning`)."""
-    return Row(
+    return IndexRow(
         chunk_id=chunk_id,
         source=chunk.source.value,
         document_id=chunk.document_id,

@@ -14,7 +14,7 @@ from memory_app.search.ranking import dates, fuse, signals
 from memory_app.search.ranking.columns import Columns, Mask
 from memory_app.search.ranking.postings import Postings, Values
 from memory_app.search.ranking.query import Asked
-from memory_app.search.ranking.shape import Mark
+from memory_app.search.ranking.shape import ExpressionKind
 
 
 def fused(
@@ -31,7 +31,7 @@ def fused(
     Arguments:
         stated, spoken: the slots of statements (notes, passages of blocks) and of messages that may be found.
     """
-    meant = fuse.spread(cosines, stated | spoken)
+    meant = fuse.min_max_normalise(cosines, stated | spoken)
     scores = np.zeros(columns.size, dtype=np.float32)
     if asked.cues:
         scores += np.float32(fuse.DATE) * dates.agreement(asked.cues, columns.days)
@@ -54,7 +54,7 @@ def fused(
     if spoken.any():
         scores[spoken] += _spoken(asked, terms, meant, spoken, columns, postings)[spoken]
         scores[spoken] *= np.float32(fuse.MESSAGE.scale)
-    scores /= np.float32(fuse.highest(weights, dated=bool(asked.cues), shaped=asked.shape_sure))
+    scores /= np.float32(fuse.max_score(weights, dated=bool(asked.cues), shaped=asked.shape_sure))
     return scores
 
 
@@ -63,7 +63,7 @@ def _spoken(
 ) -> Values:
     """The signals that only messages have."""
     weights, before = fuse.MESSAGE, columns.before
-    asks = (columns.marks & Mark.QUESTION) != 0
+    asks = (columns.marks & ExpressionKind.QUESTION) != 0
     answers = (before >= 0) & asks[before]
     length = np.minimum(1, np.log1p(postings.lengths) / np.log1p(fuse.SUBSTANTIAL)).astype(np.float32)
     total = np.float32(weights.cosine) * meant

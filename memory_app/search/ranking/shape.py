@@ -14,7 +14,7 @@ import re
 from enum import IntFlag
 
 
-class Mark(IntFlag):
+class ExpressionKind(IntFlag):
     """What a chunk's text is or holds; kept with the chunk, since finding out costs 20 µs."""
 
     NONE = 0
@@ -40,24 +40,24 @@ _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+|[\"“][^\"“”]+[\"”]")
 _QUESTION_END = ("?", "？", "؟")
 
 _ASKS = (
-    (Mark.TIME, 1.0, re.compile(r"\A\W*+(?:when|what (?:year|month|day|date)|how long)\b", re.IGNORECASE)),
-    (Mark.NUMBER, 0.65, re.compile(r"\A\W*+how (?:many|much|often|old)\b", re.IGNORECASE)),
-    (Mark.NAME, 0.65, re.compile(r"\A\W*+(?:who|which|where|what (?:is|was) the name)\b", re.IGNORECASE)),
+    (ExpressionKind.TIME, 1.0, re.compile(r"\A\W*+(?:when|what (?:year|month|day|date)|how long)\b", re.IGNORECASE)),
+    (ExpressionKind.NUMBER, 0.65, re.compile(r"\A\W*+how (?:many|much|often|old)\b", re.IGNORECASE)),
+    (ExpressionKind.NAME, 0.65, re.compile(r"\A\W*+(?:who|which|where|what (?:is|was) the name)\b", re.IGNORECASE)),
 )
 
 
-def marks(text: str) -> Mark:
+def marks(text: str) -> ExpressionKind:
     """The marks of a chunk's text."""
-    found = Mark.QUESTION if text.rstrip().endswith(_QUESTION_END) else Mark.NONE
-    for mark, pattern in ((Mark.TIME, _TIME), (Mark.NUMBER, _NUMBER), (Mark.NAME, _NAME)):
+    found = ExpressionKind.QUESTION if text.rstrip().endswith(_QUESTION_END) else ExpressionKind.NONE
+    for mark, pattern in ((ExpressionKind.TIME, _TIME), (ExpressionKind.NUMBER, _NUMBER), (ExpressionKind.NAME, _NAME)):
         if pattern.search(text):
             found |= mark
     return found
 
 
-def asked(query: str) -> tuple[Mark, float]:
+def asked(query: str) -> tuple[ExpressionKind, float]:
     """What `query` asks for, and how surely a text without it is no answer (0 to 1); (NONE, 0) when it does not say."""
     for mark, sure, pattern in _ASKS:
         if pattern.match(query):
             return mark, sure
-    return Mark.NONE, 0.0
+    return ExpressionKind.NONE, 0.0

@@ -15,7 +15,7 @@ import numpy as np
 from memory_app.search.ranking.columns import Columns, Mask
 from memory_app.search.ranking.fuse import AFTER, ASKED, BEFORE, RESPELT
 from memory_app.search.ranking.postings import LEADING, Postings, Slots, Values
-from memory_app.search.ranking.shape import Mark
+from memory_app.search.ranking.shape import ExpressionKind
 from memory_app.search.ranking.similar import WordVectors
 
 #: Sessions are long, so repetition says more and length misleads more than within a chunk.
@@ -113,7 +113,7 @@ def leading(terms: Sequence[Term], postings: Postings) -> Values:
 def messages(terms: Sequence[Term], postings: Postings, columns: Columns) -> Values:
     """BM25 of each chunk over its own words and, by share, those of its neighbours."""
     norms, before, after = postings.norms, columns.before, columns.after
-    asks = (columns.marks & Mark.QUESTION) != 0
+    asks = (columns.marks & ExpressionKind.QUESTION) != 0
     total = np.zeros(postings.slots, dtype=np.float32)
     count = np.zeros(postings.slots, dtype=np.float32)
     for term in terms:

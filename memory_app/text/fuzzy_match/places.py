@@ -26,7 +26,7 @@ class Anchor:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MatchSpan:
     """Where a passage should begin and end, each give or take some characters."""
 
     start: int
@@ -59,7 +59,7 @@ def longest_and_spread(words: Iterable[Anchor]) -> list[Anchor]:
     return longest + distinct[:: len(distinct) // half]
 
 
-def places(text: str, needle: str, anchors: Iterable[Anchor]) -> Iterator[Place]:
+def places(text: str, needle: str, anchors: Iterable[Anchor]) -> Iterator[MatchSpan]:
     """Where several of the rarest anchors lie as they do in the needle, the likeliest place first."""
     hits = _hits(text, anchors)
     # An insertion shifts what follows, so anchors need not agree exactly on where the needle would begin. Each counts
@@ -78,7 +78,7 @@ def places(text: str, needle: str, anchors: Iterable[Anchor]) -> Iterator[Place]
         if (first, last) not in seen:
             seen.add((first, last))
             rest = len(needle) - last[0]
-            yield Place(
+            yield MatchSpan(
                 start=first[1] - first[0],
                 start_slack=min(12 + first[0] // 2, _MOST_SLACK),
                 end=last[1] + rest,
@@ -103,7 +103,7 @@ def _occurrences(text: str, wanted: str) -> Iterator[int]:
         at = text.find(wanted, at + len(wanted))
 
 
-def best_start(text: str, needle: str, place: Place) -> int:
+def best_start(text: str, needle: str, place: MatchSpan) -> int:
     """Where the passage begins: where the needle's head fits best."""
     low = max(place.start - place.start_slack, 0)
     window = text[low : max(place.start, 0) + _EDGE + place.start_slack]
@@ -111,7 +111,7 @@ def best_start(text: str, needle: str, place: Place) -> int:
     return low + len(window) - from_end
 
 
-def best_end(text: str, needle: str, place: Place) -> int:
+def best_end(text: str, needle: str, place: MatchSpan) -> int:
     """Where the passage ends: where the needle's tail fits best."""
     low = max(place.end - _EDGE - place.end_slack, 0)
     window = text[low : max(place.end + place.end_slack, 0)]

@@ -19,7 +19,7 @@ from memory_app.text.fuzzy_match.differences import Differences, differences
 from memory_app.text.fuzzy_match.folded import Folded, fold, plain_quotes
 from memory_app.text.fuzzy_match.places import (
     Anchor,
-    Place,
+    MatchSpan,
     best_end,
     best_start,
     longest_and_spread,
@@ -147,7 +147,7 @@ def _best(folded: Folded, needle: str) -> _Found | None:
         return max(equal, key=lambda found: _likeness(_grams(needle), _grams(folded.original[found.start : found.end])))
     best: _Found | None = None
     grams = _grams(wanted)
-    looked_at: set[Place] = set()
+    looked_at: set[MatchSpan] = set()
     for anchors in _anchors(needle, wanted):
         for place in islice(places(folded.text, wanted, anchors), _MOST_PLACES):
             if place in looked_at or _covered(grams, _grams(folded.text[place.window])) < WORTH_SHOWING / 2:

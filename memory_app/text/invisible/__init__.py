@@ -10,9 +10,9 @@ bidirectional controls show words in another order than they are stored, and "Т
 from memory_app.text.invisible.kinds import HARMLESS, Kind
 from memory_app.text.invisible.parts import (
     Hidden,
+    InvisibleMark,
     Letters,
-    Mark,
-    Text,
+    VisibleText,
     Whitespace,
     find,
     inked,
@@ -26,11 +26,11 @@ from memory_app.text.invisible.scripts import Stray, stray_letters
 __all__ = [
     "HARMLESS",
     "Hidden",
+    "InvisibleMark",
     "Kind",
     "Letters",
-    "Mark",
     "Stray",
-    "Text",
+    "VisibleText",
     "Whitespace",
     "find",
     "inked",

@@ -45,14 +45,14 @@ class Hidden:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class VisibleText:
     """A part to be shown as it is."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class InvisibleMark:
     """Unseen characters in a row, to be shown by name.
 
     Attributes:
@@ -127,7 +127,7 @@ def _space_or_nothing(match: re.Match[str]) -> str:
     return " " if match[0].isspace() else ""
 
 
-def visible(text: str, *, harmless: bool = False) -> tuple[Text | Letters | Mark, ...]:
+def visible(text: str, *, harmless: bool = False) -> tuple[VisibleText | Letters | InvisibleMark, ...]:
     """`text` in parts, with a mark for each run of unseen characters of one kind; letters of another script apart.
 
     Args:
@@ -138,25 +138,27 @@ def visible(text: str, *, harmless: bool = False) -> tuple[Text | Letters | Mark
 
 def plain(text: str) -> str:
     """`text` for where nothing but text can stand, such as a title: each run of unseen characters by its label."""
-    return "".join(part.label if isinstance(part, Mark) else part.text for part in _parts(text, False))
+    return "".join(part.label if isinstance(part, InvisibleMark) else part.text for part in _parts(text, False))
 
 
-def mark_whitespace(text: str, *, continues: bool = False) -> tuple[Text | Letters | Mark | Whitespace, ...]:
+def mark_whitespace(
+    text: str, *, continues: bool = False
+) -> tuple[VisibleText | Letters | InvisibleMark | Whitespace, ...]:
     """`text` in parts for the source view: every unseen character marked, white space too.
 
     Args:
         continues: whether more text follows on the last line, so that its last spaces are not trailing.
     """
-    parts: list[Text | Letters | Mark | Whitespace] = []
+    parts: list[VisibleText | Letters | InvisibleMark | Whitespace] = []
     for part in visible(text, harmless=True):
-        if isinstance(part, Text):
+        if isinstance(part, VisibleText):
             parts += _cut_at_whitespace(part.text)
         else:
             parts.append(part)
     return tuple(_with_trailing(parts, continues))
 
 
-def _parts(text: str, harmless: bool) -> Iterator[Text | Mark]:
+def _parts(text: str, harmless: bool) -> Iterator[VisibleText | InvisibleMark]:
     at = 0
     shown = (hidden for hidden in find(text) if harmless or hidden.kind not in HARMLESS)
     # A thousand tags in a row are one mark, not a thousand. Of other kinds each character has its own name.
@@ -164,32 +166,34 @@ def _parts(text: str, harmless: bool) -> Iterator[Text | Mark]:
         members = [hidden for _, hidden in run]
         first = members[0]
         if at < first.offset:
-            yield Text(text[at : first.offset])
+            yield VisibleText(text[at : first.offset])
         chars = "".join(hidden.char for hidden in members)
         says = tagged(chars) if first.kind == "tag" else ""
         name = "TAGS" if first.kind == "tag" else first.name
         if first.kind == "piled" and len(set(chars)) > 1:
             name = "and other marks"
-        yield Mark(chars, first.code, name, first.kind, says)
+        yield InvisibleMark(chars, first.code, name, first.kind, says)
         at = first.offset + len(chars)
     if at < len(text):
-        yield Text(text[at:])
+        yield VisibleText(text[at:])
 
 
-def _with_letters(text: str, parts: Iterator[Text | Mark]) -> Iterator[Text | Letters | Mark]:
+def _with_letters(
+    text: str, parts: Iterator[VisibleText | InvisibleMark]
+) -> Iterator[VisibleText | Letters | InvisibleMark]:
     strays = list(stray_letters(text))
     begin = number = 0
     for part in parts:
         at, end = begin, begin + len(part.text)
-        while isinstance(part, Text) and number < len(strays) and strays[number].offset < end:
+        while isinstance(part, VisibleText) and number < len(strays) and strays[number].offset < end:
             stray = strays[number]
             if at < stray.offset:
-                yield Text(text[at : stray.offset])
+                yield VisibleText(text[at : stray.offset])
             yield Letters(stray.letters, stray.script, stray.names)
             at = stray.offset + len(stray.letters)
             number += 1
         if at < end:
-            yield part if at == begin else Text(text[at:end])
+            yield part if at == begin else VisibleText(text[at:end])
         begin = end
 
 
@@ -203,21 +207,21 @@ def tagged(text: str) -> str:
     return "".join(chr(ord(char) - 0xE0000) for char in _TAG.findall(text) if 0xE0020 <= ord(char) < 0xE007F)
 
 
-def _cut_at_whitespace(text: str) -> Iterator[Text | Whitespace]:
+def _cut_at_whitespace(text: str) -> Iterator[VisibleText | Whitespace]:
     for piece in _WHITE_SPACE.findall(text):
         if piece.endswith("\n"):
             yield Whitespace(piece, "␍¶" if len(piece) > 1 else "¶", trailing=False)
         elif piece[0] in " \t":
             yield Whitespace(piece, ("·" if piece[0] == " " else "→") * len(piece), trailing=False)
         else:
-            yield Text(piece)
+            yield VisibleText(piece)
 
 
 def _with_trailing(
-    parts: list[Text | Letters | Mark | Whitespace], continues: bool
-) -> Iterator[Text | Letters | Mark | Whitespace]:
+    parts: list[VisibleText | Letters | InvisibleMark | Whitespace], continues: bool
+) -> Iterator[VisibleText | Letters | InvisibleMark | Whitespace]:
     """The parts with spaces and tabs before a line end or the end of the text flagged."""
-    flagged: list[Text | Letters | Mark | Whitespace] = []
+    flagged: list[VisibleText | Letters | InvisibleMark | Whitespace] = []
     at_end = not continues
     for part in reversed(parts):
         if not isinstance(part, Whitespace):

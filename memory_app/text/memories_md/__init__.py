@@ -22,7 +22,7 @@ hold comes back exactly, and export → import → export gives the same bytes.
 from __future__ import annotations
 
 from memory_app.text.memories_md.ids import is_id, new_id
-from memory_app.text.memories_md.memory import SECTIONS, TYPES, Memory, Parsed, Skipped, in_order
+from memory_app.text.memories_md.memory import SECTIONS, TYPES, Memory, Parsed, Skipped, sorted_for_file
 from memory_app.text.memories_md.portable import (
     PORTABLE_EXPLAINED,
     is_portable_id,
@@ -61,7 +61,6 @@ __all__ = [
     "TooManyMemories",
     "Unreadable",
     "Unwritable",
-    "in_order",
     "is_id",
     "is_portable_id",
     "new_id",
@@ -70,6 +69,7 @@ __all__ = [
     "replaced_ids",
     "section_of",
     "skill",
+    "sorted_for_file",
     "write",
     "write_block",
     "write_portable",

@@ -68,7 +68,7 @@ class Parsed:
     is_portable: bool = False
 
 
-def in_order(memories: Iterable[Memory]) -> list[Memory]:
+def sorted_for_file(memories: Iterable[Memory]) -> list[Memory]:
     """By section, then date, then id: the order of a file. Those without a date come first."""
     rank = {name: place for place, name in enumerate(TYPES)}
     return sorted(memories, key=lambda memory: (rank[memory.type], memory.created or date.min, memory.id))

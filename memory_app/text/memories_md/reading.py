@@ -100,7 +100,7 @@ def parse(text: str, *, latest: date | None = None) -> Parsed:
     if found := _NO_TEXT.search(text):
         at = text.count("\n", 0, found.start()) + 1
         raise NotText(f"line {at} holds the character U+{ord(found[0]):04X}: this is no text file")
-    reader = _Reader(latest)
+    reader = _FileReader(latest)
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         reader.take(number, line.removesuffix("\r"))
     reader.end_block()
@@ -122,7 +122,7 @@ class _Block:
     stray: int = 0
 
 
-class _Reader:
+class _FileReader:
     def __init__(self, latest: date | None) -> None:
         self._latest = latest
         self.memories: list[Memory] = []

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from memory_app.text.memories_md.escapes import escape_line, escape_tag
 from memory_app.text.memories_md.ids import is_id
-from memory_app.text.memories_md.memory import SECTIONS, Memory, in_order
+from memory_app.text.memories_md.memory import SECTIONS, Memory, sorted_for_file
 
 #: Sections that every whole file has, so that people see where to write.
 _ALWAYS = ("pattern", "decision", "fix", "context")
@@ -65,7 +65,7 @@ def _check(memories: list[Memory]) -> None:
 
 
 def _by_type(memories: list[Memory]) -> Iterable[tuple[str, Iterable[Memory]]]:
-    return groupby(in_order(memories), key=lambda memory: memory.type)
+    return groupby(sorted_for_file(memories), key=lambda memory: memory.type)
 
 
 TEMPLATE = write(())

@@ -9,14 +9,14 @@ Not here: making or merging changes (`edits`), HTML, and any wording shown to pe
 from memory_app.text.worddiff.compare import Kind, Segment, count_words, diff
 from memory_app.text.worddiff.ends import common_ends
 from memory_app.text.worddiff.excerpt import excerpt
-from memory_app.text.worddiff.layout import Fold, Paragraph, Row, fold, paragraphs, side_by_side
+from memory_app.text.worddiff.layout import DiffRow, Fold, Paragraph, fold, paragraphs, side_by_side
 from memory_app.text.worddiff.replaced import with_replaced_paragraphs
 
 __all__ = [
+    "DiffRow",
     "Fold",
     "Kind",
     "Paragraph",
-    "Row",
     "Segment",
     "common_ends",
     "count_words",

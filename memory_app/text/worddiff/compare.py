@@ -16,8 +16,8 @@ from itertools import accumulate
 from typing import Literal
 
 from memory_app.text.worddiff.ends import common_ends
-from memory_app.text.worddiff.matching import Change, coded, matched
-from memory_app.text.worddiff.words import is_line_end, is_word, pieces
+from memory_app.text.worddiff.matching import Hunk, coded, matched
+from memory_app.text.worddiff.words import is_line_end, is_word, tokens
 
 Kind = Literal["same", "removed", "added"]
 
@@ -46,7 +46,7 @@ def diff(before: str, after: str) -> tuple[Segment, ...]:
     identifies nothing.
     """
     head, tail = common_ends(before, after)
-    old, new = pieces(before[head : len(before) - tail]), pieces(after[head : len(after) - tail])
+    old, new = tokens(before[head : len(before) - tail]), tokens(after[head : len(after) - tail])
     return tuple(_with_ends(before[:head], _segments(old, new, _changes(old, new)), before[len(before) - tail :]))
 
 
@@ -73,10 +73,10 @@ def count_words(segments: Sequence[Segment]) -> tuple[int, int]:
 
 
 def _words(text: str) -> int:
-    return sum(map(is_word, pieces(text)))
+    return sum(map(is_word, tokens(text)))
 
 
-def _segments(old: list[str], new: list[str], changes: list[Change]) -> Iterator[Segment]:
+def _segments(old: list[str], new: list[str], changes: list[Hunk]) -> Iterator[Segment]:
     at = 0
     for change in changes:
         if at < change.start:
@@ -90,21 +90,21 @@ def _segments(old: list[str], new: list[str], changes: list[Change]) -> Iterator
         yield Segment("same", "".join(old[at:]))
 
 
-def _changes(old: list[str], new: list[str]) -> list[Change]:
+def _changes(old: list[str], new: list[str]) -> list[Hunk]:
     """Everything that differs, in order, tidied. No two changes touch."""
     codes = coded(old, new)
     if codes is None:
-        return [Change(0, len(old), 0, len(new))]
+        return [Hunk(0, len(old), 0, len(new))]
     rough = _joined(_compared(*codes, old, new))
-    return _without_confetti(_shifted(rough, old, new), old, new)
+    return _merge_small_gaps(_shifted(rough, old, new), old, new)
 
 
 # -- finding what differs ---------------------------------------------------------------------------
 
 
-def _compared(coded_old: str, coded_new: str, old: list[str], new: list[str]) -> list[Change]:
-    found: list[Change] = []
-    late: list[Change] = []
+def _compared(coded_old: str, coded_new: str, old: list[str], new: list[str]) -> list[Hunk]:
+    found: list[Hunk] = []
+    late: list[Hunk] = []
     deadline = time.time() + WORD_SECONDS
     # Small ones first, so that one big rewrite does not use up the time of all the others.
     for gap in sorted(_gaps(coded_old, coded_new), key=_size):
@@ -120,13 +120,13 @@ def _compared(coded_old: str, coded_new: str, old: list[str], new: list[str]) ->
     return sorted(found)
 
 
-def _size(gap: Change) -> int:
+def _size(gap: Hunk) -> int:
     return (gap.end - gap.start) * (gap.new_end - gap.new_start)
 
 
-def _moved(change: Change, gap: Change) -> Change:
+def _moved(change: Hunk, gap: Hunk) -> Hunk:
     """A change found inside a gap, counted from the start of the texts."""
-    return Change(
+    return Hunk(
         gap.start + change.start,
         gap.start + change.end,
         gap.new_start + change.new_start,
@@ -144,19 +144,19 @@ def _lines(items: list[str]) -> list[list[str]]:
     return lines if lines[-1] else lines[:-1]
 
 
-def _matched_lines(old: list[list[str]], new: list[list[str]], deadline: float) -> list[Change]:
+def _matched_lines(old: list[list[str]], new: list[list[str]], deadline: float) -> list[Hunk]:
     """The changes between two texts by whole lines, counted in pieces."""
     starts = _sums(map(len, old))
     new_starts = _sums(map(len, new))
     codes = coded(["".join(line) for line in old], ["".join(line) for line in new])
-    changes = [Change(0, len(old), 0, len(new))] if codes is None else matched(*codes, deadline)
+    changes = [Hunk(0, len(old), 0, len(new))] if codes is None else matched(*codes, deadline)
     return [
-        Change(starts[change.start], starts[change.end], new_starts[change.new_start], new_starts[change.new_end])
+        Hunk(starts[change.start], starts[change.end], new_starts[change.new_start], new_starts[change.new_end])
         for change in changes
     ]
 
 
-def _gaps(old: str, new: str) -> Iterator[Change]:
+def _gaps(old: str, new: str) -> Iterator[Hunk]:
     """What lies between the runs of pieces that occur once in both texts, in the same order."""
     end = new_end = 0
     for start, new_start in (*_anchors(old, new), (len(old), len(new))):
@@ -164,7 +164,7 @@ def _gaps(old: str, new: str) -> Iterator[Change]:
         late = max(end - start, new_end - new_start, 0)
         if late < _RUN:
             if (end, new_end) != (start + late, new_start + late):
-                yield Change(end, start + late, new_end, new_start + late)
+                yield Hunk(end, start + late, new_end, new_start + late)
             end, new_end = start + _RUN, new_start + _RUN
 
 
@@ -199,24 +199,24 @@ def _single_runs(text: str) -> dict[str, int]:
 # -- tidying what was found -------------------------------------------------------------------------
 
 
-def _joined(changes: list[Change]) -> list[Change]:
+def _joined(changes: list[Hunk]) -> list[Hunk]:
     """Changes that touch, as one."""
-    joined: list[Change] = []
+    joined: list[Hunk] = []
     for change in changes:
         if joined and joined[-1].end == change.start:
-            joined[-1] = Change(joined[-1].start, change.end, joined[-1].new_start, change.new_end)
+            joined[-1] = Hunk(joined[-1].start, change.end, joined[-1].new_start, change.new_end)
         else:
             joined.append(change)
     return joined
 
 
-def _shifted(changes: list[Change], old: list[str], new: list[str]) -> list[Change]:
+def _shifted(changes: list[Hunk], old: list[str], new: list[str]) -> list[Hunk]:
     """Pure additions and removals moved to where they read best.
 
     "one [two one ]three" and "[one two ]one three" are the same change; a person expects whole lines, then whole
     sentences, then whole words to come and go.
     """
-    shifted: list[Change] = []
+    shifted: list[Hunk] = []
     for number, change in enumerate(changes):
         room_before = change.start - (shifted[-1].end if shifted else 0)
         room_after = (changes[number + 1].start if number + 1 < len(changes) else len(old)) - change.end
@@ -226,7 +226,7 @@ def _shifted(changes: list[Change], old: list[str], new: list[str]) -> list[Chan
             by = _best_shift(old, change.start, change.end, room_before, room_after)
         else:
             by = 0
-        shifted.append(Change(*(place + by for place in change)))
+        shifted.append(Hunk(*(place + by for place in change)))
     return _joined(shifted)
 
 
@@ -239,10 +239,13 @@ def _best_shift(items: list[str], start: int, end: int, room_before: int, room_a
     while ahead < room_after and items[start + ahead] == items[end + ahead]:
         ahead += 1
     # Of equally good ones the latest: "word [word ]word" rather than "word[ word] word".
-    return max(range(-back, ahead + 1), key=lambda by: (_seam(items, start + by) + _seam(items, end + by), by))
+    return max(
+        range(-back, ahead + 1),
+        key=lambda by: (_boundary_score(items, start + by) + _boundary_score(items, end + by), by),
+    )
 
 
-def _seam(items: list[str], at: int) -> int:
+def _boundary_score(items: list[str], at: int) -> int:
     """How natural it is to cut before `items[at]`."""
     if at in (0, len(items)):
         return 6
@@ -254,7 +257,7 @@ def _seam(items: list[str], at: int) -> int:
     return 2 if items[at].isspace() else 1 if not (is_word(left) and is_word(items[at])) else 0
 
 
-def _without_confetti(changes: list[Change], old: list[str], new: list[str]) -> list[Change]:
+def _merge_small_gaps(changes: list[Hunk], old: list[str], new: list[str]) -> list[Hunk]:
     """Changes with hardly anything between them, as one: a reader wants phrases replaced, not every second word.
 
     What lies between is given up when it has at most half as many letters as the change on either side. The end of a
@@ -264,22 +267,22 @@ def _without_confetti(changes: list[Change], old: list[str], new: list[str]) -> 
     letters, new_letters = _sums(map(_letters, old)), _sums(map(_letters, new))
     line_ends = _sums(map(is_line_end, old))
 
-    def weight(change: Change) -> int:
+    def weight(change: Hunk) -> int:
         removed = letters[change.end] - letters[change.start]
         return max(removed, new_letters[change.new_end] - new_letters[change.new_start])
 
-    def is_confetti(start: int, end: int, left: Change, right: Change) -> bool:
+    def is_confetti(start: int, end: int, left: Hunk, right: Hunk) -> bool:
         if line_ends[start] != line_ends[end]:
             return False
         between = letters[end] - letters[start]
         return between == 0 or 2 * between <= min(weight(left), weight(right))
 
-    kept: list[Change] = []
+    kept: list[Hunk] = []
     for change in changes:
         merged = change
         while kept and is_confetti(kept[-1].end, merged.start, kept[-1], merged):
             left = kept.pop()
-            merged = Change(left.start, merged.end, left.new_start, merged.new_end)
+            merged = Hunk(left.start, merged.end, left.new_start, merged.new_end)
         kept.append(merged)
     return kept
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from memory_app.text.worddiff.compare import Segment, count_words
-from memory_app.text.worddiff.words import is_word, pieces
+from memory_app.text.worddiff.words import is_word, tokens
 
 # Two lines of the inbox at its usual width. One change with its surroundings always fits.
 LONGEST = 240
@@ -146,14 +146,14 @@ def _ending(segments: Sequence[Segment], index: int) -> Iterator[list[str]]:
 
 
 def _first_words(text: str, words: int, longest: int) -> str:
-    items = pieces(text[: longest + 1])
+    items = tokens(text[: longest + 1])
     if len(text) > longest and not "".join(items[:-1]).isspace():
         items = items[:-1] or items  # it may be half a word
     return "".join(_few(items, words))[:longest]
 
 
 def _last_words(text: str, words: int, longest: int) -> str:
-    items = pieces(text[-longest - 1 :])
+    items = tokens(text[-longest - 1 :])
     if len(text) > longest and not "".join(items[1:]).isspace():
         items = items[1:] or items
     return "".join(reversed(list(_few(reversed(items), words))))[-longest:]
@@ -175,7 +175,7 @@ def _clipped(text: str) -> str:
 
 def _flat(text: str) -> str:
     """`text` on one line; white space at its ends is kept as one space, so that neighbours stay apart."""
-    flat = "".join(" " if piece.isspace() else piece for piece in pieces(text)).replace("  ", " ")
+    flat = "".join(" " if piece.isspace() else piece for piece in tokens(text)).replace("  ", " ")
     return _ROW_END.sub(_CELL, flat)
 
 

@@ -54,7 +54,7 @@ class Fold:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DiffRow:
     """A line of the text before beside a line of the text after; None where the other side has one line more."""
 
     left: tuple[Segment, ...]
@@ -118,7 +118,7 @@ def _folded(hidden: list[Paragraph]) -> Sequence[Paragraph | Fold]:
     return [Fold(readable, tuple(hidden))] if readable >= _WORTH_FOLDING else hidden
 
 
-def side_by_side(segments: Iterable[Segment]) -> tuple[Row, ...]:
+def side_by_side(segments: Iterable[Segment]) -> tuple[DiffRow, ...]:
     """The lines before beside the lines after; lines that share text stand in one row."""
     left, right = _Column(), _Column()
     links: list[tuple[int, int]] = []
@@ -129,7 +129,7 @@ def side_by_side(segments: Iterable[Segment]) -> tuple[Row, ...]:
             left.add(part)
         if part.kind != "removed":
             right.add(part)
-    rows: list[Row] = []
+    rows: list[DiffRow] = []
     at = right_at = 0
     for line, right_line in (*links, (len(left.lines), len(right.lines))):
         if line < at or right_line < right_at:
@@ -161,10 +161,10 @@ class _Column:
         self._ended = part.text.endswith("\n")
 
 
-def _row(left: _Column, right: _Column, index: int | None, right_index: int | None) -> Row:
+def _row(left: _Column, right: _Column, index: int | None, right_index: int | None) -> DiffRow:
     left_parts = () if index is None else tuple(left.lines[index])
     right_parts = () if right_index is None else tuple(right.lines[right_index])
-    return Row(
+    return DiffRow(
         left=left_parts,
         right=right_parts,
         left_line=None if index is None else index + 1,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from memory_app.text.worddiff.compare import Kind, Segment
 from memory_app.text.worddiff.layout import Paragraph, paragraphs
-from memory_app.text.worddiff.words import is_word, pieces
+from memory_app.text.worddiff.words import is_word, tokens
 
 #: Shares of the letters of the longer and of the shorter of the two, the old paragraph and the new one: where as many
 #: stay, the changes are shown inside it.
@@ -60,4 +60,4 @@ def _text(paragraph: Paragraph, side: Kind) -> str:
 
 
 def _letters(text: str) -> int:
-    return sum(len(piece) for piece in pieces(text) if is_word(piece))
+    return sum(len(piece) for piece in tokens(text) if is_word(piece))

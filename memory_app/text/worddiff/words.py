@@ -54,7 +54,7 @@ _UNSPACED_CHAR = re.compile(f"[{_UNSPACED}]")
 _LINE_ENDS = frozenset(("\n", "\r\n", "\r"))
 
 
-def pieces(text: str) -> list[str]:
+def tokens(text: str) -> list[str]:
     """`text` cut into words, runs of white space, single line ends, and single other characters."""
     # The same few thousand words come again and again; sharing them makes the comparisons that follow quicker.
     return [sys.intern(piece) for piece in _PIECE.findall(text)]

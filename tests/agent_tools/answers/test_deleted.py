@@ -27,7 +27,7 @@ def diary(alice: Any, make_block: Any) -> Any:
 @pytest.fixture
 def tea(alice: Any) -> tuple[str, str]:
     """A note of alice's that she deletes, and the commit it was read at."""
-    saved = notes.save(by=notes.By(actor=alice), owner="alice", content="Alice drinks peppermint tea.")
+    saved = notes.save(by=notes.ChangeContext(actor=alice), owner="alice", content="Alice drinks peppermint tea.")
     return saved.note_id, saved.commit
 
 
@@ -35,7 +35,7 @@ def tea(alice: Any) -> tuple[str, str]:
 def deleted(alice: Any, goals: Any, diary: Any, tea: tuple[str, str]) -> str:
     """The commit before alice deleted the block and the note."""
     services.delete_block(actor=alice, owner="alice", label="diary", loaded_sha256=diary[0].sha256, comment="Too dark.")
-    notes.delete(by=notes.By(actor=alice), owner="alice", note_id=tea[0])
+    notes.delete(by=notes.ChangeContext(actor=alice), owner="alice", note_id=tea[0])
     return tea[1]
 
 
@@ -102,8 +102,8 @@ def test_a_block_made_again_under_its_label_does_not_open_the_first_one(
 
 
 def test_older_versions_of_what_is_there_stay_readable(call: Any, alice: Any, tea: Any) -> None:
-    notes.update(by=notes.By(actor=alice), owner="alice", note_id=tea[0], content="Alice drinks coffee.")
-    notes.supersede(by=notes.By(actor=alice), owner="alice", note_id=tea[0])
+    notes.update(by=notes.ChangeContext(actor=alice), owner="alice", note_id=tea[0], content="Alice drinks coffee.")
+    notes.supersede(by=notes.ChangeContext(actor=alice), owner="alice", note_id=tea[0])
     found = answered(call("memory_search", query="peppermint", as_of=tea[1]))["data"]["results"]
     assert [hit["text"] for hit in found] == ["Alice drinks peppermint tea."]
 
@@ -149,7 +149,7 @@ def test_nor_that_of_a_deleted_note(machine: Any, issue: Any, call: Any, alice: 
     saved = answered(call("memory_save", content="Alice drinks peppermint tea."))["data"]
     waits = machine(issue(alice, scopes=["memory:read", "memory:propose"]))
     update = answered(waits.call("memory_update", note_id=saved["note_id"], content="Alice drinks coffee."))["data"]
-    notes.delete(by=notes.By(actor=alice), owner="alice", note_id=saved["note_id"])
+    notes.delete(by=notes.ChangeContext(actor=alice), owner="alice", note_id=saved["note_id"])
     for number in (saved["proposal_id"], update["proposal_id"]):
         seen = call("get_proposal", proposal_id=number)
         assert (answered(seen)["data"]["title"], seen.json()["data"]["result"]) == (None, None)
@@ -164,7 +164,7 @@ def test_nor_what_an_import_brought(api: Any, call: Any, alice: Any) -> None:
     sent = api.http.post("/api/v1/users/alice/memories.md", text, content_type="text/markdown")
     number = answered(sent)["data"]["proposal_id"]
     assert "peppermint" in call("get_proposal", proposal_id=number).content.decode()
-    notes.delete(by=notes.By(actor=alice), owner="alice", note_id="mem-1737372000-a1b2")
+    notes.delete(by=notes.ChangeContext(actor=alice), owner="alice", note_id="mem-1737372000-a1b2")
     assert "peppermint" not in call("get_proposal", proposal_id=number).content.decode()
     assert "peppermint" not in call("list_proposals").content.decode()
 

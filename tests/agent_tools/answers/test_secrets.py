@@ -94,7 +94,7 @@ def test_an_import_whose_reason_has_one_is_shown_with_it(
     scribe: Any, alice: Any, client_of: Callable[[Any], Any]
 ) -> None:
     parsed = memories_md.parse("# Memories\n\n## Facts\n\n### mem-1-abcd\n> Tea.\n\n### mem-2-abcd\n> Bees.\n")
-    by = services.notes.By(actor=scribe, may_apply=True, reasoning=SAYS)
+    by = services.notes.ChangeContext(actor=scribe, may_apply=True, reasoning=SAYS)
     done = imports.import_memories(by=by, owner="alice", parsed=parsed)
     assert done.outcome
     assert done.outcome.proposal
@@ -104,7 +104,7 @@ def test_an_import_whose_reason_has_one_is_shown_with_it(
 
 
 def test_a_note_that_had_one_is_deleted_and_changed_without_asking(call: Any, alice: Any) -> None:
-    services.notes.save(by=services.notes.By(actor=alice), owner="alice", content=SAYS)
+    services.notes.save(by=services.notes.ChangeContext(actor=alice), owner="alice", content=SAYS)
     (note,) = reads.notes("alice")
     changed = answered(call("memory_update", note_id=note.id, content=f"{SAYS} Ask her."))
     assert changed["data"]["status"] == "applied"
@@ -115,7 +115,7 @@ def test_a_note_that_had_one_is_deleted_and_changed_without_asking(call: Any, al
 def test_who_may_not_read_learns_nothing_of_a_password_in_the_memory(
     machine: Any, issue: Callable[..., str], alice: Any
 ) -> None:
-    services.notes.save(by=services.notes.By(actor=alice), owner="alice", content=SAYS)
+    services.notes.save(by=services.notes.ChangeContext(actor=alice), owner="alice", content=SAYS)
     (note,) = reads.notes("alice")
     blind = machine(issue(alice, scopes=["notes:write", "memory:propose"]))
     for guess in ("hunter2-blue", "hunter3-blue"):

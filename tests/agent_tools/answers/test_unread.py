@@ -47,7 +47,7 @@ def block(alice: Any, make_block: Any) -> Any:
 
 @pytest.fixture
 def note(alice: Any) -> str:
-    return notes.save(by=notes.By(actor=alice), owner="alice", content=SECRET, rationale=SECRET).note_id
+    return notes.save(by=notes.ChangeContext(actor=alice), owner="alice", content=SECRET, rationale=SECRET).note_id
 
 
 @pytest.fixture
@@ -157,7 +157,7 @@ def test_a_note_that_says_so_already_is_refused_like_one_that_no_longer_holds(
 ) -> None:
     right = unread.call("memory_update", note_id=note, content=SECRET)
     refused(right, 422, "edit_refused")
-    notes.supersede(by=notes.By(actor=alice), owner="alice", note_id=note, reason=SECRET)
+    notes.supersede(by=notes.ChangeContext(actor=alice), owner="alice", note_id=note, reason=SECRET)
     wrong = unread.call("memory_update", note_id=note, content=LIKE_IT)
     assert same(right) == same(wrong)
     assert same(unread.call("forget", memory_id=note)) == same(right)
@@ -168,7 +168,7 @@ def test_an_import_does_not_tell_which_notes_the_memory_has(
     machine: Any, issue: Any, alice: Any, scopes: list[str]
 ) -> None:
     known = "mem-1737372000-a1b2"
-    notes.save(by=notes.By(actor=alice), owner="alice", content=SECRET, type="fact", note_id=known)
+    notes.save(by=notes.ChangeContext(actor=alice), owner="alice", content=SECRET, type="fact", note_id=known)
     agent = machine(issue(alice, scopes=scopes))
     answers = []
     for number, guess in enumerate((SECRET, "The code of the safe is 0815-5180.")):
@@ -183,7 +183,7 @@ def test_an_import_does_not_tell_which_notes_the_memory_has(
 
 def test_a_waiting_import_does_not_answer_for_one_with_a_right_guess_beside_it(unread: Any, alice: Any) -> None:
     known = "mem-1737372000-a1b2"
-    notes.save(by=notes.By(actor=alice), owner="alice", content=SECRET, type="fact", note_id=known)
+    notes.save(by=notes.ChangeContext(actor=alice), owner="alice", content=SECRET, type="fact", note_id=known)
     new = "### mem-1737372001-zzzz\n> New.\n"
 
     def send(more: str = "") -> Any:

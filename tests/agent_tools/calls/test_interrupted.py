@@ -13,7 +13,7 @@ from approvals.pages import note_matching
 from approvals.pages.note_matching import Wanted
 from approvals.recovery.integrity import problems
 from approvals.services import notes
-from approvals.services.notes import By
+from approvals.services.notes import ChangeContext
 from memory_app.models import Change
 from tests.agent_tools.checks import answered
 from tests.approvals.recovery.test_recover import killed, let_leases_run_out
@@ -21,10 +21,10 @@ from tests.approvals.recovery.test_recover import killed, let_leases_run_out
 CUT = """
 from approvals.models import Agent
 from approvals.services import notes
-from approvals.services.notes import By
-from memory_app import commits
+from approvals.services.notes import ChangeContext
+from memory_app.writing import commits
 commits.record = die
-by = By(actor=Agent.objects.get(), may_apply=True)
+by = ChangeContext(actor=Agent.objects.get(), may_apply=True)
 notes.{verb}(by=by, owner="alice", {arguments})
 """
 
@@ -61,7 +61,7 @@ def test_a_superseded_note_is_not_given_as_one_that_holds(api: Any, call: Any, a
 def test_what_changed_since_it_was_found_is_looked_at_again(call: Any, alice: Any) -> None:
     note_id = answered(call("memory_save", content="She sails."))["data"]["note_id"]
     entries = note_matching.listed("alice", Wanted())
-    notes.supersede(by=By(actor=alice), owner="alice", note_id=note_id)
+    notes.supersede(by=ChangeContext(actor=alice), owner="alice", note_id=note_id)
     assert note_matching.notes_of("alice", entries, Wanted()) == ()
     assert len(note_matching.notes_of("alice", entries, Wanted(superseded=True))) == 1
 
@@ -97,10 +97,10 @@ def test_a_persons_own_change_is_recorded_by_whoever_reads(alice: Any, client_of
         """
         from approvals.models import User
         from approvals.services import notes
-        from approvals.services.notes import By
-        from memory_app import commits
+        from approvals.services.notes import ChangeContext
+        from memory_app.writing import commits
         commits.record = die
-        notes.save(by=By(actor=User.objects.get()), owner="alice", content="She rows.")
+        notes.save(by=ChangeContext(actor=User.objects.get()), owner="alice", content="She rows.")
         """
     )
     assert client_of(alice).get(page).status_code == 200
@@ -123,7 +123,7 @@ def test_the_page_of_one_that_no_longer_fits_is_not_there(call: Any, alice: Any,
             verb="update", arguments=f"note_id={note_id!r}, content='She rows.'"
         )
     )
-    notes.update(by=By(actor=alice), owner="alice", note_id=note_id, content="She swims.")
+    notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=note_id, content="She swims.")
     let_leases_run_out()
     address = Proposal.objects.get(status=Status.PREPARING).get_absolute_url()
     assert client_of(alice).get(address).status_code == 404

@@ -20,7 +20,7 @@ FILE = "/api/v1/users/alice/memories.md"
 @pytest.fixture
 def kept(alice: Any) -> dict[str, str]:
     """A note of each type, by its id."""
-    by = notes.By(actor=alice)
+    by = notes.ChangeContext(actor=alice)
     ids = {
         notes.save(by=by, owner="alice", content=f"A {type}.\nTwo lines.", type=type, tags=["x"]).note_id: type
         for type in memories_md.TYPES
@@ -70,7 +70,7 @@ def test_moving_a_memory_to_another_section_is_a_change_of_type(api: Any, kept: 
 def test_a_note_superseded_since_is_not_made_again(api: Any, alice: Any, kept: dict[str, str]) -> None:
     text = api.get(f"{FILE}?portable=true").content.decode()
     gone = next(id for id, type in kept.items() if type == "note")
-    notes.supersede(by=notes.By(actor=alice), owner="alice", note_id=gone)
+    notes.supersede(by=notes.ChangeContext(actor=alice), owner="alice", note_id=gone)
     came = put(api, text)
     assert (came["created"], came["updated"]) == (0, 0)
     assert not Proposal.objects.open().exists()

@@ -20,7 +20,7 @@ CONTEXT = "/api/v1/users/alice/context/"
 
 
 def save(owner: Any, content: str, **more: Any) -> str:
-    return notes.save(by=notes.By(actor=owner), owner=owner.username, content=content, **more).note_id
+    return notes.save(by=notes.ChangeContext(actor=owner), owner=owner.username, content=content, **more).note_id
 
 
 def primed(call: Any, **more: Any) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def test_what_is_recalled_often_comes_before_what_is_newer(call: Any, alice: Any
 def test_filters_say_why(call: Any, alice: Any) -> None:
     fix, fact = save(alice, "fix", type="fix", tags=["docker"]), save(alice, "fact", type="fact")
     gone = save(alice, "gone")
-    notes.supersede(by=notes.By(actor=alice), owner="alice", note_id=gone)
+    notes.supersede(by=notes.ChangeContext(actor=alice), owner="alice", note_id=gone)
     receipt = primed(call, types=["fix"])["receipt"]
     assert receipt["included"] == [fix]
     assert {each["note_id"]: each["why"] for each in receipt["left_out"]} == {fact: "type", gone: "superseded"}
@@ -184,16 +184,16 @@ def test_a_context_of_nobody_known_is_the_instructions(api: Any, alice: Any) -> 
 
 
 def test_old_notes_fall_out_of_recent(call: Any, api: Any, alice: Any) -> None:
-    from memory_app.reads import Entry
+    from memory_app.reads import NoteSummary
     from memory_app.text import context_budget
 
-    entry = Entry("mem-1-aaaa", _now() - timedelta(days=8), "fact", (), "user", None, 1.0, False, 1, "x")
+    entry = NoteSummary("mem-1-aaaa", _now() - timedelta(days=8), "fact", (), "user", None, 1.0, False, 1, "x")
     done = context_budget.prime(
         [entry],
         read=lambda ids: dict.fromkeys(ids, "x"),
         recalled={},
         budget=0,
-        filters=context_budget.Filters(recent=7),
+        filters=context_budget.ContextFilters(recent=7),
         now=_now(),
     )
     assert (done.included, done.left_out) == ((), (("mem-1-aaaa", "recent"),))

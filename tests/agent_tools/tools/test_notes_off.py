@@ -22,7 +22,9 @@ USER = "/api/v1/users/alice"
 
 @pytest.fixture
 def note(alice: Any) -> str:
-    return services.notes.save(by=services.notes.By(actor=alice), owner="alice", content="Alice likes tea.").note_id
+    return services.notes.save(
+        by=services.notes.ChangeContext(actor=alice), owner="alice", content="Alice likes tea."
+    ).note_id
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ MEMORIES = """\
 
 
 def save(owner: Any, content: str, **more: Any) -> str:
-    return notes.save(by=notes.By(actor=owner), owner=owner.username, content=content, **more).note_id
+    return notes.save(by=notes.ChangeContext(actor=owner), owner=owner.username, content=content, **more).note_id
 
 
 def listed(api: Any, query: str = "") -> list[str]:
@@ -75,7 +75,7 @@ def test_filters_of_the_list(api: Any, call: Any, alice: Any) -> None:
     save(alice, "b", tags=["drinks"])
     old = save(alice, "c")
     call("memory_save", content="d")
-    notes.supersede(by=notes.By(actor=alice), owner="alice", note_id=old)
+    notes.supersede(by=notes.ChangeContext(actor=alice), owner="alice", note_id=old)
     assert listed(api) == ["d", "b", "a"]
     assert listed(api, "?type=fix") == ["a"]
     assert listed(api, "?tag=docker&tag=drinks") == ["b", "a"]

@@ -165,12 +165,12 @@ def test_recalls_are_counted_beside_the_memory(call: Any, alice: Any) -> None:
     other = remember(call, "unsure", confidence=0.1)
     before = reads.head()
     call("recall")
-    first = recall_counts.of("alice", [memory_id])[memory_id]
+    first = recall_counts.for_owner("alice", [memory_id])[memory_id]
     call("recall", query="x", match="text")
-    second = recall_counts.of("alice", [memory_id])[memory_id]
+    second = recall_counts.for_owner("alice", [memory_id])[memory_id]
     assert (first.count, second.count) == (1, 2)
     assert second.last_at > first.last_at
-    assert other not in recall_counts.of("alice", [memory_id, other])
+    assert other not in recall_counts.for_owner("alice", [memory_id, other])
     assert reads.head() == before
 
 
@@ -263,7 +263,7 @@ def test_a_replacement_must_be_another_that_is_there(call: Any, ben: Any, alice:
     one, two = remember(call, "one"), remember(call, "two")
     error = refused(call("forget", memory_id=one, replacement_id=one), 400, "invalid_arguments")
     assert "replacement_id" in error["details"]["fields"]
-    foreign = notes.save(by=notes.By(actor=ben), owner="ben", content="Ben's.").note_id
+    foreign = notes.save(by=notes.ChangeContext(actor=ben), owner="ben", content="Ben's.").note_id
     for missing in (foreign, "note-00000000-0000-4000-8000-000000000000"):
         error = refused(call("forget", memory_id=one, replacement_id=missing), 404, "replacement_not_found")
         assert error["details"] == {"replacement_id": missing}

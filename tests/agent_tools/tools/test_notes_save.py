@@ -125,7 +125,7 @@ def test_the_same_content_again_is_no_change(call: Any, tea: str) -> None:
     [("memory_update", "note_id"), ("memory_delete", "note_id"), ("forget", "memory_id")],
 )
 def test_a_foreign_note_and_an_unknown_one_look_the_same(call: Any, ben: Any, tool: str, name: str) -> None:
-    foreign = notes.save(by=notes.By(actor=ben), owner="ben", content="Ben's secret.").note_id
+    foreign = notes.save(by=notes.ChangeContext(actor=ben), owner="ben", content="Ben's secret.").note_id
     unknown = "note-00000000-0000-4000-8000-000000000000"
     more = {"content": "x"} if tool == "memory_update" else {}
     texts = []

@@ -180,7 +180,7 @@ def test_waiting_notes_are_in_no_search(machine: Any, issue: Any, call: Any, ali
 
 
 def test_nothing_of_somebody_else_is_found(call: Any, ben: Any, alice: Any) -> None:
-    notes.save(by=notes.By(actor=ben), owner="ben", content="Ben keeps a parrot.")
+    notes.save(by=notes.ChangeContext(actor=ben), owner="ben", content="Ben keeps a parrot.")
     assert found(call, "parrot") == []
 
 

@@ -160,8 +160,7 @@ def _main_paths(token: str) -> dict[str, Callable[[], Any]]:
     from agent_tools.calls import audit, idempotency
     from approvals import services
     from approvals.models import Proposal, User
-    from memory_app import conversations
-    from memory_app import reads as recall
+    from memory_app import conversations, reads
     from memory_app.search import store
 
     def signed_in(username: str) -> Client:
@@ -171,7 +170,7 @@ def _main_paths(token: str) -> dict[str, Callable[[], Any]]:
 
     people = {"tutor": signed_in("tim"), "owner": signed_in(OWNER), "staff": signed_in("admin")}
     agent = Client(headers={"Authorization": f"Bearer {token}"})
-    label, note = recall.blocks(OWNER)[0].label, recall.notes(OWNER)[0].id
+    label, note = reads.blocks(OWNER)[0].label, reads.notes(OWNER)[0].id
     of_owner = Proposal.objects.of_owner(OWNER)
     decided = of_owner.filter(status="approved").latest("pk").pk
 
@@ -185,7 +184,7 @@ def _main_paths(token: str) -> dict[str, Callable[[], Any]]:
         return answer.json()["data"]
 
     def proposed(new: str) -> Any:
-        block = recall.block(OWNER, label)
+        block = reads.block(OWNER, label)
         return tool(
             "propose_memory_edit",
             block_label=label,
@@ -235,7 +234,7 @@ def _main_paths(token: str) -> dict[str, Callable[[], Any]]:
         f"{memory}export/memory.json",
         "/settings/",
     ]
-    reads = [
+    addresses = [
         f"{api}blocks/",
         f"{api}blocks/{label}/",
         f"{api}blocks/{label}/history/",
@@ -294,7 +293,7 @@ def _main_paths(token: str) -> dict[str, Callable[[], Any]]:
             paths[f"{path} as {who}"] = lambda path=path, who=who: get(path, people[who])  # type: ignore[misc]
     for path in pages:
         paths[path] = lambda path=path: get(path, people["owner"])  # type: ignore[misc]
-    for path in reads:
+    for path in addresses:
         paths[path] = lambda path=path: get(path, agent)  # type: ignore[misc]
     for name in lists:
         path = f"/admin/{name}/"

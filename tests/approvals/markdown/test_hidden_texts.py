@@ -11,7 +11,7 @@ from django.urls import reverse
 from approvals import services
 from approvals.models import Agent, Proposal
 from approvals.services import notes
-from approvals.services.notes import By
+from approvals.services.notes import ChangeContext
 from memory_app import reads
 
 #: A zero-width space, a right-to-left override, a tag and an isolate.
@@ -61,9 +61,9 @@ def urls(alice: Any, tim: Any, scribe: Agent, make_block: Any, propose: Any) -> 
     waiting = propose(goals, "in June", tricky("in July"), **said)
     rejected = propose(goals, "June", "May", **said)
     services.reject(actor=tim, proposal_id=rejected.pk, revision=1, reason="other", comment=tricky("No."))
-    by = By(actor=scribe, may_apply=True, reasoning=tricky("She said so."))
+    by = ChangeContext(actor=scribe, may_apply=True, reasoning=tricky("She said so."))
     note = notes.save(by=by, owner="alice", content=tricky("Likes tea"), tags=[tricky("drinks")]).note_id
-    asking = By(actor=scribe, may_apply=False, reasoning=tricky("She said so."))
+    asking = ChangeContext(actor=scribe, may_apply=False, reasoning=tricky("She said so."))
     notes.save(by=asking, owner="alice", content=tricky("Likes coffee"), tags=[tricky("drinks")])
     block, history = (reverse(name, args=["alice", "goals"]) for name in ("block", "block_history"))
     commit = reads.history("alice", "block", "goals", limit=1)[0].commit

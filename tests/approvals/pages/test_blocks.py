@@ -18,7 +18,7 @@ from approvals.markdown.rendering import on_one_line
 from approvals.models import Proposal, Tutorship
 from approvals.services import notes
 from approvals.services.imports import import_memories
-from approvals.services.notes import By
+from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.models import Change
 from memory_app.text import memories_md
@@ -155,7 +155,7 @@ def test_the_count_of_what_waits_is_that_of_the_list_it_leads_to(
     alice: Any, scribe: Any, goals: Any, propose: Any, client_of: Any
 ) -> None:
     propose(goals, "math", "mathematics")
-    services.notes.save(by=By(actor=scribe, may_apply=False), owner="alice", content="Likes tea.")
+    services.notes.save(by=ChangeContext(actor=scribe, may_apply=False), owner="alice", content="Likes tea.")
     page = client_of(alice).get(reverse("memory", args=["alice"])).content.decode()
     assert '<a href="/?owner=alice">2 waiting proposals</a>' in page
 
@@ -367,7 +367,7 @@ def test_a_long_history_comes_page_by_page_without_loss(alice: Any, goals: Any, 
 
 def test_what_came_before_a_large_import_is_among_the_last_changes(alice: Any, goals: Any, client_of: Any) -> None:
     text = "".join(f"### mem-{number}-aaaa\n> memory {number}\n" for number in range(100))
-    import_memories(by=By(actor=alice), owner="alice", parsed=memories_md.parse(text))
+    import_memories(by=ChangeContext(actor=alice), owner="alice", parsed=memories_md.parse(text))
     page = client_of(alice).get(reverse("memory", args=["alice"])).content.decode()
     recent = page[page.index('id="recent-title"') :]
     assert recent.count("<li") == 2
@@ -452,7 +452,7 @@ def test_only_a_memory_that_says_something_is_offered_for_export(alice: Any, cli
     export = reverse("export_json", args=["alice"])
     client = client_of(alice)
     assert export not in client.get(reverse("memory", args=["alice"])).content.decode()
-    notes.save(by=By(actor=alice), owner="alice", content="Plays the oboe.")
+    notes.save(by=ChangeContext(actor=alice), owner="alice", content="Plays the oboe.")
     assert export in client.get(reverse("memory", args=["alice"])).content.decode()
 
 
@@ -482,7 +482,7 @@ def test_the_list_of_people_says_what_waits_how_long_and_when_each_memory_change
         return [name for name in re.findall(r'row-title" href="/memory/(\w+)/"', html) if name != "tim"]
 
     assert order("") == ["alice", "ben"]
-    notes.save(by=By(actor=ben), owner="ben", content="Plays the oboe.")
+    notes.save(by=ChangeContext(actor=ben), owner="ben", content="Plays the oboe.")
     assert order("active") == ["ben", "alice"]
     assert order("waiting") == order("oldest") == ["alice", "ben"]
     assert order("nonsense") == ["alice", "ben"]
@@ -503,7 +503,7 @@ def test_the_list_of_people_takes_as_many_queries_for_many_as_for_one(tim: Any, 
 def test_an_automatic_change_is_listed_once_labelled_and_can_be_reverted_there(
     alice: Any, scribe: Any, goals: Any, client_of: Any
 ) -> None:
-    by = By(actor=scribe, reasoning="She said so.", may_apply=True)
+    by = ChangeContext(actor=scribe, reasoning="She said so.", may_apply=True)
     saved = notes.save(by=by, owner="alice", content="Plays the oboe.")
     client = client_of(alice)
     page = client.get(reverse("memory", args=["alice"]))

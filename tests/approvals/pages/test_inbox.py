@@ -20,7 +20,7 @@ from approvals import services
 from approvals.models import Agent, Kind, Policy, Proposal, Revision, Status, Tutorship
 from approvals.services import notes
 from approvals.services.imports import import_file, import_memories
-from approvals.services.notes import By
+from approvals.services.notes import ChangeContext
 from approvals.services.recheck import recheck
 from memory_app import reads
 from memory_app.text import memories_md
@@ -289,7 +289,7 @@ def test_a_search_finds_a_word_in_any_note_of_an_import(client_of: Any, alice: A
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     text = "".join(f"### mem-{number}-aaaa\n> Memory {number}.\n" for number in range(1, 301))
     text += "### mem-301-aaaa\n> She saw a dunlin.\n\n<!-- tags: waders -->\n"
-    import_file(by=By(actor=scribe), owner="alice", data=text.encode())
+    import_file(by=ChangeContext(actor=scribe), owner="alice", data=text.encode())
     (made,) = Proposal.objects.open()
     client = client_of(alice)
     assert found_by(client, "dunlin") == found_by(client, "waders") == {made.pk}
@@ -609,13 +609,13 @@ def test_what_an_agent_writes_never_takes_the_place_of_what_a_row_fills_in(
 
 
 def note_of_alice(alice: Any, content: str = "The exam is on 12 December.", **fields: Any) -> reads.Note:
-    made = notes.save(by=By(actor=alice), owner="alice", content=content, **fields)
+    made = notes.save(by=ChangeContext(actor=alice), owner="alice", content=content, **fields)
     return reads.note("alice", made.note_id)
 
 
 def test_a_new_note_is_approved_on_its_row_which_says_all_of_it(client_of: Any, alice: Any, scribe: Any) -> None:
     waiting = notes.save(
-        by=By(actor=scribe, reasoning="She said so."),
+        by=ChangeContext(actor=scribe, reasoning="She said so."),
         owner="alice",
         content="Prefers to be called Ali.",
         type="lesson_learned",
@@ -635,7 +635,7 @@ def test_a_new_note_is_approved_on_its_row_which_says_all_of_it(client_of: Any, 
 
 
 def test_a_note_is_reworded_superseded_and_deleted_on_its_row(client_of: Any, alice: Any, scribe: Any) -> None:
-    by = By(actor=scribe)
+    by = ChangeContext(actor=scribe)
     reworded, outdated, unwanted = (note_of_alice(alice, f"Statement number {n}.") for n in range(3))
     proposed = (
         notes.update(by=by, owner="alice", note_id=reworded.id, content="Statement number nought."),
@@ -654,7 +654,7 @@ def test_a_note_is_reworded_superseded_and_deleted_on_its_row(client_of: Any, al
 
 
 def test_a_note_is_rejected_on_its_row(client_of: Any, alice: Any, scribe: Any) -> None:
-    waiting = notes.save(by=By(actor=scribe), owner="alice", content="Lives in Bonn.")
+    waiting = notes.save(by=ChangeContext(actor=scribe), owner="alice", content="Lives in Bonn.")
     client = client_of(alice)
     reject = reverse("reject", args=[waiting.proposal.pk])
     assert client.post(reject, form(client.get("/"), reject) | {"reason": "wrong"}, headers=HTMX).status_code == 200
@@ -667,11 +667,11 @@ def test_a_note_changed_behind_the_list_is_neither_written_over_nor_deleted(
     htmx: bool, client_of: Any, alice: Any, scribe: Any
 ) -> None:
     note = note_of_alice(alice)
-    waiting = notes.delete(by=By(actor=scribe), owner="alice", note_id=note.id)
+    waiting = notes.delete(by=ChangeContext(actor=scribe), owner="alice", note_id=note.id)
     client = client_of(alice)
     approve = reverse("approve", args=[waiting.proposal.pk])
     fields = form(client.get("/"), approve)
-    notes.update(by=By(actor=alice), owner="alice", note_id=note.id, content="The exam is on 14 December.")
+    notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=note.id, content="The exam is on 14 December.")
     answer = client.post(approve, fields, headers=HTMX if htmx else {})
     assert answer.status_code == 409
     assert "The note changed since you opened this page." in words(answer)
@@ -681,7 +681,7 @@ def test_a_note_changed_behind_the_list_is_neither_written_over_nor_deleted(
 def test_a_change_of_a_note_that_needs_a_closer_look_has_no_buttons_on_its_row(
     client_of: Any, alice: Any, scribe: Any
 ) -> None:
-    by = By(actor=scribe, reasoning="Because.")
+    by = ChangeContext(actor=scribe, reasoning="Because.")
     first, second, third, fourth = (note_of_alice(alice, f"Statement number {n}.") for n in range(4))
     retyped = replace(second, content="Statement number two.", type="fact")
     proposed = (
@@ -710,7 +710,7 @@ def test_a_list_of_notes_asks_as_often_whatever_their_number(client_of: Any, ali
     asked = []
     for number in (2, 8):
         for each in range(number):
-            notes.save(by=By(actor=scribe), owner="alice", content=f"Statement {number} {each}.")
+            notes.save(by=ChangeContext(actor=scribe), owner="alice", content=f"Statement {number} {each}.")
         with (
             CaptureQueriesContext(connections["default"]) as default,
             CaptureQueriesContext(connections["memory"]) as memory,
@@ -724,14 +724,17 @@ def test_a_list_of_notes_asks_as_often_whatever_their_number(client_of: Any, ali
 def test_a_note_is_called_by_its_text_as_it_is(client_of: Any, alice: Any, scribe: Any) -> None:
     note = note_of_alice(alice, "The sheets are handed in on Mondays by 10:00.")
     reworded = notes.update(
-        by=By(actor=scribe), owner="alice", note_id=note.id, content="The sheets are handed in on Mondays by 9:45."
+        by=ChangeContext(actor=scribe),
+        owner="alice",
+        note_id=note.id,
+        content="The sheets are handed in on Mondays by 9:45.",
     ).proposal
     client = client_of(alice)
     page = client.get(reworded.get_absolute_url())
     assert '<h1 id="proposal-title" class="title-of-note">The sheets are handed in on Mondays by 10:00.</h1>' in (
         page.content.decode()
     )
-    notes.delete(by=By(actor=scribe), owner="alice", note_id=note.id)
+    notes.delete(by=ChangeContext(actor=scribe), owner="alice", note_id=note.id)
     (group,) = client.get("/").context["page"].groups
     assert group.title == "The sheets are handed in on Mondays by 10:00."
 
@@ -740,7 +743,7 @@ def test_a_long_note_is_its_own_title_in_full_and_cut_between_words_elsewhere(
     client_of: Any, alice: Any, scribe: Any
 ) -> None:
     text = " ".join(f"word{number}" for number in range(100))
-    proposal = notes.save(by=By(actor=scribe), owner="alice", content=text).proposal
+    proposal = notes.save(by=ChangeContext(actor=scribe), owner="alice", content=text).proposal
     assert f">{text}</h1>" in client_of(alice).get(proposal.get_absolute_url()).content.decode()
     assert len(proposal.target_title) <= 200
     assert proposal.target_title[:-1] in text
@@ -803,5 +806,5 @@ def test_pages_with_memory_text_are_kept_by_no_cache(client_of: Any, alice: Any)
 
 def test_an_import_without_a_reason_is_headed_by_what_it_would_do(scribe: Any, tim: Any, client_of: Any) -> None:
     parsed = memories_md.parse("### mem-1-aaaa\n> Likes tea.\n\n### mem-2-bbbb\n> Likes cake.\n")
-    import_memories(by=By(actor=scribe, may_apply=False), owner="alice", parsed=parsed)
+    import_memories(by=ChangeContext(actor=scribe, may_apply=False), owner="alice", parsed=parsed)
     assert "Import of notes: 2 notes" in words(client_of(tim).get("/"))

@@ -12,7 +12,7 @@ from django.urls import reverse
 from approvals import services
 from approvals.models import Mergeability, Proposal
 from approvals.services import notes
-from approvals.services.notes import By
+from approvals.services.notes import ChangeContext
 from approvals.services.recheck import recheck
 from memory_app import reads
 from tests import environment
@@ -160,8 +160,8 @@ def test_what_somebody_else_changed_too_is_told_as_theirs(
 def test_proposals_about_one_note_are_checked_against_the_note_as_it_is(
     client_of: Any, alice: Any, scribe: Any
 ) -> None:
-    made = notes.save(by=By(actor=alice), owner="alice", content="The exam is on 12 December.")
-    by = By(actor=scribe)
+    made = notes.save(by=ChangeContext(actor=alice), owner="alice", content="The exam is on 12 December.")
+    by = ChangeContext(actor=scribe)
     reworded = notes.update(by=by, owner="alice", note_id=made.note_id, content="The exam is on 14 December.")
     deleted = notes.delete(by=by, owner="alice", note_id=made.note_id)
     client = client_of(alice)

@@ -24,7 +24,7 @@ from django.db import connections
 from approvals import services
 from approvals.models import Proposal
 from approvals.services import notes
-from approvals.services.notes.values import By
+from approvals.services.notes.values import ChangeContext
 from memory_app import reads
 from memory_app.databases.backups import databases
 from memory_app.databases.backups.manifest import NAME, fingerprint
@@ -67,17 +67,17 @@ import json
 from approvals import services
 from approvals.models import Agent, Proposal, User
 from approvals.recovery.integrity import problems
-from memory_app import recall
+from memory_app import reads
 from memory_app.text.edits import Replace
 from memory_app.models import Change
 found = list(map(str, problems()))
 waiting = Proposal.objects.open().get()
 services.approve(actor=User.objects.get(username="tim"), proposal_id=waiting.pk, revision=waiting.revision,
-                 seen_sha256=recall.block("alice", "goals").sha256)
+                 seen_sha256=reads.block("alice", "goals").sha256)
 new = services.propose(agent=Agent.objects.get(), owner="alice", label="goals", kind="edit", reasoning="Why not.",
                        edits=[Replace("June", "July")]).proposal
-print(json.dumps([[*found, *map(str, problems())], waiting.pk, new.pk, recall.block("alice", "goals").body,
-    sorted(note.content for note in recall.notes("alice")),
+print(json.dumps([[*found, *map(str, problems())], waiting.pk, new.pk, reads.block("alice", "goals").body,
+    sorted(note.content for note in reads.notes("alice")),
     sorted(set(Change.objects.values_list("commit", "comment")))]))
 """
 
@@ -88,14 +88,14 @@ def test_a_backup_is_restored_elsewhere_and_goes_on_with_new_ids(
     approved, waiting = propose(goals, "book", "novel"), propose(goals, "math", "maths")
     services.approve(actor=tim, proposal_id=approved.pk, revision=1, seen_sha256=goals.sha256, comment="Fine.")
     approved.refresh_from_db()
-    saved = notes.save(by=By(actor=scribe, may_apply=True), owner="alice", content="Likes tea.")
+    saved = notes.save(by=ChangeContext(actor=scribe, may_apply=True), owner="alice", content="Likes tea.")
     last: list[int] = []
     copy = databases.back_up_default
 
     def copy_then_go_on(to: Path) -> None:
         """The site runs on between the two copies: a proposal more that is rejected leaves nothing but its number."""
         copy(to)
-        notes.save(by=By(actor=scribe, may_apply=True), owner="alice", content="Likes milk.")
+        notes.save(by=ChangeContext(actor=scribe, may_apply=True), owner="alice", content="Likes milk.")
         gone = propose(reads.block("alice", "goals"), "B2", "C1")
         services.reject(actor=tim, proposal_id=gone.pk, revision=1, reason="wrong")
         last.append(gone.pk)
@@ -417,15 +417,15 @@ import os, time
 from approvals import services
 from approvals.models import Agent, User
 from approvals.services import notes
-from approvals.services.notes.values import By
-from memory_app import recall
+from approvals.services.notes.values import ChangeContext
+from memory_app import reads
 from memory_app.text.edits import Replace
 tim, scribe = User.objects.get(username="tim"), Agent.objects.get()
 number, mark = 0, int(sys.argv[1])
 def said(what, *more):
     print(json.dumps([time.time(), what, *more]), flush=True)
 while True:
-    block = recall.block("alice", f"b{mark}")
+    block = reads.block("alice", f"b{mark}")
     proposal = services.propose(agent=scribe, owner="alice", label=f"b{mark}", kind="edit", reasoning="So it is.",
                                 edits=[Replace(f"mark {number}.", f"mark {number + 1}.")]).proposal
     said("proposed", proposal.pk)
@@ -439,16 +439,16 @@ while True:
         number += 1
         fields = services.BlockFields(title="", description="", body=f"mark {number}.", limit=20_000)
         services.edit_block(actor=tim, owner="alice", label=f"b{mark}", fields=fields, loaded_sha256=block.sha256)
-    saved = notes.save(by=By(actor=scribe, may_apply=True), owner="alice", content=f"Note {mark} {number}.")
+    saved = notes.save(by=ChangeContext(actor=scribe, may_apply=True), owner="alice", content=f"Note {mark} {number}.")
     said("saved", saved.note_id)
 """
 
 MODEL = """
 import json
 from approvals.models import Proposal
-from memory_app import recall
-print(json.dumps([dict(Proposal.objects.values_list("pk", "status")), [note.id for note in recall.notes("alice")],
-    {label: int(recall.block("alice", label).body.split()[1].rstrip(".")) for label in ("b0", "b1")}]))
+from memory_app import reads
+print(json.dumps([dict(Proposal.objects.values_list("pk", "status")), [note.id for note in reads.notes("alice")],
+    {label: int(reads.block("alice", label).body.split()[1].rstrip(".")) for label in ("b0", "b1")}]))
 """
 
 

@@ -15,7 +15,7 @@ from approvals import services
 from approvals.models import Proposal, Revision, Status
 from approvals.recovery.integrity import problems
 from approvals.services import notes
-from approvals.services.notes import By
+from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.models import Change
@@ -33,7 +33,7 @@ def approved(goals: Any, tim: Any, propose: Any) -> Any:
 
 @pytest.fixture
 def applied(alice: Any, scribe: Any) -> Any:
-    by = By(actor=scribe, may_apply=True, reasoning="Said so.")
+    by = ChangeContext(actor=scribe, may_apply=True, reasoning="Said so.")
     return notes.save(by=by, owner="alice", content="She likes maths.").proposal
 
 
@@ -67,7 +67,9 @@ def test_the_text_of_an_open_proposal_that_was_altered(goals: Any, propose: Any,
 
 
 def test_the_note_of_an_open_proposal_that_was_altered(alice: Any, scribe: Any) -> None:
-    notes.save(by=By(actor=scribe, may_apply=False, reasoning="Said so."), owner="alice", content="She likes maths.")
+    notes.save(
+        by=ChangeContext(actor=scribe, may_apply=False, reasoning="Said so."), owner="alice", content="She likes maths."
+    )
     assert codes() == []
     revision = Revision.objects.get()
     revision.note_changes[0]["after"]["content"] = "She hates maths."

@@ -12,7 +12,7 @@ from approvals import services
 from approvals.models import Agent, Kind, Proposal, Status
 from approvals.recovery.integrity import problems
 from approvals.services import notes
-from approvals.services.notes.values import By
+from approvals.services.notes.values import ChangeContext
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.models import Change
@@ -108,8 +108,12 @@ def test_proposals_only_the_memory_knows_get_their_rows_and_numbers_back(
         merged = propose(goals, "math", "maths")
         approve(merged, tim)
         waiting = propose(plans, "Read.", "Read a lot.")
-        applied = notes.save(by=By(actor=scribe, may_apply=True), owner="alice", content="Likes tea.").proposal
-        reverted = notes.save(by=By(actor=scribe, may_apply=True), owner="alice", content="Likes milk.").proposal
+        applied = notes.save(
+            by=ChangeContext(actor=scribe, may_apply=True), owner="alice", content="Likes tea."
+        ).proposal
+        reverted = notes.save(
+            by=ChangeContext(actor=scribe, may_apply=True), owner="alice", content="Likes milk."
+        ).proposal
         notes.revert(actor=alice, proposal_id=reverted.pk)
     assert not Proposal.objects.exists()
 
@@ -137,10 +141,10 @@ def test_proposals_only_the_memory_knows_get_their_rows_and_numbers_back(
 def test_an_import_only_the_memory_knows_can_be_taken_back(
     alice: Any, scribe: Any, tmp_path: Path, client_of: Callable[..., Any]
 ) -> None:
-    by = By(actor=scribe, may_apply=True)
+    by = ChangeContext(actor=scribe, may_apply=True)
     kept = notes.save(by=by, owner="alice", content="Likes tea.").changes[0].after
     with older_default(tmp_path):
-        more = [notes.save(by=By(actor=alice), owner="alice", content=text) for text in ("One.", "Two.")]
+        more = [notes.save(by=ChangeContext(actor=alice), owner="alice", content=text) for text in ("One.", "Two.")]
         changes = [notes.NoteChange(each.note_id, each.changes[0].after, None) for each in more]
         notes.change_notes(by=by, owner="alice", kind=Kind.IMPORT, changes=changes)
     services.recover(trust_log=True)
@@ -199,7 +203,7 @@ def test_an_open_proposal_on_a_lost_base_is_told_of_and_stops_nothing(
 def test_edits_and_notes_made_since_are_in_the_ledger(goals: Any, alice: Any, tmp_path: Path) -> None:
     with older_default(tmp_path):
         edit_title(alice, "Other")
-        notes.save(by=By(actor=alice), owner="alice", content="Likes tea.")
+        notes.save(by=ChangeContext(actor=alice), owner="alice", content="Likes tea.")
     assert services.recover(trust_log=True).ledger_rows == 2
     assert [row.action for row in reads.changes_of("alice")] == ["created", "edited", "created"]
     assert list(problems()) == []

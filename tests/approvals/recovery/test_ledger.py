@@ -126,7 +126,7 @@ def test_an_approval_is_found_by_its_operation_whatever_its_comment(
 
 
 def test_messages_of_the_longest_names_fit() -> None:
-    longest = commits.Entry(
+    longest = commits.LedgerEntry(
         action="approved",
         owner="o" * 64,
         targets=(("block", "l" * 64),),
@@ -245,6 +245,6 @@ def test_trailers_are_only_ours() -> None:
     assert Trailers.of(whole).owner == "a b"
     for broken in ("Operation: nothex", "Action: edited\nAction: edited", "Foo: bar", "Owner: ", "Target: x/y", ""):
         assert Trailers.of(f"Subject\n\n{broken}") == Trailers()
-    entry = commits.Entry("edited", "alice\nOwner: ben", (("block", "goals"),), "a" * 32)
+    entry = commits.LedgerEntry("edited", "alice\nOwner: ben", (("block", "goals"),), "a" * 32)
     with pytest.raises(ValueError, match="trailer"):
         entry.message("x", timezone.now(), most=255)

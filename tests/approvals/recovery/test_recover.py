@@ -19,7 +19,7 @@ from django.utils import timezone
 from approvals import services
 from approvals.models import Proposal, Status
 from approvals.recovery.integrity import problems
-from approvals.review.targets import BlockStanding
+from approvals.review.targets import BlockState
 from approvals.services.decide import Seen, finish_merging
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
@@ -56,11 +56,12 @@ APPROVE = """
 from approvals import services
 from approvals.models import Proposal, User
 from approvals.services import decide, events
-from memory_app import commits, recall
+from memory_app import reads
+from memory_app.writing import commits
 {crash}
 p = Proposal.objects.get()
 services.approve(actor=User.objects.get(username="tim"), proposal_id=p.pk, revision=p.revision,
-                 seen_sha256=recall.block("alice", "goals").sha256, comment="Fine.")
+                 seen_sha256=reads.block("alice", "goals").sha256, comment="Fine.")
 """
 
 
@@ -124,7 +125,7 @@ PROPOSE = """
 from approvals import services
 from approvals.models import Agent
 from approvals.services import events
-from memory_app import commits
+from memory_app.writing import commits
 from memory_app.text.edits import Replace
 propose = sys.modules["approvals.services.propose"]
 {crash}
@@ -178,9 +179,10 @@ def test_a_direct_edit_killed_before_its_ledger_row_is_recorded(goals: Any, alic
         """
         from approvals import services
         from approvals.models import User
-        from memory_app import commits, recall
+        from memory_app import reads
+        from memory_app.writing import commits
         commits.record = die
-        b = recall.block("alice", "goals")
+        b = reads.block("alice", "goals")
         fields = services.BlockFields(title=b.title, description="", body=b.body + "More.", limit=b.limit)
         services.edit_block(actor=User.objects.get(), owner="alice", label="goals", fields=fields,
                             loaded_sha256=b.sha256, comment="Because.")
@@ -227,7 +229,7 @@ def test_uncommitted_rows_are_recorded_as_nobodys_and_reported(goals: Any) -> No
 
 
 def seen_in(block: reads.Block, proposal: Proposal) -> Seen:
-    standing = BlockStanding(block)
+    standing = BlockState(block)
     return Seen(proposal.main_before, standing, standing.assess(proposal.current))
 
 
@@ -262,7 +264,7 @@ def test_rows_of_several_owners_found_uncommitted_are_recorded_together(goals: A
     killed(
         """
         from approvals import services
-        from memory_app import commits
+        from memory_app.writing import commits
         record, recorded = commits.record, []
         def recording(*args, **more):
             if recorded:

@@ -14,9 +14,9 @@ from django.utils import timezone
 
 from approvals import services
 from approvals.models import Agent, Kind, Policy, Proposal, RejectReason, Tutorship, User
-from approvals.review.targets import standing_of
+from approvals.review.targets import current_state
 from approvals.services import imports, notes
-from approvals.services.notes import By
+from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.text import memories_md
 from memory_app.text.edits import Replace
@@ -123,7 +123,7 @@ def approve() -> None:
         actor=User.objects.get(username="tim"),
         proposal_id=proposal.pk,
         revision=proposal.revision,
-        seen_sha256=standing_of(proposal, proposal.current).sha256,
+        seen_sha256=current_state(proposal, proposal.current).sha256,
         comment=COMMENT,
     )
 
@@ -214,12 +214,12 @@ def import_by_agent() -> None:
     imports.import_file(by=by_scribe(), owner="alice", data=memories())
 
 
-def by_alice() -> By:
-    return By(actor=User.objects.get(username="alice"), reasoning=COMMENT, operation="c" * 32)
+def by_alice() -> ChangeContext:
+    return ChangeContext(actor=User.objects.get(username="alice"), reasoning=COMMENT, operation="c" * 32)
 
 
-def by_scribe() -> By:
-    return By(actor=scribe(), may_apply=True, reasoning="She said so.", operation=OPERATION)
+def by_scribe() -> ChangeContext:
+    return ChangeContext(actor=scribe(), may_apply=True, reasoning="She said so.", operation=OPERATION)
 
 
 def scribe() -> Agent:

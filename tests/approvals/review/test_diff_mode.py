@@ -9,7 +9,7 @@ import pytest
 
 from approvals import services
 from approvals.models import Kind, Proposal
-from approvals.review.diff_mode import View, change_shown
+from approvals.review.diff_mode import DiffMode, change_shown
 from approvals.review.presentation import review_of
 from memory_app.text.edits import Replace
 from tests.support.pages import words
@@ -56,17 +56,17 @@ def rewritten(alice: Any, scribe: Any, make_block: Any) -> Proposal:
 
 
 def test_every_view_counts_the_same_places(rewritten: Proposal, tim: Any, client_of: Any) -> None:
-    counts = {view: change_shown(review_of(rewritten, tim), view).changes for view in View}
+    counts = {view: change_shown(review_of(rewritten, tim), view).changes for view in DiffMode}
     assert len(set(counts.values())) == 1
-    assert counts[View.INLINE] > 1
+    assert counts[DiffMode.INLINE] > 1
     client = client_of(tim)
-    for view in View:
+    for view in DiffMode:
         assert f"in {counts[view]} places" in words(client.get(f"/proposals/{rewritten.pk}/?view={view}"))
 
 
 def test_the_places_beside_each_other_are_numbered_as_in_the_redline(rewritten: Proposal, tim: Any) -> None:
     review = review_of(rewritten, tim)
-    side = change_shown(review, View.SIDE)
+    side = change_shown(review, DiffMode.SIDE)
     numbers = [row.change for row in side.table if row.change]
     assert numbers == sorted(set(numbers))
     assert numbers[0] == 1

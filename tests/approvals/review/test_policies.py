@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from approvals.models import Policy
 from approvals.services import notes
-from approvals.services.notes import By
+from approvals.services.notes import ChangeContext
 from memory_app import reads
 from tests.support.pages import words
 
@@ -19,7 +19,7 @@ def test_an_owner_chooses_whether_notes_are_applied_at_once(
     chosen: str, applied: bool, alice: Any, scribe: Any, client_of: Any
 ) -> None:
     assert client_of(alice).post(reverse("policies"), {"notes": chosen}).status_code == 302
-    outcome = notes.save(by=By(actor=scribe, may_apply=True), owner="alice", content="Likes tea.")
+    outcome = notes.save(by=ChangeContext(actor=scribe, may_apply=True), owner="alice", content="Likes tea.")
     assert outcome.is_applied is applied
     assert bool(reads.notes("alice")) is applied
 

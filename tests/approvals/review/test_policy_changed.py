@@ -11,7 +11,7 @@ from approvals.models import Policy, Proposal, Status
 from approvals.recovery.integrity import problems
 from approvals.services import notes
 from approvals.services.errors import NotesChanged
-from approvals.services.notes import By, NoteChange, agents
+from approvals.services.notes import ChangeContext, NoteChange, agents
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from tests.approvals.recovery.test_recover import killed, let_leases_run_out
@@ -19,16 +19,17 @@ from tests.approvals.recovery.test_recover import killed, let_leases_run_out
 SAVE = """
 from approvals.models import Agent
 from approvals.services import notes
-from approvals.services.notes import By, agents
-from memory_app import commits
+from approvals.services.notes import ChangeContext, agents
+from memory_app.writing import commits
 {crash}
-notes.save(by=By(actor=Agent.objects.get(), may_apply=True, reasoning="She said so.", operation="{operation}"),
+by = ChangeContext(actor=Agent.objects.get(), may_apply=True, reasoning="She said so.", operation="{operation}")
+notes.save(by=by,
            owner="alice", content="She rows.")
 """
 RECOVER = """
 from approvals import services
 from approvals.services.notes import agents
-from memory_app import commits
+from memory_app.writing import commits
 {crash}
 services.recover()
 """
@@ -119,7 +120,7 @@ def test_killed_while_it_is_made_to_wait_it_waits(alice: Any, scribe: Any, crash
 def test_the_same_call_again_waits_too(alice: Any, scribe: Any) -> None:
     cut(BEFORE_THE_COMMIT)
     policy("review")
-    by = By(actor=scribe, may_apply=True, reasoning="She said so.", operation=OPERATION)
+    by = ChangeContext(actor=scribe, may_apply=True, reasoning="She said so.", operation=OPERATION)
     outcome = notes.save(by=by, owner="alice", content="She rows.")
     assert not outcome.is_applied
     require_waiting(Proposal.objects.get())
@@ -130,10 +131,10 @@ def test_an_import_that_waits_after_all_names_its_notes(alice: Any, scribe: Any)
         """
         from approvals.models import Agent
         from approvals.services import imports
-        from approvals.services.notes import By
-        from memory_app import commits
+        from approvals.services.notes import ChangeContext
+        from memory_app.writing import commits
         commits.write_main = die
-        imports.import_file(by=By(actor=Agent.objects.get(), may_apply=True), owner="alice",
+        imports.import_file(by=ChangeContext(actor=Agent.objects.get(), may_apply=True), owner="alice",
                             data=b"### mem-1-aaaa\\n> She rows.\\n\\n### mem-2-bbbb\\n> She sails.\\n")
         """
     )
@@ -165,14 +166,14 @@ def test_who_applies_it_and_who_makes_it_wait_at_once_agree_with_the_memory(alic
 
 def test_a_note_that_changed_while_a_change_of_it_was_proposed_is_told(alice: Any, scribe: Any) -> None:
     policy("review")
-    by = By(actor=alice)
+    by = ChangeContext(actor=alice)
     before = notes.save(by=by, owner="alice", content="She rows.").changes[0].after
     assert before is not None
     notes.update(by=by, owner="alice", note_id=before.id, content="She swims.")
     after = notes.stamped(before.__class__(**{**vars(before), "content": "She sails."}), before.updated_at)
     with pytest.raises(NotesChanged):  # read before, based on what came after
         notes.change_notes(
-            by=By(actor=scribe), owner="alice", kind="update", changes=[NoteChange(before.id, before, after)]
+            by=ChangeContext(actor=scribe), owner="alice", kind="update", changes=[NoteChange(before.id, before, after)]
         )
     assert not Proposal.objects.exists()
     assert [branch.name for branch in dolt().branches()] == ["main"]

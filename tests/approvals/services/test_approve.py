@@ -163,7 +163,7 @@ def test_a_block_that_changes_while_a_stale_proposal_is_made_again_is_not_approv
     """Another person is faster, between the look at the target and the head of main that the text is put on."""
     proposal = propose(goals, "math", "maths")
     edit(alice, "goals", "June", "July")
-    seen, made_again = today(), decide._made_again
+    seen, made_again = today(), decide._reapply_on_main
 
     def after_somebody_else(*arguments: Any) -> Any:
         if is_deleted:
@@ -172,7 +172,7 @@ def test_a_block_that_changes_while_a_stale_proposal_is_made_again_is_not_approv
             edit(alice, "goals", "July", "August")
         return made_again(*arguments)
 
-    monkeypatch.setattr(decide, "_made_again", after_somebody_else)
+    monkeypatch.setattr(decide, "_reapply_on_main", after_somebody_else)
     with pytest.raises(TargetChanged):
         approve(tim, proposal, seen_sha256=seen)
 
@@ -398,7 +398,7 @@ def test_a_decision_another_process_finished_first_is_left_as_it_is(
 ) -> None:
     """A process stalled beyond its lease: recovery finishes the decision while it stands still."""
     from approvals.recovery.recover import finish
-    from approvals.review.targets import standing_of
+    from approvals.review.targets import current_state
 
     proposal = propose(goals, "math", "maths")
     edit(alice, "goals", "June", "July")
@@ -408,9 +408,9 @@ def test_a_decision_another_process_finished_first_is_left_as_it_is(
         calls.append(1)
         if len(calls) == 2:  # the first look is before the claim, the second after it
             finish(Proposal.objects.get(pk=proposal.pk))
-        return standing_of(*arguments)
+        return current_state(*arguments)
 
-    monkeypatch.setattr("approvals.services.decide.standing_of", stalled)
+    monkeypatch.setattr("approvals.services.decide.current_state", stalled)
     decided = approve(alice, proposal)
     assert decided.status == Status.APPROVED
     assert decided.revision == 2

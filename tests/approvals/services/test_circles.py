@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from approvals import services
 from approvals.models import Mergeability, Policy, Proposal, RejectReason, Status
-from approvals.review.targets import standing_of
+from approvals.review.targets import current_state
 from approvals.services import notes
 from approvals.services.errors import NoLongerFits
-from approvals.services.notes import By
+from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.dolt.connections import dolt_transaction
 from memory_app.models import Note
@@ -25,7 +25,7 @@ from tests.support.pages import words
 
 @pytest.fixture
 def two(alice: Any) -> tuple[str, str]:
-    by = By(actor=alice)
+    by = ChangeContext(actor=alice)
     first, second = (notes.save(by=by, owner="alice", content=f"Statement {n}.").note_id for n in (1, 2))
     return first, second
 
@@ -35,7 +35,7 @@ def proposals(two: tuple[str, str], scribe: Any) -> tuple[Proposal, Proposal]:
     """Each note is to take the other's place; both were fine when they were proposed."""
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     made = [
-        notes.supersede(by=By(actor=scribe), owner="alice", note_id=note_id, replacement_id=other).proposal
+        notes.supersede(by=ChangeContext(actor=scribe), owner="alice", note_id=note_id, replacement_id=other).proposal
         for note_id, other in (two, two[::-1])
     ]
     first, second = made
@@ -47,7 +47,7 @@ def proposals(two: tuple[str, str], scribe: Any) -> tuple[Proposal, Proposal]:
 @pytest.fixture
 def approve(alice: Any) -> Callable[[Proposal], Proposal]:
     def approve(proposal: Proposal) -> Proposal:
-        seen = standing_of(proposal, proposal.current).sha256
+        seen = current_state(proposal, proposal.current).sha256
         return services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
 
     return approve
@@ -97,11 +97,11 @@ def test_one_claimed_before_the_other_was_merged_goes_back_to_open(
         from approvals import services
         from approvals.models import Proposal, User
         from approvals.services import decide
-        from approvals.review.targets import standing_of
+        from approvals.review.targets import current_state
         decide.finish_merging = die
         p = Proposal.objects.get(pk={second.pk})
         services.approve(actor=User.objects.get(username="alice"), proposal_id=p.pk, revision=1,
-                         seen_sha256=standing_of(p, p.current).sha256)
+                         seen_sha256=current_state(p, p.current).sha256)
         """
     )
     approve(first)
@@ -116,10 +116,11 @@ def test_of_two_that_policy_applies_at_once_one_is_dropped(two: tuple[str, str],
             f"""
             from approvals.models import Agent
             from approvals.services import notes
-            from approvals.services.notes import By
-            from memory_app import commits
+            from approvals.services.notes import ChangeContext
+            from memory_app.writing import commits
             commits.write_main = die
-            notes.supersede(by=By(actor=Agent.objects.get(), may_apply=True), owner="alice", note_id="{note_id}",
+            by = ChangeContext(actor=Agent.objects.get(), may_apply=True)
+            notes.supersede(by=by, owner="alice", note_id="{note_id}",
                             replacement_id="{other}")
             """
         )
@@ -133,7 +134,7 @@ def test_in_a_circle_that_is_there_a_word_can_be_corrected_and_a_note_reinstated
     two: tuple[str, str], alice: Any
 ) -> None:
     close_circle(*two)
-    notes.update(by=By(actor=alice), owner="alice", note_id=two[0], content="Statement one.")
+    notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=two[0], content="Statement one.")
     loaded = reads.note("alice", two[1]).sha256
     notes.reinstate(actor=alice, owner="alice", note_id=two[1], loaded_sha256=loaded)
     assert [note.id for note in reads.notes("alice", include_superseded=False)] == [two[1]]

@@ -19,7 +19,7 @@ from approvals.recovery.integrity import problems
 from approvals.review.presentation import review_of
 from approvals.services import notes
 from approvals.services.errors import EditNotAllowed, NoChange, NoLongerFits, TargetChanged
-from approvals.services.imports import Imported, import_memories
+from approvals.services.imports import ImportOutcome, import_memories
 from approvals.services.notes import NoteChange, agents
 from approvals.services.recheck import recheck
 from memory_app import reads
@@ -33,8 +33,8 @@ from tests.memory_app.text.test_memories_md import memories
 FILE = "## Fixes\n\n### mem-1-aaaa\n> Start docker.\n<!-- tags: docker, a | created: 2025-01-20 -->\n"
 
 
-def bring(user: Any, text: str = FILE, *, owner: str = "alice", **more: Any) -> Imported:
-    return import_memories(by=notes.By(actor=user, **more), owner=owner, parsed=memories_md.parse(text))
+def bring(user: Any, text: str = FILE, *, owner: str = "alice", **more: Any) -> ImportOutcome:
+    return import_memories(by=notes.ChangeContext(actor=user, **more), owner=owner, parsed=memories_md.parse(text))
 
 
 def exported(owner: str = "alice") -> str:
@@ -68,7 +68,7 @@ def test_the_same_again_changes_nothing(alice: Any) -> None:
 
 
 def test_a_known_id_is_updated_and_keeps_the_rest(alice: Any) -> None:
-    by = notes.By(actor=alice, session_id="s")
+    by = notes.ChangeContext(actor=alice, session_id="s")
     notes.save(by=by, owner="alice", content="Old.", note_id="mem-1-aaaa", confidence=0.3, category="c", rationale="r")
     done = bring(alice)
     assert (done.created, done.updated) == (0, 1)
@@ -86,7 +86,7 @@ def test_a_known_id_is_updated_and_keeps_the_rest(alice: Any) -> None:
 
 def test_a_superseded_note_stays_superseded(alice: Any) -> None:
     bring(alice)
-    notes.supersede(by=notes.By(actor=alice), owner="alice", note_id="mem-1-aaaa", reason="Wrong.")
+    notes.supersede(by=notes.ChangeContext(actor=alice), owner="alice", note_id="mem-1-aaaa", reason="Wrong.")
     bring(alice, FILE.replace("Start docker.", "Start podman."))
     note = reads.note("alice", "mem-1-aaaa")
     assert (note.content, note.is_superseded, note.superseded_reason) == ("Start podman.", True, "Wrong.")
@@ -145,7 +145,7 @@ def test_a_day_that_alone_differs_can_wait_and_is_seen_and_approved(alice: Any, 
 
 
 def test_the_time_of_a_day_stays_where_the_day_is_the_same(alice: Any) -> None:
-    saved = notes.save(by=notes.By(actor=alice), owner="alice", content="Old.", note_id="mem-1-aaaa")
+    saved = notes.save(by=notes.ChangeContext(actor=alice), owner="alice", content="Old.", note_id="mem-1-aaaa")
     before = reads.note("alice", saved.note_id).created_at
     bring(alice, exported().replace("Old.", "New."))
     assert reads.note("alice", saved.note_id).created_at == before
@@ -153,11 +153,11 @@ def test_the_time_of_a_day_stays_where_the_day_is_the_same(alice: Any) -> None:
 
 def test_a_note_written_by_an_older_version_is_not_changed_by_saying_the_same(alice: Any) -> None:
     """Its stored sha256 was made without the day."""
-    saved = notes.save(by=notes.By(actor=alice), owner="alice", content="Old.", note_id="mem-1-aaaa")
+    saved = notes.save(by=notes.ChangeContext(actor=alice), owner="alice", content="Old.", note_id="mem-1-aaaa")
     note = reads.note("alice", saved.note_id)
     with pytest.raises(NoChange):
         notes.change_notes(
-            by=notes.By(actor=alice),
+            by=notes.ChangeContext(actor=alice),
             owner="alice",
             kind=Kind.UPDATE,
             changes=[NoteChange(note.id, replace(note, sha256="0" * 64), note)],
@@ -232,7 +232,7 @@ def test_an_import_is_checked_again_when_one_of_its_notes_changes_and_not_before
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     bring(scribe, FILE.replace("docker.", "podman."))
     assert recheck("alice", [["note", "mem-2-bbbb"]]) == 0
-    notes.update(by=notes.By(actor=alice), owner="alice", note_id="mem-1-aaaa", content="Start it.")
+    notes.update(by=notes.ChangeContext(actor=alice), owner="alice", note_id="mem-1-aaaa", content="Start it.")
     assert recheck("alice", [["note", "mem-1-aaaa"]]) == 1
     assert Proposal.objects.get(status=Status.OPEN).mergeability == Mergeability.CONFLICT
 
@@ -244,13 +244,13 @@ def test_one_changed_note_of_more_than_a_query_asks_for_is_seen_by_the_decision(
     bring(scribe, "".join(f"### {id_}\n> new\n" for id_ in many))
     proposal = Proposal.objects.get(status=Status.OPEN)
     seen = review_of(proposal, alice).seen_sha256
-    notes.update(by=notes.By(actor=alice), owner="alice", note_id=many[-1], content="Corrected.")
+    notes.update(by=notes.ChangeContext(actor=alice), owner="alice", note_id=many[-1], content="Corrected.")
     with pytest.raises(TargetChanged):
         services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
     with pytest.raises(NoLongerFits):
         now = review_of(proposal, alice).seen_sha256
         services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=now)
-    notes.update(by=notes.By(actor=alice), owner="alice", note_id=many[-1], content="old")
+    notes.update(by=notes.ChangeContext(actor=alice), owner="alice", note_id=many[-1], content="old")
     services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
     assert {note.content for note in reads.notes("alice")} == {"new"}
 
@@ -262,7 +262,7 @@ def test_hashes_are_those_of_the_notes_now_and_at_a_revision(alice: Any, ben: An
     bring(alice, text)
     bring(ben, text, owner="ben")
     then = reads.head()
-    notes.update(by=notes.By(actor=alice), owner="alice", note_id=ids[0], content="Changed.")
+    notes.update(by=notes.ChangeContext(actor=alice), owner="alice", note_id=ids[0], content="Changed.")
     for revision in (None, then):
         found = reads.find_notes("alice", ids, revision)
         assert reads.note_sha256s("alice", [*ids, "mem-1-none"], revision) == {
@@ -298,7 +298,7 @@ def test_those_that_wait_for_more_notes_than_a_statement_takes_ids_are_found(ali
     bring(alice, FILE + "### mem-2-bbbb\n> y\n")
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     bring(scribe, FILE.replace("docker.", "podman."))
-    notes.update(by=notes.By(actor=scribe), owner="alice", note_id="mem-2-bbbb", content="z")
+    notes.update(by=notes.ChangeContext(actor=scribe), owner="alice", note_id="mem-2-bbbb", content="z")
     others = [f"mem-{number}-none" for number in range(16_400)]  # named twice, SQLite takes 16,383
     waiting = Proposal.objects.open().of_owner("alice")
     assert waiting.about_notes(others).count() == 0

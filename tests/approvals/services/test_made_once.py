@@ -17,7 +17,7 @@ from approvals.models import Kind, Policy, Proposal, Status
 from approvals.recovery.recover import finish
 from approvals.services import notes
 from approvals.services.errors import BeingMade
-from approvals.services.notes import By
+from approvals.services.notes import ChangeContext
 from approvals.services.propose import finish_preparing, make_alone, take_over
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
@@ -77,7 +77,9 @@ def test_the_same_note_from_several_callers_is_one_proposal(alice: Any, scribe: 
     for number in range(ROUNDS):
 
         def save(number: int = number) -> int:
-            made = notes.save(by=By(actor=scribe, may_apply=True), owner="alice", content=f"She said thing {number}.")
+            made = notes.save(
+                by=ChangeContext(actor=scribe, may_apply=True), owner="alice", content=f"She said thing {number}."
+            )
             assert made.proposal is not None
             return made.proposal.pk
 
@@ -156,10 +158,10 @@ def test_one_that_outlived_its_lease_takes_what_the_other_made(goals: Any, scrib
 
 
 def test_a_note_of_an_id_that_is_there_is_not_written(alice: Any, scribe: Any) -> None:
-    notes.save(by=By(actor=alice), owner="alice", content="She sails.")
+    notes.save(by=ChangeContext(actor=alice), owner="alice", content="She sails.")
     (saved,) = reads.notes("alice")
     before = head_of_main()
-    entry = commits.Entry(
+    entry = commits.LedgerEntry(
         action="created", owner="alice", targets=(("note", saved.id),), operation="e" * 32, actor="alice"
     )
     for content in ("She rows.", saved.content):
@@ -168,4 +170,4 @@ def test_a_note_of_an_id_that_is_there_is_not_written(alice: Any, scribe: Any) -
             commits.write_main((write,), entry=entry, author=commits.person("alice"), subject="Create a note")
     assert (head_of_main(), dolt().dirty_tables()) == (before, ())
     assert [note.content for note in reads.notes("alice")] == ["She sails."]
-    assert notes.save(by=By(actor=scribe, may_apply=True), owner="alice", content="She rows.").commit
+    assert notes.save(by=ChangeContext(actor=scribe, may_apply=True), owner="alice", content="She rows.").commit

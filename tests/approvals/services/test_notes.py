@@ -25,7 +25,7 @@ from approvals.services.errors import (
     ProposalNotFound,
     TooManyPending,
 )
-from approvals.services.notes import By
+from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.search import service
@@ -33,9 +33,9 @@ from tests.conftest import eventually
 
 
 @pytest.fixture
-def agent(scribe: Any) -> By:
+def agent(scribe: Any) -> ChangeContext:
     """scribe with a token that may write notes."""
-    return By(actor=scribe, may_apply=True, session_id="monday")
+    return ChangeContext(actor=scribe, may_apply=True, session_id="monday")
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def ask_first() -> None:
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
 
 
-def test_a_note_an_agent_saves_is_applied_at_once_and_labelled(alice: Any, agent: By) -> None:
+def test_a_note_an_agent_saves_is_applied_at_once_and_labelled(alice: Any, agent: ChangeContext) -> None:
     before = head_of_main()
     made = notes.save(by=agent, owner="alice", content="Likes to be called SG.", tags=["name", " name ", ""])
     assert made.is_applied
@@ -71,8 +71,8 @@ def test_a_note_an_agent_saves_is_applied_at_once_and_labelled(alice: Any, agent
     assert list(problems()) == []
 
 
-def test_without_the_scope_or_with_the_policy_to_ask_it_waits(alice: Any, scribe: Any, agent: By) -> None:
-    without_scope = notes.save(by=By(actor=scribe), owner="alice", content="One.")
+def test_without_the_scope_or_with_the_policy_to_ask_it_waits(alice: Any, scribe: Any, agent: ChangeContext) -> None:
+    without_scope = notes.save(by=ChangeContext(actor=scribe), owner="alice", content="One.")
     assert not without_scope.is_applied
     assert without_scope.proposal.why_asked == "scope"
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
@@ -87,7 +87,7 @@ def test_without_the_scope_or_with_the_policy_to_ask_it_waits(alice: Any, scribe
 
 
 @pytest.mark.usefixtures("ask_first")
-def test_a_waiting_note_is_approved_like_a_block(alice: Any, agent: By, tim: Any) -> None:
+def test_a_waiting_note_is_approved_like_a_block(alice: Any, agent: ChangeContext, tim: Any) -> None:
     waiting = notes.save(by=agent, owner="alice", content="Wants to study abroad.", type="fact")
     assert waiting.proposal is not None
     seen = review_of(waiting.proposal, tim)
@@ -104,10 +104,10 @@ def test_a_waiting_note_is_approved_like_a_block(alice: Any, agent: By, tim: Any
 
 
 @pytest.mark.usefixtures("ask_first")
-def test_a_note_that_changed_meanwhile_is_a_conflict(alice: Any, agent: By, worker: Any) -> None:
-    own = notes.save(by=By(actor=alice), owner="alice", content="Has a dog.")
+def test_a_note_that_changed_meanwhile_is_a_conflict(alice: Any, agent: ChangeContext, worker: Any) -> None:
+    own = notes.save(by=ChangeContext(actor=alice), owner="alice", content="Has a dog.")
     waiting = notes.update(by=agent, owner="alice", note_id=own.note_id, content="Has two dogs.")
-    notes.update(by=By(actor=alice), owner="alice", note_id=own.note_id, content="Has a cat.")
+    notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=own.note_id, content="Has a cat.")
     assert waiting.proposal is not None
     review = review_of(Proposal.objects.get(pk=waiting.proposal.pk), alice)
     assert review.state == Mergeability.CONFLICT
@@ -115,7 +115,7 @@ def test_a_note_that_changed_meanwhile_is_a_conflict(alice: Any, agent: By, work
     services.reject(actor=alice, proposal_id=waiting.proposal.pk, revision=1, reason="outdated")
 
 
-def test_update_keeps_the_id_and_delete_keeps_the_history(alice: Any, agent: By) -> None:
+def test_update_keeps_the_id_and_delete_keeps_the_history(alice: Any, agent: ChangeContext) -> None:
     id_ = notes.save(by=agent, owner="alice", content="Name is Shantanu.").note_id
     notes.update(by=agent, owner="alice", note_id=id_, content="Prefers SG.")
     assert reads.note("alice", id_).content == "Prefers SG."
@@ -128,7 +128,7 @@ def test_update_keeps_the_id_and_delete_keeps_the_history(alice: Any, agent: By)
     assert reads.note_at("alice", id_, ledger[1].commit).content == "Prefers SG."
 
 
-def test_forgetting_supersedes_and_keeps(alice: Any, agent: By) -> None:
+def test_forgetting_supersedes_and_keeps(alice: Any, agent: ChangeContext) -> None:
     old = notes.save(by=agent, owner="alice", content="Lives in Bonn.").note_id
     new = notes.save(by=agent, owner="alice", content="Lives in Berlin.").note_id
     notes.supersede(by=agent, owner="alice", note_id=old, reason="Moved.", replacement_id=new)
@@ -148,7 +148,7 @@ def test_forgetting_supersedes_and_keeps(alice: Any, agent: By) -> None:
 
 
 def test_a_chain_of_replacements_may_end_in_a_deleted_note(alice: Any) -> None:
-    by = By(actor=alice)
+    by = ChangeContext(actor=alice)
     first, second, third = (notes.save(by=by, owner="alice", content=f"Statement {n}.").note_id for n in range(3))
     notes.supersede(by=by, owner="alice", note_id=second, replacement_id=third)
     notes.delete(by=by, owner="alice", note_id=third)
@@ -157,7 +157,7 @@ def test_a_chain_of_replacements_may_end_in_a_deleted_note(alice: Any) -> None:
 
 
 def test_a_person_supersedes_and_takes_it_back_under_names_of_their_own_in_the_history(alice: Any) -> None:
-    by = By(actor=alice, reasoning="Moved.")
+    by = ChangeContext(actor=alice, reasoning="Moved.")
     old = notes.save(by=by, owner="alice", content="Lives in Bonn.").note_id
     loaded = reads.note("alice", old)
     notes.supersede(by=by, owner="alice", note_id=old, reason="Moved.", loaded_sha256=loaded.sha256)
@@ -179,7 +179,7 @@ def test_a_person_supersedes_and_takes_it_back_under_names_of_their_own_in_the_h
 
 
 def test_what_a_person_did_not_see_is_neither_changed_nor_superseded_nor_deleted(alice: Any) -> None:
-    by = By(actor=alice)
+    by = ChangeContext(actor=alice)
     id_ = notes.save(by=by, owner="alice", content="Lives in Bonn.").note_id
     loaded = reads.note("alice", id_).sha256
     notes.update(by=by, owner="alice", note_id=id_, content="Lives in Berlin.", loaded_sha256=loaded)
@@ -198,13 +198,13 @@ def test_what_a_person_did_not_see_is_neither_changed_nor_superseded_nor_deleted
 
 
 def test_agents_find_a_note_that_holds_again(alice: Any, worker: Any) -> None:
-    id_ = notes.save(by=By(actor=alice), owner="alice", content="Lives in Bonn.").note_id
+    id_ = notes.save(by=ChangeContext(actor=alice), owner="alice", content="Lives in Bonn.").note_id
 
     def found() -> list[str | None]:
         return [hit.note_id for hit in service.search("alice", "Where in Bonn?", sources=("user_memory",)).results]
 
     assert eventually(found) == [id_]
-    notes.supersede(by=By(actor=alice), owner="alice", note_id=id_)
+    notes.supersede(by=ChangeContext(actor=alice), owner="alice", note_id=id_)
     assert eventually(lambda: not found())
     superseded = reads.note("alice", id_).sha256
     notes.reinstate(actor=alice, owner="alice", note_id=id_, loaded_sha256=superseded)
@@ -212,8 +212,8 @@ def test_agents_find_a_note_that_holds_again(alice: Any, worker: Any) -> None:
 
 
 def test_only_who_may_write_a_memory_says_that_a_note_holds_again(alice: Any, tim: Any, admin: Any) -> None:
-    id_ = notes.save(by=By(actor=alice), owner="alice", content="Lives in Bonn.").note_id
-    notes.supersede(by=By(actor=alice), owner="alice", note_id=id_)
+    id_ = notes.save(by=ChangeContext(actor=alice), owner="alice", content="Lives in Bonn.").note_id
+    notes.supersede(by=ChangeContext(actor=alice), owner="alice", note_id=id_)
     loaded = reads.note("alice", id_).sha256
     with pytest.raises(EditNotAllowed):
         notes.reinstate(actor=tim, owner="alice", note_id=id_, loaded_sha256=loaded)
@@ -223,7 +223,7 @@ def test_only_who_may_write_a_memory_says_that_a_note_holds_again(alice: Any, ti
 
 @pytest.mark.parametrize("who", ["scribe", "alice"])
 def test_no_note_is_replaced_by_itself_not_even_in_a_circle(alice: Any, scribe: Any, who: str) -> None:
-    by = By(actor=alice if who == "alice" else scribe, may_apply=True)
+    by = ChangeContext(actor=alice if who == "alice" else scribe, may_apply=True)
     first, second, third = (notes.save(by=by, owner="alice", content=f"Statement {n}.").note_id for n in range(3))
     notes.supersede(by=by, owner="alice", note_id=first, replacement_id=second)
     notes.supersede(by=by, owner="alice", note_id=second, replacement_id=third)
@@ -233,7 +233,7 @@ def test_no_note_is_replaced_by_itself_not_even_in_a_circle(alice: Any, scribe: 
         assert refused.value.field == "replacement_id"
 
 
-def test_what_policy_applied_is_reverted_in_one_step(alice: Any, tim: Any, mallory: Any, agent: By) -> None:
+def test_what_policy_applied_is_reverted_in_one_step(alice: Any, tim: Any, mallory: Any, agent: ChangeContext) -> None:
     made = notes.save(by=agent, owner="alice", content="Wrong.")
     assert made.proposal is not None
     with pytest.raises(ProposalNotFound):
@@ -246,9 +246,9 @@ def test_what_policy_applied_is_reverted_in_one_step(alice: Any, tim: Any, mallo
     assert list(problems()) == []
 
 
-def test_a_later_change_is_not_lost_by_reverting_an_earlier_one(alice: Any, agent: By) -> None:
+def test_a_later_change_is_not_lost_by_reverting_an_earlier_one(alice: Any, agent: ChangeContext) -> None:
     first = notes.save(by=agent, owner="alice", content="One.")
-    notes.update(by=By(actor=alice), owner="alice", note_id=first.note_id, content="Two.")
+    notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=first.note_id, content="Two.")
     assert first.proposal is not None
     with pytest.raises(NotesChanged):
         notes.revert(actor=alice, proposal_id=first.proposal.pk)
@@ -256,13 +256,15 @@ def test_a_later_change_is_not_lost_by_reverting_an_earlier_one(alice: Any, agen
 
 
 def test_people_write_their_own_notes_and_nobody_elses(alice: Any, tim: Any, admin: Any) -> None:
-    made = notes.save(by=By(actor=alice, reasoning="For the tutor."), owner="alice", content="I am left-handed.")
+    made = notes.save(
+        by=ChangeContext(actor=alice, reasoning="For the tutor."), owner="alice", content="I am left-handed."
+    )
     assert made.proposal is None
     assert reads.note("alice", made.note_id).source == "user"
     assert reads.history("alice", "note", made.note_id)[0].comment == "For the tutor."
     with pytest.raises(EditNotAllowed):
-        notes.save(by=By(actor=tim), owner="alice", content="No.")
-    notes.save(by=By(actor=admin), owner="alice", content="Staff may.")
+        notes.save(by=ChangeContext(actor=tim), owner="alice", content="No.")
+    notes.save(by=ChangeContext(actor=admin), owner="alice", content="Staff may.")
 
 
 @pytest.mark.parametrize(
@@ -275,14 +277,16 @@ def test_people_write_their_own_notes_and_nobody_elses(alice: Any, tim: Any, adm
         ({"content": "x", "note_id": "../etc"}, "note_id"),
     ],
 )
-def test_what_is_not_a_note_is_refused_by_field(alice: Any, agent: By, fields: dict[str, Any], field: str) -> None:
+def test_what_is_not_a_note_is_refused_by_field(
+    alice: Any, agent: ChangeContext, fields: dict[str, Any], field: str
+) -> None:
     with pytest.raises(NoteInvalid) as refused:
         notes.save(by=agent, owner="alice", **fields)
     assert refused.value.field == field
     assert not Proposal.objects.exists()
 
 
-def test_confidence_is_brought_into_its_range(alice: Any, agent: By) -> None:
+def test_confidence_is_brought_into_its_range(alice: Any, agent: ChangeContext) -> None:
     for given, kept in ((7, 1.0), (-1, 0.0), (0.5, 0.5)):
         made = notes.save(by=agent, owner="alice", content=f"{given}", confidence=given)
         assert reads.note("alice", made.note_id).confidence == kept
@@ -290,16 +294,16 @@ def test_confidence_is_brought_into_its_range(alice: Any, agent: By) -> None:
 
 def test_two_owners_may_have_notes_of_one_id(alice: Any, ben: Any) -> None:
     id_ = "mem-1700000000000-ab3d"
-    notes.save(by=By(actor=alice), owner="alice", content="Alice's.", note_id=id_)
-    notes.save(by=By(actor=ben), owner="ben", content="Ben's.", note_id=id_)
+    notes.save(by=ChangeContext(actor=alice), owner="alice", content="Alice's.", note_id=id_)
+    notes.save(by=ChangeContext(actor=ben), owner="ben", content="Ben's.", note_id=id_)
     assert reads.note("alice", id_).content == "Alice's."
     assert reads.note("ben", id_).content == "Ben's."
-    notes.delete(by=By(actor=ben), owner="ben", note_id=id_)
+    notes.delete(by=ChangeContext(actor=ben), owner="ben", note_id=id_)
     assert reads.note("alice", id_).content == "Alice's."
 
 
 @pytest.mark.usefixtures("ask_first")
-def test_equal_waiting_notes_are_one_and_the_cap_holds(alice: Any, agent: By, settings: Any) -> None:
+def test_equal_waiting_notes_are_one_and_the_cap_holds(alice: Any, agent: ChangeContext, settings: Any) -> None:
     settings.PENDING_CAP = 2
     first = notes.save(by=agent, owner="alice", content="One.")
     again = notes.save(by=agent, owner="alice", content="One.")
@@ -310,14 +314,14 @@ def test_equal_waiting_notes_are_one_and_the_cap_holds(alice: Any, agent: By, se
 
 
 def test_the_same_operation_gives_the_same_note(alice: Any, scribe: Any) -> None:
-    by = By(actor=scribe, may_apply=True, operation="d" * 32)
+    by = ChangeContext(actor=scribe, may_apply=True, operation="d" * 32)
     first = notes.save(by=by, owner="alice", content="Once.")
     again = notes.save(by=by, owner="alice", content="Once.")
     assert (again.note_id, again.commit) == (first.note_id, first.commit)
     assert len(reads.notes("alice")) == 1
 
 
-def test_an_application_cut_short_is_finished(alice: Any, agent: By) -> None:
+def test_an_application_cut_short_is_finished(alice: Any, agent: ChangeContext) -> None:
     made = notes.save(by=agent, owner="alice", content="Kept.")
     assert made.proposal is not None
     Proposal.objects.update(  # as a crash after the commit leaves it
@@ -360,7 +364,7 @@ def test_an_import_is_one_commit_and_a_row_for_each_note(alice: Any, scribe: Any
         )
         changes.append(notes.NoteChange(note.id, None, note))
     made = notes.change_notes(
-        by=By(actor=scribe, reasoning="From a file."), owner="alice", kind=Kind.IMPORT, changes=changes
+        by=ChangeContext(actor=scribe, reasoning="From a file."), owner="alice", kind=Kind.IMPORT, changes=changes
     )
     assert made.proposal is not None
     assert reads.notes("alice") == ()
@@ -372,10 +376,12 @@ def test_an_import_is_one_commit_and_a_row_for_each_note(alice: Any, scribe: Any
     assert list(problems()) == []
 
 
-def test_a_note_that_moved_while_policy_applied_a_change_leaves_nothing_behind(alice: Any, agent: By) -> None:
-    made = notes.save(by=By(actor=alice), owner="alice", content="One.")
+def test_a_note_that_moved_while_policy_applied_a_change_leaves_nothing_behind(
+    alice: Any, agent: ChangeContext
+) -> None:
+    made = notes.save(by=ChangeContext(actor=alice), owner="alice", content="One.")
     before = reads.note("alice", made.note_id)
-    notes.update(by=By(actor=alice), owner="alice", note_id=made.note_id, content="Two.")
+    notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=made.note_id, content="Two.")
     late = notes.NoteChange(made.note_id, before, notes.stamped(replace(before, content="Three."), timezone.now()))
     with pytest.raises(NotesChanged):
         notes.change_notes(by=agent, owner="alice", kind=Kind.UPDATE, changes=[late])

@@ -16,7 +16,7 @@ from approvals.recovery import heal
 from approvals.recovery.integrity import problems
 from approvals.services import notes, texts
 from approvals.services.errors import NotAllowed, NotRemovable, ProposalNotFound
-from approvals.services.notes import By
+from approvals.services.notes import ChangeContext
 from approvals.services.propose import write_revision_branch
 from memory_app import reads
 from memory_app.dolt.connections import dolt
@@ -58,7 +58,7 @@ def secret(goals: Any, token: str) -> Proposal:
 @pytest.fixture
 def secret_note(alice: Any, scribe: Any) -> Proposal:
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
-    by = By(actor=scribe, may_apply=True, reasoning=f"About a {SECRET}.", session_id=SECRET)
+    by = ChangeContext(actor=scribe, may_apply=True, reasoning=f"About a {SECRET}.", session_id=SECRET)
     made = notes.save(
         by=by, owner="alice", content=f"Has a {SECRET}.", tags=[SECRET], rationale=SECRET, category=SECRET
     ).proposal

@@ -11,7 +11,7 @@ from approvals.models import Proposal
 from approvals.recovery.integrity import problems
 from approvals.services import notes
 from approvals.services.errors import AlreadyDecided
-from approvals.services.notes import By
+from approvals.services.notes import ChangeContext
 from memory_app import reads
 from tests.approvals.recovery.test_recover import killed
 
@@ -24,7 +24,7 @@ def killed_while_reverting(crash: str) -> None:
         f"""
         from approvals.models import Proposal, User
         from approvals.services import events, notes
-        from memory_app import commits
+        from memory_app.writing import commits
         revert = sys.modules["approvals.services.notes.revert"]
         {crash}
         revert.revert(actor=User.objects.get(username="alice"), proposal_id=Proposal.objects.get().pk)
@@ -34,7 +34,7 @@ def killed_while_reverting(crash: str) -> None:
 
 @pytest.fixture
 def applied(alice: Any, scribe: Any) -> Proposal:
-    made = notes.save(by=By(actor=scribe, may_apply=True), owner="alice", content="Wrong.")
+    made = notes.save(by=ChangeContext(actor=scribe, may_apply=True), owner="alice", content="Wrong.")
     assert made.proposal is not None
     return made.proposal
 

@@ -14,7 +14,7 @@ from django.urls import reverse
 from approvals import services
 from approvals.services import notes
 from approvals.services.errors import DeletionNotAllowed
-from approvals.services.notes import By
+from approvals.services.notes import ChangeContext
 from approvals.views.conversations import CONVERSATIONS_ON_A_PAGE, MESSAGES_ON_A_PAGE
 from memory_app import conversations
 from memory_app.conversations import Turn
@@ -306,7 +306,7 @@ def test_wherever_a_session_is_named_its_conversation_is_linked_while_it_is_kept
 
 def test_the_page_of_a_note_links_the_conversation_it_comes_from(alice: Any, scribe: Any, client_of: Any) -> None:
     said("I like mathematics.")
-    by = By(actor=scribe, may_apply=True, session_id="monday")
+    by = ChangeContext(actor=scribe, may_apply=True, session_id="monday")
     done = notes.save(by=by, owner="alice", content="Likes mathematics.")
     page = client_of(alice).get(reverse("note", args=["alice", done.note_id])).content.decode()
     assert f'href="{reverse("conversation", args=["alice", "monday"])}"' in page

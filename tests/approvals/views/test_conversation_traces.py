@@ -73,7 +73,7 @@ def test_what_an_agent_quoted_in_a_proposal_stays_until_that_is_redacted(
 
 
 def test_a_note_that_was_deleted_leaves_nothing_in_the_index(api: Machine, alice: Any) -> None:
-    by = services.notes.By(actor=alice)
+    by = services.notes.ChangeContext(actor=alice)
     id_ = services.notes.save(by=by, owner="alice", content="A goldfinch.", tags=["goldfinch"], category="finches")
     store.reindex("alice")
     services.notes.delete(by=by, owner="alice", note_id=id_.note_id)

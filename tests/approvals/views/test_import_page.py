@@ -17,10 +17,10 @@ from django.urls import reverse
 
 from approvals.models import Policy
 from approvals.pages import import_progress
-from approvals.pages.import_progress import State
+from approvals.pages.import_progress import ImportState
 from approvals.services import imports
 from approvals.services.errors import Refused
-from approvals.services.notes import By
+from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.runtime import progress
 from memory_app.runtime.deadlines import DeadlineExceeded
@@ -117,7 +117,7 @@ def test_the_same_file_again_changes_nothing_and_says_so(send: Any) -> None:
 def test_proposals_that_the_file_overtook_are_counted(send: Any, scribe: Any) -> None:
     send(MEMORIES)
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
-    imports.import_file(by=By(actor=scribe), owner="alice", data=MEMORIES.replace(b"Mondays", b"Fridays"))
+    imports.import_file(by=ChangeContext(actor=scribe), owner="alice", data=MEMORIES.replace(b"Mondays", b"Fridays"))
     said = text_of(send(MEMORIES.replace(b"Mondays", b"Sundays"), key="l" * 22))
     assert "1 waiting proposal about these notes needs another look" in said
 
@@ -171,7 +171,7 @@ def test_an_expired_session_takes_nothing_and_keeps_the_comment(client: Any, ali
 def test_an_import_tells_its_stages_in_order_and_counts_its_notes(alice: Any) -> None:
     told: list[tuple[Stage, int, int]] = []
     with progress.reported_to(lambda *report: told.append(report)):
-        imports.import_file(by=By(actor=alice), owner="alice", data=MANY)
+        imports.import_file(by=ChangeContext(actor=alice), owner="alice", data=MANY)
     assert list(dict.fromkeys(stage for stage, _, _ in told)) == [
         Stage.READING,
         Stage.COMPARING,
@@ -216,7 +216,7 @@ def test_a_process_that_is_gone_is_not_waited_for(alice: Any, client_of: Any, mo
         monkeypatch.setattr(import_progress, "SILENCE", -1)
         found = import_progress.look(viewer, KEY)
         assert found is not None
-        assert found.state is State.LOST
+        assert found.state is ImportState.LOST
         assert "We lost track of this import" in look(client_of(alice))
 
 
@@ -258,17 +258,17 @@ def test_a_claim_is_over_with_its_import_and_lost_by_one_that_is_gone(alice: Any
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        (Refused("Too many wait."), State.FAILED),
-        (memories_md.Unreadable("binary"), State.FAILED),
-        (reads.EngineUnavailable(), State.LOST),
-        (reads.OutcomeUnknown(), State.LOST),
-        (DeadlineExceeded(), State.LOST),
-        (InterfaceError(), State.LOST),
-        (KeyError(), State.LOST),
+        (Refused("Too many wait."), ImportState.FAILED),
+        (memories_md.Unreadable("binary"), ImportState.FAILED),
+        (reads.EngineUnavailable(), ImportState.LOST),
+        (reads.OutcomeUnknown(), ImportState.LOST),
+        (DeadlineExceeded(), ImportState.LOST),
+        (InterfaceError(), ImportState.LOST),
+        (KeyError(), ImportState.LOST),
     ],
     ids=lambda given: type(given).__name__ if isinstance(given, Exception) else str(given),
 )
-def test_only_a_refusal_says_that_nothing_was_taken(alice: Any, error: Exception, told: State) -> None:
+def test_only_a_refusal_says_that_nothing_was_taken(alice: Any, error: Exception, told: ImportState) -> None:
     viewer = import_progress.of_person(alice.pk)
     with pytest.raises(type(error)), import_progress.watched(viewer, KEY):
         raise error

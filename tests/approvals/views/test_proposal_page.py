@@ -98,7 +98,7 @@ def test_who_may_decide_is_told_which_policy_has_a_note_wait(
     client_of: Any, alice: Any, tim: Any, scribe: Any, choice: str, said: str, may_apply: bool, reason: str
 ) -> None:
     Policy.objects.create(owner="alice", notes=choice)
-    by = services.notes.By(actor=scribe, may_apply=may_apply)
+    by = services.notes.ChangeContext(actor=scribe, may_apply=may_apply)
     proposal = services.notes.save(by=by, owner="alice", content=said).proposal
     assert proposal
     page = client_of(alice).get(url(proposal))

@@ -10,7 +10,7 @@ from django.urls import reverse
 from approvals import services
 from approvals.models import Policy, Proposal
 from approvals.services import notes
-from approvals.services.notes import By
+from approvals.services.notes import ChangeContext
 from tests.support.pages import form, words
 
 SECRET = "zebrafinch"
@@ -115,8 +115,8 @@ def test_the_list_says_that_its_texts_were_removed(client_of: Any, tim: Any, sec
 )
 def test_of_a_note_it_says_what_was_wanted(client_of: Any, alice: Any, scribe: Any, kind: str, lead: str) -> None:
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
-    id_ = notes.save(by=By(actor=alice), owner="alice", content="She rows.").note_id
-    by = By(actor=scribe)
+    id_ = notes.save(by=ChangeContext(actor=alice), owner="alice", content="She rows.").note_id
+    by = ChangeContext(actor=scribe)
     if kind == "save":
         notes.save(by=by, owner="alice", content=f"Has a {SECRET}.")
     elif kind == "update":

@@ -182,10 +182,10 @@ def test_collections_beside_a_process_that_writes_and_reads_lose_nothing() -> No
 OTHER = """
 import sys, threading
 import django; django.setup()
-from memory_app import recall
+from memory_app import reads
 from memory_app.dolt.connections import dolt, open_at, retrying
 from tests.memory_app.dolt.test_engine_contract import sha, write
-recall.block("alice", "goals")
+reads.block("alice", "goals")
 print("writing", flush=True)
 told = threading.Event()
 threading.Thread(target=lambda: (sys.stdin.read(), told.set()), daemon=True).start()

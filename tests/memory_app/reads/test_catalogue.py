@@ -10,8 +10,8 @@ import pytest
 
 from approvals.services import notes
 from approvals.services.imports import import_memories
-from approvals.services.notes import By
-from memory_app import reads as recall
+from approvals.services.notes import ChangeContext
+from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.models import Change
 from memory_app.reads.catalogue import MANY
@@ -22,31 +22,31 @@ from tests.approvals.recovery.test_recover import killed
 
 def ids(owner: str = "alice") -> list[str]:
     """As listed; the notes themselves say the same."""
-    listed = recall.catalogue(owner).entries
-    assert [entry.id for entry in listed] == [note.id for note in recall.notes(owner)]
-    assert [entry.type for entry in listed] == [note.type for note in recall.notes(owner)]
-    assert [entry.is_superseded for entry in listed] == [note.is_superseded for note in recall.notes(owner)]
+    listed = reads.catalogue(owner).entries
+    assert [entry.id for entry in listed] == [note.id for note in reads.notes(owner)]
+    assert [entry.type for entry in listed] == [note.type for note in reads.notes(owner)]
+    assert [entry.is_superseded for entry in listed] == [note.is_superseded for note in reads.notes(owner)]
     return [entry.id for entry in listed]
 
 
 def save(user: Any, content: str = "Reads on Mondays.", **fields: Any) -> str:
-    return notes.save(by=By(actor=user), owner=user.username, content=content, **fields).note_id
+    return notes.save(by=ChangeContext(actor=user), owner=user.username, content=content, **fields).note_id
 
 
 def bring(user: Any, count: int, first: int = 0) -> None:
     text = "".join(f"### mem-{number}-aaaa\n> memory {number}\n" for number in range(first, first + count))
-    import_memories(by=By(actor=user), owner=user.username, parsed=memories_md.parse(text))
+    import_memories(by=ChangeContext(actor=user), owner=user.username, parsed=memories_md.parse(text))
 
 
 def test_it_follows_what_is_saved_changed_superseded_and_deleted(alice: Any) -> None:
     assert ids() == []
     first, second = save(alice), save(alice, "Bakes bread.", tags=["kitchen"])
     assert ids() == [second, first]
-    by = By(actor=alice)
+    by = ChangeContext(actor=alice)
     notes.update(by=by, owner="alice", note_id=first, type="fact", tags=["books"])
     notes.supersede(by=by, owner="alice", note_id=second)
     assert ids() == [second, first]
-    held = recall.catalogue("alice")
+    held = reads.catalogue("alice")
     assert (held.superseded, held.types, dict(held.tags)) == (
         1,
         frozenset({"note", "fact"}),
@@ -58,9 +58,9 @@ def test_it_follows_what_is_saved_changed_superseded_and_deleted(alice: Any) -> 
 
 def test_nothing_is_read_while_nothing_changes(alice: Any, django_assert_num_queries: Any) -> None:
     save(alice)
-    held = recall.catalogue("alice")
+    held = reads.catalogue("alice")
     with django_assert_num_queries(0), django_assert_num_queries(1, using="memory"):  # where main is
-        assert recall.catalogue("alice") is held
+        assert reads.catalogue("alice") is held
 
 
 def test_it_takes_an_import_which_does_not_name_its_notes(alice: Any) -> None:
@@ -87,9 +87,9 @@ def test_a_change_whose_writer_died_before_the_ledger_knew_is_followed(alice: An
         f"""
         from approvals.models import User
         from approvals.services import notes
-        from approvals.services.notes import By
-        from memory_app import commits
-        by = By(actor=User.objects.get(username="alice"))
+        from approvals.services.notes import ChangeContext
+        from memory_app.writing import commits
+        by = ChangeContext(actor=User.objects.get(username="alice"))
         new = notes.save(by=by, owner="alice", content="Sails.").note_id
         commits.record = die
         notes.supersede(by=by, owner="alice", note_id="{old}", replacement_id=new)
@@ -98,12 +98,12 @@ def test_a_change_whose_writer_died_before_the_ledger_knew_is_followed(alice: An
     for _ in range(others):
         save(ben)  # whose commit the ledger knows
     assert len(ids()) == 2
-    assert recall.catalogue("alice").by_id[old].is_superseded
+    assert reads.catalogue("alice").by_id[old].is_superseded
 
 
 def test_a_memory_that_was_put_back_is_read_anew(alice: Any) -> None:
     first = save(alice)
-    before = recall.head()
+    before = reads.head()
     save(alice, "Another.")
     assert len(ids()) == 2
     dolt().reset_hard(before)
@@ -112,9 +112,9 @@ def test_a_memory_that_was_put_back_is_read_anew(alice: Any) -> None:
 
 def test_what_it_takes_is_counted_in_bytes(alice: Any) -> None:
     save(alice, "a" * 2_000)
-    ascii = recall.catalogue("alice").nbytes
+    ascii = reads.catalogue("alice").nbytes
     save(alice, "\U0001f40b" * 2_000)
-    assert recall.catalogue("alice").nbytes - ascii > 8_000
+    assert reads.catalogue("alice").nbytes - ascii > 8_000
 
 
 def test_a_change_of_a_block_leaves_the_notes(alice: Any, make_block: Any) -> None:
@@ -150,7 +150,7 @@ def test_a_catalogue_that_another_thread_brought_up_is_followed_and_not_read_ane
     first = save(alice)
     ids()
     head, read = module.head, module._read
-    reads: list[str] = []
+    calls: list[str] = []
     saved: list[str] = []
 
     def save_and_bring_up_after_the_first_look() -> str:
@@ -158,15 +158,15 @@ def test_a_catalogue_that_another_thread_brought_up_is_followed_and_not_read_ane
         if not saved:
             saved.append("")
             saved[0] = save(alice, "Another.")
-            recall.catalogue("alice")
+            reads.catalogue("alice")
         return seen
 
     def count_and_read(owner: str, commit: str) -> Any:
-        reads.append(owner)
+        calls.append(owner)
         return read(owner, commit)
 
     monkeypatch.setattr(module, "head", save_and_bring_up_after_the_first_look)
     monkeypatch.setattr(module, "_read", count_and_read)
-    assert first in recall.catalogue("alice").by_id
+    assert first in reads.catalogue("alice").by_id
     assert ids() == [saved[0], first], "the one that crossed must not hide what is newer"
-    assert reads == []
+    assert calls == []

@@ -79,7 +79,7 @@ LOAD = """
 import os
 from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore
-from memory_app import wal
+from memory_app.databases import wal
 largest = 0
 for number in range(3000):
     kept = SessionStore()

@@ -13,7 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_app.search import Chunk, Filters, Hit, Message, OwnerIndex, Row, Source, chunks_of_conversation, row_of
+from memory_app.search import (
+    ChunkFilters,
+    ChunkHit,
+    ConversationMessage,
+    IndexRow,
+    OwnerIndex,
+    Source,
+    TextChunk,
+    chunks_of_conversation,
+    row_of,
+)
 from memory_app.search.ranking import postings as lexical_module
 from memory_app.search.ranking.dense import Vectors
 
@@ -24,13 +34,13 @@ texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
 QUERIES = ("dog", "algebra tea", "June cat bakery", "the", "walk dogs go")
 
 
-def note(chunk_id: int, text: str) -> Row:
-    return row_of(chunk_id, Chunk(Source.USER_MEMORY, f"n{chunk_id}", f"n{chunk_id}", 0, text))
+def note(chunk_id: int, text: str) -> IndexRow:
+    return row_of(chunk_id, TextChunk(Source.USER_MEMORY, f"n{chunk_id}", f"n{chunk_id}", 0, text))
 
 
-def message(chunk_id: int, text: str, order: int) -> Row:
+def message(chunk_id: int, text: str, order: int) -> IndexRow:
     at = datetime(2024, 1, 1, tzinfo=UTC)
-    return row_of(chunk_id, Chunk(Source.CONVERSATION, "s", f"m{chunk_id}", order, text, author="Alice", at=at))
+    return row_of(chunk_id, TextChunk(Source.CONVERSATION, "s", f"m{chunk_id}", order, text, author="Alice", at=at))
 
 
 def answers(index: OwnerIndex) -> list[set[tuple[int, float]]]:
@@ -44,7 +54,7 @@ def test_any_order_of_adding_replacing_and_removing_comes_to_the_same(
     steps: list[tuple[int, str | None, bool]],
 ) -> None:
     index = OwnerIndex()
-    rows: dict[int, Row] = {}
+    rows: dict[int, IndexRow] = {}
     for chunk_id, text, said in steps:
         if text is None:
             index.remove([chunk_id])
@@ -84,8 +94,10 @@ def test_a_document_is_replaced_as_a_whole() -> None:
 
 
 def test_a_message_added_later_takes_its_place_in_the_conversation() -> None:
-    def row(chunk_id: int, sequence: int, text: str) -> Row:
-        return row_of(chunk_id, chunks_of_conversation("s", [Message(f"m{sequence}", text, sequence, "Alice")])[0])
+    def row(chunk_id: int, sequence: int, text: str) -> IndexRow:
+        return row_of(
+            chunk_id, chunks_of_conversation("s", [ConversationMessage(f"m{sequence}", text, sequence, "Alice")])[0]
+        )
 
     answer, asked, other = row(1, 2, "A spaniel"), row(2, 1, "Which puppy breed?"), row(3, 0, "Hello there")
     index = OwnerIndex([answer, other])
@@ -169,11 +181,11 @@ def test_asking_how_large_an_index_is_changes_nothing_in_it() -> None:
 
 def test_a_search_finds_the_old_chunk_or_the_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
     index = OwnerIndex([note(1, "kayak")])
-    found: list[Hit] = []
+    found: list[ChunkHit] = []
     searching = threading.Thread(target=lambda: found.extend(index.search("kayak").hits))
     add = OwnerIndex.add
 
-    def add_while_another_thread_searches(self: OwnerIndex, rows: Sequence[Row]) -> None:
+    def add_while_another_thread_searches(self: OwnerIndex, rows: Sequence[IndexRow]) -> None:
         searching.start()
         searching.join(0.5)
         add(self, rows)
@@ -220,5 +232,7 @@ def test_an_index_is_free_while_its_embedder_is_waited_for() -> None:
 def test_an_embedder_is_not_asked_where_nothing_is_searched() -> None:
     embedder = Hanging()
     assert OwnerIndex([], embedder).search("dog").hits == ()
-    assert OwnerIndex([note(1, "dog")], embedder).search("dog", filters=Filters(types=frozenset({"fact"}))).hits == ()
+    assert (
+        OwnerIndex([note(1, "dog")], embedder).search("dog", filters=ChunkFilters(types=frozenset({"fact"}))).hits == ()
+    )
     assert not embedder.asked.is_set()

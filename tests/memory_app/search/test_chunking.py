@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_app.search import Message, chunks_of_block, chunks_of_conversation, chunks_of_note, row_of
+from memory_app.search import ConversationMessage, chunks_of_block, chunks_of_conversation, chunks_of_note, row_of
 from memory_app.search.ranking.chunking import LONGEST_PASSAGE, cut, sections
-from memory_app.search.ranking.shape import Mark, asked, marks
+from memory_app.search.ranking.shape import ExpressionKind, asked, marks
 
 pytestmark = pytest.mark.pure
 
@@ -67,7 +67,11 @@ def test_a_note_of_the_full_length_is_one_chunk_and_its_tags_are_searched() -> N
 
 
 def test_messages_keep_their_place_when_they_are_long() -> None:
-    messages = [Message("a", "y" * 5_000, 0, "Alice"), Message("b", " ", 1, "Ben"), Message("c", "z", 2, "Ben")]
+    messages = [
+        ConversationMessage("a", "y" * 5_000, 0, "Alice"),
+        ConversationMessage("b", " ", 1, "Ben"),
+        ConversationMessage("c", "z", 2, "Ben"),
+    ]
     chunks = chunks_of_conversation("s", messages)
 
     assert [chunk.item_id for chunk in chunks] == ["a", "a", "a", "c"]
@@ -77,26 +81,26 @@ def test_messages_keep_their_place_when_they_are_long() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Did you go?", Mark.QUESTION),
-        ("行きましたか？", Mark.QUESTION),
-        ("I went yesterday", Mark.TIME),
-        ("she has two dogs", Mark.NUMBER),
-        ("we saw Anna there", Mark.NAME),
-        ("wow, thanks", Mark.NONE),
+        ("Did you go?", ExpressionKind.QUESTION),
+        ("行きましたか？", ExpressionKind.QUESTION),
+        ("I went yesterday", ExpressionKind.TIME),
+        ("she has two dogs", ExpressionKind.NUMBER),
+        ("we saw Anna there", ExpressionKind.NAME),
+        ("wow, thanks", ExpressionKind.NONE),
     ],
 )
-def test_a_text_is_marked(text: str, expected: Mark) -> None:
+def test_a_text_is_marked(text: str, expected: ExpressionKind) -> None:
     assert marks(text) == expected
 
 
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ("When did she go?", Mark.TIME),
-        ("how many dogs?", Mark.NUMBER),
-        ("Who came?", Mark.NAME),
-        ("what was said?", Mark.NONE),
+        ("When did she go?", ExpressionKind.TIME),
+        ("how many dogs?", ExpressionKind.NUMBER),
+        ("Who came?", ExpressionKind.NAME),
+        ("what was said?", ExpressionKind.NONE),
     ],
 )
-def test_a_query_asks_for_a_kind_of_expression(query: str, expected: Mark) -> None:
+def test_a_query_asks_for_a_kind_of_expression(query: str, expected: ExpressionKind) -> None:
     assert asked(query)[0] is expected

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from approvals.services import notes
-from approvals.services.notes import By
+from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.search import embedders
 from memory_app.search.cache import indices
@@ -53,7 +53,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def service(settings: Any) -> Iterator[EmbeddingService]:
     indices.clear()
-    embedders._aside_until = 0.0
+    embedders._retry_at = 0.0
     with EmbeddingService(("127.0.0.1", 0), _Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         settings.EMBEDDER, settings.EMBEDDER_DIMENSIONS = "openai", 2
@@ -61,13 +61,13 @@ def service(settings: Any) -> Iterator[EmbeddingService]:
         yield server
         server.shutdown()
     indices.clear()
-    embedders._aside_until = 0.0
+    embedders._retry_at = 0.0
 
 
 @pytest.fixture
 def sails(alice: Any, service: EmbeddingService) -> str:
     """A note found by meaning; the arrays are in memory."""
-    id_ = notes.save(by=By(actor=alice), owner="alice", content="He loves to sail.").note_id
+    id_ = notes.save(by=ChangeContext(actor=alice), owner="alice", content="He loves to sail.").note_id
     assert found("ocean") == (["He loves to sail."], False)
     return id_
 
@@ -85,7 +85,7 @@ def test_a_service_that_fails_a_search_is_not_asked_by_the_next(service: Embeddi
     assert found("sail") == (["He loves to sail."], True)
     assert service.asked == 1
     service.is_failing = False
-    embedders._aside_until = 0.0  # the minute is over
+    embedders._retry_at = 0.0  # the minute is over
     assert found("ocean") == (["He loves to sail."], False)
 
 
@@ -93,12 +93,12 @@ def test_arrays_built_while_the_service_is_set_aside_get_their_meaning_back(
     service: EmbeddingService, sails: str
 ) -> None:
     indices.clear()  # as after a restart
-    embedders._aside_until = time.monotonic() + 60
+    embedders._retry_at = time.monotonic() + 60
     assert found("sail") == (["He loves to sail."], True)
     assert found("ocean") == ([], True)
     without = indices.index_of("alice")
     assert indices.index_of("alice") is without, "not built anew at each search"
-    embedders._aside_until = 0.0
+    embedders._retry_at = 0.0
     assert found("ocean") == (["He loves to sail."], False)
     assert indices.index_of("alice") is indices.index_of("alice")
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from memory_app.search import (
-    Chunk,
+    ChunkFilters,
+    ConversationMessage,
     EmbedderUnavailable,
-    Filters,
-    Message,
+    IndexRow,
     OwnerIndex,
-    Row,
+    TextChunk,
     chunks_of_block,
     chunks_of_conversation,
     chunks_of_note,
@@ -35,16 +35,16 @@ NOTES = (
 )
 
 
-def rows_of(chunks: Sequence[Chunk], first: int = 0) -> list[Row]:
+def rows_of(chunks: Sequence[TextChunk], first: int = 0) -> list[IndexRow]:
     vectors = wordllama().embed([chunk.meaning for chunk in chunks])
     return [row_of(first + number, chunk, stored(vectors[number])) for number, chunk in enumerate(chunks)]
 
 
-def index_of(chunks: Sequence[Chunk]) -> OwnerIndex:
+def index_of(chunks: Sequence[TextChunk]) -> OwnerIndex:
     return OwnerIndex(rows_of(chunks), wordllama())
 
 
-def notes(*texts: str, at: datetime | None = None) -> list[Chunk]:
+def notes(*texts: str, at: datetime | None = None) -> list[TextChunk]:
     return [chunk for i, text in enumerate(texts) for chunk in chunks_of_note(note_id=f"note-{i}", content=text, at=at)]
 
 
@@ -52,8 +52,8 @@ def found(index: OwnerIndex, query: str, **options: Any) -> list[str]:
     return [hit.item_id for hit in index.search(query, **options).hits]
 
 
-def session(name: str, *said: tuple[str, str], at: datetime | None = None) -> tuple[Chunk, ...]:
-    messages = [Message(f"{name}-{i}", text, i, author, at) for i, (author, text) in enumerate(said)]
+def session(name: str, *said: tuple[str, str], at: datetime | None = None) -> tuple[TextChunk, ...]:
+    messages = [ConversationMessage(f"{name}-{i}", text, i, author, at) for i, (author, text) in enumerate(said)]
     return chunks_of_conversation(name, messages)
 
 
@@ -168,7 +168,7 @@ def test_the_newer_of_two_equally_good_notes_comes_first() -> None:
     ]
     index = OwnerIndex([row_of(i, chunk) for i, chunk in enumerate(chunks)])
 
-    assert found(index, "tea", filters=Filters(include_superseded=True))[0] == "new"
+    assert found(index, "tea", filters=ChunkFilters(include_superseded=True))[0] == "new"
 
 
 def test_filters_leave_only_what_they_name() -> None:
@@ -182,7 +182,7 @@ def test_filters_leave_only_what_they_name() -> None:
     index = index_of(chunks)
 
     def only(**fields: Any) -> set[str]:
-        return set(found(index, "dog", top_k=20, filters=Filters(**fields)))
+        return set(found(index, "dog", top_k=20, filters=ChunkFilters(**fields)))
 
     assert only() == {"a", "b", "goals", "s1-0"}
     assert only(sources=frozenset({"user_memory"})) == {"a", "b"}

@@ -28,7 +28,7 @@ from approvals.models import Policy, Proposal, Status
 from approvals.review.presentation import review_of
 from approvals.services import notes
 from approvals.services.imports import import_memories
-from approvals.services.notes import By
+from approvals.services.notes import ChangeContext
 from memory_app import conversations, reads
 from memory_app.models import Change, Chunk, Message, SearchIndex
 from memory_app.runtime import gatherer
@@ -47,7 +47,7 @@ from tests.conftest import eventually
 def no_arrays(worker: None) -> Iterator[None]:
     """Each test begins without arrays in memory; in the server leg a worker reindexes."""
     indices.clear()
-    embedders._aside_until = 0.0
+    embedders._retry_at = 0.0
     yield
     indices.clear()
 
@@ -62,7 +62,7 @@ def texts(query: str, owner: str = "alice", **more: Any) -> list[str]:
 
 
 def save(owner: Any, content: str, **fields: Any) -> str:
-    id_ = notes.save(by=By(actor=owner), owner=owner.username, content=content, **fields).note_id
+    id_ = notes.save(by=ChangeContext(actor=owner), owner=owner.username, content=content, **fields).note_id
     search(owner.username, "the first search makes the index")
     up_to_date(owner.username)
     return id_
@@ -72,11 +72,11 @@ def test_what_is_saved_is_found_changed_and_gone(alice: Any) -> None:
     assert texts("name", for_agents=True) == []
     id_ = save(alice, "User's name is Shantanu")
     assert texts("name") == ["User's name is Shantanu"]
-    notes.update(by=By(actor=alice), owner="alice", note_id=id_, content="User prefers SG")
+    notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=id_, content="User prefers SG")
     up_to_date()
     assert texts("name") == [], "people's search lists what matches"
     assert texts("name", for_agents=True) == ["User prefers SG"]
-    notes.delete(by=By(actor=alice), owner="alice", note_id=id_)
+    notes.delete(by=ChangeContext(actor=alice), owner="alice", note_id=id_)
     up_to_date()
     assert texts("name", for_agents=True) == []
 
@@ -108,7 +108,7 @@ def test_filters_and_superseded(alice: Any) -> None:
     assert texts("lives", types=["fact"]) == ["Lives in Bonn."]
     assert texts("lives", tags=["hobby", "nothing"]) == ["Lives for music."]
     assert texts("lives", category="place") == ["Lives in Bonn."]
-    notes.supersede(by=By(actor=alice), owner="alice", note_id=old, reason="Moved.")
+    notes.supersede(by=ChangeContext(actor=alice), owner="alice", note_id=old, reason="Moved.")
     up_to_date()
     assert texts("lives") == ["Lives for music."]
     assert set(texts("lives", include_superseded=True)) == {"Lives in Bonn.", "Lives for music."}
@@ -117,7 +117,7 @@ def test_filters_and_superseded(alice: Any) -> None:
 def test_the_past_is_searched_as_it_was(alice: Any) -> None:
     id_ = save(alice, "Has a dog named Rex.")
     then = reads.history("alice", "note", id_)[0].commit
-    notes.delete(by=By(actor=alice), owner="alice", note_id=id_)
+    notes.delete(by=ChangeContext(actor=alice), owner="alice", note_id=id_)
     up_to_date()
     assert texts("dog") == []
     assert texts("dog", as_of=then) == ["Has a dog named Rex."]
@@ -150,7 +150,7 @@ def test_a_run_cut_short_loses_nothing(alice: Any, monkeypatch: pytest.MonkeyPat
         raise RuntimeError("killed")
 
     monkeypatch.setattr(store, "_write", killed)
-    id_ = notes.save(by=By(actor=alice), owner="alice", content="Saved while the index was down.").note_id
+    id_ = notes.save(by=ChangeContext(actor=alice), owner="alice", content="Saved while the index was down.").note_id
     assert reads.find_note("alice", id_)
     monkeypatch.setattr(store, "_write", whole)
     store.reindex("alice")
@@ -192,7 +192,7 @@ def test_an_index_left_behind_is_brought_up_by_the_next_search(alice: Any) -> No
 
 def imported(by: Any, count: int, content: str) -> None:
     text = "".join(f"### mem-{number}-aaaa\n> {content} {number}\n" for number in range(count))
-    import_memories(by=By(actor=by, may_apply=True), owner="alice", parsed=parse(text))
+    import_memories(by=ChangeContext(actor=by, may_apply=True), owner="alice", parsed=parse(text))
 
 
 @pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes after the change")
@@ -207,7 +207,7 @@ def test_many_changes_are_indexed_by_the_next_search_and_hold_nothing_up(alice: 
         seen = review_of(waiting, alice).seen_sha256
         services.approve(actor=alice, proposal_id=waiting.pk, revision=1, seen_sha256=seen)
     assert store.is_behind("alice")
-    notes.save(by=By(actor=alice), owner="alice", content="Keeps bees.")
+    notes.save(by=ChangeContext(actor=alice), owner="alice", content="Keeps bees.")
     assert store.is_behind("alice"), "a small change after it would take as long"
     found = search("alice", "sails", top_k=20)
     assert (len(found.results), found.index_behind) == (20, False)
@@ -231,7 +231,7 @@ def test_changes_that_follow_each_other_are_indexed_in_one_run(alice: Any, monke
     # Five saves take longer than the tenth of a second on a busy machine; `settle` ends the wait.
     monkeypatch.setattr(gatherer, "_GATHERING", 60.0)
     for number in range(5):
-        notes.save(by=By(actor=alice), owner="alice", content=f"Rows on day {number}.")
+        notes.save(by=ChangeContext(actor=alice), owner="alice", content=f"Rows on day {number}.")
     reindexing.settle()
     assert not store.is_behind("alice")
     assert SearchIndex.objects.get(owner="alice").version - version == 1
@@ -253,7 +253,7 @@ def test_an_import_is_added_to_the_index_and_nothing_else_is_written(alice: Any,
     up_to_date()
     before = set(Chunk.objects.values_list("id", "version"))
     text = "".join(f"### mem-{number}-bbbb\n> Keeps bees, hive {number}\n" for number in range(store.MANY + 100))
-    import_memories(by=By(actor=alice), owner="alice", parsed=parse(text))
+    import_memories(by=ChangeContext(actor=alice), owner="alice", parsed=parse(text))
     texts("bees")
     up_to_date()
     assert before <= set(Chunk.objects.values_list("id", "version")), "chunks of other notes were made anew"
@@ -463,7 +463,7 @@ def test_a_worker_killed_in_the_middle_of_a_rebuild_loses_nothing(alice: Any) ->
     # As if a process were at it, so that the worker of the other tests leaves the owner alone.
     SearchIndex.objects.update_or_create(owner="alice", defaults={"busy_until": timezone.now() + timedelta(hours=1)})
     imported = import_memories(
-        by=By(actor=alice), owner="alice", parsed=parse(f"# Memories\n\n## Patterns\n\n{memories}\n")
+        by=ChangeContext(actor=alice), owner="alice", parsed=parse(f"# Memories\n\n## Patterns\n\n{memories}\n")
     )
     assert Change.objects.count() == many, imported
 

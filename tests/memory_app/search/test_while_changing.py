@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from approvals.services import notes
-from approvals.services.notes import By
+from approvals.services.notes import ChangeContext
 from memory_app import conversations
 from memory_app.models import Chunk, Message
 from memory_app.search import store
 from memory_app.search.cache import IndexCache, indices
-from memory_app.search.ranking.index import Found, Hit, OwnerIndex
+from memory_app.search.ranking.index import ChunkHit, OwnerIndex, RankedChunks
 from memory_app.search.ranking.postings import Postings
 from memory_app.search.service import rank_notes, search
 from tests import environment
@@ -30,7 +30,7 @@ def no_arrays(worker: None) -> Iterator[None]:
 
 
 def save(owner: Any, content: str) -> str:
-    return notes.save(by=By(actor=owner), owner=owner.username, content=content).note_id
+    return notes.save(by=ChangeContext(actor=owner), owner=owner.username, content=content).note_id
 
 
 def up_to_date(owner: str = "alice") -> None:
@@ -52,11 +52,11 @@ def changed_after_searching(alice: Any, kayak: str, monkeypatch: pytest.MonkeyPa
     """Have the note changed after each of the next so many searches of the arrays, before rows are read."""
     left, find, versions = [0], OwnerIndex.search, itertools.count(1)
 
-    def find_and_change(index: OwnerIndex, *arguments: Any, **named: Any) -> Found:
+    def find_and_change(index: OwnerIndex, *arguments: Any, **named: Any) -> RankedChunks:
         found = find(index, *arguments, **named)
         if left[0]:
             left[0] -= 1
-            notes.update(by=By(actor=alice), owner="alice", note_id=kayak, content=f"Kayak {next(versions)}")
+            notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=kayak, content=f"Kayak {next(versions)}")
             up_to_date()
         return found
 
@@ -89,7 +89,7 @@ def test_a_search_that_keeps_missing_a_note_says_that_it_is_behind(changed_after
 
 def test_arrays_take_up_a_changed_note_in_one_step(alice: Any, kayak: str, monkeypatch: pytest.MonkeyPatch) -> None:
     index, add = indices.index_of("alice"), OwnerIndex.add
-    found: list[Hit] = []
+    found: list[ChunkHit] = []
     searching: list[threading.Thread] = []
 
     def add_while_another_thread_searches(self: OwnerIndex, rows: Any) -> None:
@@ -98,7 +98,7 @@ def test_arrays_take_up_a_changed_note_in_one_step(alice: Any, kayak: str, monke
             searching[0].join(0.5)
         add(self, rows)
 
-    notes.update(by=By(actor=alice), owner="alice", note_id=kayak, content="Kayak 1")
+    notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=kayak, content="Kayak 1")
     up_to_date()
     monkeypatch.setattr(OwnerIndex, "add", add_while_another_thread_searches)
     assert indices.index_of("alice") is index

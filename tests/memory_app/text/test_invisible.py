@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_app.text.invisible import (
-    Mark,
-    Text,
+    InvisibleMark,
+    VisibleText,
     Whitespace,
     find,
     mark_whitespace,
@@ -106,43 +106,48 @@ def test_no_format_control_or_odd_space_of_unicode_is_missed() -> None:
 
 def test_marks_stand_where_the_characters_are() -> None:
     assert visible("abc\u202edef") == (
-        Text("abc"),
-        Mark("\u202e", "U+202E", "RIGHT-TO-LEFT OVERRIDE", "bidi"),
-        Text("def"),
+        VisibleText("abc"),
+        InvisibleMark("\u202e", "U+202E", "RIGHT-TO-LEFT OVERRIDE", "bidi"),
+        VisibleText("def"),
     )
-    assert [part.label for part in visible("\u202e") if isinstance(part, Mark)] == ["⟨U+202E RIGHT-TO-LEFT OVERRIDE⟩"]
+    assert [part.label for part in visible("\u202e") if isinstance(part, InvisibleMark)] == [
+        "⟨U+202E RIGHT-TO-LEFT OVERRIDE⟩"
+    ]
 
 
 def test_a_run_of_tags_is_one_mark_that_says_what_they_spell() -> None:
     (mark,) = visible(TAGGED)
-    assert isinstance(mark, Mark)
+    assert isinstance(mark, InvisibleMark)
     assert mark.says == "ignore this"
     assert mark.label == "⟨U+E0069 TAGS ×11: ignore this⟩"
     assert tagged("x" + TAGGED + "y") == "ignore this"
 
 
 def test_the_same_character_many_times_is_one_mark() -> None:
-    assert [part.label for part in visible("\u200b" * 500) if isinstance(part, Mark)] == [
+    assert [part.label for part in visible("\u200b" * 500) if isinstance(part, InvisibleMark)] == [
         "⟨U+200B ZERO WIDTH SPACE ×500⟩"
     ]
 
 
 def test_ordinary_typography_is_marked_only_on_request() -> None:
     text = "10\u00a0000 می‌خواهم"
-    assert visible(text) == (Text(text),)
-    assert [part.code for part in visible(text, harmless=True) if isinstance(part, Mark)] == ["U+00A0", "U+200C"]
+    assert visible(text) == (VisibleText(text),)
+    assert [part.code for part in visible(text, harmless=True) if isinstance(part, InvisibleMark)] == [
+        "U+00A0",
+        "U+200C",
+    ]
 
 
 def test_the_source_view_shows_white_space_and_flags_it_at_line_ends() -> None:
     assert mark_whitespace("a  b \t\r\n\tc\n ") == (
-        Text("a"),
+        VisibleText("a"),
         Whitespace("  ", "··", trailing=False),
-        Text("b"),
+        VisibleText("b"),
         Whitespace(" ", "·", trailing=True),
         Whitespace("\t", "→", trailing=True),
         Whitespace("\r\n", "␍¶", trailing=False),
         Whitespace("\t", "→", trailing=False),
-        Text("c"),
+        VisibleText("c"),
         Whitespace("\n", "¶", trailing=False),
         Whitespace(" ", "·", trailing=True),
     )

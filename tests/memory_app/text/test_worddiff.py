@@ -23,7 +23,7 @@ from memory_app.text.worddiff import (
     with_replaced_paragraphs,
 )
 from memory_app.text.worddiff.excerpt import LONGEST
-from memory_app.text.worddiff.words import pieces
+from memory_app.text.worddiff.words import tokens
 
 pytestmark = pytest.mark.pure
 
@@ -107,7 +107,7 @@ def test_an_excerpt_is_short_and_says_something_when_anything_changed(before: st
 
 @given(texts)
 def test_pieces_joined_are_the_text(text: str) -> None:
-    assert "".join(pieces(text)) == text
+    assert "".join(tokens(text)) == text
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_pieces_joined_are_the_text(text: str) -> None:
     ],
 )
 def test_what_a_reader_sees_as_one_is_never_cut(whole: str) -> None:
-    assert pieces(f"a {whole} b") == ["a", " ", whole, " ", "b"]
+    assert tokens(f"a {whole} b") == ["a", " ", whole, " ", "b"]
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from memory_app.writing import commits
 from tests.conftest import in_a_thread
 
 
-def entry(owner: str, target: str) -> commits.Entry:
-    return commits.Entry(action="edited", owner=owner, targets=(("block", target),), operation="", actor=owner)
+def entry(owner: str, target: str) -> commits.LedgerEntry:
+    return commits.LedgerEntry(action="edited", owner=owner, targets=(("block", target),), operation="", actor=owner)
 
 
 def record(owner: str, target: str) -> None:
