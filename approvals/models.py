@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from memory_app.databases.prepared import Prepared
-from memory_app.models import USERNAME
+from memory_app.models import USERNAME, TargetKind
 from memory_app.text import invisible
 
 if TYPE_CHECKING:
@@ -193,7 +193,9 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
         `MOST_IDS`, which only an import changes, they are looked for here and now."""
         if len(ids) <= MOST_IDS:
             named = ProposedNote.objects.filter(proposal=OuterRef("pk"), note_id__in=ids)
-            return self.filter(Q(target_kind="note", target__in=ids) | Q(target_kind="import") & Exists(named))
+            return self.filter(
+                Q(target_kind=TargetKind.NOTE, target__in=ids) | Q(target_kind=TargetKind.IMPORT) & Exists(named)
+            )
         every, found = list(ids), set[int]()
         for start in range(0, len(every), MOST_IDS):
             some = self.about_notes(every[start : start + MOST_IDS])
@@ -227,7 +229,7 @@ class Proposal(models.Model):
     """One change an agent asks for, of one target, until a person has decided about it."""
 
     owner = models.CharField(_("owner"), max_length=64)
-    target_kind = models.CharField(_("target kind"), max_length=16, default="block")
+    target_kind = models.CharField(_("target kind"), max_length=16, choices=TargetKind, default=TargetKind.BLOCK)
     target = models.CharField(_("target"), max_length=64)
     target_title = models.CharField(_("title"), max_length=200)
     kind = models.CharField(_("kind"), max_length=16, choices=Kind)
@@ -465,12 +467,17 @@ class Event(models.Model):
         REOPENED = "reopened", _("back to open")
         REDACTED = "redacted", _("texts removed")
 
+    class ActorKind(models.TextChoices):
+        PERSON = "person", _("person")
+        AGENT = "agent", _("agent")
+        ASSENT = "assent", _("Assent itself")
+
     proposal = models.ForeignKey(Proposal, models.CASCADE, related_name="events")
     owner = models.CharField(_("owner"), max_length=64)
     what = models.CharField(_("what"), max_length=16, choices=What)
     # Username of the person, name of the agent, or "assent" for what happens by itself.
     actor = models.CharField(_("by"), max_length=64)
-    actor_kind = models.CharField(max_length=8)  # person | agent | assent
+    actor_kind = models.CharField(_("by whom"), max_length=8, choices=ActorKind)
     revision = models.PositiveIntegerField(_("revision"))
     text = models.TextField(_("text"), blank=True)
     data = models.JSONField(default=dict, blank=True)

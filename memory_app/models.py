@@ -32,6 +32,22 @@ def note_pk(owner: str, note_id: str) -> uuid.UUID:
     return uuid.uuid5(NOTE_NAMESPACE, f"{owner}\n{note_id}")
 
 
+class TargetKind(models.TextChoices):
+    """What a proposal or a row of the ledger is about. Only proposals know imports: their commits are about notes."""
+
+    BLOCK = "block", _("block")
+    NOTE = "note", _("note")
+    IMPORT = "import", _("import of notes")
+
+
+class NoteSource(models.TextChoices):
+    """Who wrote a note's words: an agent, a person, or the file it was imported from."""
+
+    AGENT = "agent", _("an agent")
+    USER = "user", _("a person")
+    IMPORT = "import", _("an import")
+
+
 class MemoryBlock(models.Model):
     """A labelled document about one owner. Each write rewrites `sha256`, so any two concurrent changes
     of one block conflict instead of being merged cell by cell (design.md §3 rule 5)."""
@@ -75,7 +91,7 @@ class Note(models.Model):
     confidence = models.FloatField(_("confidence"), default=0.8)
     rationale = models.TextField(_("rationale"), null=True, blank=True)
     importance = models.FloatField(_("importance"), default=1.0)
-    source = models.CharField(_("source"), max_length=16, default="agent")
+    source = models.CharField(_("source"), max_length=16, choices=NoteSource, default=NoteSource.AGENT)
     session_id = models.CharField(_("session"), max_length=128, null=True, blank=True)
     superseded_by = models.CharField(_("replaced by"), max_length=64, null=True, blank=True)
     superseded_reason = models.TextField(_("why outdated"), null=True, blank=True)
@@ -116,7 +132,7 @@ class Change(models.Model):
 
     commit = models.CharField(max_length=64)
     owner = models.CharField(max_length=64)
-    target_kind = models.CharField(max_length=16)
+    target_kind = models.CharField(max_length=16, choices=TargetKind)
     target = models.CharField(max_length=64)
     action = models.CharField(max_length=16, choices=Action)
     actor = models.CharField(max_length=64, help_text=_("username of the person, empty when none"))

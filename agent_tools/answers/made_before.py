@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from memory_app import reads
+from memory_app.models import TargetKind
 from memory_app.reads import Block, BlockNotFound, RevisionNotFound
 from memory_app.text import edits
 
@@ -45,7 +46,7 @@ def applied(body: str, earlier: Sequence[edits.Edit]) -> str:
 
 
 def _earlier(block: Block) -> Iterator[str]:
-    for change in reads.history(block.owner, "block", block.label, limit=VERSIONS):
+    for change in reads.history(block.owner, TargetKind.BLOCK, block.label, limit=VERSIONS):
         try:
             version = reads.block_at(block.owner, block.label, change.commit)
         except (BlockNotFound, RevisionNotFound):  # deleted then, or cleared from the history

@@ -9,6 +9,7 @@ from agent_tools.calls.arguments import invalid
 from agent_tools.errors import ApiError, ErrorCode
 from approvals.services import errors as services
 from memory_app import reads
+from memory_app.models import TargetKind
 from memory_app.reads import Note, NoteNotFound, RevisionNotFound
 from memory_app.text import edits
 
@@ -96,7 +97,7 @@ def _waits(error: services.NoteWaits, *, may_read: bool, fields: Mapping[str, st
         f"The user, or a tutor of theirs, decides about it at {representations.review_url(waiting)}; get_proposal "
         "tells what became of it."
     ]
-    if waiting.target_kind == "note":
+    if waiting.target_kind == TargetKind.NOTE:
         help.append("Until then memory_update changes what it proposes, and memory_delete takes it back.")
     else:
         help.append("It is part of an import, which is decided as a whole; withdraw_proposal takes all of it back.")

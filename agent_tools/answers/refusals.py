@@ -23,6 +23,7 @@ from agent_tools.tools.read import block_not_found
 from approvals.models import Proposal, Revision
 from approvals.services import errors as services
 from memory_app import reads
+from memory_app.models import TargetKind
 from memory_app.reads import BlockNotFound
 from memory_app.text import edits
 from memory_app.text.fuzzy_match import Differences, Nearest, Why, nearest
@@ -300,7 +301,7 @@ def _said(differences: Differences) -> str:
 def _own_proposal_with(old_string: str, subject: Subject) -> Proposal | None:
     """The agent's newest open proposal on this block that adds `old_string` to the text."""
     waiting = grants.visible_proposals(subject.call.caller.token, subject.call.owner).open()
-    newest = waiting.filter(target_kind="block", target=subject.label).order_by("-pk")
+    newest = waiting.filter(target_kind=TargetKind.BLOCK, target=subject.label).order_by("-pk")
     revisions = Revision.objects.filter(proposal__in=newest).select_related("proposal").order_by("-proposal_id")
     for revision in revisions:
         is_added = old_string in revision.result_text and old_string not in revision.base_text

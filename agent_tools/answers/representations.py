@@ -15,7 +15,7 @@ from django.conf import settings
 from approvals.models import Proposal, Revision, Status, WhyAsked
 from approvals.services import Proposed
 from approvals.services.notes import NoteChangeOutcome
-from memory_app.models import Change
+from memory_app.models import Change, TargetKind
 from memory_app.reads import Block, Note
 from memory_app.reads.recall_counts import Access
 from memory_app.text.notes import TYPES
@@ -213,8 +213,8 @@ def proposal(proposal: Proposal, *, may_read: bool = True, is_gone: bool = False
         "proposal_id": proposal.pk,
         "user_id": proposal.owner,
         "target_kind": proposal.target_kind,
-        "block_label": proposal.target if proposal.target_kind == "block" else None,
-        "note_id": proposal.target if proposal.target_kind == "note" else None,
+        "block_label": proposal.target if proposal.target_kind == TargetKind.BLOCK else None,
+        "note_id": proposal.target if proposal.target_kind == TargetKind.NOTE else None,
         "title": proposal.target_title if may_read and not is_gone else None,
         "kind": proposal.kind,
         "status": proposal.status,
@@ -289,8 +289,8 @@ def open_proposals(proposals: Iterable[Proposal], *, may_read: bool) -> list[dic
     return [
         {
             "proposal_id": waiting.pk,
-            "block_label": waiting.target if waiting.target_kind == "block" else None,
-            "note_id": waiting.target if waiting.target_kind == "note" else None,
+            "block_label": waiting.target if waiting.target_kind == TargetKind.BLOCK else None,
+            "note_id": waiting.target if waiting.target_kind == TargetKind.NOTE else None,
             "status": waiting.status,
             "mergeability": waiting.mergeability if may_read else None,
             "reasoning": waiting.reasoning,
@@ -349,7 +349,7 @@ def why_it_waits(outcome: NoteChangeOutcome) -> str:
 
 def target(proposal: Proposal) -> str:
     """What a proposal is about, in a sentence."""
-    if proposal.target_kind == "import":
+    if proposal.target_kind == TargetKind.IMPORT:
         return "an import of memories"
     return f"{'block' if proposal.target_kind == 'block' else 'note'} '{proposal.target}'"
 

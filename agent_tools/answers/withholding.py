@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from agent_tools.calls.registry import Call
 from approvals.models import Kind, Proposal, Status
 from memory_app import reads
+from memory_app.models import TargetKind
 
 _COUNTED = re.compile(r"\d+ notes")
 _IN_MEMORY = (Status.APPROVED, Status.APPLIED)
@@ -22,7 +23,7 @@ def deleted_since(call: Call, proposal: Proposal) -> frozenset[str]:
     """Labels and ids of what a proposal is about and the memory held, and holds no longer."""
     if call.may_read_deleted:
         return frozenset()
-    if proposal.target_kind == "block":
+    if proposal.target_kind == TargetKind.BLOCK:
         block = reads.find_block(proposal.owner, proposal.target)
         is_another = block is not None and block.created_at > proposal.created_at
         return frozenset({proposal.target}) if block is None or is_another else frozenset()
@@ -38,16 +39,20 @@ def about_deleted(call: Call, proposals: Sequence[Proposal]) -> frozenset[int]:
     """The numbers of those proposals, in a query or two for all of an owner's."""
     if call.may_read_deleted:
         return frozenset()
-    blocks = [each for each in proposals if each.target_kind == "block"]
+    blocks = [each for each in proposals if each.target_kind == TargetKind.BLOCK]
     there = reads.sha256_of_blocks((each.owner, each.target) for each in blocks)
     gone = {each.pk for each in blocks if (each.owner, each.target) not in there}
     notes: defaultdict[str, list[Proposal]] = defaultdict(list)
     for each in proposals:
-        if each.target_kind == "note" and (each.kind != Kind.SAVE or each.status in _IN_MEMORY):
+        if each.target_kind == TargetKind.NOTE and (each.kind != Kind.SAVE or each.status in _IN_MEMORY):
             notes[each.owner].append(each)
     for owner, some in notes.items():
         known = reads.note_sha256s(owner, [each.target for each in some])
         gone |= {each.pk for each in some if each.target not in known}
     # The title of an import says how many notes there are; of a single one it has the first words, as of a note.
-    of_one = [each for each in proposals if each.target_kind == "import" and not _COUNTED.fullmatch(each.target_title)]
+    of_one = [
+        each
+        for each in proposals
+        if each.target_kind == TargetKind.IMPORT and not _COUNTED.fullmatch(each.target_title)
+    ]
     return frozenset(gone | {each.pk for each in of_one if deleted_since(call, each)})

@@ -11,6 +11,7 @@ from django.utils import timezone
 from agent_tools.calls import audit
 from agent_tools.models import IdempotencyKey, ToolCall
 from approvals.models import Proposal
+from memory_app.models import TargetKind
 
 
 def remove(proposal: Proposal) -> None:
@@ -21,7 +22,7 @@ def remove(proposal: Proposal) -> None:
     # As `json.dumps` writes it: alone in an answer, or in one among others.
     named = [f'"proposal_id": {proposal.pk}{end}' for end in ",}"]
     about = Q(operation=proposal.operation) | Q(response__contains=named[0]) | Q(response__contains=named[1])
-    if proposal.target_kind == "block":
+    if proposal.target_kind == TargetKind.BLOCK:
         # A refused edit is answered with the call that would work, new text and all; it did nothing.
         about |= Q(response__contains=f'"block_label": "{proposal.target}"', status__gte=400)
     IdempotencyKey.objects.filter(about, token__agent=proposal.agent, status__isnull=False).update(

@@ -17,6 +17,7 @@ from agent_tools.models import Scope
 from approvals import services
 from approvals.models import Proposal, ProposalQuerySet, Status
 from approvals.services.errors import AlreadyDecided, BeingDecided, ProposalNotFound
+from memory_app.models import TargetKind
 
 _LARGEST_ID = 2**63 - 1
 
@@ -54,7 +55,7 @@ def list_proposals(call: Call, arguments: ProposalListArguments) -> Answer:
     if arguments.status is not None:
         proposals = proposals.filter(status=arguments.status)
     if arguments.block_label is not None:
-        proposals = proposals.filter(target_kind="block", target=arguments.block_label)
+        proposals = proposals.filter(target_kind=TargetKind.BLOCK, target=arguments.block_label)
     if last is not None:
         proposals = proposals.filter(pk__lt=last)
     found = list(proposals.order_by("-pk")[: arguments.limit + 1])

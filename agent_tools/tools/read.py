@@ -18,7 +18,7 @@ from agent_tools.models import Scope
 from approvals.models import Proposal
 from memory_app import reads
 from memory_app.databases.prepared import Prepared
-from memory_app.models import Change
+from memory_app.models import Change, TargetKind
 from memory_app.reads import Block, BlockNotFound, RevisionNotFound
 
 
@@ -165,7 +165,7 @@ class HistoryArguments(paging.PagedArguments):
 def block_history(call: Call, arguments: HistoryArguments) -> Answer:
     label = arguments.block_label
     before = paging.after(arguments, int, tool="block_history")
-    found = reads.history(call.owner, "block", label, limit=arguments.limit + 1, before=before)
+    found = reads.history(call.owner, TargetKind.BLOCK, label, limit=arguments.limit + 1, before=before)
     block = reads.find_block(call.owner, label)
     if not call.may_read_deleted:
         # The reasons and comments before tell of another block, which was deleted.
@@ -248,7 +248,7 @@ _SHOWN = ("id", "target_kind", "target", "status", "mergeability", "reasoning", 
 
 _OWN_OPEN = Prepared(
     lambda agent, owner, label: (
-        Proposal.objects.filter(agent=agent, target_kind="block", target=label)
+        Proposal.objects.filter(agent=agent, target_kind=TargetKind.BLOCK, target=label)
         .of_owner(owner)
         .pending()
         .only(*_SHOWN)

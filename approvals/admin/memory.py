@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 
 from approvals import services
 from approvals.accounts.viewer import viewer_of
-from approvals.admin.read_only import ReadOnlyAdmin, values_filter
+from approvals.admin.read_only import ReadOnlyAdmin
 from approvals.admin.through_services import MemoryForm, ThroughServices
 from approvals.forms.memory import add_refusal, check_label, with_line_breaks_of
 from approvals.services import BlockFields
@@ -125,7 +125,7 @@ class ChangeAdmin(ReadOnlyAdmin[Change]):
 
     list_display = ["at", "owner", "target", "action", "actor", "agent", "proposal_link", "short_commit"]
     list_display_links = ["at"]
-    list_filter = ["action", values_filter("target_kind", gettext_lazy("target kind"), ["block", "note"]), "at"]
+    list_filter = ["action", "target_kind", "at"]
     search_fields = ["owner", "target", "commit", "actor", "agent", "comment"]
 
     @admin.display(description=gettext_lazy("commit"), ordering="commit")

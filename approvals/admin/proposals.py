@@ -26,7 +26,7 @@ from django.utils.translation import gettext_lazy
 
 from approvals import services
 from approvals.accounts.viewer import viewer_of
-from approvals.admin.read_only import ReadOnlyAdmin, ReadOnlyInline, values_filter
+from approvals.admin.read_only import ReadOnlyAdmin, ReadOnlyInline
 from approvals.models import Event, Mergeability, Proposal, ProposedNote, RejectReason, Revision, Status
 from approvals.permissions import ReviewAction
 from approvals.review.presentation import Review, review_of
@@ -299,7 +299,7 @@ class RevisionAdmin(ReadOnlyAdmin[Revision]):
 @admin.register(Event)
 class EventAdmin(ReadOnlyAdmin[Event]):
     list_display = ["at", "what", "actor", "actor_kind", "owner", "proposal", "revision"]
-    list_filter = ["what", values_filter("actor_kind", gettext_lazy("by whom"), ["person", "agent", "assent"]), "at"]
+    list_filter = ["what", "actor_kind", "at"]
     ordering = ["-id"]
     list_select_related = ["proposal"]
     search_fields = ["=proposal__id", "owner", "actor", "text"]

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy
 
 from approvals.models import Kind, Proposal, Status, User
 from memory_app import reads
-from memory_app.models import Change
+from memory_app.models import Change, TargetKind
 from memory_app.reads import Block, BlockNotFound
 
 #: The word in the place of a commit for the memory as it is.
@@ -113,10 +113,10 @@ def display_names(usernames: Iterable[str]) -> dict[str, str]:
 
 def url_of_target(proposal: Proposal) -> str:
     """Where what a proposal is about can be read; for what is not there yet, the list it would be in."""
-    if proposal.target_kind == "block":
+    if proposal.target_kind == TargetKind.BLOCK:
         return reverse("block", args=[proposal.owner, proposal.target])
     is_new = proposal.kind == Kind.SAVE and proposal.status not in (Status.APPROVED, Status.APPLIED)
-    if proposal.target_kind == "import" or is_new:
+    if proposal.target_kind == TargetKind.IMPORT or is_new:
         return reverse("notes", args=[proposal.owner])
     return reverse("note", args=[proposal.owner, proposal.target])
 
@@ -127,7 +127,7 @@ def waiting_by_block(owner: str, labels: Sequence[str]) -> dict[str, list[Propos
     for proposal in (
         Proposal.objects.open()
         .of_owner(owner)
-        .filter(target_kind="block", target__in=labels)
+        .filter(target_kind=TargetKind.BLOCK, target__in=labels)
         .select_related("agent")
         .order_by("created_at", "id")
     ):
@@ -178,7 +178,7 @@ def version(owner: str, label: str, revision: str) -> Version:
     """
     if not revision:
         return Version(commit="", block=None)
-    changes = Change.objects.filter(owner=owner, target_kind="block", target=label).order_by("-at", "-id")
+    changes = Change.objects.filter(owner=owner, target_kind=TargetKind.BLOCK, target=label).order_by("-at", "-id")
     if revision == NOW:
         return Version(commit=NOW, block=reads.find_block(owner, label), last=changes.first(), first=changes.last())
     commit, at = point_in_history(revision)

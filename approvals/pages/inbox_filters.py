@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals.models import ProposalQuerySet
 from approvals.review.search_words import wanted_words
+from memory_app.models import TargetKind
 
 
 class Tab(StrEnum):
@@ -34,7 +35,10 @@ AGES: Mapping[str, Any] = {
 }
 
 #: What the filter "about" stands for; an import is about notes.
-KINDS_OF_TARGET: Mapping[str, tuple[str, ...]] = {"block": ("block",), "note": ("note", "import")}
+KINDS_OF_TARGET: Mapping[str, tuple[TargetKind, ...]] = {
+    "block": (TargetKind.BLOCK,),
+    "note": (TargetKind.NOTE, TargetKind.IMPORT),
+}
 
 #: Value of the risk filter for "whichever".
 ANY_RISK = "any"

@@ -17,6 +17,7 @@ from approvals.models import Kind, Mergeability, Proposal, Revision, Status
 from approvals.review.targets import BlockState, TargetState, base_sha256, current_states
 from memory_app import reads
 from memory_app.dolt.errors import DoltError
+from memory_app.models import TargetKind
 from memory_app.reads import Note
 from memory_app.text import worddiff
 from memory_app.text.worddiff import Segment
@@ -86,8 +87,8 @@ def _small(proposals: Sequence[Proposal]) -> Iterable[Revision]:
 
 def _standings(pairs: Sequence[tuple[Proposal, Revision]]) -> dict[int, TargetState]:
     """The targets as they are now, by proposal; none of them when the memory does not answer."""
-    on_blocks = [proposal for proposal, _revision in pairs if proposal.target_kind == "block"]
-    about_notes = [pair for pair in pairs if pair[0].target_kind != "block"]
+    on_blocks = [proposal for proposal, _revision in pairs if proposal.target_kind == TargetKind.BLOCK]
+    about_notes = [pair for pair in pairs if pair[0].target_kind != TargetKind.BLOCK]
     try:
         blocks = reads.find_blocks((each.owner, each.target) for each in on_blocks)
         standings: dict[int, TargetState] = {

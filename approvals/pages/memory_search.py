@@ -18,7 +18,7 @@ from approvals.markdown import rendering
 from approvals.models import Proposal
 from approvals.review.search_words import wanted_words
 from memory_app import conversations, reads
-from memory_app.models import Change, Message
+from memory_app.models import Change, Message, TargetKind
 from memory_app.search import service
 from memory_app.search.ranking.words import folded, is_stop
 from memory_app.search.service import SearchHit
@@ -97,7 +97,7 @@ def find(owner: str, query: str) -> Findings:
     """Blocks, notes and messages, best first, and open proposals, newest first, that match `query`."""
     answer = service.search(owner, query, top_k=MOST_HITS + 1)
     hits = answer.results[:MOST_HITS]
-    last = reads.last_changes(owner, "block", {hit.block_label for hit in hits if hit.block_label})
+    last = reads.last_changes(owner, TargetKind.BLOCK, {hit.block_label for hit in hits if hit.block_label})
     return Findings(
         items=tuple(_item(owner, hit, query, last) for hit in hits),
         there_are_more=len(answer.results) > MOST_HITS,

@@ -13,6 +13,7 @@ from approvals.pages.blocks import NOW, HistoryEntry, history_entries, point_in_
 from approvals.review.presentation import NoteFieldChange, field_changes_of_note
 from memory_app import reads
 from memory_app.dolt.errors import RevisionNotFound
+from memory_app.models import TargetKind
 from memory_app.reads import Note, NoteNotFound
 from memory_app.text import worddiff
 
@@ -80,7 +81,7 @@ class NoteStep:
 
 def steps(owner: str, id_: str, *, before: int | None = None) -> tuple[tuple[NoteStep, ...], int | None]:
     """The changes of a note, newest first, and the id to continue from when there are more."""
-    changes = reads.history(owner, "note", id_, limit=CHANGES_ON_A_PAGE + 1, before=before)
+    changes = reads.history(owner, TargetKind.NOTE, id_, limit=CHANGES_ON_A_PAGE + 1, before=before)
     page = changes[:CHANGES_ON_A_PAGE]
     older = changes[CHANGES_ON_A_PAGE] if len(changes) > CHANGES_ON_A_PAGE else None
     said = {change.commit: _note_at(owner, id_, change.commit) for change in changes}

@@ -17,10 +17,10 @@ from approvals.pages.blocks import HistoryEntry, history_entries
 from approvals.permissions import ReviewAction, available_actions
 from approvals.review.targets import NotesState
 from memory_app import reads
-from memory_app.models import Change
+from memory_app.models import Change, NoteSource, TargetKind
 from memory_app.reads import Note, NoteSummary
 from memory_app.search import service
-from memory_app.text.notes import SOURCES, TYPES
+from memory_app.text.notes import TYPES
 
 PAGE_SIZE = 50
 
@@ -53,7 +53,7 @@ TYPE_NAMES: Mapping[str, object] = {
     "fix": _("fix"),
     "context": _("context"),
 }
-SOURCE_NAMES: Mapping[str, object] = {"agent": _("an agent"), "user": _("a person"), "import": _("an import")}
+SOURCE_NAMES: Mapping[str, object] = dict(NoteSource.choices)
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def listed(owner: str, filters: NoteFilters, number: int) -> NotePage:
         superseded=every.superseded,
         types=tuple(name for name in TYPES if name in every.types),
         tags=_offered(every.tags, filters.tag),
-        sources=tuple(name for name in SOURCES if name in every.sources),
+        sources=tuple(name for name in NoteSource.values if name in every.sources),
     )
 
 
@@ -170,7 +170,7 @@ def _offered(tags: Counter[str], chosen: str) -> tuple[str, ...]:
 
 def last_entries(owner: str, ids: Sequence[str]) -> dict[str, HistoryEntry]:
     """The newest change of each of the notes, in four queries."""
-    newest = reads.last_changes(owner, "note", ids)
+    newest = reads.last_changes(owner, TargetKind.NOTE, ids)
     return {entry.change.target: entry for entry in history_entries(list(newest.values()))}
 
 
@@ -180,7 +180,11 @@ def last_entries(owner: str, ids: Sequence[str]) -> dict[str, HistoryEntry]:
 def waiting_notes(owner: str, id_: str | None = None) -> tuple[Proposal, ...]:
     """Open proposals about notes of an owner, oldest first; with `id_` those that touch that note."""
     waiting = Proposal.objects.open().of_owner(owner)
-    waiting = waiting.filter(target_kind__in=["note", "import"]) if id_ is None else waiting.about_notes([id_])
+    waiting = (
+        waiting.filter(target_kind__in=[TargetKind.NOTE, TargetKind.IMPORT])
+        if id_ is None
+        else waiting.about_notes([id_])
+    )
     return tuple(waiting.select_related("agent").order_by("created_at", "id"))
 
 
@@ -228,7 +232,7 @@ def _applied(owner: str) -> ProposalQuerySet:
 
 def _automatic(owner: str, viewer: User, applied: list[Proposal]) -> tuple[Automatic, ...]:
     # Not of imports, which have thousands: pressing the button tells.
-    single = [proposal.pk for proposal in applied if proposal.target_kind == "note"]
+    single = [proposal.pk for proposal in applied if proposal.target_kind == TargetKind.NOTE]
     revisions = {each.proposal_id: each for each in Revision.objects.filter(proposal__in=single, number=1)}
     ids = {change["id"] for revision in revisions.values() for change in revision.note_changes}
     now = NotesState(reads.note_sha256s(owner, ids))

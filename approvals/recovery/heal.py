@@ -35,7 +35,7 @@ from memory_app.databases.backups import sequences
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.dolt.types import Commit
-from memory_app.models import Change
+from memory_app.models import Change, TargetKind
 from memory_app.text import edits, worddiff
 from memory_app.text.trailers import Trailers
 from memory_app.writing import commits
@@ -282,7 +282,7 @@ def _make_again(
         proposal = Proposal.objects.create(
             pk=number,
             owner=owner,
-            target_kind="import" if is_import else targets[0][0],
+            target_kind=TargetKind.IMPORT if is_import else targets[0][0],
             target=target,
             target_title=texts.title,
             kind=texts.kind,
@@ -339,7 +339,7 @@ class _Texts:
 
 def _texts(owner: str, targets: Sequence[tuple[str, str]], before: str, after: str) -> _Texts:
     """What a change made of its targets, read at the commits before and after it."""
-    if targets[0][0] == "block":
+    if targets[0][0] == TargetKind.BLOCK:
         label = targets[0][1]
         old, new = _block_at(owner, label, before), _block_at(owner, label, after)
         title = next((block.display_title for block in (new, old) if block), label)

@@ -20,7 +20,7 @@ from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import DoltError, RevisionNotFound
 from memory_app.dolt.operations import MAIN
 from memory_app.dolt.types import Commit
-from memory_app.models import Change
+from memory_app.models import Change, TargetKind
 from memory_app.text.trailers import Trailers
 
 RECOVER = "Run `manage.py recover`."
@@ -204,14 +204,14 @@ def _history() -> Iterator[Finding]:
 
 def _as_proposed(proposal: Proposal, revision: Revision, commit: str) -> bool:
     """Whether the memory at `commit` is what the revision makes of it, read from the texts themselves."""
-    if proposal.target_kind == "block":
+    if proposal.target_kind == TargetKind.BLOCK:
         return _body(proposal, commit) == revision.result_text
     return _notes_are(proposal, revision, commit, "after")
 
 
 def _as_before(proposal: Proposal, revision: Revision) -> bool:
     """Whether the revision shows as the text before what was there when it was made."""
-    if proposal.target_kind == "block":
+    if proposal.target_kind == TargetKind.BLOCK:
         return _body(proposal, revision.base_commit) == revision.base_text
     return _notes_are(proposal, revision, revision.base_commit, "before")
 

@@ -35,7 +35,7 @@ from approvals.services.propose import finish_preparing, make_alone, take_over
 from approvals.services.recheck import recheck_unknown
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.errors import DoltError
-from memory_app.models import Change
+from memory_app.models import Change, TargetKind
 
 log = structlog.get_logger(__name__)
 
@@ -177,7 +177,7 @@ def finish(proposal: Proposal) -> Proposal:
         if not take_over(fresh):
             return fresh
         try:
-            if fresh.target_kind == "block":
+            if fresh.target_kind == TargetKind.BLOCK:
                 return make_alone(fresh, finish_preparing, is_mine=True)
             return agents.finish(fresh, is_mine=True)
         except NotesChanged as refusal:

@@ -23,6 +23,7 @@ from approvals.services.notes.values import said_beside
 from memory_app import reads
 from memory_app.dolt.errors import DoltError
 from memory_app.models import Note as NoteRow
+from memory_app.models import TargetKind
 from memory_app.text import worddiff
 
 log = structlog.get_logger(__name__)
@@ -209,7 +210,7 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
     if block and assessment and assessment.is_stale and assessment.result_text is not None:
         before, after = block.body, assessment.result_text
     said = flags.said_with(proposal.reasoning, proposal.evidence)
-    if proposal.target_kind == "import":
+    if proposal.target_kind == TargetKind.IMPORT:
         # Nobody reads an import as one text: its notes are shown one by one.
         segments: tuple[worddiff.Segment, ...] = ()
         weighed = _weighed_import(shown, said)

@@ -15,6 +15,7 @@ from approvals.models import Proposal, Revision
 from approvals.review.mergeability import Assessment, assess, assess_notes
 from memory_app import reads
 from memory_app.dolt.connections import head_of_main
+from memory_app.models import TargetKind
 from memory_app.writing.values import BlockFields, BlockWrite, NoteWrite, Write
 
 
@@ -90,14 +91,14 @@ def _sha256_of(notes: dict[str, str]) -> str:
 
 def current_state(proposal: Proposal, revision: Revision) -> BlockState | NotesState:
     """The target of a proposal as it is now."""
-    if proposal.target_kind == "block":
+    if proposal.target_kind == TargetKind.BLOCK:
         return BlockState(reads.find_block(proposal.owner, proposal.target))
     return replace(_notes_at(proposal, revision), closes_circle=_closes_circle(proposal, revision))
 
 
 def state_at_head(proposal: Proposal, revision: Revision) -> tuple[str, BlockState | NotesState]:
     """The target of a proposal as it is now, and a commit of main that is not newer than that."""
-    if proposal.target_kind == "block":
+    if proposal.target_kind == TargetKind.BLOCK:
         try:
             snapshot = reads.snapshot(proposal.owner, proposal.target)
         except reads.BlockNotFound:
@@ -110,14 +111,14 @@ def state_at_head(proposal: Proposal, revision: Revision) -> tuple[str, BlockSta
 
 def current_states(owner: str, pairs: Sequence[tuple[Proposal, Revision]]) -> list[BlockState | NotesState]:
     """Return the targets of an owner's proposals as they are now, each read once however many are about it."""
-    labels = {proposal.target for proposal, _ in pairs if proposal.target_kind == "block"}
+    labels = {proposal.target for proposal, _ in pairs if proposal.target_kind == TargetKind.BLOCK}
     blocks = {label: BlockState(reads.find_block(owner, label)) for label in labels}
-    about_notes = [revision for proposal, revision in pairs if proposal.target_kind != "block"]
+    about_notes = [revision for proposal, revision in pairs if proposal.target_kind != TargetKind.BLOCK]
     ids = {id_ for revision in about_notes for id_ in (*_ids_of(revision), *replacement_ids(revision))}
     found = reads.note_sha256s(owner, ids) if ids else {}
     return [
         blocks[proposal.target]
-        if proposal.target_kind == "block"
+        if proposal.target_kind == TargetKind.BLOCK
         else _notes_standing(revision, found, closes_circle=_closes_circle(proposal, revision))
         for proposal, revision in pairs
     ]
@@ -135,9 +136,9 @@ def replacement_ids(revision: Revision) -> list[str]:
 
 def targets_of(proposal: Proposal, revision: Revision) -> tuple[tuple[str, str], ...]:
     """(kind, label or id) of everything a revision changes: its trailers and its rows in the ledger."""
-    if proposal.target_kind == "block":
-        return (("block", proposal.target),)
-    return tuple(("note", change["id"]) for change in revision.note_changes)
+    if proposal.target_kind == TargetKind.BLOCK:
+        return ((TargetKind.BLOCK, proposal.target),)
+    return tuple((TargetKind.NOTE, change["id"]) for change in revision.note_changes)
 
 
 def rows_to_write(proposal: Proposal, revision: Revision, *, base: reads.Block | None = None) -> tuple[Write, ...]:
@@ -149,7 +150,7 @@ def rows_to_write(proposal: Proposal, revision: Revision, *, base: reads.Block |
     Raises:
         BlockNotFound, RevisionNotFound: the base cannot be read.
     """
-    if proposal.target_kind == "block":
+    if proposal.target_kind == TargetKind.BLOCK:
         block = base or reads.block_at(proposal.owner, proposal.target, revision.base_commit)
         fields = BlockFields(
             title=block.title,
@@ -182,7 +183,7 @@ def matches(proposal: Proposal, revision: Revision, commit: str) -> bool:
     Raises:
         RevisionNotFound: `commit` cannot be read.
     """
-    if proposal.target_kind == "block":
+    if proposal.target_kind == TargetKind.BLOCK:
         try:
             return reads.block_at(proposal.owner, proposal.target, commit).body == revision.result_text
         except reads.BlockNotFound:

@@ -51,7 +51,7 @@ from memory_app.databases.prepared import Prepared, update
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.errors import AlreadyMerged, MergeConflict, RevisionNotFound
 from memory_app.dolt.types import Commit
-from memory_app.models import Change
+from memory_app.models import Change, TargetKind
 from memory_app.writing import commits
 
 log = structlog.get_logger(__name__)
@@ -308,7 +308,7 @@ def _merge(proposal: Proposal, seen: Seen | None) -> str:
     """Merge the revision, made again on today's main first when the target changed since its base."""
     revision = proposal.current
     standing: TargetState
-    if seen is None or proposal.target_kind != "block":
+    if seen is None or proposal.target_kind != TargetKind.BLOCK:
         standing = current_state(proposal, revision)
         if standing.sha256 != proposal.seen_sha256:
             _reopen(proposal)

@@ -26,7 +26,7 @@ from approvals.services.errors import (
 from approvals.services.recheck import after_change
 from memory_app import reads
 from memory_app.dolt.errors import NothingToCommit
-from memory_app.models import LABEL, MAX_BLOCK_LIMIT, Change
+from memory_app.models import LABEL, MAX_BLOCK_LIMIT, Change, TargetKind
 from memory_app.text import edits
 from memory_app.writing import commits
 from memory_app.writing.values import BlockFields, BlockWrite
@@ -112,7 +112,7 @@ def _write(actor: User, write: BlockWrite, *, action: Change.Action, subject: st
     entry = commits.LedgerEntry(
         action=action,
         owner=write.owner,
-        targets=(("block", write.label),),
+        targets=((TargetKind.BLOCK, write.label),),
         operation=uuid.uuid4().hex,
         actor=actor.username,
         comment=comment.strip(),
@@ -129,7 +129,7 @@ def _write(actor: User, write: BlockWrite, *, action: Change.Action, subject: st
     except NothingToCommit as error:
         raise NoChange(_("Nothing was changed.")) from error
     log.info("block_written", action=str(action), user_id=write.owner, target=write.label, actor=actor.username)
-    after_change(write.owner, (("block", write.label),))
+    after_change(write.owner, ((TargetKind.BLOCK, write.label),))
     return change
 
 

@@ -48,11 +48,11 @@ def record(
         at: when it happened, where that is not now.
     """
     if isinstance(actor, User):
-        name, kind = actor.username, "person"
+        name, kind = actor.username, Event.ActorKind.PERSON
     elif isinstance(actor, Agent):
-        name, kind = actor.name, "agent"
+        name, kind = actor.name, Event.ActorKind.AGENT
     else:
-        name, kind = "assent", "assent"
+        name, kind = "assent", Event.ActorKind.ASSENT
     return insert(
         Event(
             proposal=proposal,

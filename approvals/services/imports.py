@@ -14,6 +14,7 @@ from approvals.services import notes
 from approvals.services.errors import ImportUnderWay
 from approvals.services.notes import ChangeContext, NoteChange, NoteChangeOutcome
 from memory_app import reads
+from memory_app.models import NoteSource
 from memory_app.runtime import progress, turns
 from memory_app.runtime.progress import Stage
 from memory_app.text import memories_md
@@ -147,8 +148,8 @@ def _updated(by: ChangeContext, note: reads.Note, memory: Memory, now: datetime)
     changed = replace(note, content=memory.content, type=memory.type, tags=notes.tidied(memory.tags))
     if memory.created is not None and memory.created != note.created_at.date():
         changed = replace(changed, created_at=_begin_of(memory.created))
-    if note.source == "user" and isinstance(by.actor, Agent) and changed.content != note.content:
-        changed = replace(changed, source="import")
+    if note.source == NoteSource.USER and isinstance(by.actor, Agent) and changed.content != note.content:
+        changed = replace(changed, source=NoteSource.IMPORT)
     return notes.stamped(changed, now)
 
 
@@ -164,7 +165,7 @@ def _made(by: ChangeContext, owner: str, memory: Memory, now: datetime) -> reads
         confidence=0.8,
         rationale=None,
         importance=1.0,
-        source="import",
+        source=NoteSource.IMPORT,
         session_id=by.session_id or None,
         superseded_by=None,
         superseded_reason=None,

@@ -38,6 +38,7 @@ from approvals.services.errors import (
 from approvals.services.texts import give_up_branch, require_texts
 from memory_app import reads
 from memory_app.databases.prepared import Prepared, insert, update
+from memory_app.models import TargetKind
 from memory_app.runtime import deadlines
 from memory_app.text import edits as text_edits
 from memory_app.text import worddiff
@@ -329,7 +330,7 @@ _WAITING = f"""
 def _asked_before(pending: ProposalQuerySet, label: str, edits: Sequence[text_edits.Edit]) -> Proposal | None:
     """The agent's pending proposal that asks for the same edits."""
     asked = text_edits.to_json(map(_as_asked, edits))
-    for proposal in pending.filter(target_kind="block", target=label).order_by("-pk"):
+    for proposal in pending.filter(target_kind=TargetKind.BLOCK, target=label).order_by("-pk"):
         if text_edits.to_json(map(_as_asked, text_edits.from_json(proposal.current.edits))) == asked:
             return proposal
     return None
@@ -374,7 +375,7 @@ def _prepare(
         )
         proposal = Proposal(
             owner=block.owner,
-            target_kind="block",
+            target_kind=TargetKind.BLOCK,
             target=block.label,
             target_title=block.display_title,
             kind=kind,

@@ -13,6 +13,7 @@ from approvals.models import Kind, Mergeability, Proposal, ProposalQuerySet, Rev
 from approvals.review.targets import current_states
 from memory_app.databases.prepared import Prepared
 from memory_app.dolt.errors import DoltError
+from memory_app.models import TargetKind
 from memory_app.runtime import deadlines
 from memory_app.runtime.workers import NoWorker, enqueue
 from memory_app.search import reindexing
@@ -40,7 +41,7 @@ def after_change(owner: str, targets: Targets, *, are_new: bool = False) -> None
     Args:
         are_new: there was nothing of this kind before that anybody could have proposed to change.
     """
-    named = [list(target) for target in targets] if len(targets) <= MANY else [["note", ""]]
+    named = [list(target) for target in targets] if len(targets) <= MANY else [[TargetKind.NOTE, ""]]
     if not are_new and _may_others_wait(owner, named):
         try:
             enqueue("approvals.recheck", owner, named)
@@ -123,7 +124,7 @@ def _ids_on(owner: str, targets: Targets) -> list[int]:
     """The open proposals on what changed, the oldest first."""
     if len(targets) == 1 and targets[0][1]:
         ((kind, target),) = targets
-        return (_ON_BLOCK if kind == "block" else _ON_NOTE).all(owner=owner, target=target)
+        return (_ON_BLOCK if kind == TargetKind.BLOCK else _ON_NOTE).all(owner=owner, target=target)
     return list(_ids(_on(owner, targets)))
 
 
@@ -132,18 +133,18 @@ def _ids(proposals: ProposalQuerySet) -> QuerySet[Proposal, int]:
 
 
 def _on(owner: str, targets: Targets) -> ProposalQuerySet:
-    labels = [target for kind, target in targets if kind == "block"]
-    ids = [target for kind, target in targets if kind == "note"]
+    labels = [target for kind, target in targets if kind == TargetKind.BLOCK]
+    ids = [target for kind, target in targets if kind == TargetKind.NOTE]
     waiting = Proposal.objects.open().of_owner(owner)
-    on_blocks = waiting.filter(target_kind="block", target__in=labels)
+    on_blocks = waiting.filter(target_kind=TargetKind.BLOCK, target__in=labels)
     if not ids:
         return on_blocks
     if not all(ids):
-        return on_blocks | waiting.exclude(target_kind="block")
+        return on_blocks | waiting.exclude(target_kind=TargetKind.BLOCK)
     # What is to take a note's place may itself be superseded by now, in a circle.
     return on_blocks | waiting.about_notes(ids) | waiting.filter(kind=Kind.FORGET)
 
 
 # What most changes are of, one target.
-_ON_BLOCK = Prepared(lambda owner, target: _ids(_on(owner, [("block", target)])), owner=str, target=str)
-_ON_NOTE = Prepared(lambda owner, target: _ids(_on(owner, [("note", target)])), owner=str, target=str)
+_ON_BLOCK = Prepared(lambda owner, target: _ids(_on(owner, [(TargetKind.BLOCK, target)])), owner=str, target=str)
+_ON_NOTE = Prepared(lambda owner, target: _ids(_on(owner, [(TargetKind.NOTE, target)])), owner=str, target=str)

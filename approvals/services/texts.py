@@ -66,7 +66,7 @@ def remove(proposal: Proposal, *, actor: events.Actor) -> bool:
     Proposal.objects.filter(pk=proposal.pk, status=Status.WITHDRAWN).update(decision_comment="")
     proposal.revisions.update(base_text="", result_text="", base_sha256="", edits=[], note_changes=[], weighed=None)
     proposal.proposed_notes.all().delete()
-    proposal.events.filter(actor_kind="agent").update(text="", data={})
+    proposal.events.filter(actor_kind=Event.ActorKind.AGENT).update(text="", data={})
     _remove_copies(proposal)
     events.record(proposal, Event.What.REDACTED, actor=actor)
     proposal.__dict__.pop("_current", None)

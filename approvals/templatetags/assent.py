@@ -38,6 +38,7 @@ from approvals.pages.inbox_rows import InboxRow
 from approvals.review import diff_mode
 from approvals.risks import wording
 from approvals.risks.flags import Risk
+from memory_app.models import TargetKind
 from memory_app.text import invisible
 from memory_app.text.invisible import InvisibleMark, Letters, VisibleText, Whitespace
 from memory_app.text.worddiff import Segment
@@ -322,7 +323,7 @@ def row_facts(context: template.Context, proposal: Proposal, single: inbox.Group
     if isinstance(single, inbox.Group):
         if context.get("several_owners"):
             facts.append(html.escape(named(single.owner, context.get("names"))))
-        if single.target_kind == "block":
+        if single.target_kind == TargetKind.BLOCK:
             link = f'<a href="{html.escape(url_of_target(proposal))}">{marked(single.title)}</a>'
             facts.append(f'<span class="row-target">{link}</span>')
         if single.total > 1:
@@ -388,7 +389,7 @@ def policy_says(proposal: Proposal, *, is_own: bool, owner_name: str) -> str:
         is_own: the viewer is the owner.
         owner_name: what the owner is called.
     """
-    if proposal.target_kind == "block":
+    if proposal.target_kind == TargetKind.BLOCK:
         return _("Block changes always need approval.")
     if proposal.by_policy:
         return _("Applied automatically.")
@@ -428,7 +429,7 @@ def chips(proposal: Proposal) -> SafeString:
 def _is_ordinary(proposal: Proposal) -> bool:
     """Whether there is nothing to say of a proposal in chips, which need a template of their own."""
     fits = proposal.is_decided or proposal.mergeability == Mergeability.CLEAN
-    is_edit = proposal.target_kind == "block" and proposal.kind != Kind.REWRITE
+    is_edit = proposal.target_kind == TargetKind.BLOCK and proposal.kind != Kind.REWRITE
     is_changed = proposal.revision > 1 or proposal.is_redacted or proposal.reverted_by_commit
     return fits and is_edit and not is_changed and not proposal.risks
 

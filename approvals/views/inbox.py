@@ -27,6 +27,7 @@ from approvals.permissions import readable_owners
 from approvals.risks import flags, wording
 from approvals.views import kept_choices
 from approvals.views.request import Request
+from memory_app.models import TargetKind
 
 #: Owners and blocks offered as a list to choose from; with more, the reader types the name.
 MOST_CHOICES = 100
@@ -174,7 +175,7 @@ def _with_owner_named(listing: Listing, owners: list[str] | None) -> Listing:
 
 
 def _fields(visible: ProposalQuerySet, people: dict[str, str] | None, tab: Tab, filters: InboxFilters) -> list[Field]:
-    targets = queue.titles_of_targets(visible.filter(target_kind="block"), MOST_CHOICES + 1)
+    targets = queue.titles_of_targets(visible.filter(target_kind=TargetKind.BLOCK), MOST_CHOICES + 1)
     states = _OUTCOMES if tab is Tab.DECIDED else Mergeability.choices
     offered: list[tuple[str, Any, Any]] = [
         ("about", _("About"), [("block", _("blocks")), ("note", _("notes"))]),

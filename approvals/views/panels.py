@@ -25,7 +25,7 @@ from approvals.services.errors import (
     TargetChanged,
 )
 from memory_app import reads
-from memory_app.models import Change
+from memory_app.models import Change, TargetKind
 from memory_app.text import worddiff
 
 #: Changes of their own that a person is told apart from those of others; each costs a read of the block as it was.
@@ -108,7 +108,7 @@ def _target_changed(error: TargetChanged, seen_sha256: str, viewer: User) -> Pan
     proposal, block = error.proposal, error.block
     last = reads.history(proposal.owner, proposal.target_kind, proposal.target, limit=MOST_OWN + 1)
     changed_by = last[0] if last else None
-    if proposal.target_kind != "block":
+    if proposal.target_kind != TargetKind.BLOCK:
         instead = replacement_ids(proposal.current)
         # Which of them it was is not known here; the last change would be named for the wrong one.
         return Panel(

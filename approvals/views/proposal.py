@@ -18,7 +18,7 @@ from approvals import services
 from approvals.accounts.sign_in import kept_fields, local_path, signed_in
 from approvals.accounts.viewer import viewer_of
 from approvals.forms.proposal import ApproveForm, RejectForm
-from approvals.models import Proposal, Revision, Status, User
+from approvals.models import Event, Proposal, Revision, Status, User
 from approvals.pages import inbox as queue
 from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, Tab
@@ -37,6 +37,7 @@ from approvals.views import kept_choices
 from approvals.views.panels import Panel, panel_for
 from approvals.views.request import Request, whole_number
 from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown
+from memory_app.models import TargetKind
 
 
 @signed_in()
@@ -262,7 +263,7 @@ def _page(
     place = None
     if not found.is_decided or listing.tab is Tab.DECIDED:
         place = queue.place_of(user, found, listing)
-    people = {found.owner, *(event.actor for event in review.events if event.actor_kind == "person")}
+    people = {found.owner, *(event.actor for event in review.events if event.actor_kind == Event.ActorKind.PERSON)}
     names = queue.names_of(people | ({following.owner} if following else set()))
     context |= {
         "listing": listing,
@@ -289,7 +290,7 @@ def _page(
 
 def _title(review: Review) -> str:
     """What a proposal is about: of a single note its text as it is, or would be when it is new, in full."""
-    if review.proposal.target_kind == "note" and review.notes:
+    if review.proposal.target_kind == TargetKind.NOTE and review.notes:
         note = review.notes[0].before or review.notes[0].after
         if note:
             return note.content

@@ -25,6 +25,7 @@ from sys import getsizeof, intern
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import Note as NoteRow
+from memory_app.models import TargetKind
 from memory_app.reads.history import head
 from memory_app.reads.notes import Note, find_notes
 from memory_app.text.trailers import Trailers
@@ -178,7 +179,7 @@ class _CommitSummary:
 @lru_cache(maxsize=10_000)  # commits never change, and every owner's catalogue comes by here
 def _summarise(commit: str) -> _CommitSummary:
     said = Trailers.of(dolt().log(commit, limit=1)[0].message)
-    notes = frozenset(target for kind, target in said.targets if kind == "note")
+    notes = frozenset(target for kind, target in said.targets if kind == TargetKind.NOTE)
     return _CommitSummary(before=dolt().parent(commit), owner=said.owner or None, notes=notes if said.targets else None)
 
 

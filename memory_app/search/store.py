@@ -19,7 +19,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from memory_app import reads
-from memory_app.models import Change, Message, SearchIndex
+from memory_app.models import Change, Message, SearchIndex, TargetKind
 from memory_app.models import Chunk as ChunkRow
 from memory_app.runtime import deadlines
 from memory_app.search import embedders
@@ -257,8 +257,8 @@ def _follow(owner: str, state: IndexState) -> Reindexed:
         some = list(news.values_list("id", "target_kind", "target")[:PORTION])
         is_last = len(some) < PORTION
         reached = state.newest_change if is_last else some[-1][0]
-        labels = dict.fromkeys(target for _, kind, target in some if kind == "block")
-        ids = dict.fromkeys(target for _, kind, target in some if kind == "note")
+        labels = dict.fromkeys(target for _, kind, target in some if kind == TargetKind.BLOCK)
+        ids = dict.fromkeys(target for _, kind, target in some if kind == TargetKind.NOTE)
         changed = [*_blocks(owner, [*labels]), *_notes(owner, [*ids])]
         said = _messages(owner, after=state.message_id) if is_last and state.newest_message > state.message_id else []
         newest_message = state.newest_message if is_last else state.message_id

@@ -22,8 +22,6 @@ TYPES = (
     "context",
 )
 
-SOURCES = ("agent", "user", "import")
-
 #: Characters a note may have.
 MAX_CONTENT = 2_000
 

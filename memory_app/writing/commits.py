@@ -23,7 +23,7 @@ from memory_app.databases.prepared import Prepared, insert, update
 from memory_app.dolt.connections import connection, dolt, dolt_transaction, head_of_main, open_at, retrying
 from memory_app.dolt.errors import BranchExists, DirtyMemory, NothingToCommit, OutcomeUnknown, RevisionNotFound
 from memory_app.dolt.types import Author, Commit
-from memory_app.models import Change, DirectWrite, MemoryBlock, Note, block_id, note_pk
+from memory_app.models import Change, DirectWrite, MemoryBlock, Note, TargetKind, block_id, note_pk
 from memory_app.runtime import progress
 from memory_app.runtime.progress import Stage
 from memory_app.text import trailers
@@ -370,7 +370,7 @@ def targets_changed(commit: Commit) -> dict[str, tuple[tuple[str, str], ...]]:
     if not commit.parents:
         return {}
     owners: dict[str, set[tuple[str, str]]] = {}
-    for kind, table, name in (("block", reads.BLOCKS, "label"), ("note", reads.NOTES, "note_id")):
+    for kind, table, name in ((TargetKind.BLOCK, reads.BLOCKS, "label"), (TargetKind.NOTE, reads.NOTES, "note_id")):
         for row in dolt().diff_rows(table, commit.parents[0], commit.hash, columns=("owner", name)):
             for values in (row.before, row.after):
                 if values:

@@ -35,7 +35,7 @@ from approvals.services.texts import require_texts
 from memory_app import reads
 from memory_app.databases.prepared import insert
 from memory_app.dolt.connections import head_of_main, retrying
-from memory_app.models import Change
+from memory_app.models import Change, TargetKind
 from memory_app.runtime import deadlines
 from memory_app.text import edits, worddiff
 from memory_app.writing import commits
@@ -287,7 +287,7 @@ def _prepare(
             require_room(pending)
         proposal = Proposal(
             owner=owner,
-            target_kind="import" if is_import else "note",
+            target_kind=TargetKind.IMPORT if is_import else TargetKind.NOTE,
             target=target,
             kind=kind,
             agent=agent,

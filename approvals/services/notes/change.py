@@ -33,7 +33,7 @@ from approvals.services.notes.values import (
     tidied,
 )
 from memory_app import reads
-from memory_app.models import Change
+from memory_app.models import Change, NoteSource
 from memory_app.reads import NoteNotFound
 from memory_app.text import notes
 
@@ -87,7 +87,7 @@ def save(
             confidence=notes.clamped(confidence),
             rationale=rationale or None,
             importance=1.0,
-            source="agent" if isinstance(by.actor, Agent) else "user",
+            source=NoteSource.AGENT if isinstance(by.actor, Agent) else NoteSource.USER,
             session_id=by.session_id or None,
             superseded_by=None,
             superseded_reason=None,
@@ -137,7 +137,7 @@ def update(
         raise NoteSuperseded(before)
     after = replace(before, **fields)
     if isinstance(by.actor, Agent) and after.content != before.content:
-        after = replace(after, source="agent")  # "written by a person" would be said of an agent's words
+        after = replace(after, source=NoteSource.AGENT)  # "written by a person" would be said of an agent's words
     after = stamped(after, timezone.now())
     require_valid(after)
     return change_notes(by=by, owner=owner, kind=Kind.UPDATE, changes=(NoteChange(note_id, before, after),))

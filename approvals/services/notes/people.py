@@ -15,7 +15,7 @@ from approvals.services.errors import EditNotAllowed, NoChange, NotesChanged
 from approvals.services.notes.values import ChangeContext, NoteChange, NoteChangeOutcome
 from approvals.services.recheck import after_change
 from memory_app.dolt.errors import NothingToCommit
-from memory_app.models import Change
+from memory_app.models import Change, TargetKind
 from memory_app.writing import commits
 
 log = structlog.get_logger(__name__)
@@ -39,7 +39,7 @@ def write(
     entry = commits.LedgerEntry(
         action=action,
         owner=owner,
-        targets=tuple(("note", change.id) for change in changes),
+        targets=tuple((TargetKind.NOTE, change.id) for change in changes),
         operation=uuid.uuid4().hex,
         actor=actor.username,
         comment=by.reasoning.strip(),

@@ -33,6 +33,7 @@ from approvals.services.propose import branch_name, lease_of
 from approvals.services.texts import require_texts
 from memory_app.dolt.connections import head_of_main, retrying
 from memory_app.dolt.errors import DoltError
+from memory_app.models import TargetKind
 from memory_app.reads import Note
 from memory_app.writing import commits
 
@@ -152,7 +153,7 @@ def _withdrawn(by: ChangeContext, owner: str, note_id: str) -> ProposalQuerySet:
     """Proposals that were to make this note, alone, and that the actor withdrew; people have none."""
     if not isinstance(by.actor, Agent):
         return Proposal.objects.none()
-    making = Proposal.objects.by_agent(by.actor).on_target(owner, "note", note_id).filter(kind=Kind.SAVE)
+    making = Proposal.objects.by_agent(by.actor).on_target(owner, TargetKind.NOTE, note_id).filter(kind=Kind.SAVE)
     return making.filter(status=Status.WITHDRAWN).select_related("agent")
 
 

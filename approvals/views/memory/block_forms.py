@@ -36,6 +36,7 @@ from approvals.views.memory.block_views import readable_owner, unknown_revision
 from approvals.views.request import whole_number
 from memory_app import reads
 from memory_app.dolt.errors import RevisionNotFound
+from memory_app.models import TargetKind
 from memory_app.reads import Block, BlockNotFound
 from memory_app.text import worddiff
 
@@ -240,7 +241,7 @@ def _edit_page(
             "previewed": True,
         }
     if more.get("overtaken"):
-        last = reads.history(person.username, "block", label, limit=1)
+        last = reads.history(person.username, TargetKind.BLOCK, label, limit=1)
         context["last"] = history_entries(last)[0] if last else None
     return render(request, "memory/block_edit.html", context, status=status)
 
@@ -279,7 +280,7 @@ def _saved(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     """Back to the block, saying which proposals the change got in the way of."""
     # Asked of the texts: with workers, the state in the rows is brought up to date a moment later.
     block = reads.find_block(owner, label)
-    pending = Proposal.objects.open().on_target(owner, "block", label)
+    pending = Proposal.objects.open().on_target(owner, TargetKind.BLOCK, label)
     number = sum(assess(proposal.current, block).state == Mergeability.CONFLICT for proposal in pending)
     text = _("Saved.")
     if number:
@@ -306,7 +307,7 @@ def _beside(request: HttpRequest, person: User, label: str) -> _Beside | None:
     number = whole_number(request.GET.get("beside", ""))
     if number is None:
         return None
-    found = Proposal.objects.open().on_target(person.username, "block", label).filter(pk=number)
+    found = Proposal.objects.open().on_target(person.username, TargetKind.BLOCK, label).filter(pk=number)
     proposal = found.select_related("agent").first()
     if proposal is None:
         return None

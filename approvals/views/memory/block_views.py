@@ -36,7 +36,7 @@ from approvals.pages.note_list import Automatic, automatic_changes
 from approvals.views.request import whole_number
 from memory_app import reads
 from memory_app.dolt.errors import RevisionNotFound
-from memory_app.models import Change
+from memory_app.models import Change, TargetKind
 from memory_app.reads import Block, Note
 from memory_app.text import worddiff
 
@@ -85,7 +85,7 @@ class RecentChange:
         """With the title of a block or the first words of a note."""
         change = entry.change
         known = automatic.get(change.proposal_id or 0) if change.action == Change.Action.APPLIED else None
-        if change.target_kind == "block":
+        if change.target_kind == TargetKind.BLOCK:
             url = reverse("block_history", args=[change.owner, change.target])
             return cls(entry, titles.get(change.target, change.target), url)
         note = notes.get(change.target)
@@ -196,13 +196,13 @@ def memory(request: HttpRequest, owner: str) -> HttpResponse:
     pages = max(1, -(-len(blocks) // BLOCKS_ON_A_PAGE))
     number = min(max(1, whole_number(request.GET.get("page", "")) or 1), pages)
     shown = blocks[(number - 1) * BLOCKS_ON_A_PAGE : number * BLOCKS_ON_A_PAGE]
-    last = reads.last_changes(owner, "block", [block.label for block in shown])
+    last = reads.last_changes(owner, TargetKind.BLOCK, [block.label for block in shown])
     recent = recent_changes(owner)
     waiting = waiting_by_block(owner, [block.label for block in shown])
     changes_shown = [last[block.label] for block in shown if block.label in last]
     entries = {entry.change.pk: entry for entry in history_entries([*changes_shown, *recent])}
     titles = {block.label: block.display_title for block in blocks}
-    said = reads.find_notes(owner, {change.target for change in recent if change.target_kind == "note"})
+    said = reads.find_notes(owner, {change.target for change in recent if change.target_kind == TargetKind.NOTE})
     automatic = {each.proposal.pk: each for each in automatic_changes(owner, user)}
     return render(
         request,
@@ -271,7 +271,7 @@ def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     person = readable_owner(request, owner)
     user = viewer_of(request)
     before = whole_number(request.GET.get("before", ""), digits=17)
-    changes = reads.history(owner, "block", label, limit=CHANGES_ON_A_PAGE + 1, before=before)
+    changes = reads.history(owner, TargetKind.BLOCK, label, limit=CHANGES_ON_A_PAGE + 1, before=before)
     current = reads.find_block(owner, label)
     if current is None and not changes:
         raise Http404
