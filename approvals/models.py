@@ -90,7 +90,7 @@ class Agent(models.Model):
 
 
 class Status(models.TextChoices):
-    """States of design.md §6; the API gives them in lower case, as they are stored."""
+    """The states of a proposal; the API gives them in lower case, as they are stored."""
 
     PREPARING = "preparing", _("being prepared")
     OPEN = "open", _("open")
@@ -98,13 +98,12 @@ class Status(models.TextChoices):
     APPROVED = "approved", _("approved")
     REJECTED = "rejected", _("rejected")
     WITHDRAWN = "withdrawn", _("withdrawn")
-    SUPERSEDED = "superseded", _("outdated")
     EXPIRED = "expired", _("expired")
     APPLIED = "applied", _("automatic")
 
 
 #: Decided, and nothing of them is in the memory: their texts can be removed.
-NOT_TAKEN = (Status.REJECTED, Status.WITHDRAWN, Status.SUPERSEDED, Status.EXPIRED)
+NOT_TAKEN = (Status.REJECTED, Status.WITHDRAWN, Status.EXPIRED)
 
 #: Not decided yet, whatever step they are in.
 PENDING = (Status.PREPARING, Status.OPEN, Status.MERGING)
@@ -114,7 +113,6 @@ DECIDED = (
     Status.APPROVED,
     Status.REJECTED,
     Status.WITHDRAWN,
-    Status.SUPERSEDED,
     Status.EXPIRED,
     Status.APPLIED,
 )
@@ -148,7 +146,7 @@ class Confidence(models.TextChoices):
     HIGH = "high", _("high")
 
 
-class WhyAsked(models.TextChoices):
+class ReviewReason(models.TextChoices):
     """Why a change of notes waits for a person, as it was when it was proposed."""
 
     POLICY = "policy", _("the owner’s policy: agents ask before they write notes")
@@ -236,7 +234,7 @@ class Proposal(models.Model):
     agent = models.ForeignKey(Agent, models.PROTECT, related_name="proposals", verbose_name=_("agent"))
     status = models.CharField(_("status"), max_length=20, choices=Status, default=Status.PREPARING)
     mergeability = models.CharField(_("mergeability"), max_length=20, choices=Mergeability, default=Mergeability.CLEAN)
-    revision = models.PositiveIntegerField(_("revision"), default=1)
+    current_revision_number = models.PositiveIntegerField(_("revision"), default=1)
     reasoning = models.TextField(_("reason"), blank=True)
     confidence = models.CharField(_("confidence"), max_length=8, choices=Confidence, default=Confidence.MEDIUM)
     session_id = models.CharField(_("session"), max_length=128, blank=True)
@@ -257,9 +255,9 @@ class Proposal(models.Model):
     expires_at = models.DateTimeField(_("expires"))
     lease_expires_at = models.DateTimeField(null=True, blank=True)
     # A policy of the owner's applies it without a decision; it has no branch, and can be reverted.
-    by_policy = models.BooleanField(_("automatic"), default=False)
+    auto_applied = models.BooleanField(_("automatic"), default=False)
     # Of notes only: blocks always wait. Empty on proposals that are older than the column.
-    why_asked = models.CharField(_("why a person is asked"), max_length=8, choices=WhyAsked, blank=True)
+    review_reason = models.CharField(_("why a person is asked"), max_length=8, choices=ReviewReason, blank=True)
     reverted_by_commit = models.CharField(max_length=64, blank=True)
 
     # The decision. From MERGING on these hold what the merge needs, so that `recover` can finish it. Of one that its
@@ -319,7 +317,7 @@ class Proposal(models.Model):
     @property
     def is_being_amended(self) -> bool:
         """Whether its agent changes it this moment: it was open before, and is so again with the next revision."""
-        return self.status == Status.PREPARING and self.revision > 1
+        return self.status == Status.PREPARING and self.current_revision_number > 1
 
     @property
     def is_closed_as_present(self) -> bool:
@@ -335,15 +333,15 @@ class Proposal(models.Model):
         return self.redacted_at is not None
 
     @property
-    def current(self) -> Revision:
-        """The revision a decision is about; read once, and again when `revision` or the row itself has moved on."""
+    def current_revision(self) -> Revision:
+        """The revision a decision is about; read once, and again when the number or the row itself has moved on."""
         known: Revision | None = self.__dict__.get("_current")
-        if known is None or known.number != self.revision:
-            known = _REVISION.first(proposal=self.pk, number=self.revision)
+        if known is None or known.number != self.current_revision_number:
+            known = _REVISION.first(proposal=self.pk, number=self.current_revision_number)
             if known is None:
-                raise Revision.DoesNotExist(f"proposal {self.pk} has no revision {self.revision}")
+                raise Revision.DoesNotExist(f"proposal {self.pk} has no revision {self.current_revision_number}")
             known.proposal = self
-            self.hold_current(known)
+            self.hold_current_revision(known)
         return known
 
     def set_written(self, values: Mapping[str, Any]) -> None:
@@ -351,7 +349,7 @@ class Proposal(models.Model):
         for name, value in values.items():
             setattr(self, name, value)
 
-    def hold_current(self, revision: Revision) -> None:
+    def hold_current_revision(self, revision: Revision) -> None:
         """Set the revision that counts, as it was just written, instead of reading it again."""
         self.__dict__["_current"] = revision
 
@@ -388,11 +386,11 @@ class Revision(models.Model):
     edits = models.JSONField(_("edits"))
     result_text = models.TextField(_("text proposed"), blank=True)
     # For notes, what becomes of each: [{"id": …, "before": note | null, "after": note | null}…], notes
-    # as `recall.Note.as_json` gives them. An import has many. `edits` is empty then.
+    # as `reads.Note.as_json` gives them. An import has many. `edits` is empty then.
     note_changes = models.JSONField(_("notes changed"), default=list, blank=True)
-    # Of an import, what `risks.weigh` found, as `Weighed.as_json` gives it: ten thousand notes take 1 to 4 s. Null on
-    # everything else, which is weighed when it is looked at, and on imports that are older than the column.
-    weighed = models.JSONField(_("weighed"), null=True, blank=True)
+    # Of an import, the `RiskReport` as JSON: 10,000 notes take 1 to 4 s. Null on everything else, whose report is
+    # made on reading, and on imports older than the column.
+    risk_report = models.JSONField(_("risks found"), null=True, blank=True)
     created_at = models.DateTimeField(_("made"), default=timezone.now)
 
     class Meta:

@@ -1,4 +1,4 @@
-"""The versioned rows (`MemoryBlock`, `Note`, in `memory`) and the ledger (`Change`, in `default`).
+"""The versioned rows (`MemoryBlock`, `MemoryNote`, in `memory`) and the ledger (`Change`, in `default`).
 
 Rows of `memory` name their owner by username: there are no foreign keys between the databases.
 New columns of versioned tables are null or have a `db_default`, or branches made before them could no
@@ -77,7 +77,7 @@ class MemoryBlock(models.Model):
         return f"{self.owner}/{self.label}"
 
 
-class Note(models.Model):
+class MemoryNote(models.Model):
     """A short typed statement about one owner, with an id of its own."""
 
     # Derived from owner and note_id, like a block's: two owners who import one file keep their own notes.
@@ -102,6 +102,7 @@ class Note(models.Model):
     updated_at = models.DateTimeField(_("changed"), editable=False)
 
     class Meta:
+        db_table = "memory_app_note"
         verbose_name = _("note")
         verbose_name_plural = _("notes")
         ordering = ["owner", "-created_at", "note_id"]

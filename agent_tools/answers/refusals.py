@@ -305,7 +305,7 @@ def _own_proposal_with(old_string: str, subject: Subject) -> Proposal | None:
     revisions = Revision.objects.filter(proposal__in=newest).select_related("proposal").order_by("-proposal_id")
     for revision in revisions:
         is_added = old_string in revision.result_text and old_string not in revision.base_text
-        if is_added and revision.number == revision.proposal.revision:
+        if is_added and revision.number == revision.proposal.current_revision_number:
             return revision.proposal
     return None
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.conf import settings
 
-from approvals.models import Proposal, Revision, Status, WhyAsked
+from approvals.models import Proposal, ReviewReason, Revision, Status
 from approvals.services import Proposed
 from approvals.services.notes import NoteChangeOutcome
 from memory_app.models import Change, TargetKind
@@ -220,7 +220,7 @@ def proposal(proposal: Proposal, *, may_read: bool = True, is_gone: bool = False
         "status": proposal.status,
         # How an undecided proposal stands to the block as it is now.
         "mergeability": None if proposal.is_decided or not may_read else proposal.mergeability,
-        "revision": proposal.revision,
+        "revision": proposal.current_revision_number,
         "reasoning": proposal.reasoning,
         "confidence": proposal.confidence,
         "session_id": proposal.session_id,
@@ -320,10 +320,10 @@ def written(outcome: NoteChangeOutcome, *, may_read: bool) -> dict[str, Any]:
     now = outcome.changes[0].after if outcome.is_applied else outcome.changes[0].before
     if outcome.is_withdrawn:
         now = None
-    revision = proposal.current
+    revision = proposal.current_revision
     return {
         "status": proposal.status,
-        "waits_because": None if outcome.is_withdrawn else proposal.why_asked or None,
+        "waits_because": None if outcome.is_withdrawn else proposal.review_reason or None,
         "commit": outcome.commit or None,
         "proposal_id": proposal.pk,
         "branch": _branch(proposal, revision),
@@ -338,7 +338,7 @@ def written(outcome: NoteChangeOutcome, *, may_read: bool) -> dict[str, Any]:
 
 def why_it_waits(outcome: NoteChangeOutcome) -> str:
     """A line for an agent whose change waits although it need not ask; empty for others."""
-    if outcome.proposal and not outcome.is_applied and outcome.proposal.why_asked == WhyAsked.SECRETS:
+    if outcome.proposal and not outcome.is_applied and outcome.proposal.review_reason == ReviewReason.SECRETS:
         return (
             "\nIt reads like a key, token, password or card number, so a person has to see it first. "
             "That counts for reasoning and evidence too. Do not keep secrets in the memory: say where they are kept "

@@ -29,7 +29,7 @@ def deleted_since(call: Call, proposal: Proposal) -> frozenset[str]:
         return frozenset({proposal.target}) if block is None or is_another else frozenset()
     was_there = {
         change["id"]
-        for change in proposal.current.note_changes
+        for change in proposal.current_revision.note_changes
         if change["before"] is not None or proposal.status in _IN_MEMORY
     }
     return frozenset(was_there - reads.note_sha256s(proposal.owner, was_there).keys())

@@ -83,7 +83,7 @@ def import_file(call: Call, arguments: ImportArguments) -> Answer:
     data = {
         "proposal_id": proposal.pk if proposal else None,
         "status": proposal.status if proposal else "unchanged",
-        "waits_because": (proposal.why_asked or None) if proposal else None,
+        "waits_because": (proposal.review_reason or None) if proposal else None,
         "commit": done.outcome.commit or None if done.outcome else None,
         "review_url": representations.review_url(proposal) if proposal else None,
         # How many are as the file says would tell whether a guess at a note is right.

@@ -90,7 +90,7 @@ class ProposalReadArguments(BoundedArguments):
 def get_proposal(call: Call, arguments: ProposalReadArguments) -> Answer:
     proposal = _own(call, arguments.proposal_id)
     gone = withholding.deleted_since(call, proposal)
-    data = representations.proposal_in_full(proposal, proposal.current, gone)
+    data = representations.proposal_in_full(proposal, proposal.current_revision, gone)
     left_out, needed = _left_out(data, bounds.characters(arguments))
     text = representations.told(proposal)
     if left_out:

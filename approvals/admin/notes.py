@@ -20,11 +20,11 @@ from approvals.pages.note_list import TYPE_NAMES
 from approvals.services import notes as services
 from approvals.services.errors import NotesChanged
 from approvals.services.notes import ChangeContext
-from memory_app.models import Note, note_pk
+from memory_app.models import MemoryNote, note_pk
 from memory_app.reads import NoteNotFound
 
 
-class NoteAdminForm(MemoryForm[Note]):
+class NoteAdminForm(MemoryForm[MemoryNote]):
     type = forms.ChoiceField(label=gettext_lazy("Type"), choices=lambda: list(TYPE_NAMES.items()), initial="note")
     tags = forms.CharField(
         label=gettext_lazy("Tags"),
@@ -35,7 +35,7 @@ class NoteAdminForm(MemoryForm[Note]):
     confidence = forms.FloatField(label=gettext_lazy("Confidence"), min_value=0, max_value=1, initial=0.8)
 
     class Meta:
-        model = Note
+        model = MemoryNote
         fields = ["owner", "content", "type", "category", "confidence", "rationale"]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -60,8 +60,8 @@ class NoteAdminForm(MemoryForm[Note]):
         add_note_refusal(self, refusal)
 
 
-@admin.register(Note)
-class NoteAdmin(ThroughServices[Note]):
+@admin.register(MemoryNote)
+class NoteAdmin(ThroughServices[MemoryNote]):
     form = NoteAdminForm
     changed = NotesChanged
     not_found = NoteNotFound
@@ -82,26 +82,26 @@ class NoteAdmin(ThroughServices[Note]):
     ]
 
     @admin.display(description=gettext_lazy("content"))
-    def opening(self, note: Note) -> str:
+    def opening(self, note: MemoryNote) -> str:
         return Truncator(note.content).chars(80)
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Note | None = None) -> list[str]:
+    def get_readonly_fields(self, request: HttpRequest, obj: MemoryNote | None = None) -> list[str]:
         return [*self.readonly_fields, "owner"] if obj else []
 
-    def get_fieldsets(self, request: HttpRequest, obj: Note | None = None) -> Any:
+    def get_fieldsets(self, request: HttpRequest, obj: MemoryNote | None = None) -> Any:
         content = ["owner", "content", "type", "tags", "category", "confidence", "rationale", "comment"]
         fieldsets: list[Any] = [(None, {"fields": [*content, "loaded_sha256"]})]
         if obj:
             fieldsets.append((gettext_lazy("Version"), {"fields": self.readonly_fields}))
         return fieldsets
 
-    def text_of(self, row: Note) -> str:
+    def text_of(self, row: MemoryNote) -> str:
         return row.content
 
-    def pages_of(self, row: Note) -> list[tuple[str, str]]:
+    def pages_of(self, row: MemoryNote) -> list[tuple[str, str]]:
         return [(_("Page and history"), reverse("note", args=[row.owner, row.note_id]))]
 
-    def save_model(self, request: HttpRequest, obj: Note, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: MemoryNote, form: Any, change: bool) -> None:
         data = form.cleaned_data
         by = ChangeContext(actor=viewer_of(request), reasoning=data["comment"])
         typed = {
@@ -118,6 +118,6 @@ class NoteAdmin(ThroughServices[Note]):
             made = services.save(by=by, owner=obj.owner, **typed)
             obj.note_id, obj.pk = made.note_id, note_pk(obj.owner, made.note_id)
 
-    def delete_seen(self, request: HttpRequest, row: Note, *, loaded_sha256: str, comment: str) -> None:
+    def delete_seen(self, request: HttpRequest, row: MemoryNote, *, loaded_sha256: str, comment: str) -> None:
         by = ChangeContext(actor=viewer_of(request), reasoning=comment)
         services.delete(by=by, owner=row.owner, note_id=row.note_id, loaded_sha256=loaded_sha256)

@@ -112,7 +112,17 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
         (gettext_lazy("Why"), {"fields": ["reasoning", "confidence", "session_id", "quoted"]}),
         (
             gettext_lazy("State"),
-            {"fields": ["status", "mergeability", "warnings", "revision", "created_at", "updated_at", "expires_at"]},
+            {
+                "fields": [
+                    "status",
+                    "mergeability",
+                    "warnings",
+                    "current_revision_number",
+                    "created_at",
+                    "updated_at",
+                    "expires_at",
+                ]
+            },
         ),
         (
             gettext_lazy("Decision"),

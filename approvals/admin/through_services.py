@@ -29,9 +29,9 @@ from approvals.admin.plain_text import PlainList
 from approvals.forms.memory import MAX_COMMENT, REFUSALS
 from approvals.models import User
 from approvals.services.errors import LabelTaken
-from memory_app.models import MemoryBlock, Note
+from memory_app.models import MemoryBlock, MemoryNote
 
-M = TypeVar("M", bound=MemoryBlock | Note)
+M = TypeVar("M", bound=MemoryBlock | MemoryNote)
 
 
 class Gone(Exception):

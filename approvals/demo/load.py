@@ -190,15 +190,15 @@ def _decide(step: Approved | Rejected | Withdrawn | Expired) -> None:
             services.approve(
                 actor=_person(step.actor),
                 proposal_id=proposal.pk,
-                revision=proposal.revision,
-                seen_sha256=current_state(proposal, proposal.current).sha256,
+                revision=proposal.current_revision_number,
+                seen_sha256=current_state(proposal, proposal.current_revision).sha256,
                 comment=step.comment,
             )
         case Rejected():
             services.reject(
                 actor=_person(step.actor),
                 proposal_id=proposal.pk,
-                revision=proposal.revision,
+                revision=proposal.current_revision_number,
                 reason=step.reason,
                 comment=step.comment,
             )

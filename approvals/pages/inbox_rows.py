@@ -182,6 +182,6 @@ def _may_be_decided_unopened(proposal: Proposal) -> bool:
     return (
         proposal.status == Status.OPEN
         and proposal.kind in _DECIDED_UNOPENED
-        and proposal.revision == 1
+        and proposal.current_revision_number == 1
         and not proposal.risks
     )

@@ -126,7 +126,7 @@ def _waiting(owner: str, query: str) -> Iterable[FoundProposal]:
     for word in letters:
         proposals = proposals.filter(search_words__contains=word)
     for proposal in proposals.order_by("-created_at", "-id")[:MOST_WAITING]:
-        revision = proposal.current
+        revision = proposal.current_revision
         segments = worddiff.diff(revision.base_text, revision.result_text)
         # Where both have as many of the words, what would be new rather than what it replaces.
         texts = (proposal.reasoning, *(_of_kind(segments, kind) for kind in ("added", "removed")))

@@ -97,7 +97,7 @@ class NoteRow:
     last: HistoryEntry | None
 
     @property
-    def by_policy(self) -> bool:
+    def auto_applied(self) -> bool:
         return self.last is not None and self.last.change.action == Change.Action.APPLIED
 
 

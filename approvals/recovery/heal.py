@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Max
+from django.db.models import F, Max, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -95,7 +95,8 @@ def make_branches_again() -> int:
     They were dropped by a decision that is not in `default`, which holds the texts.
     """
     present = {branch.name for branch in dolt().branches()}
-    current = Revision.objects.filter(proposal__status=Status.OPEN, number=F("proposal__revision")).exclude(branch="")
+    is_current = Q(proposal__status=Status.OPEN, number=F("proposal__current_revision_number"))
+    current = Revision.objects.filter(is_current).exclude(branch="")
     missing = [pk for pk, name in current.values_list("pk", "branch") if name not in present]
     made = 0
     for revision in Revision.objects.filter(pk__in=missing).select_related("proposal__agent"):
@@ -147,7 +148,7 @@ def skip_ids(last: Mapping[str, int] | None = None) -> None:
 def _approve(proposal: Proposal, row: Change) -> None:
     merge = _commit(row.commit)
     head = next(iter(merge.parents[1:]), "")
-    if head and head != proposal.current.head_commit:
+    if head and head != proposal.current_revision.head_commit:
         _add_merged_revision(proposal, row, head)
     person = User.objects.filter(username=row.actor).first()
     # Of older commits DoltLite's log knows whole seconds: not before what it decides about was proposed.
@@ -155,7 +156,7 @@ def _approve(proposal: Proposal, row: Change) -> None:
     with transaction.atomic(durable=True):
         closed = Proposal.objects.filter(pk=proposal.pk, status=Status.OPEN).update(
             status=Status.APPROVED,
-            revision=proposal.revision,
+            current_revision_number=proposal.current_revision_number,
             mergeability=Mergeability.CLEAN,
             decided_by=person,
             decided_at=at,
@@ -170,15 +171,15 @@ def _approve(proposal: Proposal, row: Change) -> None:
             events.record(proposal, Event.What.APPROVED, actor=person, text=row.comment, at=at, commit=row.commit)
     proposal.refresh_from_db()
     drop_branches(proposal)
-    after_change(proposal.owner, targets_of(proposal, proposal.current))
+    after_change(proposal.owner, targets_of(proposal, proposal.current_revision))
 
 
 def _add_merged_revision(proposal: Proposal, row: Change, head: str) -> None:
     """What was merged was made again for the decision, on the memory as it was then: a revision of its own."""
     if known := proposal.revisions.filter(head_commit=head).first():
-        proposal.revision = known.number
+        proposal.current_revision_number = known.number
         return
-    shown = proposal.current
+    shown = proposal.current_revision
     texts = _texts(row.owner, targets_of(proposal, shown), dolt().parent(head), head)
     number = proposal.revisions.order_by("-number").values_list("number", flat=True)[0] + 1
     Revision.objects.create(
@@ -193,10 +194,10 @@ def _add_merged_revision(proposal: Proposal, row: Change, head: str) -> None:
         edits=shown.edits,
         result_text=texts.after,
         note_changes=shown.note_changes,
-        weighed=shown.weighed,
+        risk_report=shown.risk_report,
         created_at=row.at,
     )
-    proposal.revision = number
+    proposal.current_revision_number = number
 
 
 def _make_decided_again(number: int, row: Change) -> None:
@@ -204,11 +205,11 @@ def _make_decided_again(number: int, row: Change) -> None:
     targets = tuple(
         Change.objects.filter(commit=row.commit, owner=row.owner).order_by("id").values_list("target_kind", "target")
     )
-    by_policy = row.action == Change.Action.APPLIED
+    auto_applied = row.action == Change.Action.APPLIED
     commit = _commit(row.commit)
     before = commit.parents[0]
     operation = Trailers.of(commit.message).operation
-    person = None if by_policy else User.objects.filter(username=row.actor).first()
+    person = None if auto_applied else User.objects.filter(username=row.actor).first()
     _make_again(
         number,
         owner=row.owner,
@@ -219,14 +220,14 @@ def _make_decided_again(number: int, row: Change) -> None:
         at=row.at,
         head=next(iter(commit.parents[1:]), ""),
         # Of what policy applied it is the commit's own: the same call that comes again finds it by that.
-        operation=operation if by_policy else uuid.uuid4().hex,
-        status=Status.APPLIED if by_policy else Status.APPROVED,
-        by_policy=by_policy,
+        operation=operation if auto_applied else uuid.uuid4().hex,
+        status=Status.APPLIED if auto_applied else Status.APPROVED,
+        auto_applied=auto_applied,
         decided_by=person,
         decided_at=row.at,
         decision_comment=row.comment,
-        merge_operation="" if by_policy else operation,
-        main_before="" if by_policy else before,
+        merge_operation="" if auto_applied else operation,
+        main_before="" if auto_applied else before,
         merge_commit=row.commit,
     )
 
@@ -250,7 +251,7 @@ def _make_open_again(number: int, head: str) -> int:
         operation=uuid.uuid4().hex,
         status=Status.OPEN,
     )
-    recheck(owner, targets_of(proposal, proposal.current))
+    recheck(owner, targets_of(proposal, proposal.current_revision))
     return 1
 
 
@@ -272,7 +273,7 @@ def _make_again(
     added, removed = worddiff.count_words(segments)
     stored = [change.as_json() for change in texts.changes]
     beside = said_beside(stored)
-    weighed = flags.weigh(
+    risk_report = flags.report(
         texts.before, texts.after, segments=segments, is_deletion=texts.kind == Kind.DELETE, beside=beside
     )
     target = f"import-{number}" if is_import else targets[0][1]
@@ -292,7 +293,7 @@ def _make_again(
             search_words=search_words(segments, excerpt, reasoning, target, texts.title, *beside),
             words_added=added,
             words_removed=removed,
-            risks=[risk.key for risk in weighed.risks],
+            risks=[risk.key for risk in risk_report.risks],
             result_sha256=edits.sha256_of(texts.after),
             created_at=at,
             expires_at=max(at, timezone.now() - timedelta(days=1)) + settings.PROPOSAL_EXPIRY,
@@ -301,7 +302,7 @@ def _make_again(
         Revision.objects.create(
             proposal=proposal,
             number=1,
-            branch="" if proposal.by_policy else branch_name(number, 1),
+            branch="" if proposal.auto_applied else branch_name(number, 1),
             base_commit=dolt().parent(head) if head else before,
             head_commit=head,
             base_sha256=texts.base_sha256,
@@ -309,7 +310,7 @@ def _make_again(
             edits=[] if texts.changes else edits.to_json([edits.Rewrite(texts.after)]),
             result_text=texts.after,
             note_changes=stored,
-            weighed=weighed.as_json() if is_import else None,
+            risk_report=risk_report.as_json() if is_import else None,
             created_at=at,
         )
         if is_import and proposal.status == Status.OPEN:
@@ -319,7 +320,7 @@ def _make_again(
         if proposal.status != Status.APPLIED:
             events.record(proposal, Event.What.PROPOSED, actor=proposal.agent, text=proposal.reasoning, at=at)
         if proposal.is_decided:
-            by = proposal.agent if proposal.by_policy else proposal.decided_by
+            by = proposal.agent if proposal.auto_applied else proposal.decided_by
             events.record(proposal, what[Status(proposal.status)], actor=by, at=at, commit=proposal.merge_commit)
     log.info("proposal_made_again", proposal=number, user_id=owner, status=str(proposal.status))
     return proposal

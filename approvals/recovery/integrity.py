@@ -115,7 +115,7 @@ def _branches() -> Iterator[Finding]:
 def _open() -> Iterator[Finding]:
     """Whether what people are asked to approve is what its branch holds."""
     for proposal in Proposal.objects.open().select_related("agent").iterator(chunk_size=200):
-        revision = proposal.current
+        revision = proposal.current_revision
         about = f"proposal {proposal.pk}"
         try:
             head = dolt().head(revision.branch)
@@ -156,7 +156,7 @@ def _decided() -> Iterator[Finding]:
 
 def _of_decision(proposal: Proposal, own: dict[str, Commit], merges: dict[str, str]) -> Iterator[Finding]:
     about = f"proposal {proposal.pk}"
-    revision = proposal.current
+    revision = proposal.current_revision
     if proposal.status in (Status.APPROVED, Status.APPLIED):
         merged = proposal.status == Status.APPLIED or merges.get(revision.head_commit) == proposal.merge_commit
         if proposal.merge_commit not in own or not merged:

@@ -166,7 +166,7 @@ def is_interrupted(owner: str) -> bool:
     """Whether a change of this memory is under way: on main perhaps, and not in the ledger, which search follows."""
     # The status on its own first: with the whole condition in one OR, SQLite read all proposals of the owner.
     under_way = Proposal.objects.of_owner(owner).filter(status__in=[Status.MERGING, Status.PREPARING])
-    return under_way.filter(Q(status=Status.MERGING) | Q(by_policy=True)).exists()
+    return under_way.filter(Q(status=Status.MERGING) | Q(auto_applied=True)).exists()
 
 
 def finish(proposal: Proposal) -> Proposal:

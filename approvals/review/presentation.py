@@ -22,8 +22,7 @@ from approvals.services.errors import ProposalNotFound
 from approvals.services.notes.values import said_beside
 from memory_app import reads
 from memory_app.dolt.errors import DoltError
-from memory_app.models import Note as NoteRow
-from memory_app.models import TargetKind
+from memory_app.models import MemoryNote, TargetKind
 from memory_app.text import worddiff
 
 log = structlog.get_logger(__name__)
@@ -75,7 +74,7 @@ class NoteFieldChange:
 
     @property
     def label(self) -> str:
-        return str(NoteRow._meta.get_field(self.name).verbose_name)  # type: ignore[union-attr]
+        return str(MemoryNote._meta.get_field(self.name).verbose_name)  # type: ignore[union-attr]
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ class Review:
     @property
     def is_current(self) -> bool:
         """Whether the newest revision is shown, the only one a decision can be about."""
-        return self.revision.number == self.proposal.revision
+        return self.revision.number == self.proposal.current_revision_number
 
     @property
     def first_note(self) -> int:
@@ -195,9 +194,9 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
     Raises:
         Revision.DoesNotExist: the proposal has no such revision.
     """
-    number = proposal.revision if revision is None else revision
-    is_current = number == proposal.revision
-    shown = proposal.current if is_current else proposal.revisions.get(number=number)
+    number = proposal.current_revision_number if revision is None else revision
+    is_current = number == proposal.current_revision_number
+    shown = proposal.current_revision if is_current else proposal.revisions.get(number=number)
     standing, assessment = _today(proposal, shown)
     block = standing.block if isinstance(standing, BlockState) else None
     changed_since = (
@@ -213,10 +212,10 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
     if proposal.target_kind == TargetKind.IMPORT:
         # Nobody reads an import as one text: its notes are shown one by one.
         segments: tuple[worddiff.Segment, ...] = ()
-        weighed = _weighed_import(shown, said)
+        risk_report = _risks_of_import(shown, said)
     else:
         segments = worddiff.diff(before, after)
-        weighed = flags.weigh(
+        risk_report = flags.report(
             before,
             after,
             segments=segments,
@@ -238,8 +237,8 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
         segments=segments,
         assessment=assessment,
         actions=_actions(proposal, viewer, assessment, changed_since) if is_current else frozenset(),
-        risks=weighed.risks,
-        checks=_checks(proposal, before, after, weighed.deleted_share, block),
+        risks=risk_report.risks,
+        checks=_checks(proposal, before, after, risk_report.deleted_share, block),
         events=tuple(proposal.events.all()),
         siblings=tuple(
             Proposal.objects.open()
@@ -256,12 +255,12 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
     )
 
 
-def _weighed_import(revision: Revision, said: str) -> flags.Weighed:
-    if revision.weighed is not None:
-        return flags.Weighed.from_json(revision.weighed)
+def _risks_of_import(revision: Revision, said: str) -> flags.RiskReport:
+    if revision.risk_report is not None:
+        return flags.RiskReport.from_json(revision.risk_report)
     before, after = revision.base_text, revision.result_text
     beside = said_beside(revision.note_changes)
-    return flags.weigh(before, after, segments=worddiff.diff(before, after), beside=beside, said=said)
+    return flags.report(before, after, segments=worddiff.diff(before, after), beside=beside, said=said)
 
 
 def _today(proposal: Proposal, revision: Revision) -> tuple[TargetState | None, Assessment | None]:

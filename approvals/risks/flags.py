@@ -99,7 +99,7 @@ class Risk:
 
 
 @dataclass(frozen=True)
-class Weighed:
+class RiskReport:
     """What a reviewer is told of a change without reading it."""
 
     risks: tuple[Risk, ...]
@@ -110,11 +110,11 @@ class Weighed:
         return {"risks": [asdict(risk) for risk in self.risks], "deleted_share": self.deleted_share}
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Weighed:
+    def from_json(cls, values: dict[str, Any]) -> RiskReport:
         return cls(tuple(Risk(**risk) for risk in values["risks"]), values["deleted_share"])
 
 
-def weigh(
+def report(
     before: str,
     after: str,
     *,
@@ -122,10 +122,10 @@ def weigh(
     is_deletion: bool = False,
     beside: tuple[str, str] = ("", ""),
     said: str = "",
-) -> Weighed:
+) -> RiskReport:
     """The flags of a change, and how much of the text it takes away; arguments are those of `flags`."""
     flagged = flags(before, after, segments=segments, is_deletion=is_deletion, beside=beside, said=said)
-    return Weighed(flagged, deleted_share(before, segments))
+    return RiskReport(flagged, deleted_share(before, segments))
 
 
 def flags(

@@ -80,7 +80,7 @@ def approve(*, actor: User, proposal_id: int, revision: int, seen_sha256: str, c
         # Whoever decided this moment also changed the target and dropped the branch; say who it was
         # rather than what it left behind.
         proposal.refresh_from_db()
-        if proposal.status != Status.OPEN or proposal.revision != revision:
+        if proposal.status != Status.OPEN or proposal.current_revision_number != revision:
             raise_not_open(proposal, revision)
         raise
 
@@ -98,7 +98,9 @@ def approve(*, actor: User, proposal_id: int, revision: int, seen_sha256: str, c
         "updated_at": now,
     }
     with transaction.atomic(durable=True):
-        claimed = update(Proposal, values, where={"id": proposal.pk, "status": Status.OPEN, "revision": revision})
+        claimed = update(
+            Proposal, values, where={"id": proposal.pk, "status": Status.OPEN, "current_revision_number": revision}
+        )
     if not claimed:
         proposal.refresh_from_db()
         raise_not_open(proposal, revision)
@@ -148,8 +150,8 @@ def close_as_present(*, actor: User, proposal_id: int, revision: int, seen_sha25
         ProposalNotFound, DecisionRefused: as for `approve`; `TargetChanged` also when it is not there any more.
     """
     proposal = _proposal_for(ReviewAction.REJECT, actor, proposal_id, revision)
-    standing = current_state(proposal, proposal.current)
-    is_there = standing.assess(proposal.current).state == Mergeability.ALREADY_APPLIED
+    standing = current_state(proposal, proposal.current_revision)
+    is_there = standing.assess(proposal.current_revision).state == Mergeability.ALREADY_APPLIED
     if standing.sha256 != seen_sha256 or not is_there:
         raise TargetChanged(proposal, _block(standing))
     comment = _("This is already in memory; nothing was left to change.")
@@ -184,7 +186,7 @@ def withdraw(*, agent: Agent, proposal_id: int, comment: str = "", operation: st
     if operation and proposal.merge_operation == operation and not proposal.is_redacted:
         return proposal
     if proposal.status != Status.OPEN:
-        raise_not_open(proposal, proposal.revision)
+        raise_not_open(proposal, proposal.current_revision_number)
     try:
         return _close(
             proposal,
@@ -234,10 +236,10 @@ def finish_merging(proposal: Proposal, *, seen: Seen | None = None) -> Proposal:
     except _LeaseLost:
         if proposal.status == Status.APPROVED:
             return proposal
-        raise_not_open(proposal, proposal.revision)
+        raise_not_open(proposal, proposal.current_revision_number)
     if done:
         commits.record(done.hash, _entry(proposal), at=commits.time_of(done), beside=partial(_close_approved, proposal))
-    if not matches(proposal, proposal.current, merged):
+    if not matches(proposal, proposal.current_revision, merged):
         # Cannot happen while rows conflict as wholes; if it does, somebody has to know.
         log.error("merge_result_differs", proposal=proposal.pk, commit=merged)
 
@@ -252,7 +254,7 @@ def finish_merging(proposal: Proposal, *, seen: Seen | None = None) -> Proposal:
         commit=merged,
     )
     drop_branches(proposal)
-    after_change(proposal.owner, targets_of(proposal, proposal.current))
+    after_change(proposal.owner, targets_of(proposal, proposal.current_revision))
     return proposal
 
 
@@ -283,7 +285,7 @@ def close_by_itself(proposal: Proposal, status: Status, what: Event.What) -> Pro
 
 def drop_branches(proposal: Proposal) -> None:
     """Remove the branches of a decided proposal. Failing costs only space: `recover` does it again."""
-    for number in range(1, proposal.revision + 1):
+    for number in range(1, proposal.current_revision_number + 1):
         name = branch_name(proposal.pk, number)
         try:
             commits.drop_branch(proposal.owner, name)
@@ -306,7 +308,7 @@ def require_revertible(actor: User, proposal_id: int) -> Proposal:
 
 def _merge(proposal: Proposal, seen: Seen | None) -> str:
     """Merge the revision, made again on today's main first when the target changed since its base."""
-    revision = proposal.current
+    revision = proposal.current_revision
     standing: TargetState
     if seen is None or proposal.target_kind != TargetKind.BLOCK:
         standing = current_state(proposal, revision)
@@ -371,10 +373,10 @@ def _write(proposal: Proposal, revision: Revision) -> str:
 
 def _reapply_on_main(proposal: Proposal, standing: TargetState, assessment: Assessment) -> Revision:
     """A new revision on today's main, which says exactly what the reviewer was shown."""
-    shown = proposal.current
+    shown = proposal.current_revision
     assert assessment.result_text is not None
     block = _block(standing)
-    number = proposal.revision + 1
+    number = proposal.current_revision_number + 1
     with transaction.atomic(durable=True):
         revision = Revision.objects.create(
             proposal=proposal,
@@ -387,10 +389,10 @@ def _reapply_on_main(proposal: Proposal, standing: TargetState, assessment: Asse
             edits=shown.edits,
             result_text=assessment.result_text,
             note_changes=shown.note_changes,
-            weighed=shown.weighed,
+            risk_report=shown.risk_report,
         )
-        Proposal.objects.filter(pk=proposal.pk).update(revision=number)
-        proposal.revision = number
+        Proposal.objects.filter(pk=proposal.pk).update(current_revision_number=number)
+        proposal.current_revision_number = number
         events.record(proposal, Event.What.REAPPLIED, actor=None)
     return revision
 
@@ -425,7 +427,7 @@ def _reopen(proposal: Proposal) -> None:
     with transaction.atomic(durable=True):
         reopened = Proposal.objects.filter(pk=proposal.pk, status=Status.MERGING).update(
             status=Status.OPEN,
-            revision=number,
+            current_revision_number=number,
             decided_by=None,
             decided_at=None,
             decision_comment="",
@@ -437,14 +439,14 @@ def _reopen(proposal: Proposal) -> None:
         )
         if reopened:
             made_here.delete()
-            proposal.revision = number
+            proposal.current_revision_number = number
             events.record(proposal, Event.What.REOPENED, actor=None)
     proposal.refresh_from_db()
     if not reopened:
         raise _LeaseLost
     for branch in branches:
         commits.drop_branch(proposal.owner, branch)
-    after_change(proposal.owner, targets_of(proposal, proposal.current))
+    after_change(proposal.owner, targets_of(proposal, proposal.current_revision))
 
 
 class _AlreadyMerged(Exception):
@@ -471,8 +473,8 @@ def _close(
 ) -> Proposal:
     now = timezone.now()
     values = {"status": status, "decided_at": now, "updated_at": now, **fields}
-    shown = proposal.revision
-    as_seen = {"status": Status.OPEN, "revision": shown}
+    shown = proposal.current_revision_number
+    as_seen = {"status": Status.OPEN, "current_revision_number": shown}
     reason = str(fields.get("decision_reason", ""))
     with transaction.atomic(durable=True):
         closed = events.close(proposal, values, what, expected=as_seen, actor=actor, text=text, reason=reason)
@@ -493,7 +495,7 @@ def _entry(proposal: Proposal) -> commits.LedgerEntry:
     return commits.LedgerEntry(
         action=Change.Action.APPROVED,
         owner=proposal.owner,
-        targets=targets_of(proposal, proposal.current),
+        targets=targets_of(proposal, proposal.current_revision),
         operation=proposal.merge_operation,
         actor=proposal.decided_by.username if proposal.decided_by else "",
         agent=proposal.agent.name,
@@ -515,7 +517,7 @@ def _proposal_for(action: ReviewAction, actor: User, proposal_id: int, revision:
     if action not in available_actions(actor, proposal):
         if not may_decide(actor, proposal.owner):
             raise NotAllowed(proposal, _("You may not decide about this memory."))
-        raise_not_open(proposal, proposal.revision)
+        raise_not_open(proposal, proposal.current_revision_number)
     _require_revision(proposal, revision)
     return proposal
 
@@ -533,7 +535,7 @@ _WITH_PEOPLE = Prepared(
 
 
 def _require_revision(proposal: Proposal, revision: int) -> None:
-    if proposal.revision != revision:
+    if proposal.current_revision_number != revision:
         raise NewRevision(proposal, _("This proposal has just changed."))
 
 
@@ -560,7 +562,7 @@ def raise_not_open(proposal: Proposal, revision: int) -> NoReturn:
 
 def _require_as_seen(proposal: Proposal, seen_sha256: str) -> Seen:
     """The target is what the reviewer was shown, the change fits it, and the branch holds the change."""
-    shown = proposal.current
+    shown = proposal.current_revision
     commit, standing = state_at_head(proposal, shown)
     if standing.sha256 != seen_sha256:
         raise TargetChanged(proposal, _block(standing))

@@ -60,7 +60,7 @@ def record(
             what=what,
             actor=name,
             actor_kind=kind,
-            revision=proposal.revision,
+            revision=proposal.current_revision_number,
             text=text,
             data=data,
             at=at or timezone.now(),

@@ -192,7 +192,7 @@ def take_over(proposal: Proposal, *, is_left: bool = False) -> bool:
     held, now = proposal.lease_expires_at, timezone.now()
     if held and held >= now and not is_left:
         return False
-    until = now + lease_of(len(proposal.current.note_changes))
+    until = now + lease_of(len(proposal.current_revision.note_changes))
     if not _as_read(proposal).update(lease_expires_at=until):
         return False
     proposal.lease_expires_at = until
@@ -239,7 +239,7 @@ def finish_preparing(proposal: Proposal, *, base: reads.Block | None = None) -> 
     Args:
         base: the block at the revision's base commit, where the caller has it.
     """
-    revision = proposal.current
+    revision = proposal.current_revision
     revision.head_commit = write_revision_branch(proposal, revision, base=base)
     opened = {"status": Status.OPEN, "lease_expires_at": None, "updated_at": timezone.now()}
     with transaction.atomic(durable=True):
@@ -331,7 +331,7 @@ def _asked_before(pending: ProposalQuerySet, label: str, edits: Sequence[text_ed
     """The agent's pending proposal that asks for the same edits."""
     asked = text_edits.to_json(map(_as_asked, edits))
     for proposal in pending.filter(target_kind=TargetKind.BLOCK, target=label).order_by("-pk"):
-        if text_edits.to_json(map(_as_asked, text_edits.from_json(proposal.current.edits))) == asked:
+        if text_edits.to_json(map(_as_asked, text_edits.from_json(proposal.current_revision.edits))) == asked:
             return proposal
     return None
 
@@ -404,7 +404,7 @@ def _prepare(
             result_text=applied.text,
             created_at=now,
         )
-        proposal.hold_current(insert(revision))
+        proposal.hold_current_revision(insert(revision))
     return proposal, True
 
 
@@ -416,7 +416,7 @@ def _finished(
 
 
 def _outcome(proposal: Proposal, *, created: bool, block: reads.Block | None = None) -> Proposed:
-    revision = proposal.current
+    revision = proposal.current_revision
     block = block or reads.find_block(proposal.owner, proposal.target)
     used, limit = len(revision.result_text), block.limit if block else settings.BLOCK_LIMIT
     warnings = []

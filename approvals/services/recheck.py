@@ -99,8 +99,8 @@ def _check(owner: str, ids: Sequence[int]) -> None:
     for start in range(0, len(ids), PORTION):
         some = Proposal.objects.open().filter(pk__in=ids[start : start + PORTION]).order_by("id")
         proposals = {proposal.pk: proposal for proposal in some}
-        revisions = Revision.objects.filter(proposal__in=proposals).order_by("proposal_id").defer("weighed")
-        current = [each for each in revisions if each.number == proposals[each.proposal_id].revision]
+        revisions = Revision.objects.filter(proposal__in=proposals).order_by("proposal_id").defer("risk_report")
+        current = [each for each in revisions if each.number == proposals[each.proposal_id].current_revision_number]
         states = _states(owner, [(proposals[revision.proposal_id], revision) for revision in current])
         # One statement for each new state: 200 rows written one by one took as long as the decision itself.
         changed: defaultdict[tuple[Mergeability, int], list[int]] = defaultdict(list)
@@ -108,7 +108,7 @@ def _check(owner: str, ids: Sequence[int]) -> None:
             if proposals[revision.proposal_id].mergeability != state:
                 changed[state, revision.number].append(revision.proposal_id)
         for (state, number), pks in changed.items():
-            Proposal.objects.open().filter(pk__in=pks, revision=number).update(mergeability=state)
+            Proposal.objects.open().filter(pk__in=pks, current_revision_number=number).update(mergeability=state)
 
 
 def _states(owner: str, pairs: Sequence[tuple[Proposal, Revision]]) -> list[Mergeability]:

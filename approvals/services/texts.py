@@ -64,7 +64,7 @@ def remove(proposal: Proposal, *, actor: events.Actor) -> bool:
         return False
     # An agent's own words about taking it back, and not a reviewer's.
     Proposal.objects.filter(pk=proposal.pk, status=Status.WITHDRAWN).update(decision_comment="")
-    proposal.revisions.update(base_text="", result_text="", base_sha256="", edits=[], note_changes=[], weighed=None)
+    proposal.revisions.update(base_text="", result_text="", base_sha256="", edits=[], note_changes=[], risk_report=None)
     proposal.proposed_notes.all().delete()
     proposal.events.filter(actor_kind=Event.ActorKind.AGENT).update(text="", data={})
     _remove_copies(proposal)

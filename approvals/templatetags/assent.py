@@ -30,7 +30,7 @@ from django.utils.translation import ngettext
 
 from approvals.forms.proposal import ApproveForm
 from approvals.markdown import rendering
-from approvals.models import Kind, Mergeability, Proposal, RejectReason, Status, WhyAsked
+from approvals.models import Kind, Mergeability, Proposal, RejectReason, ReviewReason, Status
 from approvals.pages import inbox, note_list
 from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, url_of
@@ -391,15 +391,15 @@ def policy_says(proposal: Proposal, *, is_own: bool, owner_name: str) -> str:
     """
     if proposal.target_kind == TargetKind.BLOCK:
         return _("Block changes always need approval.")
-    if proposal.by_policy:
+    if proposal.auto_applied:
         return _("Applied automatically.")
-    if proposal.why_asked == WhyAsked.POLICY and is_own:
+    if proposal.review_reason == ReviewReason.POLICY and is_own:
         return _("Your policy is to ask first when an agent writes notes.")
-    if proposal.why_asked == WhyAsked.POLICY:
+    if proposal.review_reason == ReviewReason.POLICY:
         return _("%(owner)s’s policy is to ask first when an agent writes notes.") % {"owner": owner_name}
-    if proposal.why_asked == WhyAsked.SCOPE:
+    if proposal.review_reason == ReviewReason.SCOPE:
         return _("This agent’s token may only propose notes.")
-    if proposal.why_asked == WhyAsked.SECRETS:
+    if proposal.review_reason == ReviewReason.SECRETS:
         return _(
             "The note, the agent’s reason or a message it quotes reads like a key, token, password or card number, "
             "so a person sees it first."
@@ -430,7 +430,7 @@ def _is_ordinary(proposal: Proposal) -> bool:
     """Whether there is nothing to say of a proposal in chips, which need a template of their own."""
     fits = proposal.is_decided or proposal.mergeability == Mergeability.CLEAN
     is_edit = proposal.target_kind == TargetKind.BLOCK and proposal.kind != Kind.REWRITE
-    is_changed = proposal.revision > 1 or proposal.is_redacted or proposal.reverted_by_commit
+    is_changed = proposal.current_revision_number > 1 or proposal.is_redacted or proposal.reverted_by_commit
     return fits and is_edit and not is_changed and not proposal.risks
 
 
@@ -482,7 +482,6 @@ def decided(proposal: Proposal) -> str:
         Status.REJECTED: _("Rejected by %(who)s"),
         Status.WITHDRAWN: _("Withdrawn by %(agent)s"),
         Status.EXPIRED: _("Expired"),
-        Status.SUPERSEDED: _("Outdated"),
         Status.APPLIED: _("Applied automatically"),
     }
     if proposal.is_closed_as_present:

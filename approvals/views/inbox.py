@@ -42,7 +42,6 @@ _OUTCOMES = (
     (Status.APPLIED.value, gettext_lazy("automatic")),
     (REVERTED, gettext_lazy("reverted")),
     (Status.WITHDRAWN.value, gettext_lazy("withdrawn")),
-    (Status.SUPERSEDED.value, gettext_lazy("outdated")),
     (Status.EXPIRED.value, gettext_lazy("expired")),
 )
 

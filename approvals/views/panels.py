@@ -109,7 +109,7 @@ def _target_changed(error: TargetChanged, seen_sha256: str, viewer: User) -> Pan
     last = reads.history(proposal.owner, proposal.target_kind, proposal.target, limit=MOST_OWN + 1)
     changed_by = last[0] if last else None
     if proposal.target_kind != TargetKind.BLOCK:
-        instead = replacement_ids(proposal.current)
+        instead = replacement_ids(proposal.current_revision)
         # Which of them it was is not known here; the last change would be named for the wrong one.
         return Panel(
             _("The note, or the one in its place, changed since you opened this page.")
@@ -154,7 +154,7 @@ def _is_own(changes: Sequence[Change], viewer: User, seen_sha256: str) -> bool:
 
 def _own_change(proposal: Proposal, block: reads.Block, change: Change) -> Panel:
     approved = change.action == Change.Action.APPROVED
-    if assess(proposal.current, block).can_be_approved:
+    if assess(proposal.current_revision, block).can_be_approved:
         title = (
             _("You approved another change to this block a moment ago; this one still fits.")
             if approved

@@ -9,8 +9,9 @@ from django.db.models import Model
 from memory_app.dolt.connections import MEMORY, is_writable
 from memory_app.dolt.errors import WriteOutsideCommit
 
-#: Model names (lower case) of the versioned tables. They are the only ones on `memory`.
-VERSIONED = frozenset({"memoryblock", "note"})
+#: Model names (lower case) of the versioned tables, that of notes also as the first migrations know it. They are the
+#: only ones on `memory`.
+VERSIONED = frozenset({"memoryblock", "memorynote", "note"})
 
 
 def is_versioned(model: type[Model]) -> bool:

@@ -24,8 +24,7 @@ from sys import getsizeof, intern
 
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
-from memory_app.models import Note as NoteRow
-from memory_app.models import TargetKind
+from memory_app.models import MemoryNote, TargetKind
 from memory_app.reads.history import head
 from memory_app.reads.notes import Note, find_notes
 from memory_app.text.trailers import Trailers
@@ -130,7 +129,7 @@ def catalogue(owner: str) -> NoteListCache:
 
 
 def _read(owner: str, commit: str) -> NoteListCache:
-    rows = NoteRow.objects.filter(owner=owner).order_by()
+    rows = MemoryNote.objects.filter(owner=owner).order_by()
     with dolt().named_errors():
         return _build((_entry(*values) for values in rows.values_list(*_COLUMNS).iterator()), commit)
 

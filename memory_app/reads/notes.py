@@ -11,12 +11,11 @@ from typing import Any
 
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.types import Row
-from memory_app.models import Note as NoteRow
-from memory_app.models import note_pk
+from memory_app.models import MemoryNote, note_pk
 from memory_app.reads.values import aware, canonical_sha256
 from memory_app.text.memories_md import Memory
 
-NOTES = NoteRow._meta.db_table
+NOTES = MemoryNote._meta.db_table
 
 #: Ids asked for in one query; both engines take more, and a page never needs more. At a revision, above that, all
 #: notes of the owner are read once: DoltLite scans the table for each batch (10,000 notes: 2.4 s against 0.15 s).

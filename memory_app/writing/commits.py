@@ -23,7 +23,7 @@ from memory_app.databases.prepared import Prepared, insert, update
 from memory_app.dolt.connections import connection, dolt, dolt_transaction, head_of_main, open_at, retrying
 from memory_app.dolt.errors import BranchExists, DirtyMemory, NothingToCommit, OutcomeUnknown, RevisionNotFound
 from memory_app.dolt.types import Author, Commit
-from memory_app.models import Change, DirectWrite, MemoryBlock, Note, TargetKind, block_id, note_pk
+from memory_app.models import Change, DirectWrite, MemoryBlock, MemoryNote, TargetKind, block_id, note_pk
 from memory_app.runtime import progress
 from memory_app.runtime.progress import Stage
 from memory_app.text import trailers
@@ -440,14 +440,14 @@ def _write_notes(writes: list[NoteWrite]) -> None:
     # A changed row is taken out and put in again: an UPDATE for each of ten thousand took 4 s.
     gone = [key for key, write in keys.items() if write.note is None or (key in rows and key in present)]
     for some in portions(gone):
-        Note.objects.filter(pk__in=some).delete()
+        MemoryNote.objects.filter(pk__in=some).delete()
     done = 0
     for some in portions(list(rows)):
         progress.report(Stage.WRITING, done, len(rows))
         if len(some) == 1:
             insert(rows[some[0]])
         else:
-            Note.objects.bulk_create([rows[key] for key in some])
+            MemoryNote.objects.bulk_create([rows[key] for key in some])
         done += len(some)
     progress.report(Stage.WRITING, done, len(rows))
 
@@ -460,7 +460,7 @@ def _insert_note(owner: str, note: reads.Note) -> None:
         raise TargetMoved(None) from error
 
 
-_SHA256 = Prepared(lambda key: Note.objects.filter(pk=key).order_by().values_list("sha256", flat=True), key=UUID)
+_SHA256 = Prepared(lambda key: MemoryNote.objects.filter(pk=key).order_by().values_list("sha256", flat=True), key=UUID)
 
 
 def _sha256s(keys: Sequence[UUID]) -> dict[UUID, str]:
@@ -468,7 +468,7 @@ def _sha256s(keys: Sequence[UUID]) -> dict[UUID, str]:
         (key,) = keys
         found = _SHA256.first(key=key)
         return {} if found is None else {key: found}
-    return dict(Note.objects.filter(pk__in=keys).order_by().values_list("pk", "sha256"))
+    return dict(MemoryNote.objects.filter(pk__in=keys).order_by().values_list("pk", "sha256"))
 
 
 def _closes_circle(write: Write) -> bool:
@@ -489,9 +489,9 @@ def portions(things: Sequence[T]) -> Iterator[Sequence[T]]:
         yield things[start : start + ROWS]
 
 
-def _note_row(key: UUID, note: reads.Note) -> Note:
+def _note_row(key: UUID, note: reads.Note) -> MemoryNote:
     values = {name: getattr(note, name) for name in _NOTE_COLUMNS}
-    return Note(id=key, note_id=note.id, tags=list(note.tags), **values)
+    return MemoryNote(id=key, note_id=note.id, tags=list(note.tags), **values)
 
 
 def _write_block(write: BlockWrite) -> None:

@@ -411,5 +411,5 @@ def test_what_the_machinery_keeps_is_listed_apart(admin: User, client_of: Any) -
     internals = {model["object_name"] for model in index[-1]["models"]}
     assert {"Chunk", "SearchIndex", "ProposedNote", "IdempotencyKey"} <= internals
     others = {model["object_name"] for app in index[:-1] for model in app["models"]}
-    assert {"User", "Proposal", "MemoryBlock", "Note", "AgentToken"} <= others
+    assert {"User", "Proposal", "MemoryBlock", "MemoryNote", "AgentToken"} <= others
     assert not internals & others

@@ -191,7 +191,7 @@ def test_the_demo_has_notes_of_many_kinds_some_of_them_applied_by_policy() -> No
         owner="alice", target_kind="note", action=Change.Action.DELETED, actor="alice"
     ).exists()
     assert {note.source for note in reads.notes("ben")} == {"agent", "user"}
-    why = Proposal.objects.open().exclude(why_asked="").values_list("owner", "why_asked").distinct()
+    why = Proposal.objects.open().exclude(review_reason="").values_list("owner", "review_reason").distinct()
     assert set(why) == {("alice", "scope"), ("ben", "policy")}
 
 

@@ -38,14 +38,15 @@ from memory_app import reads
 from memory_app.text.edits import Replace
 found = list(map(str, problems()))
 staff = User.objects.create_user("admin", is_staff=True)
+words = sorted(Proposal.objects.filter(owner="ben").values_list("search_words", flat=True))
 waiting = list(Proposal.objects.open().order_by("pk"))
 for proposal in waiting:
-    seen = current_state(proposal, proposal.current).sha256
-    services.approve(actor=staff, proposal_id=proposal.pk, revision=proposal.revision, seen_sha256=seen)
+    seen = current_state(proposal, proposal.current_revision).sha256
+    services.approve(actor=staff, proposal_id=proposal.pk, revision=proposal.current_revision_number, seen_sha256=seen)
 new = services.propose(agent=Agent.objects.get(), owner="ben", label="goals", kind="edit", reasoning="Why not.",
                        edits=[Replace("a lot", "at night")]).proposal
 print(json.dumps([found, len(waiting), reads.block("alice", "goals").body, reads.block("ben", "goals").body,
-    sorted(note.content for note in reads.notes("alice")), new.status, list(map(str, problems()))]))
+    sorted(note.content for note in reads.notes("alice")), new.status, list(map(str, problems())), words]))
 """
 
 
@@ -63,7 +64,7 @@ def test_a_release_s_databases_are_brought_up_to_date_and_go_on(release: Path, h
         else:
             done = manage("restore", folder, **place)
         assert done.returncode == 0, done.stderr
-        before, waiting, alice, ben, notes, status, after = json.loads(python(GO_ON, **place))
+        before, waiting, alice, ben, notes, status, after, words = json.loads(python(GO_ON, **place))
     assert before == []
     assert waiting == 3
     assert alice == "Likes maths.\nReads at night.\n"
@@ -71,6 +72,8 @@ def test_a_release_s_databases_are_brought_up_to_date_and_go_on(release: Path, h
     assert notes == ["Likes milk.", "Likes tea."]
     assert status == "open"
     assert after == []
+    (found_by,) = words  # the release had no such column
+    assert {"math", "maths", "said", "goals"} <= set(found_by.split())
 
 
 def test_there_is_a_release_to_open() -> None:

@@ -160,7 +160,7 @@ def test_no_pattern_takes_more_than_linear_time(where: str) -> None:
 def test_the_patterns_of_the_project_are_found() -> None:
     names = " ".join(EVERY)
     assert len(EVERY) > 60
-    for known in ("markdown._LINK", "instructions._STRONG", "search.chunking._CUTS", "User.username"):
+    for known in ("rendering._LINK", "prompt_injection._STRONG", "ranking.chunking._CUTS", "User.username"):
         assert known in names, known
 
 

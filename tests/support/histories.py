@@ -166,7 +166,7 @@ class _History:
         services.approve(
             actor=self._reviewer(proposal.owner),
             proposal_id=proposal.pk,
-            revision=proposal.revision,
+            revision=proposal.current_revision_number,
             seen_sha256=self._seen(proposal),
             comment=self._text(),
         )
@@ -176,7 +176,7 @@ class _History:
         services.reject(
             actor=self._reviewer(proposal.owner),
             proposal_id=proposal.pk,
-            revision=proposal.revision,
+            revision=proposal.current_revision_number,
             reason=self.rng.choice(RejectReason.values),
             comment=self._text(),
         )
@@ -289,7 +289,7 @@ class _History:
 
     def _seen(self, proposal: Proposal) -> str:
         """What the reviewer's page would carry: the target as it is now."""
-        return current_state(proposal, proposal.current).sha256
+        return current_state(proposal, proposal.current_revision).sha256
 
     def _block(self, owner: User) -> reads.Block:
         return self._one_of(sorted(reads.blocks(owner.username), key=lambda block: block.label))

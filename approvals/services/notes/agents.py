@@ -20,7 +20,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.models import Agent, Event, Kind, Proposal, ProposedNote, Revision, Status, WhyAsked
+from approvals.models import Agent, Event, Kind, Proposal, ProposedNote, ReviewReason, Revision, Status
 from approvals.recovery.ledger import retry_after_committing_stray_rows
 from approvals.review import policies
 from approvals.review.search_words import search_words
@@ -56,9 +56,9 @@ def change(
     """
     if done := done_before(by):
         return done
-    why_asked = _why_asked(by, owner)
+    review_reason = _review_reason(by, owner)
     try:
-        proposal, created = _prepare(by, agent, owner, kind, changes, why_asked, base_commit)
+        proposal, created = _prepare(by, agent, owner, kind, changes, review_reason, base_commit)
     except IntegrityError:
         return _outcome(finish(Proposal.objects.get(operation=by.operation)))
     return _outcome(finish(proposal, is_mine=created, is_new=created), created=created)
@@ -73,7 +73,7 @@ def done_before(by: ChangeContext) -> NoteChangeOutcome | None:
 def require_room_unless_applied(by: ChangeContext, agent: Agent, owner: str) -> None:
     """Raise TooManyPending or MemoryFull as a proposal would; asked before the texts are compared where the agent
     may not read them, since the order of refusals would tell what they say."""
-    if _why_asked(by, owner) is not None:
+    if _review_reason(by, owner) is not None:
         require_room(Proposal.objects.by_agent(agent).of_owner(owner).pending())
 
 
@@ -94,17 +94,17 @@ def finish(proposal: Proposal, *, is_mine: bool = False, is_resumed: bool = Fals
 
 
 def _finish(proposal: Proposal, *, is_new: bool = False) -> Proposal:
-    if proposal.by_policy:
+    if proposal.auto_applied:
         return _finish_applying(proposal, is_new=is_new)
     try:
         return finish_preparing(proposal)
     except commits.TargetMoved as error:
-        commits.drop_branch(proposal.owner, proposal.current.branch)
+        commits.drop_branch(proposal.owner, proposal.current_revision.branch)
         raise _gone(proposal) from error
 
 
 def _finish_applying(proposal: Proposal, *, is_new: bool) -> Proposal:
-    revision = proposal.current
+    revision = proposal.current_revision
     entry = commits.LedgerEntry(
         action=Change.Action.APPLIED,
         owner=proposal.owner,
@@ -148,8 +148,8 @@ def _close_applied(proposal: Proposal, commit: str) -> None:
     now = timezone.now()
     values = {
         "status": Status.APPLIED,
-        "by_policy": True,
-        "why_asked": "",
+        "auto_applied": True,
+        "review_reason": "",
         "merge_commit": commit,
         "decided_at": now,
         "lease_expires_at": None,
@@ -170,10 +170,10 @@ def _close_applied(proposal: Proposal, commit: str) -> None:
 
 def _finish_waiting(proposal: Proposal) -> Proposal:
     """Have a person decide about what policy was to apply: since then the owner wants to be asked."""
-    revision = proposal.current
+    revision = proposal.current_revision
     with transaction.atomic(durable=True):
-        waits = Proposal.objects.filter(pk=proposal.pk, status=Status.PREPARING, by_policy=True).update(
-            by_policy=False, why_asked=WhyAsked.POLICY, updated_at=timezone.now()
+        waits = Proposal.objects.filter(pk=proposal.pk, status=Status.PREPARING, auto_applied=True).update(
+            auto_applied=False, review_reason=ReviewReason.POLICY, updated_at=timezone.now()
         )
         if waits:
             proposal.revisions.update(branch=branch_name(proposal.pk, revision.number))
@@ -189,7 +189,7 @@ def _gone(proposal: Proposal) -> NotesChanged:
     """Somebody else changed a note in between. Nothing has happened yet that anybody could have seen, so nothing
     stays; the agent reads the note again."""
     Proposal.objects.filter(pk=proposal.pk, status=Status.PREPARING).delete()
-    return NotesChanged([change["id"] for change in proposal.current.note_changes])
+    return NotesChanged([change["id"] for change in proposal.current_revision.note_changes])
 
 
 # -- steps ----------------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ class NoteChangeResult:
     segments: tuple[worddiff.Segment, ...]
     beside: tuple[str, str]
     stored: list[dict[str, Any]]
-    weighed: flags.Weighed
+    risk_report: flags.RiskReport
     fields: dict[str, Any]
 
     def search_words(self, target: str, reasoning: str) -> str:
@@ -221,7 +221,7 @@ class NoteChangeResult:
         return search_words(self.segments, self.fields["excerpt"], *said)
 
 
-def weighed(kind: Kind, changes: tuple[NoteChange, ...], *, said: str = "") -> NoteChangeResult:
+def assess_changes(kind: Kind, changes: tuple[NoteChange, ...], *, said: str = "") -> NoteChangeResult:
     """Compare and weigh what a proposal of these changes would make of the notes.
 
     Args:
@@ -234,7 +234,7 @@ def weighed(kind: Kind, changes: tuple[NoteChange, ...], *, said: str = "") -> N
     deadlines.require()
     stored = [change.as_json() for change in changes]
     beside = said_beside(stored)
-    found = flags.weigh(before, after, segments=segments, is_deletion=kind == Kind.DELETE, beside=beside, said=said)
+    found = flags.report(before, after, segments=segments, is_deletion=kind == Kind.DELETE, beside=beside, said=said)
     fields = {
         "target_title": title_of(changes),
         # A few dozen words: the beginning of an import has them, and all of ten thousand notes took 2 s.
@@ -247,11 +247,11 @@ def weighed(kind: Kind, changes: tuple[NoteChange, ...], *, said: str = "") -> N
     return NoteChangeResult(before, after, segments, beside, stored, found, fields)
 
 
-def _why_asked(by: ChangeContext, owner: str) -> WhyAsked | None:
+def _review_reason(by: ChangeContext, owner: str) -> ReviewReason | None:
     """Why a person has to decide; None where nobody has to."""
     if not policies.notes_apply_at_once(owner):
-        return WhyAsked.POLICY
-    return None if by.may_apply else WhyAsked.SCOPE
+        return ReviewReason.POLICY
+    return None if by.may_apply else ReviewReason.SCOPE
 
 
 def _prepare(
@@ -260,15 +260,15 @@ def _prepare(
     owner: str,
     kind: Kind,
     changes: tuple[NoteChange, ...],
-    why_asked: WhyAsked | None,
+    review_reason: ReviewReason | None,
     base_commit: str | None,
 ) -> tuple[Proposal, bool]:
     """Insert the PREPARING row; what policy applies does not count against the caps on waiting."""
-    applies = why_asked is None
+    applies = review_reason is None
     said = flags.said_with(by.reasoning, by.evidence)
-    made = weighed(kind, changes, said=said)
+    made = assess_changes(kind, changes, said=said)
     if applies and _shows_secret(by, made, said):
-        applies, why_asked = False, WhyAsked.SECRETS
+        applies, review_reason = False, ReviewReason.SECRETS
     result_sha256 = made.fields["result_sha256"]
     now = timezone.now()
     operation = by.operation or uuid.uuid4().hex
@@ -291,8 +291,8 @@ def _prepare(
             target=target,
             kind=kind,
             agent=agent,
-            by_policy=applies,
-            why_asked=why_asked or "",
+            auto_applied=applies,
+            review_reason=review_reason or "",
             reasoning=by.reasoning,
             confidence=by.confidence,
             session_id=by.session_id,
@@ -315,10 +315,10 @@ def _prepare(
             edits=[],
             result_text=made.after,
             note_changes=made.stored,
-            weighed=made.weighed.as_json() if is_import else None,
+            risk_report=made.risk_report.as_json() if is_import else None,
             created_at=now,
         )
-        proposal.hold_current(insert(revision))
+        proposal.hold_current_revision(insert(revision))
         if is_import and not applies:
             _name_notes(proposal, [change.id for change in changes])
     return proposal, True
@@ -348,7 +348,7 @@ def _outcome(proposal: Proposal, *, created: bool = True) -> NoteChangeOutcome:
             reads.Note.from_json(change["before"]) if change["before"] else None,
             reads.Note.from_json(change["after"]) if change["after"] else None,
         )
-        for change in proposal.current.note_changes
+        for change in proposal.current_revision.note_changes
     )
     return NoteChangeOutcome(changes, proposal.merge_commit, proposal, created)
 

@@ -35,7 +35,7 @@ def revert(*, actor: User, proposal_id: int) -> Change:
         NotesChanged: a note changed again since; that change would be lost.
     """
     proposal = require_revertible(actor, proposal_id)
-    revision = proposal.current
+    revision = proposal.current_revision
     back = [
         {"id": change["id"], "before": change["after"], "after": change["before"]} for change in revision.note_changes
     ]
@@ -77,4 +77,4 @@ def finish_reverting(proposal: Proposal, made: Change) -> None:
         if closed:
             events.record(proposal, Event.What.REVERTED, actor=person, commit=made.commit)
     log.info("proposal_reverted", proposal=proposal.pk, user_id=proposal.owner, actor=made.actor)
-    after_change(proposal.owner, targets_of(proposal, proposal.current))
+    after_change(proposal.owner, targets_of(proposal, proposal.current_revision))

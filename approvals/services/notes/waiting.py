@@ -83,7 +83,7 @@ def amend(by: ChangeContext, proposal: Proposal, note_id: str, fields: dict[str,
         NoteInvalid, BeingMade, BeingDecided, AlreadyDecided.
     """
     proposal = _open(proposal, note_id)
-    revision = proposal.current
+    revision = proposal.current_revision
     note = Note.from_json(revision.note_changes[0]["after"])
     now = timezone.now()
     after = stamped(replace(note, **fields), now)
@@ -95,13 +95,15 @@ def amend(by: ChangeContext, proposal: Proposal, note_id: str, fields: dict[str,
     # What the call does not say stays as it was said first.
     told = {name: value for name, value in told.items() if value}
     said = flags.said_with(by.reasoning or proposal.reasoning, by.evidence or proposal.evidence)
-    made = agents.weighed(Kind.SAVE, changes, said=said)
+    made = agents.assess_changes(Kind.SAVE, changes, said=said)
     number = revision.number + 1
     base = retrying(head_of_main)
     with transaction.atomic(durable=True):
-        moved = Proposal.objects.filter(pk=proposal.pk, status=Status.OPEN, revision=revision.number).update(
+        moved = Proposal.objects.filter(
+            pk=proposal.pk, status=Status.OPEN, current_revision_number=revision.number
+        ).update(
             status=Status.PREPARING,
-            revision=number,
+            current_revision_number=number,
             lease_expires_at=now + lease_of(1),
             updated_at=now,
             search_words=made.search_words(note_id, by.reasoning or proposal.reasoning),
@@ -123,7 +125,7 @@ def amend(by: ChangeContext, proposal: Proposal, note_id: str, fields: dict[str,
             )
     proposal.refresh_from_db()
     if not moved:
-        raise_not_open(proposal, proposal.revision)
+        raise_not_open(proposal, proposal.current_revision_number)
     proposal = agents.finish(proposal, is_mine=True)
     try:
         commits.drop_branch(proposal.owner, revision.branch)
@@ -145,7 +147,7 @@ def take_back(by: ChangeContext, proposal: Proposal, note_id: str) -> NoteChange
 
 
 def _taken_back(proposal: Proposal, note_id: str) -> NoteChangeOutcome:
-    note = Note.from_json(proposal.current.note_changes[0]["after"])
+    note = Note.from_json(proposal.current_revision.note_changes[0]["after"])
     return NoteChangeOutcome((NoteChange(note_id, note, None),), "", proposal)
 
 
@@ -163,5 +165,5 @@ def _open(proposal: Proposal, note_id: str) -> Proposal:
     if proposal.status == Status.PREPARING:
         proposal = agents.finish(proposal)
     if proposal.status != Status.OPEN:
-        raise_not_open(proposal, proposal.revision)
+        raise_not_open(proposal, proposal.current_revision_number)
     return proposal

@@ -281,7 +281,7 @@ def _saved(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     # Asked of the texts: with workers, the state in the rows is brought up to date a moment later.
     block = reads.find_block(owner, label)
     pending = Proposal.objects.open().on_target(owner, TargetKind.BLOCK, label)
-    number = sum(assess(proposal.current, block).state == Mergeability.CONFLICT for proposal in pending)
+    number = sum(assess(proposal.current_revision, block).state == Mergeability.CONFLICT for proposal in pending)
     text = _("Saved.")
     if number:
         text += " " + ngettext(
@@ -311,7 +311,7 @@ def _beside(request: HttpRequest, person: User, label: str) -> _Beside | None:
     proposal = found.select_related("agent").first()
     if proposal is None:
         return None
-    shown = proposal.current
+    shown = proposal.current_revision
     return _Beside(proposal, worddiff.diff(shown.base_text, shown.result_text), shown.result_text)
 
 

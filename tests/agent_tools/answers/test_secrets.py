@@ -35,7 +35,7 @@ def test_a_note_with_a_password_waits_although_policy_applies(call: Any, tool: s
     assert "hunter2" not in answer["text"]
     assert reads.notes("alice") == ()
     proposal = Proposal.objects.get()
-    assert (proposal.status, proposal.by_policy, proposal.risks) == (Status.OPEN, False, ["secrets"])
+    assert (proposal.status, proposal.auto_applied, proposal.risks) == (Status.OPEN, False, ["secrets"])
 
 
 def test_an_ordinary_note_is_applied_as_before(call: Any) -> None:
@@ -66,7 +66,7 @@ def test_a_reason_or_a_quoted_message_with_one_makes_a_note_wait(
     assert "hunter2" not in answer["text"]
     assert reads.notes("alice") == ()
     proposal = Proposal.objects.get()
-    assert (proposal.by_policy, proposal.risks) == (False, ["secrets"])
+    assert (proposal.auto_applied, proposal.risks) == (False, ["secrets"])
     page = words(client_of(alice).get(f"/proposals/{proposal.pk}/"))
     assert "1 key, token, password or card number is in the agent’s reason or in a message it quotes." in page
     assert "is added" not in page
@@ -98,7 +98,7 @@ def test_an_import_whose_reason_has_one_is_shown_with_it(
     done = imports.import_memories(by=by, owner="alice", parsed=parsed)
     assert done.outcome
     assert done.outcome.proposal
-    assert done.outcome.proposal.why_asked == "secrets"
+    assert done.outcome.proposal.review_reason == "secrets"
     page = words(client_of(alice).get(f"/proposals/{done.outcome.proposal.pk}/"))
     assert "is in the agent’s reason" in page
 

@@ -25,7 +25,7 @@ def test_the_call_after_the_last_says_when_to_try_again(machine: Any, issue: Any
 
 @override_settings(RATE_LIMIT=1)
 def test_calls_over_the_limit_leave_no_rows(api: Any) -> None:
-    for _ in range(4):
-        api.call("list_memory_blocks")
+    statuses = [api.call("list_memory_blocks").status_code for _ in range(4)]
     audit.settle()
-    assert ToolCall.objects.count() == 1
+    assert statuses.count(429) >= 2  # the minute may end on the way, and another call is then answered
+    assert ToolCall.objects.count() == statuses.count(200)

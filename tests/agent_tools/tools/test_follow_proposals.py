@@ -24,7 +24,7 @@ def test_an_open_proposal_is_told_with_its_mergeability(call: Any, proposal: Pro
     answer = answered(call("get_proposal", proposal_id=proposal.pk))
     data = answer["data"]
     assert (data["status"], data["mergeability"], data["decision"]) == ("open", "clean", None)
-    assert data["result"] == proposal.current.result_text
+    assert data["result"] == proposal.current_revision.result_text
     assert data["edits"][0]["old_string"] == "likes math"
     assert answer["text"] == f"Proposal {proposal.pk} for block 'goals' is open (clean)."
 

@@ -12,7 +12,7 @@ from approvals.models import Policy, Proposal, Status
 from approvals.services import notes
 from memory_app import reads
 from memory_app.dolt.connections import dolt_transaction
-from memory_app.models import Note
+from memory_app.models import MemoryNote
 from memory_app.writing.commits import ASSENT
 from tests.agent_tools.checks import answered, refused
 
@@ -185,7 +185,7 @@ def test_where_notes_supersede_each_other_in_a_circle_none_holds(call: Any, alic
     ids = [answered(call("memory_save", content=f"Statement {n}."))["data"]["note_id"] for n in range(3)]
     for note_id, other in ((ids[0], ids[1]), (ids[1], ids[2]), (ids[2], ids[1])):
         with dolt_transaction() as verbs:
-            Note.objects.filter(note_id=note_id).update(superseded_by=other, superseded_at=timezone.now())
+            MemoryNote.objects.filter(note_id=note_id).update(superseded_by=other, superseded_at=timezone.now())
             verbs.commit("Close a circle", ASSENT)
     with override_settings(TOOL_TIMEOUT=2):
         error = refused(call("memory_update", note_id=ids[0], content="New."), 409, "note_superseded")

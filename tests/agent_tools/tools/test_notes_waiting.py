@@ -46,12 +46,12 @@ def test_an_update_amends_the_proposal(call: Any, tea: dict[str, Any], tim: Any)
     assert (data["note_id"], data["proposal_id"], data["status"]) == (tea["note_id"], number, "open")
     assert (data["revision"], data["created"], data["branch"]) == (2, True, f"p/{number}-2")
     (proposal,) = Proposal.objects.all()
-    assert (proposal.revision, proposal.reasoning, proposal.target_title) == (
+    assert (proposal.current_revision_number, proposal.reasoning, proposal.target_title) == (
         2,
         "She said so.",
         "Alice likes green tea.",
     )
-    assert proposal.current.result_text == "Alice likes green tea."
+    assert proposal.current_revision.result_text == "Alice likes green tea."
     assert [branch.name for branch in dolt().branches() if branch.name != "main"] == [f"p/{number}-2"]
     assert list(problems()) == []
 
@@ -269,6 +269,6 @@ def test_an_amendment_cut_short_is_finished(call: Any, tea: dict[str, Any], monk
     Proposal.objects.update(lease_expires_at=timezone.now() - timedelta(seconds=1))
     services.recover()
     proposal = Proposal.objects.get()
-    assert (proposal.status, proposal.revision) == (Status.OPEN, 2)
-    assert proposal.current.head_commit
+    assert (proposal.status, proposal.current_revision_number) == (Status.OPEN, 2)
+    assert proposal.current_revision.head_commit
     assert list(problems()) == []

@@ -42,7 +42,7 @@ def test_an_edit_becomes_a_proposal_in_the_plans_words(call: Any, goals: Any) ->
     assert data["status"] == proposal.status == "open"
     assert data["branch"] == f"p/{proposal.pk}"
     assert data["base_commit"] == reads.snapshot("alice", "goals").commit
-    assert data["head_commit"] == proposal.current.head_commit
+    assert data["head_commit"] == proposal.current_revision.head_commit
     assert data["revision"] == data["occurrences_replaced"] == 1
     assert data["content_sha256"] == goals.body_sha256
     assert data["review_url"].endswith(f"/proposals/{proposal.pk}/")
@@ -69,7 +69,7 @@ def test_null_stands_for_left_out(call: Any, goals: Any) -> None:
 def test_all_occurrences_are_replaced_when_asked(call: Any, goals: Any) -> None:
     answer = answered(call("propose_memory_edit", **edit(old_string="She", new_string="Alice", replace_all=True)))
     assert answer["data"]["occurrences_replaced"] == 2
-    assert Proposal.objects.get().current.result_text.count("Alice") == 3
+    assert Proposal.objects.get().current_revision.result_text.count("Alice") == 3
 
 
 def test_the_expected_number_of_replacements_allows_that_many(call: Any, goals: Any) -> None:
@@ -106,14 +106,18 @@ def test_a_whole_body_is_proposed(api: Any, goals: Any) -> None:
     answer = answered(api.post(PROPOSE, {"body": "# Goals\n", "reasoning": "Tidied.", "confidence": "low"}))
     assert answer["text"].startswith("Edit proposal created for block 'goals'.")
     proposal = Proposal.objects.get()
-    assert (proposal.kind, proposal.confidence, proposal.current.result_text) == ("rewrite", "low", "# Goals\n")
+    assert (proposal.kind, proposal.confidence, proposal.current_revision.result_text) == (
+        "rewrite",
+        "low",
+        "# Goals\n",
+    )
 
 
 def test_several_edits_are_proposed_in_order(api: Any, goals: Any) -> None:
     edits = [{"old_string": "likes", "new_string": "loves"}, {"old_string": "loves math", "new_str": "loves maths"}]
     answer = answered(api.post(PROPOSE, {"edits": edits, "reasoning": "r"}))
     assert answer["data"]["occurrences_replaced"] == 2
-    assert "Alice loves maths." in Proposal.objects.get().current.result_text
+    assert "Alice loves maths." in Proposal.objects.get().current_revision.result_text
 
 
 @pytest.mark.usefixtures("nothing_changes")
@@ -243,7 +247,7 @@ def test_nul_and_lone_surrogates_are_refused(call: Any, field: str, character: s
 def test_invisible_characters_and_markup_are_taken_as_text(call: Any, goals: Any) -> None:
     hostile = "<script>alert(1)</script>\u200b\u202e\U000e0041"
     answered(call("propose_memory_edit", **edit(new_string=hostile, reasoning=f"Because {hostile}")))
-    assert hostile in Proposal.objects.get().current.result_text
+    assert hostile in Proposal.objects.get().current_revision.result_text
 
 
 # -- the help after a refusal ---------------------------------------------------------------------
@@ -328,8 +332,8 @@ def test_a_corrected_call_of_several_edits_holds_them_all(api: Any, goals: Any) 
     ]
     error = refused(api.post(PROPOSE, {"edits": edits, "reasoning": "r"}), 422, "old_string_not_found")
     answered(api.post(PROPOSE, error["details"]["corrected_call"]))
-    assert "Alice loves math." in Proposal.objects.get().current.result_text
-    assert "two books a month" in Proposal.objects.get().current.result_text
+    assert "Alice loves math." in Proposal.objects.get().current_revision.result_text
+    assert "two books a month" in Proposal.objects.get().current_revision.result_text
 
 
 def test_several_matches_are_given_with_their_lines(call: Any, goals: Any) -> None:

@@ -91,7 +91,7 @@ def test_an_as_of_the_memory_does_not_know_is_refused(call: Any, goals: Any, as_
 
 
 def test_the_text_of_an_open_proposal_cannot_be_read_by_its_commit(call: Any, goals: Any, propose: Any) -> None:
-    head = propose(goals, "likes", "loves").current.head_commit
+    head = propose(goals, "likes", "loves").current_revision.head_commit
     refused(call("read_memory_block", block_label="goals", as_of=head), 404, "revision_not_found")
 
 

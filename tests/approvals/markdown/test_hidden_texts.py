@@ -109,7 +109,7 @@ def test_no_page_of_an_owner_shows_unseen_characters_as_they_are(alice: Any, cli
 
 
 def test_no_page_of_a_tutor_or_the_admin_does(tim: Any, admin: Any, client_of: Any, urls: list[str]) -> None:
-    models = ("memoryblock", "note", "change")
+    models = ("memoryblock", "memorynote", "change")
     desk = [
         *(reverse(f"admin:memory_app_{model}_changelist") for model in models),
         *(reverse(f"admin:approvals_{model}_changelist") for model in ("proposal", "user", "agent", "tutorship")),

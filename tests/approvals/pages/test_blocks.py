@@ -51,7 +51,11 @@ def edit(person: Any, label: str, body: str, comment: str = "", **changed: Any) 
 def approve(person: Any, proposal: Any, comment: str = "") -> Any:
     block = reads.block(proposal.owner, proposal.target)
     return services.approve(
-        actor=person, proposal_id=proposal.pk, revision=proposal.revision, seen_sha256=block.sha256, comment=comment
+        actor=person,
+        proposal_id=proposal.pk,
+        revision=proposal.current_revision_number,
+        seen_sha256=block.sha256,
+        comment=comment,
     )
 
 
@@ -264,7 +268,7 @@ def test_a_moment_that_is_none_gets_a_friendly_page(moment: str, alice: Any, goa
 def test_the_commit_of_a_waiting_proposal_is_no_moment_of_the_memory(
     alice: Any, goals: Any, propose: Any, client_of: Any
 ) -> None:
-    head = propose(goals, "math", "geometry").current.head_commit
+    head = propose(goals, "math", "geometry").current_revision.head_commit
     assert client_of(alice).get(block_url(), {"as_of": head}).status_code == 404
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import uuid
 from dataclasses import replace
@@ -10,7 +9,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.db import connections
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -332,17 +330,6 @@ def test_a_search_reads_the_words_of_no_proposal_it_lists(client_of: Any, alice:
     assert counted["u"] == counted[""] + 1  # how many were found
 
 
-def test_what_is_older_than_the_words_is_found_once_it_is_migrated(
-    client_of: Any, alice: Any, goals: Any, propose: Any, scribe: Any
-) -> None:
-    propose(goals, "in June", "in July", reasoning="Moved.")
-    before = list(Proposal.objects.values_list("search_words", flat=True))
-    Proposal.objects.update(search_words="")
-    migration = importlib.import_module("approvals.migrations.0009_search_words")
-    migration.find_words_of_older_proposals(apps, None)
-    assert list(Proposal.objects.values_list("search_words", flat=True)) == before
-
-
 def test_what_was_decided_is_narrowed_to_an_outcome_and_to_who_decided(
     client_of: Any, alice: Any, tim: Any, goals: Any, propose: Any
 ) -> None:
@@ -369,7 +356,7 @@ def test_what_was_decided_is_narrowed_to_an_outcome_and_to_who_decided(
         assert {each for each in ("By Alice.", "By Tim.", "Automatic.", "Reverted.") if each in said} == left
     offered = {field.name: dict(field.options) for field in client.get("/?tab=decided").context["filter_fields"]}
     assert offered["by"] == {"alice": "Alice Berg", "tim": "Tim Okafor"}
-    assert {"applied", "reverted", "superseded"} <= offered["state"].keys()
+    assert {"applied", "reverted", "withdrawn"} <= offered["state"].keys()
     assert "by" not in {field.name for field in client.get("/").context["filter_fields"]}
 
 

@@ -72,7 +72,8 @@ from memory_app.text.edits import Replace
 from memory_app.models import Change
 found = list(map(str, problems()))
 waiting = Proposal.objects.open().get()
-services.approve(actor=User.objects.get(username="tim"), proposal_id=waiting.pk, revision=waiting.revision,
+services.approve(actor=User.objects.get(username="tim"), proposal_id=waiting.pk,
+                 revision=waiting.current_revision_number,
                  seen_sha256=reads.block("alice", "goals").sha256)
 new = services.propose(agent=Agent.objects.get(), owner="alice", label="goals", kind="edit", reasoning="Why not.",
                        edits=[Replace("June", "July")]).proposal

@@ -95,8 +95,8 @@ def test_a_branch_of_nobody(goals: Any) -> None:
 
 def test_a_branch_that_was_moved(goals: Any, propose: Any) -> None:
     proposal = propose(goals, "math", "maths")
-    dolt().drop_branch(proposal.current.branch)
-    dolt().create_branch(proposal.current.branch, head_of_main())
+    dolt().drop_branch(proposal.current_revision.branch)
+    dolt().create_branch(proposal.current_revision.branch, head_of_main())
     assert codes() == ["branch_moved"]
 
 

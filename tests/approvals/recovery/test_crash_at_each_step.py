@@ -37,7 +37,7 @@ def state() -> dict[str, Any]:
             Proposal.objects.order_by("pk").values_list(
                 "pk",
                 "status",
-                "revision",
+                "current_revision_number",
                 # With servers a worker looks at what else is open, in its own time.
                 *(["mergeability"] if environment.is_embedded() else []),
                 "decided_by__username",

@@ -22,7 +22,9 @@ from tests.support.older import older_default, older_memory
 
 def approve(proposal: Proposal, tim: Any, comment: str = "") -> None:
     seen = reads.block("alice", proposal.target).sha256
-    services.approve(actor=tim, proposal_id=proposal.pk, revision=proposal.revision, seen_sha256=seen, comment=comment)
+    services.approve(
+        actor=tim, proposal_id=proposal.pk, revision=proposal.current_revision_number, seen_sha256=seen, comment=comment
+    )
 
 
 def edit_title(owner: Any, title: str) -> None:
@@ -58,9 +60,9 @@ def test_a_stale_proposal_approved_since_has_the_revision_that_was_merged(
         approve(proposal, tim)
     services.recover(trust_log=True)
     proposal.refresh_from_db()
-    assert (proposal.status, proposal.revision) == (Status.APPROVED, 2)
-    assert proposal.current.result_text == reads.block("alice", "goals").body
-    assert dolt().is_ancestor(proposal.current.head_commit)
+    assert (proposal.status, proposal.current_revision_number) == (Status.APPROVED, 2)
+    assert proposal.current_revision.result_text == reads.block("alice", "goals").body
+    assert dolt().is_ancestor(proposal.current_revision.head_commit)
     assert [branch.name for branch in dolt().branches()] == ["main"]
     assert list(problems()) == []
 
@@ -157,9 +159,9 @@ def test_an_import_only_the_memory_knows_can_be_taken_back(
 
 def test_the_branch_of_a_decision_under_way_does_not_stay(goals: Any, alice: Any, propose: Any, tmp_path: Path) -> None:
     proposal = propose(goals, "math", "maths")
-    dolt().create_branch(f"p/{proposal.pk}-2", dolt().head(proposal.current.branch))
+    dolt().create_branch(f"p/{proposal.pk}-2", dolt().head(proposal.current_revision.branch))
     services.recover(trust_log=True)
-    assert [branch.name for branch in dolt().branches()] == ["main", proposal.current.branch]
+    assert [branch.name for branch in dolt().branches()] == ["main", proposal.current_revision.branch]
 
 
 def test_without_being_told_to_trust_the_log_no_proposal_is_made_from_it(
@@ -250,6 +252,6 @@ def test_replacing_text_in_a_proposal_made_again_is_what_its_agent_proposed(
     services.recover(trust_log=True)
     proposal = Proposal.objects.get()
     assert (proposal.agent, proposal.owner, proposal.target) == (scribe, "alice", "goals")
-    assert proposal.current.base_text == goals.body
-    assert proposal.current.result_text == goals.body.replace("math", "maths")
+    assert proposal.current_revision.base_text == goals.body
+    assert proposal.current_revision.result_text == goals.body.replace("math", "maths")
     assert "lost" in proposal.reasoning

@@ -32,7 +32,7 @@ def approve(person: Any, proposal: Any, comment: str) -> Any:
     return services.approve(
         actor=person,
         proposal_id=proposal.pk,
-        revision=proposal.revision,
+        revision=proposal.current_revision_number,
         seen_sha256=reads.block(proposal.owner, proposal.target).sha256,
         comment=comment,
     )
@@ -97,7 +97,7 @@ def test_a_comment_cannot_say_that_a_change_was_reverted(
     )
     proposal = propose(mine, "maths", "physics")
     with dolt_transaction() as verbs:
-        verbs._merge(proposal.current.head_commit, forged, commits.person("mal"))
+        verbs._merge(proposal.current_revision.head_commit, forged, commits.person("mal"))
     services.recover()
     assert list(problems()) == []
     vic.refresh_from_db()

@@ -60,7 +60,7 @@ from memory_app import reads
 from memory_app.writing import commits
 {crash}
 p = Proposal.objects.get()
-services.approve(actor=User.objects.get(username="tim"), proposal_id=p.pk, revision=p.revision,
+services.approve(actor=User.objects.get(username="tim"), proposal_id=p.pk, revision=p.current_revision_number,
                  seen_sha256=reads.block("alice", "goals").sha256, comment="Fine.")
 """
 
@@ -116,7 +116,7 @@ def test_a_merge_that_became_impossible_goes_back_to_open(goals: Any, alice: Any
     let_leases_run_out()
     assert services.recover().reopened == 1
     proposal.refresh_from_db()
-    assert (proposal.status, proposal.decided_by, proposal.revision) == (Status.OPEN, None, 1)
+    assert (proposal.status, proposal.decided_by, proposal.current_revision_number) == (Status.OPEN, None, 1)
     assert "maths" not in reads.block("alice", "goals").body
     assert list(problems()) == []
 
@@ -145,7 +145,7 @@ def test_a_proposal_killed_at_any_step_is_opened(goals: Any, scribe: Any, crash:
     assert services.recover().opened == 1
     proposal.refresh_from_db()
     assert proposal.status == Status.OPEN
-    assert dolt().head(proposal.current.branch) == proposal.current.head_commit
+    assert dolt().head(proposal.current_revision.branch) == proposal.current_revision.head_commit
     assert [event.what for event in proposal.events.all()] == ["proposed"]
     assert list(problems()) == []
 
@@ -230,7 +230,7 @@ def test_uncommitted_rows_are_recorded_as_nobodys_and_reported(goals: Any) -> No
 
 def seen_in(block: reads.Block, proposal: Proposal) -> Seen:
     standing = BlockState(block)
-    return Seen(proposal.main_before, standing, standing.assess(proposal.current))
+    return Seen(proposal.main_before, standing, standing.assess(proposal.current_revision))
 
 
 def test_a_merge_that_is_on_main_already_is_not_undone_for_it(goals: Any, tim: Any, propose: Any) -> None:

@@ -122,8 +122,8 @@ def approve() -> None:
     services.approve(
         actor=User.objects.get(username="tim"),
         proposal_id=proposal.pk,
-        revision=proposal.revision,
-        seen_sha256=current_state(proposal, proposal.current).sha256,
+        revision=proposal.current_revision_number,
+        seen_sha256=current_state(proposal, proposal.current_revision).sha256,
         comment=COMMENT,
     )
 

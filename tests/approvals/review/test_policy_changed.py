@@ -55,9 +55,9 @@ def contents() -> list[str]:
 
 def require_waiting(proposal: Proposal) -> None:
     proposal.refresh_from_db()
-    assert (proposal.status, proposal.by_policy, proposal.why_asked) == (Status.OPEN, False, "policy")
+    assert (proposal.status, proposal.auto_applied, proposal.review_reason) == (Status.OPEN, False, "policy")
     assert contents() == []
-    assert dolt().head(proposal.current.branch) == proposal.current.head_commit
+    assert dolt().head(proposal.current_revision.branch) == proposal.current_revision.head_commit
     assert [(event.what, event.text) for event in proposal.events.all()] == [("proposed", "She said so.")]
     assert list(problems()) == []
 
@@ -78,7 +78,7 @@ def test_what_was_cut_off_is_applied_where_the_owner_still_lets_it(alice: Any, s
     proposal = cut(BEFORE_THE_COMMIT)
     services.recover()
     proposal.refresh_from_db()
-    assert (proposal.status, proposal.by_policy) == (Status.APPLIED, True)
+    assert (proposal.status, proposal.auto_applied) == (Status.APPLIED, True)
     assert contents() == ["She rows."]
 
 
@@ -87,7 +87,7 @@ def test_what_is_in_the_memory_already_was_applied(alice: Any, scribe: Any) -> N
     policy("review")
     services.recover()
     proposal.refresh_from_db()
-    assert (proposal.status, proposal.by_policy) == (Status.APPLIED, True)
+    assert (proposal.status, proposal.auto_applied) == (Status.APPLIED, True)
     assert contents() == ["She rows."]
     assert list(problems()) == []
 
@@ -157,7 +157,7 @@ def test_who_applies_it_and_who_makes_it_wait_at_once_agree_with_the_memory(alic
     assert contents() == ["She rows."]
     services.recover()
     proposal = Proposal.objects.get()
-    assert (proposal.status, proposal.by_policy) == (Status.APPLIED, True)
+    assert (proposal.status, proposal.auto_applied) == (Status.APPLIED, True)
     assert [branch.name for branch in dolt().branches()] == ["main"]
     assert list(problems()) == []
     services.notes.revert(actor=alice, proposal_id=proposal.pk)

@@ -37,7 +37,7 @@ def approve(actor: Any, proposal: Proposal, **changed: Any) -> Proposal:
     arguments: dict[str, Any] = {
         "actor": actor,
         "proposal_id": proposal.pk,
-        "revision": proposal.revision,
+        "revision": proposal.current_revision_number,
         "seen_sha256": changed.pop("seen_sha256", None) or today(),
     } | changed
     return services.approve(**arguments)
@@ -63,7 +63,7 @@ def edit(actor: Any, label: str, old: str, new: str) -> None:
 
 def test_approving_changes_the_memory_and_tells_who(goals: Any, tim: Any, propose: Any) -> None:
     proposal = propose(goals, "likes math", "loves mathematics", reasoning="She told me on Monday.")
-    head = proposal.current.head_commit
+    head = proposal.current_revision.head_commit
     decided = approve(tim, proposal, comment="Yes.")
 
     assert decided.status == Status.APPROVED
@@ -96,7 +96,7 @@ def test_approving_changes_the_memory_and_tells_who(goals: Any, tim: Any, propos
 def test_the_branch_goes_and_the_texts_stay(goals: Any, alice: Any, propose: Any) -> None:
     proposal = approve(alice, propose(goals, "math", "maths"))
     assert [branch.name for branch in dolt().branches()] == ["main"]
-    revision = proposal.current
+    revision = proposal.current_revision
     assert "likes math." in revision.base_text
     assert "likes maths." in revision.result_text
     assert list(problems()) == []
@@ -148,10 +148,10 @@ def test_a_stale_proposal_that_fits_is_applied_to_todays_text(
     body = reads.block("alice", "goals").body
     assert "maths" in body
     assert "July" in body
-    assert decided.revision == 2
-    assert decided.current.origin == "reapplied"
-    assert decided.current.result_text == body
-    assert dolt().is_ancestor(decided.current.head_commit)
+    assert decided.current_revision_number == 2
+    assert decided.current_revision.origin == "reapplied"
+    assert decided.current_revision.result_text == body
+    assert dolt().is_ancestor(decided.current_revision.head_commit)
     assert [branch.name for branch in dolt().branches()] == ["main"]
     assert list(problems()) == []
 
@@ -177,8 +177,8 @@ def test_a_block_that_changes_while_a_stale_proposal_is_made_again_is_not_approv
         approve(tim, proposal, seen_sha256=seen)
 
     proposal.refresh_from_db()
-    assert (proposal.status, proposal.revision, proposal.decided_by) == (Status.OPEN, 1, None)
-    assert sorted(branch.name for branch in dolt().branches()) == ["main", proposal.current.branch]
+    assert (proposal.status, proposal.current_revision_number, proposal.decided_by) == (Status.OPEN, 1, None)
+    assert sorted(branch.name for branch in dolt().branches()) == ["main", proposal.current_revision.branch]
     assert list(problems()) == []
 
 
@@ -248,7 +248,7 @@ def test_a_revision_that_is_not_the_one_seen_is_refused(goals: Any, alice: Any, 
 
 def test_a_branch_that_vanished_stops_the_approval_and_nothing_else(goals: Any, alice: Any, propose: Any) -> None:
     proposal = propose(goals, "math", "maths")
-    dolt().drop_branch(proposal.current.branch)
+    dolt().drop_branch(proposal.current_revision.branch)
     with pytest.raises(BranchMissing):
         approve(alice, proposal)
     (problem,) = problems()
@@ -262,8 +262,8 @@ def test_a_branch_that_vanished_stops_the_approval_and_nothing_else(goals: Any, 
 def test_a_branch_somebody_moved_is_not_merged(goals: Any, alice: Any, propose: Any) -> None:
     proposal = propose(goals, "math", "maths")
     other = propose(goals, "June", "July")
-    dolt().drop_branch(proposal.current.branch)
-    dolt().create_branch(proposal.current.branch, other.current.head_commit)
+    dolt().drop_branch(proposal.current_revision.branch)
+    dolt().create_branch(proposal.current_revision.branch, other.current_revision.head_commit)
     with pytest.raises(BranchMissing):
         approve(alice, proposal)
 
@@ -413,7 +413,7 @@ def test_a_decision_another_process_finished_first_is_left_as_it_is(
     monkeypatch.setattr("approvals.services.decide.current_state", stalled)
     decided = approve(alice, proposal)
     assert decided.status == Status.APPROVED
-    assert decided.revision == 2
+    assert decided.current_revision_number == 2
     assert list(decided.revisions.values_list("number", flat=True)) == [1, 2]
     assert reads.block("alice", "goals").body.count("maths") == 1
     assert list(problems()) == []

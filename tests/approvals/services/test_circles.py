@@ -17,7 +17,7 @@ from approvals.services.errors import NoLongerFits
 from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.dolt.connections import dolt_transaction
-from memory_app.models import Note
+from memory_app.models import MemoryNote
 from memory_app.writing.commits import ASSENT
 from tests.approvals.recovery.test_recover import killed, let_leases_run_out
 from tests.support.pages import words
@@ -47,7 +47,7 @@ def proposals(two: tuple[str, str], scribe: Any) -> tuple[Proposal, Proposal]:
 @pytest.fixture
 def approve(alice: Any) -> Callable[[Proposal], Proposal]:
     def approve(proposal: Proposal) -> Proposal:
-        seen = current_state(proposal, proposal.current).sha256
+        seen = current_state(proposal, proposal.current_revision).sha256
         return services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
 
     return approve
@@ -59,7 +59,9 @@ def close_circle(first: str, second: str) -> None:
         now = timezone.now()
         note = notes.stamped(replace(reads.note("alice", note_id), superseded_by=other, superseded_at=now), now)
         with dolt_transaction() as verbs:
-            Note.objects.filter(note_id=note_id).update(superseded_by=other, superseded_at=now, sha256=note.sha256)
+            MemoryNote.objects.filter(note_id=note_id).update(
+                superseded_by=other, superseded_at=now, sha256=note.sha256
+            )
             verbs.commit("Close a circle", ASSENT)
 
 
@@ -101,7 +103,7 @@ def test_one_claimed_before_the_other_was_merged_goes_back_to_open(
         decide.finish_merging = die
         p = Proposal.objects.get(pk={second.pk})
         services.approve(actor=User.objects.get(username="alice"), proposal_id=p.pk, revision=1,
-                         seen_sha256=current_state(p, p.current).sha256)
+                         seen_sha256=current_state(p, p.current_revision).sha256)
         """
     )
     approve(first)

@@ -164,4 +164,4 @@ def test_reading_as_of_a_time_or_a_commit(goals: Any, alice: Any, propose: Any) 
         with pytest.raises(RevisionNotFound):
             reads.resolve_revision(nonsense)
     with pytest.raises(RevisionNotFound):  # a text nobody approved is not the memory's past
-        reads.resolve_revision(proposal.current.head_commit)
+        reads.resolve_revision(proposal.current_revision.head_commit)

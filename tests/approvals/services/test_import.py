@@ -95,7 +95,7 @@ def test_a_superseded_note_stays_superseded(alice: Any) -> None:
 def test_an_agents_import_is_one_proposal_applied_by_policy_and_put_back(alice: Any, scribe: Any) -> None:
     done = bring(scribe, FILE + "### mem-2-bbbb\n> y\n", may_apply=True)
     proposal = Proposal.objects.get()
-    assert (proposal.kind, proposal.status, proposal.by_policy) == (Kind.IMPORT, Status.APPLIED, True)
+    assert (proposal.kind, proposal.status, proposal.auto_applied) == (Kind.IMPORT, Status.APPLIED, True)
     assert done.outcome is not None
     assert len(reads.notes("alice")) == 2
     notes.revert(actor=alice, proposal_id=proposal.pk)

@@ -56,8 +56,8 @@ def at_once(call: Callable[[], int]) -> list[int | Exception]:
 def assert_whole(pk: int) -> None:
     proposal = Proposal.objects.get(pk=pk)
     assert (proposal.status, proposal.lease_expires_at) == (Status.OPEN, None)
-    assert dolt().exists(proposal.current.branch)
-    assert dolt().head(proposal.current.branch) == proposal.current.head_commit
+    assert dolt().exists(proposal.current_revision.branch)
+    assert dolt().head(proposal.current_revision.branch) == proposal.current_revision.head_commit
 
 
 @pytest.mark.parametrize("names_it", [True, False])
@@ -92,7 +92,7 @@ def test_the_same_note_from_several_callers_is_one_proposal(alice: Any, scribe: 
 def begun(scribe: Any, *, lease: timedelta | None) -> Proposal:
     """A proposal that was begun and not finished."""
     proposal = ask(scribe, operation="a" * 32).proposal
-    dolt().drop_branch(proposal.current.branch)
+    dolt().drop_branch(proposal.current_revision.branch)
     until = None if lease is None else timezone.now() + lease
     Proposal.objects.update(status=Status.PREPARING, lease_expires_at=until)
     proposal.refresh_from_db()
@@ -107,7 +107,7 @@ def test_what_another_call_is_at_is_left_to_it(goals: Any, scribe: Any, monkeypa
         ask(scribe)
     assert finish(proposal).status == Status.PREPARING
     assert services.recover().opened == 0
-    assert not dolt().exists(proposal.current.branch)
+    assert not dolt().exists(proposal.current_revision.branch)
 
 
 def test_who_holds_the_operation_takes_over_from_a_call_that_was_killed(
@@ -135,7 +135,7 @@ def test_of_two_who_take_it_over_one_may(goals: Any, scribe: Any) -> None:
 
 def test_a_call_that_fails_lets_the_next_one_try_at_once(goals: Any, scribe: Any) -> None:
     proposal = begun(scribe, lease=timedelta(seconds=-1))
-    base = proposal.current.base_commit
+    base = proposal.current_revision.base_commit
     proposal.revisions.update(base_commit="0" * 32)
     with pytest.raises(RevisionNotFound):
         finish(proposal)

@@ -74,13 +74,13 @@ def test_a_note_an_agent_saves_is_applied_at_once_and_labelled(alice: Any, agent
 def test_without_the_scope_or_with_the_policy_to_ask_it_waits(alice: Any, scribe: Any, agent: ChangeContext) -> None:
     without_scope = notes.save(by=ChangeContext(actor=scribe), owner="alice", content="One.")
     assert not without_scope.is_applied
-    assert without_scope.proposal.why_asked == "scope"
+    assert without_scope.proposal.review_reason == "scope"
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     waiting = notes.save(by=agent, owner="alice", content="Two.")
     assert not waiting.is_applied
     assert waiting.proposal is not None
     assert waiting.proposal.status == Status.OPEN
-    assert waiting.proposal.why_asked == "policy"
+    assert waiting.proposal.review_reason == "policy"
     assert reads.notes("alice") == ()
     with pytest.raises(reads.NoteNotFound):
         reads.note("alice", waiting.note_id)

@@ -84,7 +84,7 @@ def require_gone(proposal: Proposal) -> None:
     assert tables_with(SECRET) == []
     assert files_with(SECRET, "default") == files_with(SECRET, "memory") == []
     with pytest.raises(RevisionNotFound):
-        dolt().log(proposal.current.head_commit, limit=1)
+        dolt().log(proposal.current_revision.head_commit, limit=1)
 
 
 def test_rejected_as_too_private_it_is_nowhere_any_more(secret: Proposal, tim: Any) -> None:
@@ -117,14 +117,14 @@ def test_what_remains_says_who_when_and_why(secret: Proposal, tim: Any) -> None:
         ("rejected", "tim", "Not about her birds."),
         ("redacted", "tim", ""),
     ]
-    assert proposal.current.head_commit
+    assert proposal.current_revision.head_commit
 
 
 @pytest.mark.parametrize("reason", ["wrong", "outdated", "duplicate", "badly_worded", "other"])
 def test_any_other_reason_keeps_the_texts(secret: Proposal, tim: Any, reason: str) -> None:
     proposal = reject(secret, tim, reason, comment="x")
     assert not proposal.is_redacted
-    assert SECRET in proposal.current.result_text
+    assert SECRET in proposal.current_revision.result_text
     assert not texts.is_garbage_left()
 
 
@@ -198,7 +198,7 @@ def test_texts_of_other_proposals_stay(secret: Proposal, goals: Any, alice: Any,
     reject(secret, alice)
     collected()
     other.refresh_from_db()
-    assert "C1 exam" in other.current.result_text
+    assert "C1 exam" in other.current_revision.result_text
     services.approve(actor=alice, proposal_id=other.pk, revision=1, seen_sha256=goals.sha256)
     assert "C1 exam" in reads.block("alice", "goals").body
     assert list(problems()) == []
@@ -246,7 +246,7 @@ def test_before_its_row_is_written_nothing_has_happened(secret: Proposal, alice:
     killed(REJECT.format(crash="texts.remove = die"))
     proposal = Proposal.objects.get()
     assert (proposal.status, proposal.is_redacted) == (Status.OPEN, False)
-    assert SECRET in proposal.current.result_text
+    assert SECRET in proposal.current_revision.result_text
     assert list(problems()) == []
 
 
@@ -263,7 +263,7 @@ def test_a_branch_made_again_while_its_proposal_is_removed_goes_too(
     secret: Proposal, alice: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`recover` has read the texts; the owner removes them; then it writes the branch."""
-    dolt().drop_branch(secret.current.branch)
+    dolt().drop_branch(secret.current_revision.branch)
     written = list[str]()
 
     def removed_in_between(proposal: Proposal, revision: Revision) -> str:
@@ -276,7 +276,7 @@ def test_a_branch_made_again_while_its_proposal_is_removed_goes_too(
     services.recover()
 
     assert written
-    assert not dolt().exists(secret.current.branch)
+    assert not dolt().exists(secret.current_revision.branch)
     eventually(lambda: texts.collect() >= 0 and not texts.is_garbage_left(), seconds=30)
     with pytest.raises(RevisionNotFound):
         dolt().log(written[0], limit=1)

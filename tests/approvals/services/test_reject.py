@@ -18,7 +18,7 @@ from memory_app.dolt.connections import dolt, head_of_main
 
 def test_rejecting_keeps_who_why_and_the_hash_and_leaves_the_memory(goals: Any, tim: Any, propose: Any) -> None:
     proposal = propose(goals, "math", "maths")
-    before, hash_ = head_of_main(), proposal.current.head_commit
+    before, hash_ = head_of_main(), proposal.current_revision.head_commit
     decided = services.reject(
         actor=tim, proposal_id=proposal.pk, revision=1, reason="badly_worded", comment=" Say it in German. "
     )
@@ -29,7 +29,7 @@ def test_rejecting_keeps_who_why_and_the_hash_and_leaves_the_memory(goals: Any, 
         "Say it in German.",
     )
     assert decided.decided_at is not None
-    assert decided.current.head_commit == hash_
+    assert decided.current_revision.head_commit == hash_
     assert head_of_main() == before
     assert reads.block("alice", "goals") == goals
     assert [branch.name for branch in dolt().branches()] == ["main"]

@@ -466,11 +466,11 @@ def test_admins_see_whether_policy_or_the_token_makes_a_note_wait(
     client = client_of(admin)
     by_token = saved(scribe, may_apply=False)
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
-    by_policy = saved(scribe, "Bakes bread.")
+    auto_applied = saved(scribe, "Bakes bread.")
     assert "may only propose notes" in words(
         client.get(by_token.proposal.get_absolute_url())
     )  # also after the policy changed
-    assert "policy is to ask first" in words(client.get(by_policy.proposal.get_absolute_url()))
+    assert "policy is to ask first" in words(client.get(auto_applied.proposal.get_absolute_url()))
 
 
 def test_a_decided_proposal_says_what_became_of_the_note(alice: Any, scribe: Any, page: Any) -> None:
@@ -600,10 +600,10 @@ def test_matches_are_words_with_their_endings(text: str, words: list[str], match
 
 def test_an_admin_edits_a_note_through_the_service(alice: Any, admin: Any, client_of: Any) -> None:
     note = note_of(saved(alice))
-    row = reverse("admin:memory_app_note_changelist")
+    row = reverse("admin:memory_app_memorynote_changelist")
     client = client_of(admin)
     assert EXAM in client.get(row).content.decode()
-    url = reverse("admin:memory_app_note_change", args=[note_pk("alice", note.id)])
+    url = reverse("admin:memory_app_memorynote_change", args=[note_pk("alice", note.id)])
     assert client.get(url).status_code == 200
     stale = client.post(url, fields_of(note, content="Stale.", loaded_sha256="0" * 64))
     assert stale.status_code == 409
@@ -616,7 +616,7 @@ def test_an_admin_edits_a_note_through_the_service(alice: Any, admin: Any, clien
 def test_an_admin_who_was_overtaken_reads_both_texts(alice: Any, admin: Any, client_of: Any) -> None:
     note = note_of(saved(alice))
     client = client_of(admin)
-    url = reverse("admin:memory_app_note_change", args=[note_pk("alice", note.id)])
+    url = reverse("admin:memory_app_memorynote_change", args=[note_pk("alice", note.id)])
     services.update(by=ChangeContext(actor=alice), owner="alice", note_id=note.id, content="Her own words.")
     stale = client.post(url, fields_of(note, content="The admin wrote this."))
     assert stale.status_code == 409
@@ -631,7 +631,7 @@ def test_an_admin_who_was_overtaken_reads_both_texts(alice: Any, admin: Any, cli
 def test_a_note_deleted_while_an_admin_edits_it_can_be_made_again(alice: Any, admin: Any, client_of: Any) -> None:
     note = note_of(saved(alice))
     client = client_of(admin)
-    url = reverse("admin:memory_app_note_change", args=[note_pk("alice", note.id)])
+    url = reverse("admin:memory_app_memorynote_change", args=[note_pk("alice", note.id)])
     typed = fields_of(note, content="Typed for an hour.", target=f"alice/{note.id}")
     services.delete(by=ChangeContext(actor=alice), owner="alice", note_id=note.id)
     gone = client.post(url, typed)
@@ -639,14 +639,14 @@ def test_a_note_deleted_while_an_admin_edits_it_can_be_made_again(alice: Any, ad
     assert "creates it again" in words(gone)
     fields = gone.context["adminform"].form
     values = {name: fields[name].value() or "" for name in fields.fields}
-    assert client.post(reverse("admin:memory_app_note_add"), values).status_code == 302
+    assert client.post(reverse("admin:memory_app_memorynote_add"), values).status_code == 302
     assert [note.content for note in reads.notes("alice")] == ["Typed for an hour."]
 
 
 def test_an_admin_deletes_the_note_they_saw_and_no_newer_one(alice: Any, admin: Any, client_of: Any) -> None:
     note = note_of(saved(alice))
     client = client_of(admin)
-    url = reverse("admin:memory_app_note_delete", args=[note_pk("alice", note.id)])
+    url = reverse("admin:memory_app_memorynote_delete", args=[note_pk("alice", note.id)])
     page = client.get(url)
     assert EXAM in words(page)
     loaded = {"post": "yes", "loaded_sha256": note.sha256, "comment": "She asked me to."}
@@ -661,7 +661,7 @@ def test_an_admin_deletes_the_note_they_saw_and_no_newer_one(alice: Any, admin: 
     assert reads.notes("alice") == ()
     last = reads.history("alice", "note", note.id, limit=1)[0]
     assert (last.action, last.actor, last.comment) == ("deleted", "admin", "She asked me to.")
-    rows = reverse("admin:memory_app_note_changelist")
+    rows = reverse("admin:memory_app_memorynote_changelist")
     kept = note_of(saved(alice))
     client.post(rows, {"action": "delete_selected", "_selected_action": str(note_pk("alice", kept.id)), "post": "yes"})
     assert reads.find_note("alice", kept.id) is not None
@@ -669,7 +669,7 @@ def test_an_admin_deletes_the_note_they_saw_and_no_newer_one(alice: Any, admin: 
 
 def test_an_admin_writes_a_note_for_somebody(alice: Any, admin: Any, client_of: Any) -> None:
     typed = {"owner": "alice", "content": EXAM, "type": "fact", "tags": "exams", "confidence": "0.9"}
-    response = client_of(admin).post(reverse("admin:memory_app_note_add"), typed)
+    response = client_of(admin).post(reverse("admin:memory_app_memorynote_add"), typed)
     assert response.status_code == 302
     assert [note.tags for note in reads.notes("alice")] == [("exams",)]
 
@@ -744,7 +744,7 @@ def test_an_import_is_flagged_from_what_was_kept_as_it_would_be_anew(alice: Any,
     assert [risk.key for risk in kept.risks] == ["reads_like_instructions", "links_added"]
     assert kept.risks[1].params["count"] == 3
     assert "https://example.org/2" in page(proposal.get_absolute_url())
-    proposal.revisions.update(weighed=None)
+    proposal.revisions.update(risk_report=None)
     anew = review_of(Proposal.objects.get(pk=proposal.pk), alice)
     assert (anew.risks, anew.checks) == (kept.risks, kept.checks)
 

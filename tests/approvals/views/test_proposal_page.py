@@ -456,7 +456,7 @@ def test_a_vanished_branch_is_gone_and_nothing_is_merged(client_of: Any, tim: An
     proposal = propose(goals, "in June", "in July")
     client = client_of(tim)
     fields = form(client.get(url(proposal)), approve_url(proposal))
-    commits.drop_branch(proposal.owner, proposal.current.branch)
+    commits.drop_branch(proposal.owner, proposal.current_revision.branch)
     answer = client.post(approve_url(proposal), fields, headers=HTMX)
     assert answer.status_code == 410
     assert "The proposed text cannot be merged." in words(answer)

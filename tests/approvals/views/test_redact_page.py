@@ -73,7 +73,7 @@ def test_no_page_has_a_word_of_it(
                 ("proposal", ""),
                 ("proposal", f"{secret.pk}/change/"),
                 ("revision", ""),
-                ("revision", f"{secret.current.pk}/change/"),
+                ("revision", f"{secret.current_revision.pk}/change/"),
                 ("event", ""),
             )
         ]

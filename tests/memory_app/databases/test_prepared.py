@@ -12,7 +12,7 @@ from django.utils import timezone
 from approvals.models import Agent, Event, Proposal
 from memory_app.databases.prepared import Prepared, insert, update
 from memory_app.dolt.errors import WriteOutsideCommit
-from memory_app.models import Note
+from memory_app.models import MemoryNote
 
 
 def test_rows_are_those_of_the_queryset_for_each_value(scribe: Any) -> None:
@@ -64,13 +64,13 @@ def test_an_update_says_whether_the_row_was_as_expected(scribe: Any, goals: Any,
     proposal = propose(goals, "Alice likes math.", "Alice loves math.")
     where = {"id": proposal.pk, "status": ["open", "merging"], "agent_id": scribe.pk}
     assert update(Proposal, {"decision_comment": "so", "evidence": [{"role": "user"}]}, where=where)
-    assert not update(Proposal, {"decision_comment": "no"}, where=where | {"revision": 2})
+    assert not update(Proposal, {"decision_comment": "no"}, where=where | {"current_revision_number": 2})
     proposal.refresh_from_db()
     assert (proposal.decision_comment, proposal.evidence) == ("so", [{"role": "user"}])
 
 
 def test_versioned_rows_are_refused_outside_of_a_commit() -> None:
     with pytest.raises(WriteOutsideCommit):
-        insert(Note(owner="alice", note_id="note-1"))
+        insert(MemoryNote(owner="alice", note_id="note-1"))
     with pytest.raises(WriteOutsideCommit):
-        update(Note, {"content": "forged"}, where={"owner": "alice"})
+        update(MemoryNote, {"content": "forged"}, where={"owner": "alice"})

@@ -76,7 +76,7 @@ def make_garbage(megabytes: int) -> None:
 # -- the log of `default` --------------------------------------------------------------------------
 
 LOAD = """
-import os
+import os, time
 from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore
 from memory_app.databases import wal
@@ -85,6 +85,7 @@ for number in range(3000):
     kept = SessionStore()
     kept["text"] = os.urandom(2000).hex()
     kept.save()
+    time.sleep(0.001)  # a loop of writes alone outruns a busy disk
     if number % 20 == 0:
         largest = max(largest, wal.size())
 print(largest, settings.DEFAULT_FILE.stat().st_size, flush=True)
