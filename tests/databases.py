@@ -19,6 +19,7 @@ from django.core.management import call_command
 from django.db import OperationalError, connection, connections
 
 from memory_app.celery import app
+from memory_app.databases.routers import is_versioned
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.operations import MAIN
 
@@ -83,7 +84,7 @@ class ServerDatabases:
         tables = [
             model._meta.db_table
             for model in apps.get_models(include_auto_created=True)
-            if model._meta.model_name not in {"memoryblock", "note", "contenttype", "permission"}
+            if not is_versioned(model) and model._meta.model_name not in {"contenttype", "permission"}
         ]
         quoted = ", ".join(f'"{table}"' for table in tables)
         for attempt in range(ATTEMPTS):
