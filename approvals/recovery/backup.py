@@ -21,13 +21,7 @@ from django.db.models import Count
 from approvals.models import Agent, Proposal, User
 from memory_app.databases.backups import databases, sequences
 from memory_app.databases.backups.errors import CopyFailed, WrongPlace
-from memory_app.databases.backups.manifest import (
-    Database,
-    Manifest,
-    applied_migrations,
-    files_in,
-    fingerprint,
-)
+from memory_app.databases.backups.manifest import Database, Manifest, applied_migrations, files_in, fingerprint
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.models import Change, Message
 

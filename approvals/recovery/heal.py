@@ -24,7 +24,7 @@ from approvals.review.search_words import search_words
 from approvals.review.targets import targets_of
 from approvals.risks import flags
 from approvals.services import events
-from approvals.services.decide import drop_branches
+from approvals.services.decide.close import drop_branches
 from approvals.services.notes.agents import text_of, title_of
 from approvals.services.notes.values import NoteChange, said_beside
 from approvals.services.propose import branch_name, named_by, write_revision_branch

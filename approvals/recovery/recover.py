@@ -27,7 +27,7 @@ from approvals.recovery.heal import (
 )
 from approvals.recovery.ledger import commit_stray_rows, sync_ledger
 from approvals.services import texts
-from approvals.services.decide import finish_merging
+from approvals.services.decide.merge import finish_merging
 from approvals.services.errors import DecisionRefused, NotesChanged
 from approvals.services.notes import agents
 from approvals.services.notes.revert import finish_reverting

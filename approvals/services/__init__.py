@@ -8,7 +8,8 @@ from approvals.recovery.backup import backup
 from approvals.recovery.recover import RecoveryReport, is_interrupted, recover, recover_on_read
 from approvals.recovery.restore import Restored, restore, restore_here, verify
 from approvals.services import conversations, notes
-from approvals.services.decide import approve, close_as_present, reject, withdraw
+from approvals.services.decide.approve import approve
+from approvals.services.decide.close import close_as_present, reject, withdraw
 from approvals.services.edit import create_block, delete_block, edit_block
 from approvals.services.expire import expire
 from approvals.services.propose import Proposed, propose

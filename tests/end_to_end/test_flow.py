@@ -193,10 +193,10 @@ import os, signal, sys, threading
 
 def arm():
     import time
-    while "approvals.services.decide" not in sys.modules:
+    while "approvals.services.decide.merge" not in sys.modules:
         time.sleep(0.01)
     time.sleep(0.2)
-    from approvals.services import decide, events
+    from approvals.services import events
     from memory_app.writing import commits
     def die(*args, **kwargs):
         os.kill(os.getpid(), signal.SIGKILL)

@@ -17,7 +17,7 @@ from approvals import services
 from approvals.models import Agent, Event, Kind, Policy, Proposal, RejectReason, Status, Tutorship, User
 from approvals.review.targets import current_state
 from approvals.services import imports, notes
-from approvals.services.decide import close_by_itself
+from approvals.services.decide.close import close_by_itself
 from approvals.services.errors import Refused
 from approvals.services.notes import ChangeContext
 from memory_app import reads

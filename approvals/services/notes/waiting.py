@@ -18,7 +18,12 @@ from django.utils import timezone
 
 from approvals.models import Agent, Kind, Proposal, ProposalQuerySet, Revision, Status
 from approvals.risks import flags
-from approvals.services.decide import raise_not_open, withdraw
+from approvals.services.decide.checks import (
+    raise_not_open,
+)
+from approvals.services.decide.close import (
+    withdraw,
+)
 from approvals.services.errors import NoteWaits, NoteWithdrawn
 from approvals.services.notes import agents
 from approvals.services.notes.values import (

@@ -13,7 +13,7 @@ from approvals import services
 from approvals.models import Agent, Policy, Proposal, Revision, Status
 from approvals.recovery.integrity import problems
 from approvals.review.presentation import review_of
-from approvals.services import decide
+from approvals.services.decide import close
 from approvals.services.errors import NewRevision
 from approvals.services.notes import agents
 from memory_app import reads
@@ -137,7 +137,7 @@ def test_a_delete_sent_again_leaves_alone_what_was_proposed_under_the_id_since(
 def test_what_is_amended_while_it_is_taken_back_is_taken_back_too(
     call: Any, tea: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = decide._OF_AGENT.first
+    read = close._OF_AGENT.first
 
     def read_before_it_is_amended(**asked: Any) -> Any:
         found = read(**asked)
@@ -145,7 +145,7 @@ def test_what_is_amended_while_it_is_taken_back_is_taken_back_too(
         answered(call("memory_update", note_id=tea["note_id"], content="Alice likes green tea."))
         return found
 
-    monkeypatch.setattr(decide._OF_AGENT, "first", read_before_it_is_amended)
+    monkeypatch.setattr(close._OF_AGENT, "first", read_before_it_is_amended)
     data = answered(call("memory_delete", note_id=tea["note_id"]))["data"]
     assert (data["status"], data["revision"]) == ("withdrawn", 2)
     assert Proposal.objects.get().status == Status.WITHDRAWN

@@ -20,7 +20,8 @@ from approvals import services
 from approvals.models import Proposal, Status
 from approvals.recovery.integrity import problems
 from approvals.review.targets import BlockState
-from approvals.services.decide import Seen, finish_merging
+from approvals.services.decide.checks import Seen
+from approvals.services.decide.merge import finish_merging
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.models import Change
@@ -55,7 +56,8 @@ def let_leases_run_out() -> None:
 APPROVE = """
 from approvals import services
 from approvals.models import Proposal, User
-from approvals.services import decide, events
+from approvals.services import events
+from approvals.services.decide import approve, merge
 from memory_app import reads
 from memory_app.writing import commits
 {crash}
@@ -68,11 +70,11 @@ services.approve(actor=User.objects.get(username="tim"), proposal_id=p.pk, revis
 @pytest.mark.parametrize(
     "crash",
     [
-        "decide.finish_merging = die",  # after the claim, before the merge
+        "approve.finish_merging = die",  # after the claim, before the merge
         "commits.record = die",  # after the merge, before the ledger
         "events.record = die",  # after the ledger, before the status
-        "decide.drop_branches = die",  # after the status, before the branch is dropped
-        "decide.after_change = die",
+        "merge.drop_branches = die",  # after the status, before the branch is dropped
+        "merge.after_change = die",
     ],
 )
 def test_an_approval_killed_at_any_step_is_finished(goals: Any, tim: Any, propose: Any, crash: str) -> None:
@@ -93,7 +95,7 @@ def test_an_approval_killed_at_any_step_is_finished(goals: Any, tim: Any, propos
     assert list(problems()) == []
 
 
-@pytest.mark.parametrize("crash", ["decide.write_revision_branch = die", "commits.write_main = die"])
+@pytest.mark.parametrize("crash", ["merge.write_revision_branch = die", "commits.write_main = die"])
 def test_an_approval_of_a_stale_proposal_killed_while_it_is_made_again_is_finished(
     goals: Any, alice: Any, tim: Any, propose: Any, crash: str
 ) -> None:
@@ -110,7 +112,7 @@ def test_an_approval_of_a_stale_proposal_killed_while_it_is_made_again_is_finish
 
 def test_a_merge_that_became_impossible_goes_back_to_open(goals: Any, alice: Any, tim: Any, propose: Any) -> None:
     proposal = propose(goals, "math", "maths")
-    killed(APPROVE.format(crash="decide.finish_merging = die"))
+    killed(APPROVE.format(crash="approve.finish_merging = die"))
     fields = services.BlockFields(title="Other", description="", body=goals.body, limit=goals.limit)
     services.edit_block(actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=goals.sha256)
     let_leases_run_out()
@@ -167,7 +169,7 @@ def test_the_same_call_coming_back_resumes_what_was_begun(goals: Any, scribe: An
 
 def test_a_lease_that_still_runs_is_left_alone(goals: Any, tim: Any, propose: Any) -> None:
     proposal = propose(goals, "math", "maths")
-    killed(APPROVE.format(crash="decide.finish_merging = die"))
+    killed(APPROVE.format(crash="approve.finish_merging = die"))
     report = services.recover()
     proposal.refresh_from_db()
     assert proposal.status == Status.MERGING

@@ -11,7 +11,7 @@ from django.db import connections
 from approvals import services
 from approvals.models import Mergeability, Proposal, Status
 from approvals.recovery.integrity import problems
-from approvals.services import decide
+from approvals.services.decide import merge
 from approvals.services.errors import (
     AlreadyDecided,
     AlreadyInMemory,
@@ -163,7 +163,7 @@ def test_a_block_that_changes_while_a_stale_proposal_is_made_again_is_not_approv
     """Another person is faster, between the look at the target and the head of main that the text is put on."""
     proposal = propose(goals, "math", "maths")
     edit(alice, "goals", "June", "July")
-    seen, made_again = today(), decide._reapply_on_main
+    seen, made_again = today(), merge._reapply_on_main
 
     def after_somebody_else(*arguments: Any) -> Any:
         if is_deleted:
@@ -172,7 +172,7 @@ def test_a_block_that_changes_while_a_stale_proposal_is_made_again_is_not_approv
             edit(alice, "goals", "July", "August")
         return made_again(*arguments)
 
-    monkeypatch.setattr(decide, "_reapply_on_main", after_somebody_else)
+    monkeypatch.setattr(merge, "_reapply_on_main", after_somebody_else)
     with pytest.raises(TargetChanged):
         approve(tim, proposal, seen_sha256=seen)
 
@@ -410,7 +410,7 @@ def test_a_decision_another_process_finished_first_is_left_as_it_is(
             finish(Proposal.objects.get(pk=proposal.pk))
         return current_state(*arguments)
 
-    monkeypatch.setattr("approvals.services.decide.current_state", stalled)
+    monkeypatch.setattr("approvals.services.decide.merge.current_state", stalled)
     decided = approve(alice, proposal)
     assert decided.status == Status.APPROVED
     assert decided.current_revision_number == 2

@@ -11,14 +11,7 @@ from django.db import connections
 
 from approvals import services
 from approvals.models import Event, Kind, Proposal, Status
-from approvals.services.errors import (
-    BlockReadOnly,
-    MemoryFull,
-    NoChange,
-    OverLimit,
-    PreconditionFailed,
-    TooManyPending,
-)
+from approvals.services.errors import BlockReadOnly, MemoryFull, NoChange, OverLimit, PreconditionFailed, TooManyPending
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main, open_at
 from memory_app.text import edits

@@ -210,7 +210,8 @@ if connection.vendor == "sqlite":
     connection.cursor().execute("PRAGMA secure_delete = ON")
 from approvals import services
 from approvals.models import Proposal, User
-from approvals.services import decide, texts
+from approvals.services import texts
+from approvals.services.decide import close
 from memory_app.dolt import maintenance
 {crash}
 services.reject(actor=User.objects.get(username="alice"), proposal_id=Proposal.objects.get().pk, revision=1,
@@ -222,7 +223,7 @@ die()
 @pytest.mark.parametrize(
     "crash",
     [
-        "decide.drop_branches = die",  # after the rows, before the branch
+        "close.drop_branches = die",  # after the rows, before the branch
         "texts.collect_soon = die",  # after the branch, before the garbage
         "texts.collect_soon = texts.collect; maintenance.collect_garbage = die",
         "texts.collect_soon = texts.collect; remove = texts._remove_copies\n"

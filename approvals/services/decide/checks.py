@@ -1,0 +1,158 @@
+"""What has to be true before a decision, and who was first when it is not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NoReturn
+
+from django.utils.translation import gettext as _
+
+from approvals.models import Mergeability, Proposal, Revision, Status, User
+from approvals.permissions import ReviewAction, available_actions, may_decide, may_read
+from approvals.review.mergeability import Assessment
+from approvals.review.targets import BlockState, TargetState, matches, state_at_head
+from approvals.services.errors import (
+    AlreadyDecided,
+    AlreadyInMemory,
+    BeingDecided,
+    BranchMissing,
+    NewRevision,
+    NoLongerFits,
+    NotAllowed,
+    ProposalNotFound,
+    TargetChanged,
+)
+from memory_app import reads
+from memory_app.databases.prepared import Prepared
+from memory_app.dolt.connections import dolt
+from memory_app.dolt.errors import RevisionNotFound
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The target as `approve` checked it: the same as the reviewer was shown.
+
+    Args:
+        commit: of main, not newer than `standing`.
+    """
+
+    commit: str
+    standing: TargetState
+    assessment: Assessment
+
+
+def require_revertible(actor: User, proposal_id: int) -> Proposal:
+    """Return an automatic change this person may revert, for `notes.revert`; raise as deciding does."""
+    proposal = visible_proposal(actor, proposal_id)
+    if ReviewAction.REVERT not in available_actions(actor, proposal):
+        if not may_decide(actor, proposal.owner):
+            raise NotAllowed(proposal, _("You may not decide about this memory."))
+        raise AlreadyDecided(proposal, _("This change has already been reverted, or was not automatic."))
+    return proposal
+
+
+def proposal_for(action: ReviewAction, actor: User, proposal_id: int, revision: int) -> Proposal:
+    """Return the proposal, at this revision, if this person may do this with it now.
+
+    Raises:
+        ProposalNotFound, NotAllowed, AlreadyDecided, BeingDecided, NewRevision.
+    """
+    proposal = visible_proposal(actor, proposal_id)
+    if action not in available_actions(actor, proposal):
+        if not may_decide(actor, proposal.owner):
+            raise NotAllowed(proposal, _("You may not decide about this memory."))
+        raise_not_open(proposal, proposal.current_revision_number)
+    require_revision(proposal, revision)
+    return proposal
+
+
+def visible_proposal(actor: User, proposal_id: int) -> Proposal:
+    proposal = _WITH_PEOPLE.first(pk=proposal_id)
+    if proposal is None or not may_read(actor, proposal.owner):
+        raise ProposalNotFound
+    return proposal
+
+
+_WITH_PEOPLE = Prepared(
+    lambda pk: Proposal.objects.filter(pk=pk).select_related("agent", "decided_by").order_by(), pk=int
+)
+
+
+def require_revision(proposal: Proposal, revision: int) -> None:
+    if proposal.current_revision_number != revision:
+        raise NewRevision(proposal, _("This proposal has just changed."))
+
+
+def raise_not_open(proposal: Proposal, revision: int) -> NoReturn:
+    """Raise what says who was first, for a proposal that is no longer open or at another revision.
+
+    Raises:
+        AlreadyDecided, BeingDecided, NewRevision.
+    """
+    if proposal.status in (Status.MERGING, Status.PREPARING):
+        raise BeingDecided(proposal, _("This proposal is being processed. Try again in a few seconds."))
+    if proposal.is_decided:
+        who = proposal.decided_by.display_name if proposal.decided_by else proposal.agent.name
+        if proposal.status == Status.EXPIRED:
+            raise AlreadyDecided(proposal, _("This proposal has expired."))
+        raise AlreadyDecided(
+            proposal,
+            _("%(who)s was first: this proposal is %(status)s.")
+            % {"who": who, "status": Status(proposal.status).label},
+        )
+    require_revision(proposal, revision)
+    raise BeingDecided(proposal, _("This proposal changed this moment. Look at it again."))
+
+
+def require_as_seen(proposal: Proposal, seen_sha256: str) -> Seen:
+    """Return the target, if it is as the reviewer saw it, the change fits it, and the branch contains the change."""
+    shown = proposal.current_revision
+    commit, standing = state_at_head(proposal, shown)
+    if standing.sha256 != seen_sha256:
+        raise TargetChanged(proposal, block_of(standing))
+    assessment = standing.assess(shown)
+    require_fit(proposal, assessment)
+    require_branch(proposal, shown)
+    return Seen(commit, standing, assessment)
+
+
+def require_fit(proposal: Proposal, assessment: Assessment) -> None:
+    if assessment.state == Mergeability.ALREADY_APPLIED:
+        raise AlreadyInMemory(proposal, _("The memory says this already; there is nothing to approve."))
+    if assessment.over_limit:
+        raise NoLongerFits(
+            proposal,
+            _("Applied to the current text, this would be %(over)s characters over the block’s limit.")
+            % {"over": f"{assessment.over_limit:,}"},
+        )
+    if assessment.closes_circle:
+        raise NoLongerFits(
+            proposal,
+            _("The replacement has itself been replaced by this note. Approving would make them replace each other."),
+        )
+    if not assessment.can_be_approved:
+        raise NoLongerFits(proposal, _("The change no longer fits the text as it is now."))
+
+
+def require_branch(proposal: Proposal, revision: Revision) -> None:
+    """Raise BranchMissing unless the branch is at the recorded hash and contains the recorded text.
+
+    Only the hash a person reviewed is ever merged: a branch moved behind Assent's back is refused.
+    """
+    missing = _(
+        "The branch of this proposal is gone or was changed, so what you saw cannot be merged. "
+        "Reject it; the agent can propose it again."
+    )
+    try:
+        if dolt().head(revision.branch) != revision.head_commit:
+            raise BranchMissing(proposal, missing)
+        if not matches(proposal, revision, revision.head_commit):
+            raise BranchMissing(proposal, missing)
+    except RevisionNotFound as error:
+        raise BranchMissing(proposal, missing) from error
+    if revision.head_commit == revision.base_commit:
+        raise BranchMissing(proposal, missing)
+
+
+def block_of(standing: TargetState) -> reads.Block | None:
+    return standing.block if isinstance(standing, BlockState) else None

@@ -1,0 +1,161 @@
+"""Close a proposal without merging it: rejected, withdrawn, already in the memory, or expired."""
+
+from __future__ import annotations
+
+import structlog
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals.models import Agent, Event, Mergeability, Proposal, RejectReason, Status, User
+from approvals.permissions import ReviewAction
+from approvals.review.targets import current_state
+from approvals.services import events, texts
+from approvals.services.decide.checks import block_of, proposal_for, raise_not_open
+from approvals.services.errors import NewRevision, ProposalNotFound, TargetChanged
+from approvals.services.propose import branch_name
+from memory_app.databases.prepared import Prepared
+from memory_app.writing import commits
+
+log = structlog.get_logger(__name__)
+
+
+def reject(*, actor: User, proposal_id: int, revision: int, reason: str, comment: str = "") -> Proposal:
+    """Reject a revision. Who, why and the head's hash stay; the branch goes, and with `too_private` every text.
+
+    Args:
+        reason: a `RejectReason` value.
+        comment: in the person's words, for the agent; required when the reason is `other`.
+
+    Raises:
+        ProposalNotFound, DecisionRefused: as for `approve`.
+        ValueError: no such reason; forms offer only those there are.
+    """
+    if reason not in RejectReason.values:
+        raise ValueError(f"unknown reject reason {reason!r}")
+    proposal = proposal_for(ReviewAction.REJECT, actor, proposal_id, revision)
+    return close(
+        proposal,
+        Status.REJECTED,
+        Event.What.REJECTED,
+        actor=actor,
+        text=comment.strip(),
+        fields={
+            "decided_by_id": actor.pk,
+            "decision_reason": reason,
+            "decision_comment": comment.strip(),
+        },
+        removes_texts=reason == RejectReason.TOO_PRIVATE,
+    )
+
+
+def close_as_present(*, actor: User, proposal_id: int, revision: int, seen_sha256: str) -> Proposal:
+    """Close a proposal whose change is already in the memory, without fault.
+
+    The agent sees a rejection as a duplicate, with a comment that says so.
+
+    Args:
+        seen_sha256: of the target as the reviewer saw it; a target that changed since may need the proposal again.
+
+    Raises:
+        ProposalNotFound, DecisionRefused: as for `approve`; `TargetChanged` also when the change is no longer there.
+    """
+    proposal = proposal_for(ReviewAction.REJECT, actor, proposal_id, revision)
+    standing = current_state(proposal, proposal.current_revision)
+    is_there = standing.assess(proposal.current_revision).state == Mergeability.ALREADY_APPLIED
+    if standing.sha256 != seen_sha256 or not is_there:
+        raise TargetChanged(proposal, block_of(standing))
+    comment = _("This is already in memory; nothing was left to change.")
+    return close(
+        proposal,
+        Status.REJECTED,
+        Event.What.REJECTED,
+        actor=actor,
+        text=comment,
+        fields={
+            "decided_by_id": actor.pk,
+            "decision_reason": RejectReason.DUPLICATE,
+            "decision_comment": comment,
+            "mergeability": Mergeability.ALREADY_APPLIED,
+        },
+    )
+
+
+def withdraw(*, agent: Agent, proposal_id: int, comment: str = "", operation: str | None = None) -> Proposal:
+    """Withdraw an agent's own open proposal.
+
+    Args:
+        operation: 32 hexadecimal digits that identify the call; repeating it returns the withdrawn proposal.
+
+    Raises:
+        ProposalNotFound: this agent has no proposal of that number.
+        AlreadyDecided, BeingDecided: a person was first.
+    """
+    proposal = _OF_AGENT.first(pk=proposal_id, agent=agent.pk)
+    if proposal is None:
+        raise ProposalNotFound
+    if operation and proposal.merge_operation == operation and not proposal.is_redacted:
+        return proposal
+    if proposal.status != Status.OPEN:
+        raise_not_open(proposal, proposal.current_revision_number)
+    try:
+        return close(
+            proposal,
+            Status.WITHDRAWN,
+            Event.What.WITHDRAWN,
+            actor=agent,
+            text=comment.strip(),
+            fields={"decision_comment": comment.strip(), "merge_operation": operation or ""},
+        )
+    except NewRevision:  # another call of the agent amended it; the new revision is withdrawn too
+        return withdraw(agent=agent, proposal_id=proposal_id, comment=comment, operation=operation)
+
+
+_OF_AGENT = Prepared(
+    lambda pk, agent: Proposal.objects.filter(pk=pk, agent=agent).select_related("agent").order_by(), pk=int, agent=int
+)
+
+
+def close_by_itself(proposal: Proposal, status: Status, what: Event.What) -> Proposal:
+    """Close an open proposal without a person's decision (expiry)."""
+    return close(proposal, status, what, actor=None, text="", fields={})
+
+
+def drop_branches(proposal: Proposal) -> None:
+    """Remove the branches of a decided proposal. Failing costs only space: `recover` does it again."""
+    for number in range(1, proposal.current_revision_number + 1):
+        name = branch_name(proposal.pk, number)
+        try:
+            commits.drop_branch(proposal.owner, name)
+        except Exception:
+            log.exception("branch_not_dropped", proposal=proposal.pk, branch=name)
+
+
+def close(
+    proposal: Proposal,
+    status: Status,
+    what: Event.What,
+    *,
+    actor: events.Actor,
+    text: str,
+    fields: dict[str, object],
+    removes_texts: bool = False,
+) -> Proposal:
+    now = timezone.now()
+    values = {"status": status, "decided_at": now, "updated_at": now, **fields}
+    shown = proposal.current_revision_number
+    as_seen = {"status": Status.OPEN, "current_revision_number": shown}
+    reason = str(fields.get("decision_reason", ""))
+    with transaction.atomic(durable=True):
+        closed = events.close(proposal, values, what, expected=as_seen, actor=actor, text=text, reason=reason)
+        if closed and removes_texts:
+            texts.remove(proposal, actor=actor)
+    if removes_texts or not closed:
+        proposal.refresh_from_db()
+    if not closed:
+        raise_not_open(proposal, shown)
+    log.info(f"proposal_{what}", proposal=proposal.pk, user_id=proposal.owner, target=proposal.target)
+    drop_branches(proposal)
+    if removes_texts:
+        texts.collect_soon()
+    return proposal

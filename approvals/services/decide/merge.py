@@ -1,0 +1,269 @@
+"""Merge an approved revision, and finish what a dead process began.
+
+A state machine across two databases: `approve` moves OPEN → MERGING by compare-and-swap and stores what the merge
+needs; here the reviewed hash is merged, the row moves to APPROVED, and the branches are dropped. A process that dies
+leaves a lease behind; once it has expired, `recover` calls `finish_merging`, which goes on from any step. Merging a
+hash twice is harmless. The diagram is in docs/architecture.md, "Deciding".
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import structlog
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals.models import Event, Mergeability, Proposal, Revision, Status
+from approvals.recovery.ledger import retry_after_committing_stray_rows
+from approvals.review.mergeability import Assessment
+from approvals.review.targets import TargetState, current_state, matches, targets_of
+from approvals.services import events
+from approvals.services.decide.checks import Seen, block_of, raise_not_open, require_branch, require_fit
+from approvals.services.decide.close import drop_branches
+from approvals.services.errors import AlreadyInMemory, BranchMissing, TargetChanged
+from approvals.services.propose import branch_name, write_revision_branch
+from approvals.services.recheck import after_change
+from memory_app import reads
+from memory_app.dolt.connections import head_of_main
+from memory_app.dolt.errors import AlreadyMerged, MergeConflict
+from memory_app.dolt.types import Commit
+from memory_app.models import Change, TargetKind
+from memory_app.writing import commits
+
+log = structlog.get_logger(__name__)
+
+
+def finish_merging(proposal: Proposal, *, seen: Seen | None = None) -> Proposal:
+    """Bring a MERGING proposal to APPROVED, from wherever it got to; used by `approve` and `recover`.
+
+    Args:
+        seen: what `approve` checked just now; the operation is new, so the log is not searched for it.
+
+    Raises:
+        DecisionRefused: the memory changed so that what was seen cannot be merged. The proposal is OPEN again; the
+            memory is unchanged.
+    """
+    done = None if seen else commits.find(proposal.owner, proposal.merge_operation, since=proposal.main_before)
+    try:
+        merged = done.hash if done else _merge(proposal, seen)  # and closed
+    except _AlreadyMerged as error:
+        done, merged = error.commit, error.commit.hash
+    except _LeaseLost:
+        if proposal.status == Status.APPROVED:
+            return proposal
+        raise_not_open(proposal, proposal.current_revision_number)
+    if done:
+        commits.record(done.hash, _entry(proposal), at=commits.time_of(done), beside=partial(_close_approved, proposal))
+    if not matches(proposal, proposal.current_revision, merged):
+        # Cannot happen while rows conflict as wholes; logged as an error in case it does.
+        log.error("merge_result_differs", proposal=proposal.pk, commit=merged)
+
+    if proposal.status != Status.APPROVED:  # another process closed it
+        proposal.refresh_from_db()
+    log.info(
+        "proposal_approved",
+        proposal=proposal.pk,
+        user_id=proposal.owner,
+        target=proposal.target,
+        reviewer=proposal.decided_by.username if proposal.decided_by else "",
+        commit=merged,
+    )
+    drop_branches(proposal)
+    after_change(proposal.owner, targets_of(proposal, proposal.current_revision))
+    return proposal
+
+
+def _close_approved(proposal: Proposal, commit: str) -> None:
+    """Set APPROVED, in the transaction that records the commit in the ledger."""
+    values = {
+        "status": Status.APPROVED,
+        "merge_commit": commit,
+        "mergeability": Mergeability.CLEAN,
+        "lease_expires_at": None,
+        "updated_at": timezone.now(),
+    }
+    events.close(
+        proposal,
+        values,
+        Event.What.APPROVED,
+        expected={"status": Status.MERGING},
+        actor=proposal.decided_by,
+        text=proposal.decision_comment,
+        commit=commit,
+    )
+
+
+# -- steps ----------------------------------------------------------------------------------------
+
+
+def _merge(proposal: Proposal, seen: Seen | None) -> str:
+    """Merge the revision; when the target changed since its base, reapply it on the head of main first."""
+    revision = proposal.current_revision
+    standing: TargetState
+    if seen is None or proposal.target_kind != TargetKind.BLOCK:
+        standing = current_state(proposal, revision)
+        if standing.sha256 != proposal.seen_sha256:
+            _reopen(proposal)
+            raise TargetChanged(proposal, block_of(standing))
+        assessment = standing.assess(revision)
+        if not assessment.can_be_approved:
+            _reopen(proposal)
+            require_fit(proposal, assessment)
+    else:
+        # A later change of the block makes the merge conflict: its row differs from the revision's base.
+        standing, assessment = seen.standing, seen.assessment
+    if assessment.is_stale:
+        revision = _reapply_on_main(proposal, standing, assessment)
+    if not revision.head_commit:
+        _put_on_branch(proposal, revision)
+    if seen is None or assessment.is_stale:  # otherwise checked already, and what a hash names never changes
+        try:
+            require_branch(proposal, revision)
+        except BranchMissing:
+            _reopen(proposal)
+            raise
+    try:
+        return _write(proposal, revision)
+    except MergeConflict:
+        now = current_state(proposal, revision)
+        if now.sha256 != proposal.seen_sha256 or revision.base_commit == head_of_main():
+            _reopen(proposal)
+            raise TargetChanged(proposal, block_of(now)) from None
+    # The text is as seen, but its row was written since the base: changed, and changed back. The engine compares
+    # rows, so the same text is put on a new branch from the head of main.
+    revision = _reapply_on_main(proposal, now, assessment)
+    _put_on_branch(proposal, revision)
+    try:
+        return _write(proposal, revision)
+    except MergeConflict:
+        _reopen(proposal)
+        raise TargetChanged(proposal, block_of(current_state(proposal, revision))) from None
+
+
+def _write(proposal: Proposal, revision: Revision) -> str:
+    reviewer = proposal.decided_by
+    assert reviewer is not None, "MERGING is entered with a reviewer"
+
+    try:
+        change = retry_after_committing_stray_rows(
+            lambda: commits.write_main(
+                commits.Merge(revision.head_commit),
+                entry=_entry(proposal),
+                author=commits.person(reviewer.username, reviewer.display_name),
+                subject=f"Approve proposal {proposal.pk}: {proposal.target} of {proposal.owner}",
+                since=proposal.main_before,
+                beside=partial(_close_approved, proposal),
+            )
+        )
+    except AlreadyMerged:
+        _reopen(proposal)
+        raise AlreadyInMemory(proposal, _("Nothing is left to approve.")) from None
+    return change.commit
+
+
+def _reapply_on_main(proposal: Proposal, standing: TargetState, assessment: Assessment) -> Revision:
+    """Return a new revision based on the head of main, with exactly the text the reviewer was shown."""
+    shown = proposal.current_revision
+    assert assessment.result_text is not None
+    block = block_of(standing)
+    number = proposal.current_revision_number + 1
+    with transaction.atomic(durable=True):
+        revision = Revision.objects.create(
+            proposal=proposal,
+            number=number,
+            origin=Revision.Origin.REAPPLIED,
+            branch=branch_name(proposal.pk, number),
+            base_commit=head_of_main(),
+            base_sha256=block.sha256 if block else "",
+            base_text=block.body if block else shown.base_text,
+            edits=shown.edits,
+            result_text=assessment.result_text,
+            note_changes=shown.note_changes,
+            risk_report=shown.risk_report,
+        )
+        Proposal.objects.filter(pk=proposal.pk).update(current_revision_number=number)
+        proposal.current_revision_number = number
+        events.record(proposal, Event.What.REAPPLIED, actor=None)
+    return revision
+
+
+def _put_on_branch(proposal: Proposal, revision: Revision) -> None:
+    """Write the branch of a reapplied revision.
+
+    Raises:
+        TargetChanged: another decision or edit was committed between the check of the target and the head of main.
+    """
+    try:
+        revision.head_commit = write_revision_branch(proposal, revision)
+    except (commits.TargetMoved, reads.BlockNotFound):
+        _reopen(proposal)
+        raise TargetChanged(proposal, block_of(current_state(proposal, revision))) from None
+    revision.save(update_fields=["head_commit"])
+
+
+def _reopen(proposal: Proposal) -> None:
+    """Move back to OPEN after a real conflict, and remove the revisions made for this decision only.
+
+    Raises:
+        _AlreadyMerged: the only conflict is with this merge itself.
+        _LeaseLost: the row is no longer MERGING; the process that finished it decides.
+    """
+    if done := commits.find(proposal.owner, proposal.merge_operation, since=proposal.main_before):
+        raise _AlreadyMerged(done)
+    made_here = proposal.revisions.filter(origin=Revision.Origin.REAPPLIED)
+    branches = list(made_here.values_list("branch", flat=True))
+    first = proposal.revisions.exclude(origin=Revision.Origin.REAPPLIED).order_by("-number")
+    number = first.values_list("number", flat=True)[0]
+    with transaction.atomic(durable=True):
+        reopened = Proposal.objects.filter(pk=proposal.pk, status=Status.MERGING).update(
+            status=Status.OPEN,
+            current_revision_number=number,
+            decided_by=None,
+            decided_at=None,
+            decision_comment="",
+            seen_sha256="",
+            merge_operation="",
+            main_before="",
+            lease_expires_at=None,
+            updated_at=timezone.now(),
+        )
+        if reopened:
+            made_here.delete()
+            proposal.current_revision_number = number
+            events.record(proposal, Event.What.REOPENED, actor=None)
+    proposal.refresh_from_db()
+    if not reopened:
+        raise _LeaseLost
+    for branch in branches:
+        commits.drop_branch(proposal.owner, branch)
+    after_change(proposal.owner, targets_of(proposal, proposal.current_revision))
+
+
+class _AlreadyMerged(Exception):
+    """Another process finished the same decision, or the server merged and its answer was lost."""
+
+    def __init__(self, commit: Commit) -> None:
+        self.commit = commit
+        super().__init__(commit.hash)
+
+
+class _LeaseLost(Exception):
+    """This process outlived its lease, and another one finished the decision first."""
+
+
+def _entry(proposal: Proposal) -> commits.LedgerEntry:
+    return commits.LedgerEntry(
+        action=Change.Action.APPROVED,
+        owner=proposal.owner,
+        targets=targets_of(proposal, proposal.current_revision),
+        operation=proposal.merge_operation,
+        actor=proposal.decided_by.username if proposal.decided_by else "",
+        agent=proposal.agent.name,
+        proposal_id=proposal.pk,
+        comment=proposal.decision_comment,
+    )
+
+
+# -- refusals -------------------------------------------------------------------------------------
