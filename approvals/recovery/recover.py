@@ -18,20 +18,15 @@ from django.db.models import Q
 from redis.exceptions import RedisError
 
 from approvals.models import DECIDED, Mergeability, Proposal, Revision, Status
-from approvals.recovery.heal import (
-    approve_merged,
-    drop_unknown_branches,
-    make_branches_again,
-    make_proposals_again,
-    skip_ids,
-)
+from approvals.recovery.heal import approve_merged, drop_unknown_branches, make_branches_again, skip_ids
 from approvals.recovery.ledger import commit_stray_rows, sync_ledger
-from approvals.services import texts
+from approvals.recovery.missing_proposals import make_proposals_again
+from approvals.services import branches, texts
 from approvals.services.decide.merge import finish_merging
 from approvals.services.errors import DecisionRefused, NotesChanged
 from approvals.services.notes import agents
 from approvals.services.notes.revert import finish_reverting
-from approvals.services.propose import finish_preparing, make_alone, take_over
+from approvals.services.preparing import finish_preparing, make_alone, take_over
 from approvals.services.recheck import recheck_unknown
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.errors import DoltError
@@ -224,7 +219,7 @@ def _drop_left_over() -> int:
     left_over = list(Revision.objects.filter(Q(proposal__status__in=DECIDED), branch__in=present))
     for revision in left_over:
         try:
-            texts.give_up_branch(revision)
+            branches.give_up_branch(revision)
         except (DatabaseError, DoltError):
             log.exception("branch_not_dropped", proposal=revision.proposal_id, branch=revision.branch)
     return len(left_over)

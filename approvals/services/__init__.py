@@ -10,11 +10,11 @@ from approvals.recovery.restore import Restored, restore, restore_here, verify
 from approvals.services import conversations, notes
 from approvals.services.decide.approve import approve
 from approvals.services.decide.close import close_as_present, reject, withdraw
+from approvals.services.decide.expire import expire
 from approvals.services.edit import create_block, delete_block, edit_block
-from approvals.services.expire import expire
 from approvals.services.propose import Proposed, propose
 from approvals.services.recheck import recheck
-from approvals.services.redact import redact
+from approvals.services.texts import redact
 from memory_app.writing.values import BlockFields
 
 __all__ = [

@@ -1,15 +1,9 @@
-"""Removing the texts of a proposal that was not taken: its rows at once, the files of the memory soon after.
-
-The rows are blanked in the transaction that decides, so that nobody reads a rejected text for another second. A dropped
-branch stays in the files until garbage is collected, which takes seconds and is done in the background; `recover` makes
-up for a crash in between. What remains says who decided, when and why.
-"""
+"""An owner has the texts of a proposal removed that was not taken; nothing brings them back."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 
 import structlog
 from django.db import connections, transaction
@@ -17,9 +11,10 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.models import Event, Proposal, Revision, Status
+from approvals.models import NOT_TAKEN, Event, Proposal, Revision, Status, User
+from approvals.permissions import may_read, may_redact
 from approvals.services import events
-from approvals.services.errors import AlreadyDecided
+from approvals.services.errors import AlreadyDecided, NotAllowed, NotRemovable, ProposalNotFound
 from memory_app.dolt import maintenance
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
@@ -28,12 +23,45 @@ from memory_app.writing import commits
 
 log = structlog.get_logger(__name__)
 
+
+def redact(*, actor: User, proposal_id: int) -> Proposal:
+    """Remove the texts of a rejected, withdrawn, superseded or expired proposal. Harmless when done twice.
+
+    Raises:
+        ProposalNotFound: there is none, or this person may not see it.
+        NotAllowed: this person may see it, and not remove its texts.
+        NotRemovable: it is undecided, or what it says is in the memory.
+    """
+    with transaction.atomic(durable=True):
+        found = Proposal.objects.select_for_update(of=("self",)).select_related("agent", "decided_by")
+        proposal = found.filter(pk=proposal_id).first()
+        if proposal is None or not may_read(actor, proposal.owner):
+            raise ProposalNotFound
+        if not may_redact(actor, proposal.owner):
+            raise NotAllowed(proposal, _("Only the owner can have the texts of a proposal removed."))
+        if proposal.status not in NOT_TAKEN:
+            raise NotRemovable(
+                proposal,
+                _("What this proposal says is in the memory.")
+                if proposal.is_decided
+                else _("This proposal is not decided yet: reject it as too private."),
+            )
+        removed = remove(proposal, actor=actor)
+    if removed:
+        proposal.refresh_from_db()
+        log.info("proposal_redacted", proposal=proposal.pk, user_id=proposal.owner, actor=actor.username)
+        collect_soon()
+    return proposal
+
+
 #: Called with a proposal whose texts go: for whatever keeps copies of them in the layers above. Each is called in the
 #: transaction that blanks the rows, and once more afterwards, for a call that was still being answered.
 copies: list[Callable[[Proposal], None]] = []
 
+
 #: The name of the thread that collects where there is no worker; tests wait for it.
 THREAD = "collect removed texts"
+
 
 _collecting = threading.Lock()
 
@@ -81,19 +109,6 @@ def require_texts(proposal: Proposal) -> None:
     """
     if proposal.is_redacted:
         raise AlreadyDecided(proposal, _("The texts of this proposal were removed."))
-
-
-def give_up_branch(revision: Revision) -> None:
-    """Drop a branch that was written while its proposal was decided, or whose dropping had failed.
-
-    Where the texts were removed they have to go from the files once more.
-    """
-    proposal = Proposal.objects.get(pk=revision.proposal_id)
-    if proposal.is_redacted:
-        with suppress(RevisionNotFound):  # whoever collects dropped it this moment, and may not know of its commit
-            Revision.objects.filter(pk=revision.pk).update(head_commit=dolt().head(revision.branch))
-        Proposal.objects.filter(pk=proposal.pk).update(is_garbage_left=True)
-    commits.drop_branch(proposal.owner, revision.branch)
 
 
 def collect_soon() -> None:

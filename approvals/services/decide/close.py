@@ -11,11 +11,10 @@ from approvals.models import Agent, Event, Mergeability, Proposal, RejectReason,
 from approvals.permissions import ReviewAction
 from approvals.review.targets import current_state
 from approvals.services import events, texts
+from approvals.services.branches import drop_branches
 from approvals.services.decide.checks import block_of, proposal_for, raise_not_open
 from approvals.services.errors import NewRevision, ProposalNotFound, TargetChanged
-from approvals.services.propose import branch_name
 from memory_app.databases.prepared import Prepared
-from memory_app.writing import commits
 
 log = structlog.get_logger(__name__)
 
@@ -119,16 +118,6 @@ _OF_AGENT = Prepared(
 def close_by_itself(proposal: Proposal, status: Status, what: Event.What) -> Proposal:
     """Close an open proposal without a person's decision (expiry)."""
     return close(proposal, status, what, actor=None, text="", fields={})
-
-
-def drop_branches(proposal: Proposal) -> None:
-    """Remove the branches of a decided proposal. Failing costs only space: `recover` does it again."""
-    for number in range(1, proposal.current_revision_number + 1):
-        name = branch_name(proposal.pk, number)
-        try:
-            commits.drop_branch(proposal.owner, name)
-        except Exception:
-            log.exception("branch_not_dropped", proposal=proposal.pk, branch=name)
 
 
 def close(

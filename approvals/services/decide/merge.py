@@ -20,10 +20,9 @@ from approvals.recovery.ledger import retry_after_committing_stray_rows
 from approvals.review.mergeability import Assessment
 from approvals.review.targets import TargetState, current_state, matches, targets_of
 from approvals.services import events
+from approvals.services.branches import branch_name, drop_branches, write_revision_branch
 from approvals.services.decide.checks import Seen, block_of, raise_not_open, require_branch, require_fit
-from approvals.services.decide.close import drop_branches
 from approvals.services.errors import AlreadyInMemory, BranchMissing, TargetChanged
-from approvals.services.propose import branch_name, write_revision_branch
 from approvals.services.recheck import after_change
 from memory_app import reads
 from memory_app.dolt.connections import head_of_main

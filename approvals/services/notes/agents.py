@@ -8,42 +8,32 @@ up later still.
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
-from approvals.models import Agent, Event, Kind, Proposal, ProposedNote, ReviewReason, Revision, Status
+from approvals.models import Agent, Event, Kind, Proposal, ProposedNote, ReviewReason, Status
 from approvals.recovery.ledger import retry_after_committing_stray_rows
 from approvals.review import policies
-from approvals.review.search_words import search_words
 from approvals.review.targets import note_rows_to_write, targets_of
 from approvals.risks import flags
 from approvals.services import events
+from approvals.services.branches import branch_name
+from approvals.services.caps import equal_or_room, require_room
 from approvals.services.errors import NotesChanged
-from approvals.services.notes.values import ChangeContext, NoteChange, NoteChangeOutcome, said_beside
-from approvals.services.propose import branch_name, finish_preparing, lease_of, lock_agent, make_alone, require_room
+from approvals.services.notes.compare import NoteChangeResult, assess_changes
+from approvals.services.notes.values import ChangeContext, NoteChange, NoteChangeOutcome
+from approvals.services.preparing import finish_preparing, insert_prepared, lease_of, make_alone
 from approvals.services.recheck import after_change
 from approvals.services.texts import require_texts
 from memory_app import reads
-from memory_app.databases.prepared import insert
 from memory_app.dolt.connections import head_of_main, retrying
 from memory_app.models import Change, TargetKind
-from memory_app.runtime import deadlines
-from memory_app.text import edits, worddiff
 from memory_app.writing import commits
-
-#: Segments of a difference that its excerpt is looked for in.
-_EXCERPTED = 400
-#: Characters of a proposal's title, as its column has room for.
-MOST_TITLE = 200
 
 
 def change(
@@ -74,7 +64,7 @@ def require_room_unless_applied(by: ChangeContext, agent: Agent, owner: str) -> 
     """Raise TooManyPending or MemoryFull as a proposal would; asked before the texts are compared where the agent
     may not read them, since the order of refusals would tell what they say."""
     if _review_reason(by, owner) is not None:
-        require_room(Proposal.objects.by_agent(agent).of_owner(owner).pending())
+        require_room(agent, owner)
 
 
 def finish(proposal: Proposal, *, is_mine: bool = False, is_resumed: bool = False, is_new: bool = False) -> Proposal:
@@ -195,58 +185,6 @@ def _gone(proposal: Proposal) -> NotesChanged:
 # -- steps ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class NoteChangeResult:
-    """What a change of notes is shown as.
-
-    Args:
-        before, after: the contents, as the two sides of what a reviewer reads.
-        segments: what leads from the one to the other.
-        beside: what the notes say beside their contents, before and after, where it changes.
-        stored: the changes as a revision keeps them.
-        fields: those of the proposal that follow from the change.
-    """
-
-    before: str
-    after: str
-    segments: tuple[worddiff.Segment, ...]
-    beside: tuple[str, str]
-    stored: list[dict[str, Any]]
-    risk_report: flags.RiskReport
-    fields: dict[str, Any]
-
-    def search_words(self, target: str, reasoning: str) -> str:
-        """The words a proposal of this change is found by."""
-        said = (reasoning, target, self.fields["target_title"], *self.beside)
-        return search_words(self.segments, self.fields["excerpt"], *said)
-
-
-def assess_changes(kind: Kind, changes: tuple[NoteChange, ...], *, said: str = "") -> NoteChangeResult:
-    """Compare and weigh what a proposal of these changes would make of the notes.
-
-    Args:
-        said: what the agent says with it; see `risks.said_with`.
-    """
-    before, after = text_of([change.before for change in changes]), text_of([change.after for change in changes])
-    deadlines.require()  # thousands of notes are compared and weighed for seconds, and no database is asked
-    segments = worddiff.diff(before, after)
-    added, removed = worddiff.count_words(segments)
-    deadlines.require()
-    stored = [change.as_json() for change in changes]
-    beside = said_beside(stored)
-    found = flags.report(before, after, segments=segments, is_deletion=kind == Kind.DELETE, beside=beside, said=said)
-    fields = {
-        "target_title": title_of(changes),
-        # A few dozen words: the beginning of an import has them, and all of ten thousand notes took 2 s.
-        "excerpt": worddiff.excerpt(segments[:_EXCERPTED]),
-        "words_added": added,
-        "words_removed": removed,
-        "risks": [risk.key for risk in found.risks],
-        "result_sha256": edits.sha256_of("\n".join(map(_meaning, changes))),
-    }
-    return NoteChangeResult(before, after, segments, beside, stored, found, fields)
-
-
 def _review_reason(by: ChangeContext, owner: str) -> ReviewReason | None:
     """Why a person has to decide; None where nobody has to."""
     if not policies.notes_apply_at_once(owner):
@@ -263,63 +201,55 @@ def _prepare(
     review_reason: ReviewReason | None,
     base_commit: str | None,
 ) -> tuple[Proposal, bool]:
-    """Insert the PREPARING row; what policy applies does not count against the caps on waiting."""
-    applies = review_reason is None
+    """Insert the PREPARING row; whether it is new. What policy applies does not count against the caps on waiting."""
     said = flags.said_with(by.reasoning, by.evidence)
     made = assess_changes(kind, changes, said=said)
-    if applies and _shows_secret(by, made, said):
-        applies, review_reason = False, ReviewReason.SECRETS
-    result_sha256 = made.fields["result_sha256"]
-    now = timezone.now()
-    operation = by.operation or uuid.uuid4().hex
+    if review_reason is None and _shows_secret(by, made, said):
+        review_reason = ReviewReason.SECRETS
+    waits = review_reason is not None
     is_import = kind == Kind.IMPORT
-    base = base_commit or retrying(head_of_main)
+    operation = by.operation or uuid.uuid4().hex
     target = f"import-{operation[:12]}" if is_import else changes[0].id
-    words = made.search_words(target, by.reasoning)
+    base = base_commit or retrying(head_of_main)
+    now = timezone.now()
+    proposal = Proposal(
+        owner=owner,
+        target_kind=TargetKind.IMPORT if is_import else TargetKind.NOTE,
+        target=target,
+        kind=kind,
+        agent=agent,
+        auto_applied=not waits,
+        review_reason=review_reason or "",
+        reasoning=by.reasoning,
+        confidence=by.confidence,
+        session_id=by.session_id,
+        evidence=list(by.evidence),
+        operation=operation,
+        created_at=now,
+        expires_at=now + settings.PROPOSAL_EXPIRY,
+        lease_expires_at=now + lease_of(len(changes)),
+        search_words=made.search_words(target, by.reasoning),
+        **made.fields,
+    )
     with transaction.atomic(durable=True):
-        if not applies:
-            lock_agent(agent)
-            pending = Proposal.objects.by_agent(agent).of_owner(owner).pending()
-            twin = pending.filter(kind=kind, result_sha256=result_sha256).first()
-            # Of an import only what the memory does not say already is proposed: that two are equal tells what it says.
-            if twin and (by.may_read or not is_import):
+        if waits:
+            # An import proposes only what the memory does not say already: an equal one would tell what it says.
+            may_tell = by.may_read or not is_import
+            same = {"kind": kind, "result_sha256": made.fields["result_sha256"]}
+            if twin := equal_or_room(agent, owner, may_tell=may_tell, **same):
                 return twin, False
-            require_room(pending)
-        proposal = Proposal(
-            owner=owner,
-            target_kind=TargetKind.IMPORT if is_import else TargetKind.NOTE,
-            target=target,
-            kind=kind,
-            agent=agent,
-            auto_applied=applies,
-            review_reason=review_reason or "",
-            reasoning=by.reasoning,
-            confidence=by.confidence,
-            session_id=by.session_id,
-            evidence=list(by.evidence),
-            operation=operation,
-            created_at=now,
-            expires_at=now + settings.PROPOSAL_EXPIRY,
-            lease_expires_at=now + lease_of(len(changes)),
-            search_words=words,
-            **made.fields,
-        )
-        insert(proposal)
-        revision = Revision(
-            proposal=proposal,
-            number=1,
-            branch="" if applies else branch_name(proposal.pk, 1),
+        insert_prepared(
+            proposal,
+            has_branch=waits,
             base_commit=base,
             base_sha256="",
             base_text=made.before,
             edits=[],
             result_text=made.after,
             note_changes=made.stored,
-            risk_report=made.risk_report.as_json() if is_import else None,
-            created_at=now,
+            risk_report=made.summary.risk_report.as_json() if is_import else None,
         )
-        proposal.hold_current_revision(insert(revision))
-        if is_import and not applies:
+        if is_import and waits:
             _name_notes(proposal, [change.id for change in changes])
     return proposal, True
 
@@ -332,7 +262,7 @@ def _shows_secret(by: ChangeContext, made: NoteChangeResult, said: str) -> bool:
     """
     if by.may_read:
         return flags.SECRETS in made.fields["risks"]
-    return any(map(flags.has_secret, (made.after, made.beside[1], said)))
+    return any(map(flags.has_secret, (made.after, made.summary.beside[1], said)))
 
 
 def _name_notes(proposal: Proposal, ids: Sequence[str]) -> None:
@@ -351,33 +281,3 @@ def _outcome(proposal: Proposal, *, created: bool = True) -> NoteChangeOutcome:
         for change in proposal.current_revision.note_changes
     )
     return NoteChangeOutcome(changes, proposal.merge_commit, proposal, created)
-
-
-def _meaning(change: NoteChange) -> str:
-    """What makes two changes the same although the times differ, and the ids of new notes."""
-    before, after = change.before, change.after
-    if after is None:
-        return change.id
-    id_ = change.id if before else ""
-    day = after.created_at.isoformat() if before and before.created_at != after.created_at else ""
-    beside = (after.tags, after.category, after.confidence, after.rationale)
-    superseded = (after.superseded_by, after.superseded_reason)
-    return f"{id_} {after.type} {day} {json.dumps([*beside, *superseded])} {after.content}"
-
-
-def text_of(of: Sequence[reads.Note | None]) -> str:
-    """The contents, as the two sides of what a reviewer reads."""
-    return "\n\n".join(note.content for note in of if note)
-
-
-def title_of(changes: tuple[NoteChange, ...]) -> str:
-    """Return what a change of notes is called: a note that is there by its text as it is, a new one by what it would
-    say. What does not fit the column is cut between words; pages clamp it further."""
-    if len(changes) > 1:
-        return _("%(count)d notes") % {"count": len(changes)}
-    note = changes[0].before or changes[0].after
-    words = " ".join(note.content.split()) if note else changes[0].id
-    if len(words) <= MOST_TITLE:
-        return words
-    cut = words[: MOST_TITLE - 1]
-    return f"{cut[: cut.rfind(' ')] if ' ' in cut else cut}…"

@@ -22,7 +22,7 @@ from approvals.services.errors import (
     NoteWaits,
     ReplacementNotFound,
 )
-from approvals.services.notes import agents, people, waiting
+from approvals.services.notes import agents, compare, people, waiting
 from approvals.services.notes.values import (
     ChangeContext,
     NoteChange,
@@ -255,7 +255,7 @@ def _as_loaded(owner: str, note_id: str, loaded_sha256: str | None) -> reads.Not
 def _require_none_waits_as_another(by: ChangeContext, made: reads.Note) -> None:
     """Raise NoteWaits where another note of the same id waits; the same one is found by `agents.change`."""
     if proposal := waiting.find(by, made.owner, made.id):
-        asked = agents.assess_changes(Kind.SAVE, (NoteChange(made.id, None, made),))
+        asked = compare.assess_changes(Kind.SAVE, (NoteChange(made.id, None, made),))
         if asked.fields["result_sha256"] != proposal.result_sha256:
             raise NoteWaits(proposal, made.id, "note_id")
 

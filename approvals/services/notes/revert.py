@@ -16,9 +16,7 @@ from approvals.models import Event, Proposal, User
 from approvals.recovery.ledger import retry_after_committing_stray_rows, revert_operation
 from approvals.review.targets import note_rows_to_write, targets_of
 from approvals.services import events
-from approvals.services.decide.checks import (
-    require_revertible,
-)
+from approvals.services.decide.checks import require_revertible
 from approvals.services.errors import NotesChanged
 from approvals.services.recheck import after_change
 from memory_app.models import Change

@@ -18,14 +18,11 @@ from django.utils import timezone
 
 from approvals.models import Agent, Kind, Proposal, ProposalQuerySet, Revision, Status
 from approvals.risks import flags
-from approvals.services.decide.checks import (
-    raise_not_open,
-)
-from approvals.services.decide.close import (
-    withdraw,
-)
+from approvals.services.branches import branch_name
+from approvals.services.decide.checks import raise_not_open
+from approvals.services.decide.close import withdraw
 from approvals.services.errors import NoteWaits, NoteWithdrawn
-from approvals.services.notes import agents
+from approvals.services.notes import agents, compare
 from approvals.services.notes.values import (
     ChangeContext,
     NoteChange,
@@ -34,7 +31,7 @@ from approvals.services.notes.values import (
     sha256_of,
     stamped,
 )
-from approvals.services.propose import branch_name, lease_of
+from approvals.services.preparing import lease_of
 from approvals.services.texts import require_texts
 from memory_app.dolt.connections import head_of_main, retrying
 from memory_app.dolt.errors import DoltError
@@ -100,7 +97,7 @@ def amend(by: ChangeContext, proposal: Proposal, note_id: str, fields: dict[str,
     # What the call does not say stays as it was said first.
     told = {name: value for name, value in told.items() if value}
     said = flags.said_with(by.reasoning or proposal.reasoning, by.evidence or proposal.evidence)
-    made = agents.assess_changes(Kind.SAVE, changes, said=said)
+    made = compare.assess_changes(Kind.SAVE, changes, said=said)
     number = revision.number + 1
     base = retrying(head_of_main)
     with transaction.atomic(durable=True):

@@ -18,7 +18,7 @@ from approvals.recovery.recover import finish
 from approvals.services import notes
 from approvals.services.errors import BeingMade
 from approvals.services.notes import ChangeContext
-from approvals.services.propose import finish_preparing, make_alone, take_over
+from approvals.services.preparing import finish_preparing, make_alone, take_over
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.errors import RevisionNotFound

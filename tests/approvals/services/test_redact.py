@@ -15,9 +15,9 @@ from approvals.models import Event, Policy, Proposal, Revision, Status
 from approvals.recovery import heal
 from approvals.recovery.integrity import problems
 from approvals.services import notes, texts
+from approvals.services.branches import write_revision_branch
 from approvals.services.errors import NotAllowed, NotRemovable, ProposalNotFound
 from approvals.services.notes import ChangeContext
-from approvals.services.propose import write_revision_branch
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
@@ -210,7 +210,6 @@ if connection.vendor == "sqlite":
     connection.cursor().execute("PRAGMA secure_delete = ON")
 from approvals import services
 from approvals.models import Proposal, User
-from approvals.services import texts
 from approvals.services.decide import close
 from memory_app.dolt import maintenance
 {crash}

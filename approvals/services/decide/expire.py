@@ -7,9 +7,7 @@ from datetime import datetime
 from django.utils import timezone
 
 from approvals.models import Event, Proposal, Status
-from approvals.services.decide.close import (
-    close_by_itself,
-)
+from approvals.services.decide.close import close_by_itself
 from approvals.services.errors import DecisionRefused
 
 

@@ -1,0 +1,236 @@
+"""Make the rows of proposals again that only the memory knows, after a restore of an older `default`."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals.models import Agent, Event, Kind, Proposal, ProposedNote, Revision, Status, User
+from approvals.review.summary import summarise
+from approvals.review.targets import targets_of
+from approvals.services import events
+from approvals.services.branches import branch_name, parse_branch_name
+from approvals.services.notes.compare import text_of, title_of
+from approvals.services.notes.values import NoteChange, said_beside
+from approvals.services.recheck import recheck
+from memory_app import reads
+from memory_app.dolt.connections import dolt
+from memory_app.dolt.types import Commit
+from memory_app.models import Change, TargetKind
+from memory_app.text import edits
+from memory_app.text.trailers import Trailers
+from memory_app.writing import commits
+
+log = structlog.get_logger(__name__)
+
+
+def make_proposals_again() -> int:
+    """Make the rows of proposals that only the memory knows: approved, applied by policy, or waiting on a branch.
+
+    Returns:
+        How many. They keep their numbers, which agents and people have seen.
+    """
+    known = set(Proposal.objects.values_list("pk", flat=True))
+    decided = Change.objects.filter(
+        action__in=[Change.Action.APPROVED, Change.Action.APPLIED], proposal_id__isnull=False
+    ).order_by("id")
+    unknown = {row.proposal_id: row for row in decided if row.proposal_id not in known}
+    for number, row in unknown.items():
+        _make_decided_again(int(number or 0), row)
+    known |= {number for number in unknown if number}
+    made = len(unknown)
+    for branch in dolt().branches():
+        named = parse_branch_name(branch.name)
+        if named is None or dolt().is_ancestor(branch.head):
+            continue  # main, or a branch on which nothing was written yet
+        number, revision = named
+        if number not in known and revision == 1:
+            made += _make_open_again(number, branch.head)
+    return made
+
+
+def _make_decided_again(number: int, row: Change) -> None:
+    """The row of a proposal that the ledger says was approved, or applied by policy."""
+    targets = tuple(
+        Change.objects.filter(commit=row.commit, owner=row.owner).order_by("id").values_list("target_kind", "target")
+    )
+    auto_applied = row.action == Change.Action.APPLIED
+    commit = commit_of(row.commit)
+    before = commit.parents[0]
+    operation = Trailers.of(commit.message).operation
+    person = None if auto_applied else User.objects.filter(username=row.actor).first()
+    _make_again(
+        number,
+        owner=row.owner,
+        targets=targets,
+        agent=row.agent,
+        before=before,
+        after=row.commit,
+        at=row.at,
+        head=next(iter(commit.parents[1:]), ""),
+        # Of what policy applied it is the commit's own: the same call that comes again finds it by that.
+        operation=operation if auto_applied else uuid.uuid4().hex,
+        status=Status.APPLIED if auto_applied else Status.APPROVED,
+        auto_applied=auto_applied,
+        decided_by=person,
+        decided_at=row.at,
+        decision_comment=row.comment,
+        merge_operation="" if auto_applied else operation,
+        main_before="" if auto_applied else before,
+        merge_commit=row.commit,
+    )
+
+
+def _make_open_again(number: int, head: str) -> int:
+    """The row of a proposal that waits on a branch; 0 where that is no proposal of one owner's."""
+    commit = commit_of(head)
+    changed = commits.targets_changed(commit)
+    if len(changed) != 1:
+        return 0
+    ((owner, targets),) = changed.items()
+    proposal = _make_again(
+        number,
+        owner=owner,
+        targets=targets,
+        agent=commit.email.partition("@")[0],
+        before=commit.parents[0],
+        after=head,
+        at=Trailers.of(commit.message).at or commit.at,
+        head=head,
+        operation=uuid.uuid4().hex,
+        status=Status.OPEN,
+    )
+    recheck(owner, targets_of(proposal, proposal.current_revision))
+    return 1
+
+
+def _make_again(
+    number: int,
+    *,
+    owner: str,
+    targets: Sequence[tuple[str, str]],
+    agent: str,
+    before: str,
+    after: str,
+    at: datetime,
+    head: str,
+    **fields: object,
+) -> Proposal:
+    texts = texts_of_change(owner, targets, before, after)
+    is_import = len(texts.changes) > 1
+    stored = [change.as_json() for change in texts.changes]
+    is_deletion = texts.kind == Kind.DELETE
+    summary = summarise(texts.before, texts.after, is_deletion=is_deletion, beside=said_beside(stored))
+    target = f"import-{number}" if is_import else targets[0][1]
+    reasoning = _("The reason is lost: the backup contains this change, but not what was said about it.")
+    with transaction.atomic(durable=True):
+        proposal = Proposal.objects.create(
+            pk=number,
+            owner=owner,
+            target_kind=TargetKind.IMPORT if is_import else targets[0][0],
+            target=target,
+            target_title=texts.title,
+            kind=texts.kind,
+            agent=_agent(agent),
+            reasoning=reasoning,
+            search_words=summary.search_words(reasoning, target, texts.title),
+            **summary.fields,
+            result_sha256=edits.sha256_of(texts.after),
+            created_at=at,
+            expires_at=max(at, timezone.now() - timedelta(days=1)) + settings.PROPOSAL_EXPIRY,
+            **fields,
+        )
+        Revision.objects.create(
+            proposal=proposal,
+            number=1,
+            branch="" if proposal.auto_applied else branch_name(number, 1),
+            base_commit=dolt().parent(head) if head else before,
+            head_commit=head,
+            base_sha256=texts.base_sha256,
+            base_text=texts.before,
+            edits=[] if texts.changes else edits.to_json([edits.Rewrite(texts.after)]),
+            result_text=texts.after,
+            note_changes=stored,
+            risk_report=summary.risk_report.as_json() if is_import else None,
+            created_at=at,
+        )
+        if is_import and proposal.status == Status.OPEN:
+            named = (ProposedNote(proposal=proposal, note_id=change.id) for change in texts.changes)
+            ProposedNote.objects.bulk_create(named, batch_size=commits.ROWS)
+        _record_events(proposal, at)
+    log.info("proposal_made_again", proposal=number, user_id=owner, status=str(proposal.status))
+    return proposal
+
+
+def _record_events(proposal: Proposal, at: datetime) -> None:
+    commit = proposal.merge_commit
+    if proposal.auto_applied:
+        events.record(proposal, Event.What.APPLIED, actor=proposal.agent, at=at, commit=commit)
+        return
+    events.record(proposal, Event.What.PROPOSED, actor=proposal.agent, text=proposal.reasoning, at=at)
+    if proposal.is_decided:
+        events.record(proposal, Event.What.APPROVED, actor=proposal.decided_by, at=at, commit=commit)
+
+
+@dataclass(frozen=True)
+class ChangeTexts:
+    """Both sides of a change; `changes` for notes only."""
+
+    before: str
+    after: str
+    base_sha256: str
+    title: str
+    kind: Kind
+    changes: tuple[NoteChange, ...] = ()
+
+
+def texts_of_change(owner: str, targets: Sequence[tuple[str, str]], before: str, after: str) -> ChangeTexts:
+    """What a change made of its targets, read at the commits before and after it."""
+    if targets[0][0] == TargetKind.BLOCK:
+        label = targets[0][1]
+        old, new = _block_at(owner, label, before), _block_at(owner, label, after)
+        title = next((block.display_title for block in (new, old) if block), label)
+        sha256 = old.sha256 if old else ""
+        return ChangeTexts(old.body if old else "", new.body if new else "", sha256, title, Kind.REWRITE)
+    ids = [target for _kind, target in targets]
+    olds, news = reads.find_notes(owner, ids, before), reads.find_notes(owner, ids, after)
+    changes = tuple(NoteChange(id_, olds.get(id_), news.get(id_)) for id_ in ids)
+    sides = text_of([change.before for change in changes]), text_of([change.after for change in changes])
+    return ChangeTexts(*sides, "", title_of(changes), _kind_of(changes), changes)
+
+
+def _block_at(owner: str, label: str, revision: str) -> reads.Block | None:
+    try:
+        return reads.block_at(owner, label, revision)
+    except reads.BlockNotFound:
+        return None
+
+
+def _kind_of(changes: Sequence[NoteChange]) -> Kind:
+    if len(changes) > 1:
+        return Kind.IMPORT
+    before, after = changes[0].before, changes[0].after
+    if before is None:
+        return Kind.SAVE
+    if after is None:
+        return Kind.DELETE
+    return Kind.FORGET if after.is_superseded and not before.is_superseded else Kind.UPDATE
+
+
+def _agent(name: str) -> Agent:
+    """The agent of this name. One made after `default` was copied has no token any more, and is made inactive."""
+    return Agent.objects.get_or_create(
+        name=name or "unknown", defaults={"is_active": False, "description": _("Known from the memory only")}
+    )[0]
+
+
+def commit_of(hash_: str) -> Commit:
+    return dolt().log(hash_, limit=1)[0]

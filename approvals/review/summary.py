@@ -1,0 +1,60 @@
+"""What lists, filters and reviewers are told of a change without reading its texts again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from approvals.review.search_words import search_words
+from approvals.risks import flags
+from memory_app.runtime import deadlines
+from memory_app.text import worddiff
+
+#: Segments of a difference in which its excerpt is looked for. An excerpt has a few dozen words, which the beginning
+#: of an import has; looking through all of ten thousand notes took 2 s.
+_EXCERPTED = 400
+
+
+@dataclass(frozen=True)
+class ChangeSummary:
+    """A change compared word by word and searched for risks.
+
+    Args:
+        beside: what notes say beside their contents, before and after, where it changes.
+        fields: those of a `Proposal` that follow from its change.
+    """
+
+    segments: Sequence[worddiff.Segment]
+    beside: tuple[str, str]
+    risk_report: flags.RiskReport
+    fields: dict[str, Any]
+
+    def search_words(self, *said: str) -> str:
+        """Return the words a proposal of this change is found by; `said` is its reason, target and title."""
+        return search_words(self.segments, self.fields["excerpt"], *said, *self.beside)
+
+
+def summarise(
+    before: str, after: str, *, is_deletion: bool = False, beside: tuple[str, str] = ("", ""), said: str = ""
+) -> ChangeSummary:
+    """Compare two texts and look for risks.
+
+    Args:
+        said: what the agent says with the change; see `risks.flags.said_with`.
+
+    Raises:
+        DeadlineExceeded: thousands of notes take seconds, during which no database is asked.
+    """
+    deadlines.require()
+    segments = worddiff.diff(before, after)
+    added, removed = worddiff.count_words(segments)
+    deadlines.require()
+    found = flags.report(before, after, segments=segments, is_deletion=is_deletion, beside=beside, said=said)
+    fields = {
+        "excerpt": worddiff.excerpt(segments[:_EXCERPTED]),
+        "words_added": added,
+        "words_removed": removed,
+        "risks": [risk.key for risk in found.risks],
+    }
+    return ChangeSummary(segments, beside, found, fields)

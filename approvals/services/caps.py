@@ -1,0 +1,76 @@
+"""How many proposals may wait: of one agent for one owner, and in all."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import connection
+
+from approvals.models import PENDING, Agent, Proposal, ProposalQuerySet
+from approvals.services.errors import MemoryFull, TooManyPending
+from memory_app.databases.prepared import Prepared
+
+_TABLE = Proposal._meta.db_table
+_PENDING = ", ".join(f"'{status.value}'" for status in PENDING)
+
+
+def require_room(agent: Agent, owner: str) -> None:
+    """Raise unless the agent may have another proposal waiting for this owner.
+
+    Raises:
+        TooManyPending: `PENDING_CAP` of its own wait already.
+        MemoryFull: `MAX_OPEN_PROPOSALS` wait in all.
+    """
+    _require(agent, owner, own=pending_of(agent, owner).count(), in_all=Proposal.objects.pending().count())
+
+
+def equal_or_room(agent: Agent, owner: str, *, may_tell: bool, **same: str) -> Proposal | None:
+    """Return the agent's waiting proposal that equals this one; None when there is room for another.
+
+    Call it inside the transaction that inserts the row: the agent's other calls wait until it ends.
+
+    Args:
+        may_tell: whether the agent may learn that an equal one waits; if not, only the room counts.
+        same: the columns, with their values, in which two proposals are equal.
+
+    Raises:
+        TooManyPending, MemoryFull: see `require_room`.
+    """
+    _lock(agent)
+    equal = " AND ".join(f"{column} = %s" for column in same)
+    # One statement, since each call asks.
+    statement = f"""
+        WITH own AS (SELECT * FROM {_TABLE} WHERE agent_id = %s AND owner = %s AND status IN ({_PENDING}))
+        SELECT (SELECT MIN(id) FROM own WHERE {equal}), (SELECT COUNT(*) FROM own),
+               (SELECT COUNT(*) FROM {_TABLE} WHERE status IN ({_PENDING}))
+    """  # noqa: S608 (names of our own)
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [agent.pk, owner, *same.values()])
+        twin, own, in_all = cursor.fetchone()
+    if twin and may_tell:
+        return Proposal.objects.get(pk=twin)
+    _require(agent, owner, own=own, in_all=in_all)
+    return None
+
+
+def pending_of(agent: Agent, owner: str) -> ProposalQuerySet:
+    """Return the agent's proposals for this owner that are not decided."""
+    return Proposal.objects.by_agent(agent).of_owner(owner).pending()
+
+
+def _require(agent: Agent, owner: str, *, own: int, in_all: int) -> None:
+    if own >= settings.PENDING_CAP:
+        raise TooManyPending(tuple(pending_of(agent, owner).order_by("created_at", "id")), settings.PENDING_CAP)
+    if in_all >= settings.MAX_OPEN_PROPOSALS:
+        raise MemoryFull(f"{settings.MAX_OPEN_PROPOSALS} proposals wait for a decision already.")
+
+
+def _lock(agent: Agent) -> None:
+    """Let one agent's calls wait for each other until the transaction ends, or racing calls could pass the cap.
+
+    SQLite has one writer anyway.
+    """
+    if connection.features.has_select_for_update:
+        _LOCKED.all(pk=agent.pk)
+
+
+_LOCKED = Prepared(lambda pk: Agent.objects.filter(pk=pk).select_for_update().order_by().values_list("pk"), pk=int)

@@ -1,0 +1,89 @@
+"""What a proposed change of notes looks like to a reviewer: texts, differences, risks, title."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from approvals.models import Kind
+from approvals.review.summary import ChangeSummary, summarise
+from approvals.services.notes.values import NoteChange, said_beside
+from memory_app import reads
+from memory_app.text import edits
+
+#: Characters of a proposal's title, as its column has room for.
+MOST_TITLE = 200
+
+
+@dataclass(frozen=True)
+class NoteChangeResult:
+    """A proposed change of notes, as a reviewer sees it.
+
+    Args:
+        before, after: the contents, as the two sides of the difference.
+        stored: the changes as a revision stores them.
+        fields: those of the proposal that follow from the change.
+    """
+
+    before: str
+    after: str
+    stored: list[dict[str, Any]]
+    summary: ChangeSummary
+    fields: dict[str, Any]
+
+    def search_words(self, target: str, reasoning: str) -> str:
+        """Return the words a proposal of this change is found by."""
+        return self.summary.search_words(reasoning, target, self.fields["target_title"])
+
+
+def assess_changes(kind: Kind, changes: tuple[NoteChange, ...], *, said: str = "") -> NoteChangeResult:
+    """Return what a proposal of these changes would make of the notes.
+
+    Args:
+        said: what the agent says with it; see `risks.flags.said_with`.
+    """
+    before, after = text_of([change.before for change in changes]), text_of([change.after for change in changes])
+    stored = [change.as_json() for change in changes]
+    summary = summarise(before, after, is_deletion=kind == Kind.DELETE, beside=said_beside(stored), said=said)
+    fields = {
+        **summary.fields,
+        "target_title": title_of(changes),
+        "result_sha256": edits.sha256_of("\n".join(map(_meaning, changes))),
+    }
+    return NoteChangeResult(before, after, stored, summary, fields)
+
+
+def _meaning(change: NoteChange) -> str:
+    """Return what two equal changes share: everything but times and the ids of new notes."""
+    before, after = change.before, change.after
+    if after is None:
+        return change.id
+    id_ = change.id if before else ""
+    day = after.created_at.isoformat() if before and before.created_at != after.created_at else ""
+    beside = (after.tags, after.category, after.confidence, after.rationale)
+    superseded = (after.superseded_by, after.superseded_reason)
+    return f"{id_} {after.type} {day} {json.dumps([*beside, *superseded])} {after.content}"
+
+
+def text_of(of: Sequence[reads.Note | None]) -> str:
+    """Return the contents, as one side of the difference a reviewer reads."""
+    return "\n\n".join(note.content for note in of if note)
+
+
+def title_of(changes: tuple[NoteChange, ...]) -> str:
+    """Return the title of a change: the text of an existing note as it is, or that of a new one.
+
+    What does not fit the column is cut between words; pages clamp it further.
+    """
+    if len(changes) > 1:
+        return _("%(count)d notes") % {"count": len(changes)}
+    note = changes[0].before or changes[0].after
+    words = " ".join(note.content.split()) if note else changes[0].id
+    if len(words) <= MOST_TITLE:
+        return words
+    cut = words[: MOST_TITLE - 1]
+    return f"{cut[: cut.rfind(' ')] if ' ' in cut else cut}…"
