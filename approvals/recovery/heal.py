@@ -32,7 +32,7 @@ from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import Change
 from memory_app.text.trailers import Trailers
-from memory_app.writing import commits
+from memory_app.writing.rows import TargetMoved
 
 log = structlog.get_logger(__name__)
 
@@ -69,7 +69,7 @@ def make_branches_again() -> int:
         proposal = revision.proposal
         try:
             head = write_revision_branch(proposal, revision)
-        except (RevisionNotFound, reads.BlockNotFound, commits.TargetMoved):
+        except (RevisionNotFound, reads.BlockNotFound, TargetMoved):
             # Its base is not in this memory: check_memory tells of it, and a person can reject it.
             log.warning("branch_not_made_again", proposal=proposal.pk, base=revision.base_commit)
             continue

@@ -22,8 +22,9 @@ from memory_app.dolt.errors import DirtyMemory, RevisionNotFound
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, DirectWrite
 from memory_app.text.trailers import Trailers
-from memory_app.writing import commits
-from memory_app.writing.commits import LedgerEntry
+from memory_app.writing import commits, ledger
+from memory_app.writing.ledger import LedgerEntry
+from memory_app.writing.rows import portions
 
 log = structlog.get_logger(__name__)
 
@@ -79,7 +80,7 @@ def sync_ledger(*, trust_log: bool = False) -> int:
     """
     own = dolt().own_log(None if trust_log else _last_recorded())
     recorded: set[str] = set()
-    for some in commits.portions([commit.hash for commit in own]):
+    for some in portions([commit.hash for commit in own]):
         recorded |= set(Change.objects.filter(commit__in=some).values_list("commit", flat=True))
     doubted = _nobodys() if trust_log else set()
     added = 0
@@ -135,7 +136,7 @@ def rebuild_ledger() -> Rebuilt:
             missing.append((commit, said, rows[0].at if rows else None))
     wrong += [row.pk for rows in present.values() for row in rows]  # of commits that main does not have
     with transaction.atomic():
-        for some in commits.portions(wrong):
+        for some in portions(wrong):
             Change.objects.filter(pk__in=some).delete()
         written = sum(_record(commit, said, at) for commit, said, at in missing)
     return Rebuilt(removed=len(wrong), written=written, kept=total - len(wrong))
@@ -174,7 +175,7 @@ def says(commit: Commit, *, trust_log: bool = False) -> tuple[Said, ...]:
     Args:
         trust_log: see `sync_ledger`.
     """
-    changed = commits.targets_changed(commit)
+    changed = ledger.targets_changed(commit)
     if len(changed) == 1:
         ((owner, targets),) = changed.items()
         trailers = Trailers.of(commit.message)
@@ -336,8 +337,8 @@ def _record(commit: Commit, said: tuple[Said, ...], at: datetime | None = None) 
     """
     rows = Change.objects.filter(commit=commit.hash)
     before = rows.count()
-    at = at or commits.time_of(commit)
+    at = at or ledger.time_of(commit)
     with transaction.atomic():  # in one order of owners, since each waits for its owner's lock
         for each in said:
-            commits.record(commit.hash, each.entry, at=at)
+            ledger.record(commit.hash, each.entry, at=at)
     return rows.count() - before

@@ -27,7 +27,7 @@ from memory_app.dolt.types import Commit
 from memory_app.models import Change, TargetKind
 from memory_app.text import edits
 from memory_app.text.trailers import Trailers
-from memory_app.writing import commits
+from memory_app.writing import ledger, rows
 
 log = structlog.get_logger(__name__)
 
@@ -92,7 +92,7 @@ def _make_decided_again(number: int, row: Change) -> None:
 def _make_open_again(number: int, head: str) -> int:
     """The row of a proposal that waits on a branch; 0 where that is no proposal of one owner's."""
     commit = commit_of(head)
-    changed = commits.targets_changed(commit)
+    changed = ledger.targets_changed(commit)
     if len(changed) != 1:
         return 0
     ((owner, targets),) = changed.items()
@@ -164,7 +164,7 @@ def _make_again(
         )
         if is_import and proposal.status == Status.OPEN:
             named = (ProposedNote(proposal=proposal, note_id=change.id) for change in texts.changes)
-            ProposedNote.objects.bulk_create(named, batch_size=commits.ROWS)
+            ProposedNote.objects.bulk_create(named, batch_size=rows.ROWS)
         _record_events(proposal, at)
     log.info("proposal_made_again", proposal=number, user_id=owner, status=str(proposal.status))
     return proposal

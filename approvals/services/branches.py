@@ -13,7 +13,7 @@ from approvals.review.targets import rows_to_write, targets_of
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
-from memory_app.writing import commits
+from memory_app.writing import authors, commits, ledger
 
 log = structlog.get_logger(__name__)
 
@@ -30,7 +30,7 @@ def write_revision_branch(proposal: Proposal, revision: Revision, *, base: reads
         revision.branch,
         base=revision.base_commit,
         writes=rows_to_write(proposal, revision, base=base),
-        entry=commits.LedgerEntry(
+        entry=ledger.LedgerEntry(
             action="proposed",
             owner=proposal.owner,
             targets=targets_of(proposal, revision),
@@ -38,7 +38,7 @@ def write_revision_branch(proposal: Proposal, revision: Revision, *, base: reads
             agent=proposal.agent.name,
             proposal_id=proposal.pk,
         ),
-        author=commits.agent(proposal.agent.name),
+        author=authors.agent(proposal.agent.name),
         subject=f"Propose {proposal.kind} of {proposal.target}",
     )
 

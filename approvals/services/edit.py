@@ -28,7 +28,7 @@ from memory_app import reads
 from memory_app.dolt.errors import NothingToCommit
 from memory_app.models import LABEL, MAX_BLOCK_LIMIT, Change, TargetKind
 from memory_app.text import edits
-from memory_app.writing import commits
+from memory_app.writing import authors, commits, ledger, rows
 from memory_app.writing.values import BlockFields, BlockWrite
 
 log = structlog.get_logger(__name__)
@@ -109,7 +109,7 @@ def delete_block(*, actor: User, owner: str, label: str, loaded_sha256: str, com
 
 
 def _write(actor: User, write: BlockWrite, *, action: Change.Action, subject: str, comment: str) -> Change:
-    entry = commits.LedgerEntry(
+    entry = ledger.LedgerEntry(
         action=action,
         owner=write.owner,
         targets=((TargetKind.BLOCK, write.label),),
@@ -117,14 +117,14 @@ def _write(actor: User, write: BlockWrite, *, action: Change.Action, subject: st
         actor=actor.username,
         comment=comment.strip(),
     )
-    author = commits.person(actor.username, actor.display_name)
+    author = authors.person(actor.username, actor.display_name)
 
     def attempt() -> Change:
         return commits.write_main((write,), entry=entry, author=author, subject=subject)
 
     try:
         change = retry_after_committing_stray_rows(attempt)
-    except commits.TargetMoved as error:
+    except rows.TargetMoved as error:
         raise BlockChanged(error.current) from error
     except NothingToCommit as error:
         raise NoChange(_("Nothing was changed.")) from error

@@ -29,7 +29,7 @@ from memory_app.dolt.connections import head_of_main
 from memory_app.dolt.errors import AlreadyMerged, MergeConflict
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, TargetKind
-from memory_app.writing import commits
+from memory_app.writing import authors, commits, ledger, rows
 
 log = structlog.get_logger(__name__)
 
@@ -54,7 +54,7 @@ def finish_merging(proposal: Proposal, *, seen: Seen | None = None) -> Proposal:
             return proposal
         raise_not_open(proposal, proposal.current_revision_number)
     if done:
-        commits.record(done.hash, _entry(proposal), at=commits.time_of(done), beside=partial(_close_approved, proposal))
+        ledger.record(done.hash, _entry(proposal), at=ledger.time_of(done), beside=partial(_close_approved, proposal))
     if not matches(proposal, proposal.current_revision, merged):
         # Cannot happen while rows conflict as wholes; logged as an error in case it does.
         log.error("merge_result_differs", proposal=proposal.pk, commit=merged)
@@ -150,7 +150,7 @@ def _write(proposal: Proposal, revision: Revision) -> str:
             lambda: commits.write_main(
                 commits.Merge(revision.head_commit),
                 entry=_entry(proposal),
-                author=commits.person(reviewer.username, reviewer.display_name),
+                author=authors.person(reviewer.username, reviewer.display_name),
                 subject=f"Approve proposal {proposal.pk}: {proposal.target} of {proposal.owner}",
                 since=proposal.main_before,
                 beside=partial(_close_approved, proposal),
@@ -196,7 +196,7 @@ def _put_on_branch(proposal: Proposal, revision: Revision) -> None:
     """
     try:
         revision.head_commit = write_revision_branch(proposal, revision)
-    except (commits.TargetMoved, reads.BlockNotFound):
+    except (rows.TargetMoved, reads.BlockNotFound):
         _reopen(proposal)
         raise TargetChanged(proposal, block_of(current_state(proposal, revision))) from None
     revision.save(update_fields=["head_commit"])
@@ -252,8 +252,8 @@ class _LeaseLost(Exception):
     """This process outlived its lease, and another one finished the decision first."""
 
 
-def _entry(proposal: Proposal) -> commits.LedgerEntry:
-    return commits.LedgerEntry(
+def _entry(proposal: Proposal) -> ledger.LedgerEntry:
+    return ledger.LedgerEntry(
         action=Change.Action.APPROVED,
         owner=proposal.owner,
         targets=targets_of(proposal, proposal.current_revision),

@@ -33,7 +33,7 @@ from approvals.services.texts import require_texts
 from memory_app import reads
 from memory_app.dolt.connections import head_of_main, retrying
 from memory_app.models import Change, TargetKind
-from memory_app.writing import commits
+from memory_app.writing import authors, commits, ledger, rows
 
 
 def change(
@@ -88,14 +88,14 @@ def _finish(proposal: Proposal, *, is_new: bool = False) -> Proposal:
         return _finish_applying(proposal, is_new=is_new)
     try:
         return finish_preparing(proposal)
-    except commits.TargetMoved as error:
+    except rows.TargetMoved as error:
         commits.drop_branch(proposal.owner, proposal.current_revision.branch)
         raise _gone(proposal) from error
 
 
 def _finish_applying(proposal: Proposal, *, is_new: bool) -> Proposal:
     revision = proposal.current_revision
-    entry = commits.LedgerEntry(
+    entry = ledger.LedgerEntry(
         action=Change.Action.APPLIED,
         owner=proposal.owner,
         targets=targets_of(proposal, revision),
@@ -114,19 +114,19 @@ def _finish_applying(proposal: Proposal, *, is_new: bool) -> Proposal:
                 lambda: commits.write_main(
                     note_rows_to_write(proposal.owner, revision.note_changes),
                     entry=entry,
-                    author=commits.agent(proposal.agent.name),
+                    author=authors.agent(proposal.agent.name),
                     subject=f"Apply {proposal.kind} of {proposal.target} by policy",
                     since=revision.base_commit,
                     beside=close,
                 )
             )
-        except commits.TargetMoved as error:
+        except rows.TargetMoved as error:
             # Another process that finishes the same, since a large import outlived its lease, may have been first.
             done = commits.find(proposal.owner, proposal.operation, since=revision.base_commit)
             if done is None:
                 raise _gone(proposal) from error
     if done:
-        commits.record(done.hash, entry, at=commits.time_of(done), beside=close)
+        ledger.record(done.hash, entry, at=ledger.time_of(done), beside=close)
     if proposal.status != Status.APPLIED:  # another process closed it
         proposal.refresh_from_db()
     after_change(proposal.owner, targets_of(proposal, revision), are_new=proposal.kind == Kind.SAVE)
@@ -268,7 +268,7 @@ def _shows_secret(by: ChangeContext, made: NoteChangeResult, said: str) -> bool:
 def _name_notes(proposal: Proposal, ids: Sequence[str]) -> None:
     """Put down which notes a waiting import is about."""
     named = (ProposedNote(proposal=proposal, note_id=id_) for id_ in ids)
-    ProposedNote.objects.bulk_create(named, batch_size=commits.ROWS)
+    ProposedNote.objects.bulk_create(named, batch_size=rows.ROWS)
 
 
 def _outcome(proposal: Proposal, *, created: bool = True) -> NoteChangeOutcome:

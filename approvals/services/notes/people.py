@@ -16,7 +16,7 @@ from approvals.services.notes.values import ChangeContext, NoteChange, NoteChang
 from approvals.services.recheck import after_change
 from memory_app.dolt.errors import NothingToCommit
 from memory_app.models import Change, TargetKind
-from memory_app.writing import commits
+from memory_app.writing import authors, commits, ledger, rows
 
 log = structlog.get_logger(__name__)
 
@@ -36,7 +36,7 @@ def write(
     """
     if not may_edit(actor, owner):
         raise EditNotAllowed(_("You may not edit this memory."))
-    entry = commits.LedgerEntry(
+    entry = ledger.LedgerEntry(
         action=action,
         owner=owner,
         targets=tuple((TargetKind.NOTE, change.id) for change in changes),
@@ -50,11 +50,11 @@ def write(
             lambda: commits.write_main(
                 note_rows_to_write(owner, [change.as_json() for change in changes]),
                 entry=entry,
-                author=commits.person(actor.username, actor.display_name),
+                author=authors.person(actor.username, actor.display_name),
                 subject=f"{subject} {named} of {owner}",
             )
         )
-    except commits.TargetMoved as error:
+    except rows.TargetMoved as error:
         raise NotesChanged([change.id for change in changes]) from error
     except NothingToCommit as error:
         raise NoChange(_("Nothing was changed.")) from error

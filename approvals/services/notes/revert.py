@@ -21,7 +21,7 @@ from approvals.services.errors import NotesChanged
 from approvals.services.recheck import after_change
 from memory_app.models import Change
 from memory_app.text.trailers import Trailers
-from memory_app.writing import commits
+from memory_app.writing import authors, commits, ledger, rows
 
 log = structlog.get_logger(__name__)
 
@@ -39,7 +39,7 @@ def revert(*, actor: User, proposal_id: int) -> Change:
     back = [
         {"id": change["id"], "before": change["after"], "after": change["before"]} for change in revision.note_changes
     ]
-    entry = commits.LedgerEntry(
+    entry = ledger.LedgerEntry(
         action=Change.Action.REVERTED,
         owner=proposal.owner,
         targets=targets_of(proposal, revision),
@@ -53,16 +53,16 @@ def revert(*, actor: User, proposal_id: int) -> Change:
             lambda: commits.write_main(
                 note_rows_to_write(proposal.owner, back),
                 entry=entry,
-                author=commits.person(actor.username, actor.display_name),
+                author=authors.person(actor.username, actor.display_name),
                 subject=f"Revert {proposal.kind} of {proposal.target}",
             )
         )
-    except commits.TargetMoved as error:
+    except rows.TargetMoved as error:
         done = commits.find(entry.owner, entry.operation, since=proposal.merge_commit)
         if done is None:
             raise NotesChanged([change["id"] for change in back]) from error
         entry = replace(entry, actor=Trailers.of(done.message).person)  # it may be another's
-        made = commits.record(done.hash, entry, at=commits.time_of(done))
+        made = ledger.record(done.hash, entry, at=ledger.time_of(done))
     finish_reverting(proposal, made)
     return made
 

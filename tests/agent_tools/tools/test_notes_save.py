@@ -13,7 +13,9 @@ from approvals.services import notes
 from memory_app import reads
 from memory_app.dolt.connections import dolt_transaction
 from memory_app.models import MemoryNote
-from memory_app.writing.commits import ASSENT
+from memory_app.writing.authors import (
+    ASSENT,
+)
 from tests.agent_tools.checks import answered, refused
 
 

@@ -16,7 +16,7 @@ from memory_app import reads
 from memory_app.dolt.connections import dolt, dolt_transaction, head_of_main
 from memory_app.models import Change, DirectWrite
 from memory_app.text.trailers import Trailers
-from memory_app.writing import commits
+from memory_app.writing import authors, commits, ledger, rows
 from memory_app.writing.values import BlockFields, BlockWrite
 from tests.conftest import make_user
 from tests.support.histories import ledger_snapshot, make_history
@@ -43,8 +43,8 @@ def write_outside(body: str, message: str) -> str:
     found = [block for block in reads.blocks("alice") if block.label == "goals"]
     fields = BlockFields(title="Learning goals", description="", body=body, limit=20_000)
     with dolt_transaction() as verbs:
-        commits._write((BlockWrite("alice", "goals", fields, found[0].sha256 if found else ""),))
-        return verbs.commit(message, commits.person("alice"))
+        rows.write_rows((BlockWrite("alice", "goals", fields, found[0].sha256 if found else ""),))
+        return verbs.commit(message, authors.person("alice"))
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -97,7 +97,7 @@ def test_a_comment_cannot_say_that_a_change_was_reverted(
     )
     proposal = propose(mine, "maths", "physics")
     with dolt_transaction() as verbs:
-        verbs._merge(proposal.current_revision.head_commit, forged, commits.person("mal"))
+        verbs._merge(proposal.current_revision.head_commit, forged, authors.person("mal"))
     services.recover()
     assert list(problems()) == []
     vic.refresh_from_db()
@@ -126,7 +126,7 @@ def test_an_approval_is_found_by_its_operation_whatever_its_comment(
 
 
 def test_messages_of_the_longest_names_fit() -> None:
-    longest = commits.LedgerEntry(
+    longest = ledger.LedgerEntry(
         action="approved",
         owner="o" * 64,
         targets=(("block", "l" * 64),),
@@ -245,6 +245,6 @@ def test_trailers_are_only_ours() -> None:
     assert Trailers.of(whole).owner == "a b"
     for broken in ("Operation: nothex", "Action: edited\nAction: edited", "Foo: bar", "Owner: ", "Target: x/y", ""):
         assert Trailers.of(f"Subject\n\n{broken}") == Trailers()
-    entry = commits.LedgerEntry("edited", "alice\nOwner: ben", (("block", "goals"),), "a" * 32)
+    entry = ledger.LedgerEntry("edited", "alice\nOwner: ben", (("block", "goals"),), "a" * 32)
     with pytest.raises(ValueError, match="trailer"):
         entry.message("x", timezone.now(), most=255)

@@ -23,7 +23,7 @@ from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.text.edits import Replace
-from memory_app.writing import commits
+from memory_app.writing import authors, commits, ledger, rows
 from memory_app.writing.values import NoteWrite
 from tests.conftest import in_a_thread
 
@@ -161,13 +161,13 @@ def test_a_note_of_an_id_that_is_there_is_not_written(alice: Any, scribe: Any) -
     notes.save(by=ChangeContext(actor=alice), owner="alice", content="She sails.")
     (saved,) = reads.notes("alice")
     before = head_of_main()
-    entry = commits.LedgerEntry(
+    entry = ledger.LedgerEntry(
         action="created", owner="alice", targets=(("note", saved.id),), operation="e" * 32, actor="alice"
     )
     for content in ("She rows.", saved.content):
         write = NoteWrite("alice", saved.id, replace(saved, content=content), expected_sha256="")
-        with pytest.raises(commits.TargetMoved):
-            commits.write_main((write,), entry=entry, author=commits.person("alice"), subject="Create a note")
+        with pytest.raises(rows.TargetMoved):
+            commits.write_main((write,), entry=entry, author=authors.person("alice"), subject="Create a note")
     assert (head_of_main(), dolt().dirty_tables()) == (before, ())
     assert [note.content for note in reads.notes("alice")] == ["She sails."]
     assert notes.save(by=ChangeContext(actor=scribe, may_apply=True), owner="alice", content="She rows.").commit

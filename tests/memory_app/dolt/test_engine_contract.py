@@ -16,7 +16,7 @@ from memory_app.dolt import errors
 from memory_app.dolt.connections import dolt, dolt_transaction, open_at, retrying
 from memory_app.dolt.types import Author
 from memory_app.models import MemoryBlock, block_id
-from memory_app.writing import commits
+from memory_app.writing import rows
 from memory_app.writing.values import BlockFields, BlockWrite
 
 AUTHOR = Author("Alice <script>\n", "")
@@ -28,7 +28,7 @@ def write(owner: str = "alice", label: str = "goals", body: str = "one", expecte
     """Commit one block on the branch this thread stands on; the hash."""
     with dolt_transaction() as verbs:
         fields = BlockFields(title="", description="", body=body, limit=1000)
-        commits._write_block(BlockWrite(owner, label, fields, expected))
+        rows.write_block(BlockWrite(owner, label, fields, expected))
         return verbs.commit(f"Write {label}\n\nOperation: {body}", AUTHOR)
 
 
@@ -167,7 +167,7 @@ def test_messages_are_kept_whole_or_refused() -> None:
         longest += "x" * (most - len(longest.encode()))
         dolt().create_branch(f"p/{number}", base)
         with open_at(f"p/{number}"), dolt_transaction() as branch:
-            commits._write_block(BlockWrite("alice", f"b{number}", FIELDS, ""))
+            rows.write_block(BlockWrite("alice", f"b{number}", FIELDS, ""))
             head = branch.commit(longest if number == 0 else "Change", AUTHOR)
         if number == 1:
             with dolt_transaction() as verbs:
@@ -217,7 +217,7 @@ def test_two_changes_of_one_row_conflict_even_in_different_columns() -> None:
     current = reads.block("alice", "goals")
     with dolt_transaction() as verbs:
         retitled = BlockFields(title="Other title", description="", body="one", limit=1000)
-        commits._write_block(BlockWrite("alice", "goals", retitled, current.sha256))
+        rows.write_block(BlockWrite("alice", "goals", retitled, current.sha256))
         before = verbs.commit("Retitle", AUTHOR)
     with pytest.raises(errors.MergeConflict), dolt_transaction() as verbs:
         verbs.merge(head, "Merge", AUTHOR)
@@ -374,7 +374,7 @@ def test_every_column_survives_the_way_through_the_engine() -> None:
         fields = BlockFields(
             title="Ziele ⟨B2⟩", description="d", body=body, limit=200_000, read_only=True, schema_ref="s"
         )
-        commits._write_block(BlockWrite("alice", "goals", fields, sha()))
+        rows.write_block(BlockWrite("alice", "goals", fields, sha()))
         made = verbs.commit("All", AUTHOR)
     block = reads.block_at("alice", "goals", made)
     assert (block.body, block.title, block.limit, block.read_only, block.schema_ref) == (

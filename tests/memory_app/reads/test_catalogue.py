@@ -16,7 +16,9 @@ from memory_app.dolt.connections import dolt
 from memory_app.models import Change
 from memory_app.reads.catalogue import MANY
 from memory_app.text import memories_md
-from memory_app.writing.commits import MOST_TARGETS
+from memory_app.writing.ledger import (
+    MOST_TARGETS,
+)
 from tests.approvals.recovery.test_recover import killed
 
 

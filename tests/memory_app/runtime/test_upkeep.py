@@ -24,7 +24,7 @@ from memory_app.databases import wal
 from memory_app.dolt import maintenance
 from memory_app.dolt.connections import dolt, dolt_transaction, open_at
 from memory_app.runtime import upkeep
-from memory_app.writing import commits
+from memory_app.writing import rows
 from memory_app.writing.values import BlockFields, BlockWrite
 from tests import environment
 from tests.conftest import eventually
@@ -68,7 +68,7 @@ def make_garbage(megabytes: int) -> None:
                 fields = BlockFields(title="", description="", body=body, limit=len(body))
                 here = reads.block_at("alice", "goals", "HEAD").sha256
                 with dolt_transaction() as verbs:
-                    commits._write_block(BlockWrite("alice", "goals", fields, here))
+                    rows.write_block(BlockWrite("alice", "goals", fields, here))
                     verbs.commit("Grow", AUTHOR)
         dolt().drop_branch(f"p/{number}")
 

@@ -9,16 +9,16 @@ from django.utils import timezone
 
 from memory_app import conversations
 from memory_app.models import Change, Message
-from memory_app.writing import commits
+from memory_app.writing import ledger
 from tests.conftest import in_a_thread
 
 
-def entry(owner: str, target: str) -> commits.LedgerEntry:
-    return commits.LedgerEntry(action="edited", owner=owner, targets=(("block", target),), operation="", actor=owner)
+def entry(owner: str, target: str) -> ledger.LedgerEntry:
+    return ledger.LedgerEntry(action="edited", owner=owner, targets=(("block", target),), operation="", actor=owner)
 
 
 def record(owner: str, target: str) -> None:
-    commits.record(f"commit-{target}", entry(owner, target), at=timezone.now())
+    ledger.record(f"commit-{target}", entry(owner, target), at=timezone.now())
 
 
 def test_a_ledger_row_is_not_seen_before_one_of_a_lower_number(alice: Any) -> None:
