@@ -41,6 +41,7 @@ from memory_app.tasks import reindex, reindex_all
 from memory_app.text.memories_md import parse
 from tests import environment
 from tests.conftest import eventually
+from tests.support.background import wait_for_threads
 
 
 @pytest.fixture(autouse=True)
@@ -161,6 +162,7 @@ def test_a_run_cut_short_loses_nothing(alice: Any, monkeypatch: pytest.MonkeyPat
 def test_an_index_that_is_behind_says_so(alice: Any) -> None:
     save(alice, "One.")
     texts("One")
+    wait_for_threads()  # one that still indexes would bring it up
     # As if another process were making it, and did not come to an end.
     SearchIndex.objects.update(change_id=0, busy_until=timezone.now() + timedelta(hours=1))
     assert search("alice", "One").index_behind
