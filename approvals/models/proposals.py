@@ -1,7 +1,7 @@
-"""People, agents, proposals and what was decided about them; all in the `default` database.
+"""Proposals and their revisions, in the `default` database.
 
-A proposal's status is written by compare-and-swap in `approvals.services` only. Text lives in
-`Revision`, so that decided proposals can be shown in full after their branch is gone.
+A proposal's status is written by compare-and-swap in `approvals.services` only. Texts are in `Revision`, so that
+decided proposals can be shown in full after their branch is dropped.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from django.contrib.auth.models import AbstractUser
-from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.urls import reverse
@@ -18,152 +16,21 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from memory_app.databases.prepared import Prepared
-from memory_app.models import USERNAME, TargetKind
-from memory_app.text import invisible
+from memory_app.models import TargetKind
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
-
-
-class User(AbstractUser):
-    """A person. The username is their name in every versioned row: it is never changed or reused, so
-    people are deactivated, not deleted."""
-
-    username = models.CharField(
-        _("username"),
-        max_length=64,
-        unique=True,
-        validators=[RegexValidator(rf"^{USERNAME.pattern}\Z", _("Use a-z, 0-9, dot, underscore and dash only."))],
-        error_messages={"unique": _("This username is taken.")},
-    )
-    time_zone = models.CharField(_("time zone"), max_length=64, default="UTC")
-    shortcuts = models.BooleanField(_("keyboard shortcuts"), default=True)
-
-    class Meta(AbstractUser.Meta):
-        swappable = "AUTH_USER_MODEL"
-
-    @property
-    def display_name(self) -> str:
-        return invisible.plain(self.get_full_name()) or self.username
-
-
-class Tutorship(models.Model):
-    """A tutor may read the memory of an assigned owner and decide about proposals to it."""
-
-    tutor = models.ForeignKey(User, models.PROTECT, related_name="tutorships", verbose_name=_("tutor"))
-    owner = models.ForeignKey(User, models.PROTECT, related_name="tutors", verbose_name=_("owner"))
-    created_at = models.DateTimeField(_("since"), default=timezone.now, editable=False)
-
-    class Meta:
-        verbose_name = _("tutorship")
-        verbose_name_plural = _("tutorships")
-        constraints = [
-            models.UniqueConstraint(fields=["tutor", "owner"], name="tutorship_once"),
-            models.CheckConstraint(condition=~Q(tutor=models.F("owner")), name="tutorship_of_another"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.tutor} → {self.owner}"
-
-
-class Agent(models.Model):
-    """A program that proposes. It reads and proposes, it never decides."""
-
-    name = models.CharField(
-        _("name"),
-        max_length=64,
-        unique=True,
-        validators=[RegexValidator(rf"^{USERNAME.pattern}\Z", _("Use a-z, 0-9, dot, underscore and dash only."))],
-    )
-    description = models.CharField(_("description"), max_length=200, blank=True)
-    created_by = models.ForeignKey(User, models.PROTECT, null=True, blank=True, related_name="agents")
-    is_active = models.BooleanField(_("active"), default=True)
-    created_at = models.DateTimeField(_("since"), default=timezone.now, editable=False)
-
-    class Meta:
-        verbose_name = _("agent")
-        verbose_name_plural = _("agents")
-        ordering = ["name"]
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class Status(models.TextChoices):
-    """The states of a proposal; the API gives them in lower case, as they are stored."""
-
-    PREPARING = "preparing", _("being prepared")
-    OPEN = "open", _("open")
-    MERGING = "merging", _("being merged")
-    APPROVED = "approved", _("approved")
-    REJECTED = "rejected", _("rejected")
-    WITHDRAWN = "withdrawn", _("withdrawn")
-    EXPIRED = "expired", _("expired")
-    APPLIED = "applied", _("automatic")
-
-
-#: Decided, and nothing of them is in the memory: their texts can be removed.
-NOT_TAKEN = (Status.REJECTED, Status.WITHDRAWN, Status.EXPIRED)
-
-#: Not decided yet, whatever step they are in.
-PENDING = (Status.PREPARING, Status.OPEN, Status.MERGING)
-
-#: Nothing more will happen to these.
-DECIDED = (
-    Status.APPROVED,
-    Status.REJECTED,
-    Status.WITHDRAWN,
-    Status.EXPIRED,
-    Status.APPLIED,
+from approvals.models.people import Agent, User
+from approvals.models.states import (
+    DECIDED,
+    PENDING,
+    Confidence,
+    Kind,
+    Mergeability,
+    RejectReason,
+    ReviewReason,
+    Status,
 )
-
-
-class Mergeability(models.TextChoices):
-    """How an open proposal stands to its target as it is now, recomputed after each change to it."""
-
-    CLEAN = "clean", _("applies")
-    REBASABLE = "rebasable", _("the block changed, the edit still fits")
-    CONFLICT = "conflict", _("no longer fits")
-    ALREADY_APPLIED = "already_applied", _("already in the memory")
-    UNKNOWN = "unknown", _("could not be checked")
-
-
-class Kind(models.TextChoices):
-    """What sort of change a proposal makes, for filters and chips."""
-
-    EDIT = "edit", _("edit")
-    REWRITE = "rewrite", _("rewrite")
-    SAVE = "save", _("new note")
-    UPDATE = "update", _("edits note")
-    DELETE = "delete", _("deletes note")
-    FORGET = "forget", _("retires note")
-    IMPORT = "import", _("import of notes")
-
-
-class Confidence(models.TextChoices):
-    LOW = "low", _("low")
-    MEDIUM = "medium", _("medium")
-    HIGH = "high", _("high")
-
-
-class ReviewReason(models.TextChoices):
-    """Why a change of notes waits for a person, as it was when it was proposed."""
-
-    POLICY = "policy", _("the owner’s policy: agents ask before they write notes")
-    SCOPE = "scope", _("the agent’s token: it may propose notes, not write them")
-    SECRETS = "secrets", _("what it says: a key, token, password or card number, which a person sees first")
-
-
-class RejectReason(models.TextChoices):
-    """Presets of the reject form; the key goes back to the agent as data."""
-
-    WRONG = "wrong", _("Wrong")
-    OUTDATED = "outdated", _("Outdated")
-    TOO_PRIVATE = "too_private", _("Too private")
-    DUPLICATE = "duplicate", _("Duplicate")
-    BADLY_WORDED = "badly_worded", _("Badly worded")
-    OTHER = "other", _("Other")
-
 
 #: Ids in one statement that names them twice: SQLite takes 32,766 parameters, an import up to 100,000 notes.
 MOST_IDS = 10_000
@@ -177,7 +44,7 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
         return self.filter(status__in=DECIDED)
 
     def pending(self) -> ProposalQuerySet:
-        """Not decided yet, whatever step they are in: what counts against caps and limits."""
+        """Not decided, in whichever step: these count against caps and limits."""
         return self.filter(status__in=PENDING)
 
     def of_owner(self, owner: str) -> ProposalQuerySet:
@@ -187,8 +54,10 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
         return self.filter(owner=owner, target_kind=kind, target=target)
 
     def about_notes(self, ids: Collection[str]) -> ProposalQuerySet:
-        """Those that make, change or delete one of these notes, alone or in an import. Of more notes than
-        `MOST_IDS`, which only an import changes, they are looked for here and now."""
+        """Those that make, change or delete one of these notes, alone or in an import.
+
+        With more ids than `MOST_IDS`, which only an import has, the proposals are looked up at once, not lazily.
+        """
         if len(ids) <= MOST_IDS:
             named = ProposedNote.objects.filter(proposal=OuterRef("pk"), note_id__in=ids)
             return self.filter(
@@ -208,7 +77,7 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
         return self.all() if owners is None else self.filter(owner__in=owners)
 
     def lease_ran_out(self) -> ProposalQuerySet:
-        """Begun, and nobody is at it any more; a row without a lease was never anybody's to finish."""
+        """Begun, and its lease has expired or was released: free to be finished by another call or `recover`."""
         ran_out = Q(lease_expires_at__lt=timezone.now()) | Q(lease_expires_at=None)
         return self.filter(ran_out, status__in=[Status.PREPARING, Status.MERGING])
 
@@ -217,7 +86,7 @@ _ProposalManager = models.Manager.from_queryset(ProposalQuerySet)
 
 
 class ProposalManager(_ProposalManager["Proposal"]):
-    """Leaves out the words a proposal is found by, which only the database reads: a large import has a megabyte."""
+    """Defers the words a proposal is found by, which only the database reads: a large import has a megabyte."""
 
     def get_queryset(self) -> ProposalQuerySet:
         return ProposalQuerySet(self.model, using=self._db).defer("search_words")
@@ -316,12 +185,12 @@ class Proposal(models.Model):
 
     @property
     def is_being_amended(self) -> bool:
-        """Whether its agent changes it this moment: it was open before, and is so again with the next revision."""
+        """Whether its agent is changing it now: it was open before, and will be open with the next revision."""
         return self.status == Status.PREPARING and self.current_revision_number > 1
 
     @property
     def is_closed_as_present(self) -> bool:
-        """Whether it was closed since its change was in the memory already, without fault."""
+        """Whether it was closed because its change was already in the memory."""
         return (
             self.status == Status.REJECTED
             and self.decision_reason == RejectReason.DUPLICATE
@@ -427,65 +296,3 @@ class ProposedNote(models.Model):
 
     def __str__(self) -> str:
         return f"{self.proposal_id} {self.note_id}"
-
-
-class Policy(models.Model):
-    """What an owner lets agents do without asking; site defaults where nothing is said."""
-
-    class Notes(models.TextChoices):
-        DEFAULT = "", _("site default")
-        APPLY = "apply", _("apply immediately, labelled and reversible")
-        REVIEW = "review", _("ask first")
-
-    owner = models.CharField(_("owner"), max_length=64, unique=True)
-    notes = models.CharField(_("notes"), max_length=8, choices=Notes, default=Notes.DEFAULT, blank=True)
-    updated_at = models.DateTimeField(_("changed"), auto_now=True)
-
-    class Meta:
-        verbose_name = _("policy")
-        verbose_name_plural = _("policies")
-        ordering = ["owner"]
-
-    def __str__(self) -> str:
-        return self.owner
-
-
-class Event(models.Model):
-    """Something that happened to a proposal; together, its history."""
-
-    class What(models.TextChoices):
-        PROPOSED = "proposed", _("proposed")
-        REAPPLIED = "reapplied", _("applied again to the changed block")
-        APPROVED = "approved", _("approved")
-        REJECTED = "rejected", _("rejected")
-        WITHDRAWN = "withdrawn", _("withdrawn")
-        EXPIRED = "expired", _("expired")
-        APPLIED = "applied", _("automatic")
-        REVERTED = "reverted", _("reverted")
-        REOPENED = "reopened", _("back to open")
-        REDACTED = "redacted", _("texts removed")
-
-    class ActorKind(models.TextChoices):
-        PERSON = "person", _("person")
-        AGENT = "agent", _("agent")
-        ASSENT = "assent", _("Assent itself")
-
-    proposal = models.ForeignKey(Proposal, models.CASCADE, related_name="events")
-    owner = models.CharField(_("owner"), max_length=64)
-    what = models.CharField(_("what"), max_length=16, choices=What)
-    # Username of the person, name of the agent, or "assent" for what happens by itself.
-    actor = models.CharField(_("by"), max_length=64)
-    actor_kind = models.CharField(_("by whom"), max_length=8, choices=ActorKind)
-    revision = models.PositiveIntegerField(_("revision"))
-    text = models.TextField(_("text"), blank=True)
-    data = models.JSONField(default=dict, blank=True)
-    at = models.DateTimeField(_("at"), default=timezone.now)
-
-    class Meta:
-        verbose_name = _("event")
-        verbose_name_plural = _("events")
-        ordering = ["at", "id"]
-        indexes = [models.Index(fields=["owner", "-at", "-id"], name="event_of_owner")]
-
-    def __str__(self) -> str:
-        return f"{self.proposal_id} {self.what}"

@@ -1,0 +1,42 @@
+"""People, agents, proposals and what was decided about them: the tables of this app, all in the `default` database.
+
+May be imported from everywhere above `memory_app`; rules about them are in `approvals.services` and `permissions`.
+"""
+
+from approvals.models.events import Event, Policy
+from approvals.models.people import Agent, Tutorship, User
+from approvals.models.proposals import MOST_IDS, Proposal, ProposalManager, ProposalQuerySet, ProposedNote, Revision
+from approvals.models.states import (
+    DECIDED,
+    NOT_TAKEN,
+    PENDING,
+    Confidence,
+    Kind,
+    Mergeability,
+    RejectReason,
+    ReviewReason,
+    Status,
+)
+
+__all__ = [
+    "DECIDED",
+    "MOST_IDS",
+    "NOT_TAKEN",
+    "PENDING",
+    "Agent",
+    "Confidence",
+    "Event",
+    "Kind",
+    "Mergeability",
+    "Policy",
+    "Proposal",
+    "ProposalManager",
+    "ProposalQuerySet",
+    "ProposedNote",
+    "RejectReason",
+    "ReviewReason",
+    "Revision",
+    "Status",
+    "Tutorship",
+    "User",
+]

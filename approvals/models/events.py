@@ -1,0 +1,75 @@
+"""What owners let agents do without asking, and what happened to proposals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    pass
+from approvals.models.proposals import Proposal
+
+
+class Policy(models.Model):
+    """What an owner lets agents do without asking; site defaults where nothing is said."""
+
+    class Notes(models.TextChoices):
+        DEFAULT = "", _("site default")
+        APPLY = "apply", _("apply immediately, labelled and reversible")
+        REVIEW = "review", _("ask first")
+
+    owner = models.CharField(_("owner"), max_length=64, unique=True)
+    notes = models.CharField(_("notes"), max_length=8, choices=Notes, default=Notes.DEFAULT, blank=True)
+    updated_at = models.DateTimeField(_("changed"), auto_now=True)
+
+    class Meta:
+        verbose_name = _("policy")
+        verbose_name_plural = _("policies")
+        ordering = ["owner"]
+
+    def __str__(self) -> str:
+        return self.owner
+
+
+class Event(models.Model):
+    """Something that happened to a proposal; together, its history."""
+
+    class What(models.TextChoices):
+        PROPOSED = "proposed", _("proposed")
+        REAPPLIED = "reapplied", _("applied again to the changed block")
+        APPROVED = "approved", _("approved")
+        REJECTED = "rejected", _("rejected")
+        WITHDRAWN = "withdrawn", _("withdrawn")
+        EXPIRED = "expired", _("expired")
+        APPLIED = "applied", _("automatic")
+        REVERTED = "reverted", _("reverted")
+        REOPENED = "reopened", _("back to open")
+        REDACTED = "redacted", _("texts removed")
+
+    class ActorKind(models.TextChoices):
+        PERSON = "person", _("person")
+        AGENT = "agent", _("agent")
+        ASSENT = "assent", _("Assent itself")
+
+    proposal = models.ForeignKey(Proposal, models.CASCADE, related_name="events")
+    owner = models.CharField(_("owner"), max_length=64)
+    what = models.CharField(_("what"), max_length=16, choices=What)
+    # Username of the person, name of the agent, or "assent" for what happens by itself.
+    actor = models.CharField(_("by"), max_length=64)
+    actor_kind = models.CharField(_("by whom"), max_length=8, choices=ActorKind)
+    revision = models.PositiveIntegerField(_("revision"))
+    text = models.TextField(_("text"), blank=True)
+    data = models.JSONField(default=dict, blank=True)
+    at = models.DateTimeField(_("at"), default=timezone.now)
+
+    class Meta:
+        verbose_name = _("event")
+        verbose_name_plural = _("events")
+        ordering = ["at", "id"]
+        indexes = [models.Index(fields=["owner", "-at", "-id"], name="event_of_owner")]
+
+    def __str__(self) -> str:
+        return f"{self.proposal_id} {self.what}"

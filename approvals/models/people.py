@@ -1,0 +1,82 @@
+"""People, tutorships and agents. Their pages are `approvals.accounts`, what they may do is `approvals.permissions`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.contrib.auth.models import AbstractUser
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from memory_app.models import USERNAME
+from memory_app.text import invisible
+
+if TYPE_CHECKING:
+    pass
+
+
+class User(AbstractUser):
+    """A person. The username is their name in every versioned row: it is never changed or reused, so
+    people are deactivated, not deleted."""
+
+    username = models.CharField(
+        _("username"),
+        max_length=64,
+        unique=True,
+        validators=[RegexValidator(rf"^{USERNAME.pattern}\Z", _("Use a-z, 0-9, dot, underscore and dash only."))],
+        error_messages={"unique": _("This username is taken.")},
+    )
+    time_zone = models.CharField(_("time zone"), max_length=64, default="UTC")
+    shortcuts = models.BooleanField(_("keyboard shortcuts"), default=True)
+
+    class Meta(AbstractUser.Meta):
+        swappable = "AUTH_USER_MODEL"
+
+    @property
+    def display_name(self) -> str:
+        return invisible.plain(self.get_full_name()) or self.username
+
+
+class Tutorship(models.Model):
+    """A tutor may read the memory of an assigned owner and decide about proposals to it."""
+
+    tutor = models.ForeignKey(User, models.PROTECT, related_name="tutorships", verbose_name=_("tutor"))
+    owner = models.ForeignKey(User, models.PROTECT, related_name="tutors", verbose_name=_("owner"))
+    created_at = models.DateTimeField(_("since"), default=timezone.now, editable=False)
+
+    class Meta:
+        verbose_name = _("tutorship")
+        verbose_name_plural = _("tutorships")
+        constraints = [
+            models.UniqueConstraint(fields=["tutor", "owner"], name="tutorship_once"),
+            models.CheckConstraint(condition=~Q(tutor=models.F("owner")), name="tutorship_of_another"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tutor} → {self.owner}"
+
+
+class Agent(models.Model):
+    """A program that proposes. It reads and proposes, it never decides."""
+
+    name = models.CharField(
+        _("name"),
+        max_length=64,
+        unique=True,
+        validators=[RegexValidator(rf"^{USERNAME.pattern}\Z", _("Use a-z, 0-9, dot, underscore and dash only."))],
+    )
+    description = models.CharField(_("description"), max_length=200, blank=True)
+    created_by = models.ForeignKey(User, models.PROTECT, null=True, blank=True, related_name="agents")
+    is_active = models.BooleanField(_("active"), default=True)
+    created_at = models.DateTimeField(_("since"), default=timezone.now, editable=False)
+
+    class Meta:
+        verbose_name = _("agent")
+        verbose_name_plural = _("agents")
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
