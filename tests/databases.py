@@ -21,7 +21,7 @@ from django.db import OperationalError, connection, connections
 from memory_app.celery import app
 from memory_app.databases.routers import is_versioned
 from memory_app.dolt.connections import dolt
-from memory_app.dolt.operations import MAIN
+from memory_app.dolt.engine import MAIN
 
 #: How often emptying the tables is tried, a tenth of a second apart.
 ATTEMPTS = 50

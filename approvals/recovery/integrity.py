@@ -17,8 +17,8 @@ from approvals.recovery.pair import missing_from_memory
 from approvals.services.notes.values import sha256_of
 from memory_app import reads
 from memory_app.dolt.connections import dolt
+from memory_app.dolt.engine import MAIN
 from memory_app.dolt.errors import DoltError, RevisionNotFound
-from memory_app.dolt.operations import MAIN
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, TargetKind
 from memory_app.text.trailers import Trailers

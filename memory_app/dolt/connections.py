@@ -19,8 +19,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import InterfaceError, OperationalError
 from tenacity import RetryError, Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
+from memory_app.dolt.engine import MAIN
 from memory_app.dolt.errors import DirtyMemory, EngineUnavailable, RevisionNotFound
-from memory_app.dolt.operations import MAIN, DoltOperations
+from memory_app.dolt.operations import DoltOperations
 from memory_app.runtime import deadlines
 
 MEMORY = "memory"

@@ -1,4 +1,4 @@
-"""The interface both engines implement, and the SQL they share.
+"""Dolt's verbs, as SQL that both engines share; what differs between them is `engine`.
 
 `connection.dolt` is an instance for that connection. Verbs that write must run inside
 `connections.dolt_transaction()`, never inside `atomic()`: a verb commits, and Django would believe that
@@ -8,133 +8,25 @@ its transaction is still open.
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import Error as DatabaseError
 
 from memory_app.dolt import errors
+from memory_app.dolt.engine import MAIN, DoltEngine
 from memory_app.dolt.types import Author, Branch, Commit, Row, RowDiff
 from memory_app.text.trailers import Trailers
-
-MAIN = "main"
 
 # What may name a branch: our own `p/<id>` and `p/<id>-<revision>`, and main. Dolt's server panics on
 # `refs/...`, so names are checked here rather than left to the engine.
 BRANCH_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(/[a-z0-9][a-z0-9_-]*)?")
 
 
-class DoltOperations(ABC):
-    """Dolt's verbs on one connection, which stands on one branch or commit."""
-
-    #: Length of a commit hash: 40 hexadecimal digits on DoltLite, 32 base-32 ones on Dolt.
-    hash_pattern: ClassVar[re.Pattern[str]]
-    #: Engine name for people: `/readyz`, benchmarks, system checks.
-    engine: ClassVar[str]
-    #: Whether unread commits stay until we collect them, so that `gc()` is ours to schedule.
-    collects_by_hand: ClassVar[bool]
-    #: Whether who writes one branch keeps everybody from writing any other.
-    has_one_writer: ClassVar[bool]
-    #: Bytes the engine keeps of the message of a commit, and of a merge; `commit` and `merge` refuse longer ones.
-    commit_message_limit: ClassVar[int] = 16_000
-    merge_message_limit: ClassVar[int] = 16_000
-    #: The log of a revision as SQL: hash, author, e-mail, date, message and the hashes of the parents, with commas.
-    _log: ClassVar[str]
-
-    def __init__(self, connection: BaseDatabaseWrapper) -> None:
-        self.connection = connection
-        #: The branch this session stands on.
-        self.branch = MAIN
-
-    # -- each engine's own ------------------------------------------------------------------------
-
-    @abstractmethod
-    def version(self) -> str:
-        """The engine's version. Raises NotDolt when the database is something else."""
-
-    @abstractmethod
-    def _call(self, verb: str, *arguments: str) -> list[tuple[Any, ...]]:
-        """Run one `dolt_*` verb and return its rows."""
-
-    @abstractmethod
-    def _as_of(self, table: str, revision: str) -> tuple[str, list[str]]:
-        """SQL (and its parameters) that stands for `table` as it was at `revision`."""
-
-    @abstractmethod
-    def _diff(self, table: str, before: str, after: str) -> tuple[str, list[str]]:
-        """SQL (and its parameters) for the rows of `table` that differ: columns `from_…`, `to_…`, `diff_type`."""
-
-    @abstractmethod
-    def _at_main(self, table: str) -> str:
-        """SQL of one statement for the rows of `table` in the newest commit of main, with its hash as `commit_of_main`;
-        a WHERE clause may follow. For a session that stands on main."""
-
-    @abstractmethod
-    def _stand_on(self, branch: str) -> None:
-        """Move this session to another branch. Raises RevisionNotFound."""
-
-    @abstractmethod
-    def _merge(self, head: str, message: str, author: Author) -> str:
-        """Merge inside an open transaction; the new hash. Raises MergeConflict, AlreadyMerged."""
-
-    @abstractmethod
-    def translate(self, error: DatabaseError) -> errors.DoltError | None:
-        """Our name for an engine's error, or None when it is none of ours."""
-
-    @abstractmethod
-    def is_retryable(self, error: BaseException) -> bool:
-        """Whether the same work, begun again from BEGIN, may succeed (design.md §3 rule 4)."""
-
-    @abstractmethod
-    def lost_connection(self, error: BaseException) -> bool:
-        """Whether the server went away, so that the outcome of a commit is unknown."""
-
-    @abstractmethod
-    def database_at(self, revision: str) -> str:
-        """The database name that opens a connection at `revision`."""
-
-    @abstractmethod
-    def gc(self, *, full: bool = False) -> None:
-        """Give back the space of commits no branch reaches. Their texts can then not be read.
-
-        Args:
-            full: also look through what an earlier collection kept; the embedded engine always does.
-
-        Raises:
-            CommandDenied: the server's user may not.
-            EngineUnavailable: another collection took longer than is waited for, or the engine gave up.
-        """
-
-    @abstractmethod
-    def damage(self) -> tuple[str, ...]:
-        """What is broken in the database's own file, a line each; empty when it is whole, or not ours to look at."""
-
-    def ready_to_migrate(self) -> None:
-        """Make the database ready for rows without a number, those of `django_migrations`; see the server's."""
-        return
-
-    @abstractmethod
-    def copy_name(self) -> str:
-        """What the copy of this database is called in a backup."""
-
-    @abstractmethod
-    def back_up(self, to: Path) -> None:
-        """Copy every branch to `to`, which is not there yet, while others write. Raises CopyFailed."""
-
-    @abstractmethod
-    def restore(self, copied: Path) -> None:
-        """Put a copy in the place of this database, which holds nothing. Raises CopyFailed."""
-
-    @abstractmethod
-    def contents(self) -> str:
-        """What keeps this database from being restored into, as words for a person; empty when nothing does."""
-
-    # -- the same on both -------------------------------------------------------------------------
+class DoltOperations(DoltEngine):
+    """The verbs of both engines, on one connection."""
 
     def head(self, revision: str = MAIN) -> str:
         """The commit hash `revision` (a branch, `HEAD` or a hash) stands for.

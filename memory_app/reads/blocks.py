@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memory_app.dolt.connections import dolt, retrying
-from memory_app.dolt.operations import MAIN
+from memory_app.dolt.engine import MAIN
 from memory_app.dolt.types import Row
 from memory_app.models import MemoryBlock, block_id
 from memory_app.reads.values import aware, canonical_sha256

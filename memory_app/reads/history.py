@@ -10,8 +10,8 @@ from django.db.models import Max
 from django.utils.dateparse import parse_datetime
 
 from memory_app.dolt.connections import dolt, head_of_main, retrying
+from memory_app.dolt.engine import MAIN
 from memory_app.dolt.errors import RevisionNotFound
-from memory_app.dolt.operations import MAIN
 from memory_app.models import Change
 
 

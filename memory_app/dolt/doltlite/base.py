@@ -15,7 +15,8 @@ from django.db.utils import OperationalError
 
 from memory_app.databases.backups import sqlite_files
 from memory_app.dolt import errors
-from memory_app.dolt.operations import MAIN, DoltOperations
+from memory_app.dolt.engine import MAIN
+from memory_app.dolt.operations import DoltOperations
 from memory_app.dolt.types import Author
 from memory_app.runtime import deadlines
 
