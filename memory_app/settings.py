@@ -6,21 +6,20 @@ run inline. MEMORY_DATABASE_URL, DATABASE_URL and REDIS_URL select servers inste
 
 from __future__ import annotations
 
-import secrets
 import sys
 from datetime import timedelta
 from email.utils import parseaddr
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import django_stubs_ext
 import environ
 from csp.constants import NONE, SELF
-from django.core.exceptions import ImproperlyConfigured
 
 from memory_app.configuration import data_folder, logs
+from memory_app.configuration.connections import default_database, memory_database
 from memory_app.configuration.environment import BadSetting, Environment
+from memory_app.configuration.secret_key import secret_key
 from memory_app.dolt import library
 from memory_app.text import notes
 from memory_app.webserver import options
@@ -35,46 +34,13 @@ env = Environment()
 # -- where things are -----------------------------------------------------------------------------
 
 DATA_DIR = Path(env.text("ASSENT_DATA_DIR", default=str(BASE_DIR / "var"))).resolve()
-try:
-    data_folder.make(DATA_DIR)
-except OSError as error:
-    raise BadSetting(
-        f"ASSENT_DATA_DIR is {str(DATA_DIR)!r}, which cannot be made or used as a folder: {error.strerror}."
-    ) from error
+data_folder.make(DATA_DIR)
 
 DEBUG = env.switch("ASSENT_DEBUG", default=False)
 PUBLIC_URL = env.text("ASSENT_PUBLIC_URL", default="http://127.0.0.1:8000").rstrip("/")
 env.require_url("ASSENT_PUBLIC_URL", PUBLIC_URL, schemes=("https", "http"))
 
-
-#: Characters of a secret key, and different ones among them. Whoever guesses it signs sessions and password links;
-#: 32 hexadecimal digits have 128 bits, and fewer than 8 different digits once in 28 million.
-_KEY_LENGTH, _KEY_VARIETY = 32, 8
-
-
-def _secret_key() -> str:
-    """The key from the environment; while developing, one made on first use and kept with the data."""
-    key = env.secret("ASSENT_SECRET_KEY")
-    if key and not DEBUG and (len(key) < _KEY_LENGTH or len(set(key)) < _KEY_VARIETY):
-        raise ImproperlyConfigured(
-            f"ASSENT_SECRET_KEY can be guessed: it needs {_KEY_LENGTH} characters or more, {_KEY_VARIETY} of them "
-            "different. `openssl rand -base64 48` makes one."
-        )
-    if key:
-        return key
-    if not DEBUG:
-        raise ImproperlyConfigured(
-            "Set ASSENT_SECRET_KEY to a long random value, or ASSENT_SECRET_KEY_FILE to a file that has one "
-            "(ASSENT_DEBUG is off)."
-        )
-    path = DATA_DIR / "secret_key"
-    if not path.exists():
-        path.touch(mode=0o600)
-        path.write_text(secrets.token_urlsafe(50))
-    return path.read_text()
-
-
-SECRET_KEY = _secret_key()
+SECRET_KEY = secret_key(env, DATA_DIR, is_required=not DEBUG)
 ALLOWED_HOSTS = env.words("ASSENT_ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.words("ASSENT_CSRF_TRUSTED_ORIGINS")
 for _host in ALLOWED_HOSTS:
@@ -83,7 +49,7 @@ for _host in ALLOWED_HOSTS:
 for _origin in CSRF_TRUSTED_ORIGINS:
     env.require_url("ASSENT_CSRF_TRUSTED_ORIGINS", _origin, schemes=("https", "http"))
 
-# -- the two databases (design.md §2) -------------------------------------------------------------
+# -- the two databases ----------------------------------------------------------------------------
 
 MEMORY_DATABASE_URL = env.secret("MEMORY_DATABASE_URL")
 DATABASE_URL = env.secret("DATABASE_URL")
@@ -96,64 +62,13 @@ EMBEDDED_MEMORY = not MEMORY_DATABASE_URL
 if EMBEDDED_MEMORY:
     library.load()  # before anything imports sqlite3
 
-
-def _memory_database() -> dict[str, Any]:
-    if EMBEDDED_MEMORY:
-        return {
-            "ENGINE": "memory_app.dolt.doltlite",
-            "NAME": str(DATA_DIR / "memory.doltlite"),
-            "OPTIONS": {
-                # One writer per file: wait for it, and take the lock at BEGIN rather than half-way.
-                "transaction_mode": "IMMEDIATE",
-                "timeout": 20,
-                # DoltLite's own 64 MB for each connection would be 512 MB for eight threads, and fills with what is
-                # written: 28 kB a note. Reads of 2,000 rows and by key are as fast with 4 MB.
-                "init_command": "PRAGMA cache_size=-4096;",
-            },
-            # Its index of the file grows with each commit, 0.5 kB for each connection, and is small again in a new one.
-            "CONN_MAX_AGE": 300,
-        }
-    server: dict[str, Any] = environ.Env.db_url_config(MEMORY_DATABASE_URL, engine="memory_app.dolt.server")
-    return server | {
-        # REPEATABLE READ is the only level Dolt has; saying another would be a silent lie.
-        "OPTIONS": {"isolation_level": "repeatable read", "charset": "utf8mb4", "connect_timeout": 5},
-        "CONN_MAX_AGE": 60,
-        "CONN_HEALTH_CHECKS": True,
-    }
-
-
 # Where `default` is SQLite.
 DEFAULT_FILE = None if DATABASE_URL else DATA_DIR / "assent.sqlite3"
 
-
-def _default_database() -> dict[str, Any]:
-    if DEFAULT_FILE:
-        # Where DoltLite stands in for SQLite, this parameter asks it for stock SQLite.
-        engine = "?doltlite_engine=sqlite" if EMBEDDED_MEMORY else ""
-        return {
-            "ENGINE": "django.db.backends.sqlite3",
-            "NAME": f"file:{DEFAULT_FILE}{engine}",
-            "OPTIONS": {
-                "transaction_mode": "IMMEDIATE",
-                "timeout": 20,
-                # Without secure_delete the text of deleted rows stays in the file until its pages are used again.
-                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA secure_delete=ON;",
-            },
-            "CONN_MAX_AGE": None,
-        }
-    server: dict[str, Any] = environ.Env.db_url_config(DATABASE_URL)
-    if server["ENGINE"] == "django.db.backends.postgresql":
-        server["ENGINE"] = "memory_app.databases.postgresql"
-    # A lock that a client waits for when it is cut off (memory_app.runtime.deadlines) is given up by the server then.
-    options = {"connect_timeout": 3, "options": "-c client_connection_check_interval=1s"}
-    return server | {
-        "OPTIONS": options | server.get("OPTIONS", {}),
-        "CONN_MAX_AGE": 60,
-        "CONN_HEALTH_CHECKS": True,
-    }
-
-
-DATABASES = {"default": _default_database(), "memory": _memory_database()}
+DATABASES = {
+    "default": default_database(DATABASE_URL, DEFAULT_FILE, beside_doltlite=EMBEDDED_MEMORY),
+    "memory": memory_database(MEMORY_DATABASE_URL, DATA_DIR / "memory.doltlite"),
+}
 DATABASE_ROUTERS = ["memory_app.databases.routers.MemoryRouter"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

@@ -1,7 +1,7 @@
 """The folder of the embedded databases, which is for the user who runs Assent alone.
 
 The memories of people, their sessions and password hashes lie in it. Imported by the settings, so it imports nothing
-of Django.
+that needs the settings.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import contextlib
 import os
 import stat
 from pathlib import Path
+
+from memory_app.configuration.environment import BadSetting
 
 #: What Assent writes there. Other files in the folder are somebody else's and keep their modes.
 OURS = ("assent.sqlite3*", "memory.doltlite*", ".memory.doltlite*", "secret_key", "demo_token")
@@ -23,10 +25,19 @@ def make(folder: Path) -> None:
     """Make the folder where it is missing, and close it and our files in it to other users.
 
     What another user owns stays as it is, and so does a sticky folder, which is everybody's as /tmp is: the system
-    check `memory_app.W001` tells of them.
+    check `memory_app.W001` reports them.
+
+    Raises:
+        BadSetting: the folder cannot be made or used.
     """
-    folder.mkdir(mode=stat.S_IRWXU, parents=True, exist_ok=True)
-    for path in exposed(folder):
+    try:
+        folder.mkdir(mode=stat.S_IRWXU, parents=True, exist_ok=True)
+        open_to_others = exposed(folder)
+    except OSError as error:
+        raise BadSetting(
+            f"ASSENT_DATA_DIR is {str(folder)!r}, which cannot be made or used as a folder: {error.strerror}."
+        ) from error
+    for path in open_to_others:
         with contextlib.suppress(OSError):  # a read-only disk, or a file that is gone this moment
             status = path.stat()
             if status.st_uid == os.geteuid() and not status.st_mode & stat.S_ISVTX:
