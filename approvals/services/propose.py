@@ -106,20 +106,15 @@ def propose(
             return _outcome(_finished(twin), created=False, block=block)
         require_room(agent, owner)
     applied = _apply(block, edits, expected_sha256)
-    said = {
-        "reasoning": reasoning,
-        "confidence": confidence,
-        "session_id": session_id,
-        "evidence": list(evidence),
-    }
+    said = {"reasoning": reasoning, "confidence": confidence, "session_id": session_id, "evidence": list(evidence)}
     try:
         proposal, created = _prepare(agent, base, applied, kind, operation=operation, may_read=may_read, said=said)
         is_mine = created
     except IntegrityError:
         # The same operation came twice at once and the other call inserted its row first.
         proposal, created, is_mine = Proposal.objects.get(operation=operation), True, False
-    finished = _finished(proposal, is_mine=is_mine, base=block if is_mine else None)
-    return _outcome(finished, created=created, block=block)
+    proposal = _finished(proposal, is_mine=is_mine, base=block if is_mine else None)
+    return _outcome(proposal, created=created, block=block)
 
 
 def _apply(block: reads.Block, edits: Sequence[text_edits.Edit], expected_sha256: str | None) -> text_edits.Applied:
