@@ -114,7 +114,7 @@ _FIND = {
 }
 
 
-class Search(APIView):
+class BareSearch(APIView):
     def get(self, request: Request) -> Response:
         words = request.query_params["q"].split()
         joined = (" OR " if connection.vendor == "sqlite" else " | ").join(words)
@@ -154,7 +154,7 @@ urlpatterns: list[Any] = [
     path("blocks/<str:label>/", Read.as_view()),
     path("blocks/<str:label>/edit/", Edit.as_view()),
     path("notes/", Save.as_view()),
-    path("search/", Search.as_view()),
+    path("search/", BareSearch.as_view()),
 ]
 
 application = get_wsgi_application()

@@ -98,23 +98,23 @@ def _calls(agent: processes.Session, bare: processes.Session, state: str, *, sea
     read = lambda: _ok(bare.get(f"/blocks/{LABELS[0]}/"))  # noqa: E731
     save = lambda: _post(bare, "/notes/", content=f"She said {next(number)}.")  # noqa: E731
     cases = [
-        Case("list_memory_blocks", read, lambda: _tool(agent, "list_memory_blocks"), 3.5),
-        Case("read_memory_block", read, lambda: _tool(agent, "read_memory_block", block_label=LABELS[0]), 3.5),
-        Case("memory_save", save, lambda: _tool(agent, "memory_save", content=f"She said {next(number)}."), 7),
-        Case(
+        Timed("list_memory_blocks", read, lambda: _tool(agent, "list_memory_blocks"), 3.5),
+        Timed("read_memory_block", read, lambda: _tool(agent, "read_memory_block", block_label=LABELS[0]), 3.5),
+        Timed("memory_save", save, lambda: _tool(agent, "memory_save", content=f"She said {next(number)}."), 7),
+        Timed(
             "propose_memory_edit, 2,000 words",
             lambda: _post(bare, f"/blocks/{LONG}/edit/", old_string="the", new_string="the"),
             propose,
             8,
             withdraw,
         ),
-        Case("memory_search", bare_search, lambda: _tool(agent, "memory_search", query=next(words)), search_at_most),
+        Timed("memory_search", bare_search, lambda: _tool(agent, "memory_search", query=next(words)), search_at_most),
     ]
     return [_in_turns(case, state) for case in cases]
 
 
 @dataclass(frozen=True)
-class Case:
+class Timed:
     """What is called, bare and of ours, and what ours may take of bare.
 
     Args:
@@ -128,7 +128,7 @@ class Case:
     between: Callable[[], object] | None = None
 
 
-def _in_turns(case: Case, state: str) -> Against:
+def _in_turns(case: Timed, state: str) -> Against:
     times: dict[Callable[[], object], list[float]] = {case.bare: [], case.ours: []}
     for turn in range(ROUNDS + 1):
         for work in times:
@@ -363,7 +363,7 @@ def _post(bare: processes.Session, path: str, **fields: object) -> str:
     return _ok(bare.post_json(path, json.dumps(fields).encode()))
 
 
-def _ok(answer: processes.Answer) -> str:
+def _ok(answer: processes.Reply) -> str:
     if answer.status >= 300:
         raise RuntimeError(f"answered {answer.status}: {answer.text[:500]}")
     return answer.text

@@ -82,7 +82,7 @@ def _answers(port: int) -> bool:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Reply:
     status: int
     text: str
 
@@ -96,20 +96,20 @@ class Session:
         self.cookies: SimpleCookie = SimpleCookie()
         self.connection = http.client.HTTPConnection(HOST, port, timeout=60)
 
-    def get(self, path: str) -> Answer:
+    def get(self, path: str) -> Reply:
         return self._send("GET", path, None, {})
 
-    def post_json(self, path: str, body: bytes) -> Answer:
+    def post_json(self, path: str, body: bytes) -> Reply:
         return self._send("POST", path, body, {"Content-Type": "application/json"})
 
-    def post_form(self, path: str, fields: Mapping[str, str]) -> Answer:
+    def post_form(self, path: str, fields: Mapping[str, str]) -> Reply:
         headers = {"Content-Type": "application/x-www-form-urlencoded", "Origin": f"http://{HOST}:{self.port}"}
         return self._send("POST", path, urlencode(fields).encode(), headers)
 
     def close(self) -> None:
         self.connection.close()
 
-    def _send(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Answer:
+    def _send(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Reply:
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
         if self.cookies:
@@ -123,7 +123,7 @@ class Session:
             response = self.connection.getresponse()
         for value in response.headers.get_all("Set-Cookie", []):
             self.cookies.load(value)
-        return Answer(response.status, response.read().decode())
+        return Reply(response.status, response.read().decode())
 
 
 class _Forms(HTMLParser):
