@@ -266,13 +266,13 @@ def test_rows_of_several_owners_found_uncommitted_are_recorded_together(goals: A
     killed(
         """
         from approvals import services
-        from memory_app.writing import commits
-        record, recorded = commits.record, []
+        from memory_app.writing import ledger
+        record, recorded = ledger.record, []
         def recording(*args, **more):
             if recorded:
                 die()
             recorded.append(record(*args, **more))
-        commits.record = recording
+        ledger.record = recording
         services.recover()
         """
     )

@@ -100,7 +100,7 @@ def begun(scribe: Any, *, lease: timedelta | None) -> Proposal:
 
 
 def test_what_another_call_is_at_is_left_to_it(goals: Any, scribe: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("approvals.services.propose"), "_PATIENCE", 0.1)
+    monkeypatch.setattr(import_module("approvals.services.preparing"), "_PATIENCE", 0.1)
     proposal = begun(scribe, lease=timedelta(minutes=1))
 
     with pytest.raises(BeingMade):
@@ -114,7 +114,7 @@ def test_who_holds_the_operation_takes_over_from_a_call_that_was_killed(
     goals: Any, scribe: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As the lease of its idempotency key has run out; that of a large import runs on for minutes."""
-    monkeypatch.setattr(import_module("approvals.services.propose"), "_PATIENCE", 0.1)
+    monkeypatch.setattr(import_module("approvals.services.preparing"), "_PATIENCE", 0.1)
     proposal = begun(scribe, lease=timedelta(minutes=5))
     assert ask(scribe, operation="a" * 32).proposal.pk == proposal.pk
     assert_whole(proposal.pk)

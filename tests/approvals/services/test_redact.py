@@ -210,6 +210,7 @@ if connection.vendor == "sqlite":
     connection.cursor().execute("PRAGMA secure_delete = ON")
 from approvals import services
 from approvals.models import Proposal, User
+from approvals.services import texts
 from approvals.services.decide import close
 from memory_app.dolt import maintenance
 {crash}
