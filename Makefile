@@ -19,14 +19,14 @@ LOCK := $(VENV)/bin/uv pip compile pyproject.toml --universal --python-version 3
 	--no-emit-index-url --no-annotate --custom-compile-command "make lock" --quiet $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test coverage torture lint bench soak fuzz format lock environment server-environment remake
+.PHONY: help setup run test coverage torture lint bench soak fuzz format docs lock environment server-environment remake
 
 help: ## show this list
 	@echo "Assent: agents propose changes to what they remember about a person, people approve them."
 	@echo
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
-	@echo "  PORT=8000  PYTHON=python3  ASSENT_DATA_DIR=var   (README.md has every setting)"
+	@echo "  PORT=8000  PYTHON=python3  ASSENT_DATA_DIR=var   (docs/settings.md has every setting)"
 
 # -- for people -----------------------------------------------------------------------------------
 
@@ -70,6 +70,10 @@ soak: environment ## run a server under load for ten minutes and show what grows
 
 fuzz: $(VENV)/fuzz.stamp ## call the whole agent API with generated data, for some minutes (ARGS='--seed 7 -n 50')
 	@exec $(PY) tests/fuzz_api.py $(ARGS)
+
+docs: environment ## write docs/settings.md and docs/api.md from the code (the second is not committed)
+	@ASSENT_DEBUG=1 $(PY) manage.py settings_reference
+	@ASSENT_DEBUG=1 $(PY) manage.py api_reference
 
 lock: $(VENV)/made-with ## resolve pyproject.toml into locks/ again (LOCK_FLAGS=--upgrade for newer versions)
 	@test -x $(VENV)/bin/uv || $(PIP) install --quiet uv==$(UV_VERSION)

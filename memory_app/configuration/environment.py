@@ -2,8 +2,8 @@
 
 A value that cannot be used is an error that names the variable, the value and what is allowed; nothing falls back to
 a default behind the operator's back. An empty variable counts as not set. Secrets may come from files, as containers
-hand them in: `NAME_FILE` names the file. Which settings there are is said where they are read (`settings`,
-`webserver.options`).
+provide them: `NAME_FILE` names the file.
+Not here: which settings there are (`settings` and `webserver.options` read them) and what they mean (`reference`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import difflib
 import math
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -20,8 +21,13 @@ from django.core.exceptions import ImproperlyConfigured
 #: What our variables begin with; another name with one of these is taken for a misspelt one.
 PREFIXES = ("ASSENT_", "MEMORIES_")
 
-#: Read outside the program: by docker-compose.yml and by what runs the tests.
-_READ_ELSEWHERE = frozenset({"ASSENT_PORT", "ASSENT_DOLT", "ASSENT_REQUIRE_ALL", "ASSENT_TEST_PROCESSES"})
+#: Read outside the program, by `docker-compose.yml` and by what runs the tests, each with its meaning.
+READ_ELSEWHERE = {
+    "ASSENT_PORT": "`docker-compose.yml`: the port on this machine's loopback address (8000)",
+    "ASSENT_DOLT": "tests and benchmarks: the path of the `dolt` program, where it is not on PATH",
+    "ASSENT_REQUIRE_ALL": "tests: a missing server edition, browser or tool fails the run instead of skipping tests",
+    "ASSENT_TEST_PROCESSES": "tests: how many processes run them",
+}
 
 _FILE = "_FILE"
 _TRUE = ("1", "true", "yes", "on", "y", "t")
@@ -36,25 +42,43 @@ class BadSetting(ImproperlyConfigured):
     """A variable says something that cannot be used. The message names it, its value and what is allowed."""
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How a setting was read: its default and the values it may have, in words."""
+
+    default: str = ""
+    allowed: str = ""
+    is_secret: bool = False
+
+
 class Environment:
     """Environment variables as values; each method raises BadSetting for one that is not what it has to be.
 
     Attributes:
         known: the names that were asked for, with the `_FILE` names of secrets.
+        readings: how each setting was asked for, by name, in the order of reading.
     """
 
     def __init__(self, variables: Mapping[str, str] | None = None) -> None:
         self._variables = os.environ if variables is None else variables
         self.known: set[str] = set()
+        self.readings: dict[str, Reading] = {}
 
     def text(self, name: str, *, default: str = "") -> str:
+        return self._value(name, Reading(default)) or default
+
+    def _value(self, name: str, reading: Reading) -> str:
         self.known.add(name)
-        return self._variables.get(name, "").strip() or default
+        self.readings[name] = reading
+        return self._raw(name)
+
+    def _raw(self, name: str) -> str:
+        return self._variables.get(name, "").strip()
 
     def secret(self, name: str) -> str:
-        """The variable, or what the file says that `NAME_FILE` names, without the newlines at its end."""
+        """Return the variable, or what the file says that `NAME_FILE` names, without the newlines at its end."""
         self.known.add(name + _FILE)
-        value, path = self.text(name), self.text(name + _FILE)
+        value, path = self._value(name, Reading(is_secret=True)), self._raw(name + _FILE)
         if not path:
             return value
         if value:
@@ -72,7 +96,7 @@ class Environment:
         return said
 
     def switch(self, name: str, *, default: bool) -> bool:
-        value = self.text(name).lower()
+        value = self._value(name, Reading("on" if default else "off", "on or off")).lower()
         if not value:
             return default
         if value not in _TRUE + _FALSE:
@@ -80,8 +104,8 @@ class Environment:
         return value in _TRUE
 
     def whole(self, name: str, *, default: int, least: int = 0, most: int | None = None) -> int:
-        """A whole number from `least` to `most`."""
-        value = self.text(name)
+        """Return a whole number from `least` to `most`."""
+        value = self._value(name, Reading(str(default), _span(least, most)))
         if not value:
             return default
         # Python also takes 1_000 and digits of other scripts.
@@ -99,8 +123,8 @@ class Environment:
         least: float = 0,
         most: float | None = None,
     ) -> float:
-        """A number from `least` to `most`."""
-        value = self.text(name)
+        """Return a number from `least` to `most`."""
+        value = self._value(name, Reading(_plain(default), _span(least, most)))
         if not value:
             return default
         try:
@@ -112,19 +136,21 @@ class Environment:
         raise self._bad(name, f"a number {_span(least, most)}")
 
     def choice(self, name: str, *, allowed: Sequence[str], default: str) -> str:
-        """One of the `allowed` words, in any case."""
-        value = self.text(name, default=default)
+        """Return one of the `allowed` words, given in any case."""
+        value = self._value(name, Reading(default, _one_of(allowed))) or default
         for word in allowed:
             if value.lower() == word.lower():
                 return word
         raise self._bad(name, _one_of(allowed))
 
     def words(self, name: str, *, allowed: Collection[str] | None = None, default: Iterable[str] = ()) -> list[str]:
-        """Words separated by commas; each one of the `allowed` ones where they are given."""
-        words = [word for part in self.text(name).split(",") if (word := part.strip())]
+        """Return words separated by commas; each one of the `allowed` ones where they are given."""
+        default = [*default]
+        reading = Reading(",".join(default), f"words separated by commas{f': {_one_of(allowed)}' if allowed else ''}")
+        words = [word for part in self._value(name, reading).split(",") if (word := part.strip())]
         if allowed is not None and any(word not in allowed for word in words):
             raise self._bad(name, f"words separated by commas, each {_one_of(allowed)}")
-        return words or [*default]
+        return words or default
 
     def require_url(self, name: str, value: str, *, schemes: Sequence[str]) -> None:
         """Raise BadSetting unless the value is empty or an address with one of these schemes.
@@ -146,16 +172,16 @@ class Environment:
             )
 
     def unknown(self) -> list[tuple[str, str]]:
-        """The variables that look like settings and are none, each with the nearest name of one ('' without any)."""
+        """Return the variables that look like settings and are none, with the nearest name of one ('' without any)."""
         names = sorted(
             name
             for name in self._variables
-            if name.startswith(PREFIXES) and name not in self.known and name not in _READ_ELSEWHERE
+            if name.startswith(PREFIXES) and name not in self.known and name not in READ_ELSEWHERE
         )
         return [(name, nearest(name, self.known)) for name in names]
 
     def _bad(self, name: str, allowed: str) -> BadSetting:
-        return BadSetting(f"{name} is {self.text(name)!r}: it has to be {allowed}.")
+        return BadSetting(f"{name} is {self._raw(name)!r}: it has to be {allowed}.")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -163,7 +189,12 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def _span(least: float, most: float | None) -> str:
-    return f"from {least:g} to {most:g}" if most is not None else f"of {least:g} or more"
+    return f"from {_plain(least)} to {_plain(most)}" if most is not None else f"of {_plain(least)} or more"
+
+
+def _plain(number: float) -> str:
+    """Return a number without an exponent: `:g` alone writes a million as 1e+06."""
+    return str(int(number)) if number == int(number) else f"{number:g}"
 
 
 def _one_of(words: Iterable[str], *, after: str = "") -> str:

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from memory_app.configuration.environment import BadSetting, Environment
-from tests.deployment.test_settings_table import READERS, ROOT, names_read
+from memory_app.settings import env
 
 pytestmark = pytest.mark.pure
+
+ROOT = Path(__file__).resolve().parents[2]
 
 #: For each setting what is refused. Of a number: no number, below, above.
 REFUSED: dict[str, tuple[str, ...]] = {
@@ -111,8 +113,7 @@ def read_settings(plain: dict[str, str], *given: dict[str, str]) -> list[dict[st
 
 
 def test_the_table_has_every_setting() -> None:
-    read = set().union(*(names_read(ROOT / reader) for reader in READERS))
-    assert read == REFUSED.keys() | FREE
+    assert env.readings.keys() == REFUSED.keys() | FREE
 
 
 def test_each_setting_with_a_wrong_value_stops_the_start_with_its_name(plain: dict[str, str]) -> None:
