@@ -1,6 +1,7 @@
 """The reference page of the agent API, written from the registry, the OpenAPI document and the error codes.
 
-`manage.py api_reference` writes it to `docs/agent-api.md`; a test fails when the file is not current.
+`manage.py api_reference` writes it to `docs/api.md`, which is not committed; `/api/docs/` shows the same on every
+installation.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from agent_tools.tools.guidance import WHICH_TOOLS
 _HEAD = """\
 # Agent API
 
-*Written by `manage.py api_reference` from the code; edit that, not this.*
+*Written by `manage.py api_reference` from the code; edit that, not this. The guide is docs/agents.md.*
 
 An agent sends `Authorization: Bearer <token>` and JSON, and gets JSON. A success is
 `{"ok": true, "text": "…", "data": {…}}`, where `text` is for the model. A failure is
@@ -49,7 +50,7 @@ texts (`redacted`). The call that made it, sent again with its key, is answered 
 
 
 def page() -> str:
-    """The whole page, in Markdown."""
+    """Return the whole page, in Markdown."""
     parts = [_HEAD.replace("FORMATS", ", ".join(f"`{name}`" for name in FORMATS)).replace("WHICH", WHICH_TOOLS)]
     parts += ["## Tools", *(_tool(tool) for tool in TOOLS.values())]
     parts += ["## Endpoints", _endpoints(), *(_fields_of(tool) for tool in ENDPOINTS.values())]
