@@ -1,0 +1,45 @@
+"""The system checks that refuse an arrangement of databases on which Assent would be wrong."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.pure, pytest.mark.one_leg]
+
+ROOT = Path(__file__).resolve().parents[3]
+
+#: `default` opened without the parameter that asks DoltLite for stock SQLite is a DoltLite database.
+_CHECK = """
+import sys
+from memory_app import settings
+if "dolt" in sys.argv:
+    settings.DATABASES["default"]["NAME"] = str(settings.DATA_DIR / "default.doltlite")
+    del settings.DATABASES["default"]["OPTIONS"]["init_command"]
+import django
+django.setup()
+from memory_app.configuration.checks import default_is_not_dolt
+print([message.id for message in default_is_not_dolt(databases=["default"])])
+"""
+
+
+@pytest.mark.parametrize(("served_by", "found"), [("sqlite", "[]"), ("dolt", "['memory_app.E004']")])
+def test_a_default_database_served_by_dolt_is_refused(tmp_path: Path, served_by: str, found: str) -> None:
+    ours = ("ASSENT_", "MEMORIES_", "MEMORY_DATABASE_URL", "DATABASE_URL", "REDIS_URL")
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    done = subprocess.run(
+        [sys.executable, "-c", _CHECK, served_by],
+        cwd=ROOT,
+        env=plain
+        | {"ASSENT_DEBUG": "1", "ASSENT_DATA_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "memory_app.settings"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == found
