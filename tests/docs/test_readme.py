@@ -1,0 +1,67 @@
+"""The README is short, names the commands people start with, and its map is that of the folders."""
+
+from __future__ import annotations
+
+import re
+from itertools import takewhile
+
+import pytest
+
+from tests.docs.documents import ROOT, document, folders
+
+pytestmark = pytest.mark.pure
+
+APPS = ("memory_app", "approvals", "agent_tools")
+
+
+def lines_of_the_map() -> list[str]:
+    drawn = next(document("README.md").fences("text"))
+    return drawn.splitlines()
+
+
+def named(line: str) -> set[str]:
+    """The folders a line begins with: `views/ forms/     load, call one service, render`."""
+    return {word.rstrip("/") for word in takewhile(lambda word: word.endswith("/"), line.split())}
+
+
+def folders_drawn() -> dict[str, set[str]]:
+    drawn: dict[str, set[str]] = {"": set()}
+    above = ""
+    for line in lines_of_the_map():
+        if line.startswith(" "):
+            drawn.setdefault(above, set()).update(named(line))
+        else:
+            drawn[""] |= named(line)
+            above = line.split("/")[0]
+    return drawn
+
+
+def test_the_map_has_every_folder_of_the_top_and_no_other() -> None:
+    assert folders_drawn()[""] == folders(ROOT)
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_the_map_has_every_folder_of_an_app_and_no_other(app: str) -> None:
+    assert folders_drawn()[app] == folders(ROOT / app)
+
+
+def test_folders_of_ours_say_what_they_are_for() -> None:
+    of_django = {"formats", "management", "migrations", "templatetags"}
+    for line in lines_of_the_map():
+        words = re.sub(r"^\s*(?:\S+/\s+)+", "", line + " ").strip()
+        assert words or named(line) <= of_django, line
+
+
+def test_it_is_short_and_says_how_to_start() -> None:
+    text = document("README.md").text
+    assert len(text.splitlines()) <= 120
+    assert max(map(len, text.splitlines())) <= 140
+    shell = "\n".join(document("README.md").fences("sh"))
+    assert "make run" in shell
+    assert "make test" in shell
+    assert "TOKEN=$(cat var/demo_token)" in text
+
+
+def test_its_picture_is_small() -> None:
+    (picture,) = re.findall(r"!\[[^\]]*\]\((\S+)\)", document("README.md").text)
+    assert (ROOT / picture).stat().st_size <= 150_000
