@@ -1,4 +1,4 @@
-"""System checks: `memory` really is Dolt and `default` is not (design.md §2)."""
+"""System checks: `memory` really is Dolt and `default` is not."""
 
 from __future__ import annotations
 

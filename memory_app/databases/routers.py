@@ -1,4 +1,4 @@
-"""Which database serves which model, failing closed for the memory (design.md §3 rule 2)."""
+"""Which database serves which model, failing closed for the memory."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Opening a branch or a commit as a connection, and the two kinds of transaction on one.
 
-A branch *is* a connection (design.md §3 rule 1): there is no ambient checkout, so nothing can be left
-checked out. `connections.settings` is never changed, because other threads iterate over it; only
+A branch *is* a connection ("A branch is a connection" in docs/architecture.md): there is no ambient checkout, so
+nothing can be left checked out. `connections.settings` is never changed, because other threads iterate over it; only
 this thread's slot is, and it is put back in `finally`.
 """
 
@@ -90,9 +90,8 @@ def open_at(revision: str) -> Iterator[DoltOperations]:
 def dolt_transaction() -> Iterator[DoltOperations]:
     """BEGIN … COMMIT around ORM writes and one Dolt verb, rolled back on any error.
 
-    The recipe of design.md §3 rule 4, tried under errors, empty commits and bulk_create on both
-    engines. On main it first makes sure that nobody left uncommitted rows behind, which the next
-    commit would sweep up under another's name.
+    Tried under errors, empty commits and bulk_create on both engines. On main it first makes sure that no
+    uncommitted rows are there: the next commit would include them under another person's name.
 
     Raises:
         DirtyMemory: main has uncommitted rows; `recover` commits and reports them.

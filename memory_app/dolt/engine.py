@@ -73,7 +73,7 @@ class DoltEngine(ABC):
 
     @abstractmethod
     def is_retryable(self, error: BaseException) -> bool:
-        """Whether the same work, begun again from BEGIN, may succeed (design.md §3 rule 4)."""
+        """Whether the same work, begun again from BEGIN, may succeed."""
 
     @abstractmethod
     def lost_connection(self, error: BaseException) -> bool:

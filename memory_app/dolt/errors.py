@@ -60,4 +60,4 @@ class OutcomeUnknown(DoltError):
 
 
 class WriteOutsideCommit(DoltError):
-    """A versioned row was about to be written outside `commits`; see design.md §3 rule 2."""
+    """A versioned row was about to be written outside `dolt_transaction`, where it would stay uncommitted."""

@@ -206,7 +206,7 @@ class DoltOperations(DoltEngine):
         """Rows of `table` at `revision`, as dictionaries of the columns that exist *there*.
 
         Args:
-            columns: only these; naming one fails on commits older than the column (design.md §3 rule 17), so
+            columns: only these; naming one fails on commits older than the column, so
                 only those the first version of the table had. All by default.
             revision: a branch or commit hash; None for what this connection stands on. Only None uses
                 indices on DoltLite: at a revision it finds rows by primary key (0.2 ms) or scans (7 ms at

@@ -16,7 +16,7 @@ _NOT_IN_ADDRESSES = re.compile(r"[<>\s\x00-\x1f\x7f]+")
 @dataclass(frozen=True)
 class Author:
     """Who a commit is by. Angle brackets and line breaks would break the `Name <e-mail>` form that
-    both engines parse, so they are removed; an e-mail may not be empty (design.md §3 rule 10)."""
+    both engines parse, so they are removed; an e-mail may not be empty."""
 
     name: str
     email: str

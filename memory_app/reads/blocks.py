@@ -53,7 +53,7 @@ class Block:
 
     @property
     def body_sha256(self) -> str:
-        """What agents call the block's sha256: of the text alone (tools.md, `content_sha256`)."""
+        """Return the SHA-256 of the text alone, which agents know as `content_sha256`."""
         return hashlib.sha256(self.body.encode()).hexdigest()
 
     @property
@@ -71,7 +71,7 @@ class Snapshot:
 
 
 def title_of(label: str) -> str:
-    """What a block without a title is called (edit plan: `_` as spaces, in title case)."""
+    """Return what a block without a title is called: its label in title case, `_` as spaces."""
     return label.replace("_", " ").title()
 
 

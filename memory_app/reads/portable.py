@@ -1,4 +1,4 @@
-"""An owner's notes as a memories.md that has only the sections and ids of the format's plan."""
+"""An owner's notes as a memories.md that has only the four sections and the ids that other programs know."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 
-#: In the order the contract lists them (tools.md).
+#: In the order agents are told them.
 TYPES = (
     "note",
     "fact",

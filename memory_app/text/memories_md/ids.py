@@ -27,7 +27,7 @@ def id_of(content: str) -> str:
 def new_id() -> str:
     """An id for a memory stored now.
 
-    65,536 of them share a second, so the caller makes another one should it be taken. Hex digits, as the
-    format's plan says; its own examples (and so files out there) go to z, which is read too.
+    65,536 of them share a second, so the caller makes another one should it be taken. Hex digits, as the format
+    has it; its first examples, and so existing files, go to z, which is read too.
     """
     return f"mem-{int(time.time())}-{secrets.token_hex(2)}"

@@ -60,7 +60,7 @@ class Parsed:
     """What a file holds, in its order.
 
     Attributes:
-        is_portable: it has only the plan's four sections, and says so (`portable`): they tell no type.
+        is_portable: it has only the four sections other programs know, and says so (`portable`): they tell no type.
     """
 
     memories: tuple[Memory, ...]

@@ -1,4 +1,4 @@
-"""memories.md for readers that know only the four sections and ids of the format's plan.
+"""memories.md for readers that know only the format's first four sections and its `mem-` ids.
 
 Such a reader takes `## Patterns`, `## Decisions`, `## Fixes` and `## Context`, and ids `mem-{digits}-{4 hex digits}`.
 It skips a memory under another id and glues its text onto the one before. So the other types stand in one of the four

@@ -31,7 +31,7 @@ _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _PORTABLE = re.compile(r"\s*<!--\s*portable:")
 _NO_TEXT = re.compile("[\x00\ud800-\udfff]")
 
-# "Patterns" may be followed by more words ("Patterns we use"), as in the plan's reader.
+# "Patterns" may be followed by more words ("Patterns we use"): other readers allow it.
 _SECTIONS = re.compile(rf"({'|'.join(SECTIONS.values())})(?!\w)", re.IGNORECASE)
 _TYPE_OF = {heading.lower(): kind for kind, heading in SECTIONS.items()}
 _SHOWN = 60

@@ -1,7 +1,7 @@
 """The skill: what an agent is told about using memories, beside the memories themselves.
 
-The text of the format's plan, as far as it is true: it says that memories stand above it, which holds only where some
-do. The types and tools that the plan does not know follow after it.
+The text that the format came with, as far as it is true: it says that memories are above it, which is so only where
+some are. Types and tools that the format did not have at first follow after it.
 """
 
 from __future__ import annotations
