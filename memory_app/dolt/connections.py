@@ -37,12 +37,12 @@ class DoltConnection(Protocol):
 
 
 def connection() -> BaseDatabaseWrapper:
-    """This thread's connection to the memory: main, unless inside `open_at`."""
+    """Return this thread's connection to the memory: main, unless inside `open_at`."""
     return connections[MEMORY]
 
 
 def dolt() -> DoltOperations:
-    """The verbs of this thread's connection."""
+    """Return the verbs of this thread's connection."""
     return cast(DoltConnection, connections[MEMORY]).dolt
 
 
@@ -55,7 +55,7 @@ def open_at(revision: str) -> Iterator[DoltOperations]:
     """Work at a branch (readable and, in `dolt_transaction`, writable) or a commit hash (read-only).
 
     Inside the block the alias `memory` *is* that revision for this thread. Take frozen values out,
-    never model instances or querysets: outside they would speak to main.
+    never model instances or querysets: outside they would read and write main.
 
     Raises:
         RevisionNotFound: there is no such branch or commit.
@@ -122,7 +122,7 @@ def _transaction(current: BaseDatabaseWrapper, wrapper: DoltConnection) -> Itera
 
 
 _writing = threading.Lock()
-#: Seconds to wait for one's turn. An import writes for longer, and others may well be done before it.
+#: Seconds to wait for a turn. An import writes for longer, and other writers may finish before it.
 _TURN = 0.25
 
 
@@ -130,8 +130,8 @@ _TURN = 0.25
 def _in_turn() -> Iterator[None]:
     """Let the threads of this process write one after the other, as a rule.
 
-    The engines see to what is correct; but on Dolt the second of two merges is thrown away and done again, and on
-    DoltLite it asks every few milliseconds whether the first is done.
+    Correctness is the engines' matter. But on Dolt the second of two merges is discarded and done again, and on
+    DoltLite it polls every few milliseconds until the first is done.
     """
     is_held = _writing.acquire(timeout=max(0, min(_TURN, deadlines.remaining())))
     try:
@@ -142,7 +142,7 @@ def _in_turn() -> Iterator[None]:
 
 
 def _roll_back(current: BaseDatabaseWrapper) -> None:
-    """Roll back; a connection that cannot even do that is thrown away, so the next use reconnects."""
+    """Roll back. A connection that cannot is closed, so the next use reconnects."""
     try:
         current.rollback()
     except (OperationalError, InterfaceError):
@@ -150,7 +150,7 @@ def _roll_back(current: BaseDatabaseWrapper) -> None:
 
 
 def retrying(work: Callable[[], T], attempts: int = 12) -> T:
-    """Run `work`, again from its BEGIN when another writer was first: 5 ms to 1 s apart, with jitter.
+    """Run `work`, and retry it from its BEGIN when another writer was first: 5 ms to 1 s apart, with jitter.
 
     Raises:
         EngineUnavailable: it stayed busy for all attempts.
@@ -176,5 +176,5 @@ def _sleep_in_time(seconds: float) -> None:
 
 
 def head_of_main() -> str:
-    """The hash of main now: an address for reading that stays true while others write."""
+    """Return the hash of main now: an address for reading that stays valid while others write."""
     return dolt().head(MAIN)

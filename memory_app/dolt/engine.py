@@ -25,7 +25,7 @@ class DoltEngine(ABC):
     engine: ClassVar[str]
     #: Whether unread commits stay until we collect them, so that `gc()` is ours to schedule.
     collects_by_hand: ClassVar[bool]
-    #: Whether who writes one branch keeps everybody from writing any other.
+    #: Whether a writer of one branch blocks the writers of all others.
     has_one_writer: ClassVar[bool]
     #: Bytes the engine keeps of the message of a commit, and of a merge; `commit` and `merge` refuse longer ones.
     commit_message_limit: ClassVar[int] = 16_000
@@ -40,7 +40,7 @@ class DoltEngine(ABC):
 
     @abstractmethod
     def version(self) -> str:
-        """The engine's version. Raises NotDolt when the database is something else."""
+        """Return the engine's version. Raises NotDolt when the database is something else."""
 
     @abstractmethod
     def _call(self, verb: str, *arguments: str) -> list[tuple[Any, ...]]:
@@ -48,16 +48,16 @@ class DoltEngine(ABC):
 
     @abstractmethod
     def _as_of(self, table: str, revision: str) -> tuple[str, list[str]]:
-        """SQL (and its parameters) that stands for `table` as it was at `revision`."""
+        """Return SQL (and its parameters) for `table` as it was at `revision`."""
 
     @abstractmethod
     def _diff(self, table: str, before: str, after: str) -> tuple[str, list[str]]:
-        """SQL (and its parameters) for the rows of `table` that differ: columns `from_…`, `to_…`, `diff_type`."""
+        """Return SQL and its parameters for the rows of `table` that differ: columns `from_…`, `to_…`, `diff_type`."""
 
     @abstractmethod
     def _at_main(self, table: str) -> str:
-        """SQL of one statement for the rows of `table` in the newest commit of main, with its hash as `commit_of_main`;
-        a WHERE clause may follow. For a session that stands on main."""
+        """Return one SQL statement for the rows of `table` in the newest commit of main, with its hash as
+        `commit_of_main`. A WHERE clause may follow. For a session on main."""
 
     @abstractmethod
     def _stand_on(self, branch: str) -> None:
@@ -65,11 +65,11 @@ class DoltEngine(ABC):
 
     @abstractmethod
     def _merge(self, head: str, message: str, author: Author) -> str:
-        """Merge inside an open transaction; the new hash. Raises MergeConflict, AlreadyMerged."""
+        """Merge inside an open transaction and return the new hash. Raises MergeConflict, AlreadyMerged."""
 
     @abstractmethod
     def translate(self, error: DatabaseError) -> errors.DoltError | None:
-        """Our name for an engine's error, or None when it is none of ours."""
+        """Return our exception for an engine's error, or None when we have none for it."""
 
     @abstractmethod
     def is_retryable(self, error: BaseException) -> bool:
@@ -81,23 +81,23 @@ class DoltEngine(ABC):
 
     @abstractmethod
     def database_at(self, revision: str) -> str:
-        """The database name that opens a connection at `revision`."""
+        """Return the database name that opens a connection at `revision`."""
 
     @abstractmethod
     def gc(self, *, full: bool = False) -> None:
-        """Give back the space of commits no branch reaches. Their texts can then not be read.
+        """Free the space of commits that no branch reaches. Their texts can then not be read.
 
         Args:
-            full: also look through what an earlier collection kept; the embedded engine always does.
+            full: also examine what an earlier collection kept; the embedded engine always does.
 
         Raises:
-            CommandDenied: the server's user may not.
-            EngineUnavailable: another collection took longer than is waited for, or the engine gave up.
+            CommandDenied: the server's user lacks the right.
+            EngineUnavailable: another collection took longer than we wait, or the engine gave up.
         """
 
     @abstractmethod
     def damage(self) -> tuple[str, ...]:
-        """What is broken in the database's own file, a line each; empty when it is whole, or not ours to look at."""
+        """Return what is damaged in the database's own file, a line each; empty when it is whole or a server's."""
 
     def ready_to_migrate(self) -> None:
         """Make the database ready for rows without a number, those of `django_migrations`; see the server's."""
@@ -105,16 +105,16 @@ class DoltEngine(ABC):
 
     @abstractmethod
     def copy_name(self) -> str:
-        """What the copy of this database is called in a backup."""
+        """Return the name of this database's copy in a backup."""
 
     @abstractmethod
     def back_up(self, to: Path) -> None:
-        """Copy every branch to `to`, which is not there yet, while others write. Raises CopyFailed."""
+        """Copy every branch to `to`, which must not exist yet, while others write. Raises CopyFailed."""
 
     @abstractmethod
     def restore(self, copied: Path) -> None:
-        """Put a copy in the place of this database, which holds nothing. Raises CopyFailed."""
+        """Replace this database, which is empty, by a copy. Raises CopyFailed."""
 
     @abstractmethod
     def contents(self) -> str:
-        """What keeps this database from being restored into, as words for a person; empty when nothing does."""
+        """Return what prevents a restore into this database, in words for a person; empty when nothing does."""

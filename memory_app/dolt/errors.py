@@ -12,11 +12,11 @@ class DoltError(Exception):
 
 
 class RevisionNotFound(DoltError):
-    """No branch or commit of that name can be read: it never was, or garbage collection took it."""
+    """No branch or commit of that name can be read: it never existed, or garbage collection removed it."""
 
 
 class BranchExists(DoltError):
-    """A branch of that name is there already."""
+    """A branch of that name exists already."""
 
 
 class NothingToCommit(DoltError):
@@ -32,7 +32,7 @@ class AlreadyMerged(DoltError):
 
 
 class DirtyMemory(DoltError):
-    """main had uncommitted rows when a writer began: somebody wrote outside the one way to write.
+    """Main had uncommitted rows when a writer began: something was written outside `memory_app.writing`.
 
     Attributes:
         tables: the names of the tables concerned.
@@ -52,7 +52,7 @@ class CommandDenied(DoltError):
 
 
 class EngineUnavailable(DoltError):
-    """The engine does not answer, or kept being busy for longer than we wait."""
+    """The engine does not answer, or stayed busy for longer than we wait."""
 
 
 class OutcomeUnknown(DoltError):

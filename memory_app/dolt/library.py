@@ -18,7 +18,7 @@ class DoltLiteUnavailable(RuntimeError):
 
 
 def load() -> None:
-    """Make `sqlite3` speak DoltLite in this process; does nothing when it already does.
+    """Make `sqlite3` use DoltLite in this process; do nothing when it already does.
 
     Raises:
         DoltLiteUnavailable: this Python was built with SQLite inside (python-build-standalone, which
@@ -26,8 +26,8 @@ def load() -> None:
     """
     if ("_sqlite3" in sys.modules or "doltlite" in _preloaded()) and _is_doltlite():
         return
-    # A parent process may have left the marker behind; it would make the loader believe that the
-    # library is here already, and plain SQLite would be used without a word.
+    # A parent process may have left the marker behind. The loader would believe that the library is
+    # loaded already, and plain SQLite would be used silently.
     os.environ.pop(_MARKER, None)
     try:
         import doltlite  # noqa: F401
@@ -51,7 +51,7 @@ _ADVICE = (
 
 
 def library_path() -> str:
-    """The shared library to name in LD_PRELOAD where sqlite3 is imported before our settings."""
+    """Return the shared library to name in LD_PRELOAD where sqlite3 is imported before our settings."""
     from doltlite import libdoltlite_path
 
     return str(libdoltlite_path())

@@ -1,9 +1,9 @@
-"""Garbage collection of the memory: commits that no branch reaches any more, and pages written anew.
+"""Garbage collection of the memory: commits that no branch reaches any more.
 
-A collection writes the embedded file anew. Measured on two busy cores beside two readers and a writer, files of 7, 50
+A collection rewrites the embedded file. Measured on two busy cores beside two readers and a writer, files of 7, 50
 and 240 MB (2, 10 and 40 of them live): 0.05, 0.25 and 0.3 s; 0.5 s of processor for 2,600 live commits. Readers and new
-connections do not notice, the GIL is free, and the one who writes waits for the end. So it is done while nothing
-writes, and beside writes only when much has come together. Dolt's server collects by itself.
+connections do not notice, the GIL is free, and a writer waits for the end. So it runs while nothing is written, and
+beside writes only when there is much garbage. Dolt's server collects by itself.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from memory_app.dolt.errors import CommandDenied
 
 log = structlog.get_logger(__name__)
 
-#: Bytes of growth from which a collection is worth its time. Opening a branch takes 0.6 ms in a collected file and
+#: Bytes of growth that make a collection worth its time. Opening a branch takes 0.6 ms in a collected file and
 #: 5.7 ms with 34 MB of garbage.
 SLACK = 8 * 1024 * 1024
-#: What a collection writes is what lives: the file grows by this part of it first.
+#: A collection writes all live data, so the file first has to grow by this share of it.
 GROWTH = 0.25
-#: How many times as much there has to be while others write, since one of them waits for the collection.
+#: Times the usual growth there has to be while others write, since one of them waits for the collection.
 BUSY = 4
 #: Seconds without a write that count as a quiet moment.
 QUIET = 3.0
@@ -37,12 +37,12 @@ QUIET = 3.0
 
 @dataclass(frozen=True)
 class Collection:
-    """What came of it.
+    """The result of a collection.
 
     Args:
-        done: false when there was too little to collect, when another process was at it, or when the server denies
-            it to its user (logged).
-        before, after: bytes of the file; 0 on a server, which does not tell.
+        done: false when there was too little to collect, when another process was collecting, or when the server
+            denies it to its user (logged).
+        before, after: bytes of the file; 0 on a server, where they are unknown.
     """
 
     done: bool
@@ -51,11 +51,11 @@ class Collection:
 
 
 def collect_garbage(*, force: bool = False) -> Collection:
-    """Give back the space of dropped branches when there is much of it; their texts can then not be read.
+    """Free the space of dropped branches when there is much of it; their texts can then not be read.
 
     Args:
-        force: however little there is, and on a server too (`dolt_gc --full`); a collection that is under way is
-            waited for, since it may have begun before what is to go was dropped.
+        force: collect however little there is, and on a server too (`dolt_gc --full`). Wait for a running collection
+            first, since it may have begun before the branch in question was dropped.
 
     Raises:
         EngineUnavailable: the memory stayed busy, or does not answer.
@@ -66,7 +66,7 @@ def collect_garbage(*, force: bool = False) -> Collection:
     if not force and not _is_due(path):
         return Collection(done=False)
     with _alone(path, wait=force) as alone:
-        # Once more: whoever was alone before has just done it.
+        # Asked again: another process may just have collected.
         if not alone or not (force or _is_due(path)):
             return Collection(done=False)
         before = path.stat().st_size
@@ -88,7 +88,7 @@ def _collect_on_the_server() -> bool:
 
 
 def _is_due(path: Path) -> bool:
-    """Whether the file has grown by enough since the last collection."""
+    """Whether the file has grown enough since the last collection."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -120,7 +120,7 @@ def _record_of(path: Path) -> Path:
 
 @contextmanager
 def _alone(path: Path, *, wait: bool) -> Iterator[bool]:
-    """Keep other processes and threads from collecting at the same time; whether this one may."""
+    """Keep other processes and threads from collecting at the same time; yield whether this one may."""
     handle = os.open(path.with_name(f"{path.name}.gc-lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         try:

@@ -29,10 +29,10 @@ class DoltOperations(DoltEngine):
     """The verbs of both engines, on one connection."""
 
     def head(self, revision: str = MAIN) -> str:
-        """The commit hash `revision` (a branch, `HEAD` or a hash) stands for.
+        """Return the commit hash of `revision` (a branch, `HEAD` or a hash).
 
         Raises:
-            RevisionNotFound: nothing is there by that name.
+            RevisionNotFound: nothing has that name.
         """
         with self._named(errors.RevisionNotFound, revision):
             value = self._query("SELECT dolt_hashof(%s)", [revision])[0][0]
@@ -53,7 +53,7 @@ class DoltOperations(DoltEngine):
             self._call("dolt_branch", name, at)
 
     def drop_branch(self, name: str) -> None:
-        """Remove a branch; one that is gone already is no error, since recovery may come second."""
+        """Remove a branch. One that is gone already is no error, since recovery may repeat this."""
         if name == MAIN:
             raise ValueError("main is never dropped")
         with suppress(errors.RevisionNotFound):
@@ -61,12 +61,12 @@ class DoltOperations(DoltEngine):
 
     @contextmanager
     def standing_on(self, branch: str) -> Iterator[None]:
-        """Let this session stand on a branch, and put it back on main.
+        """Move this session to a branch for the block, then back to main.
 
-        Moving a session costs 0.4 ms, where opening another takes 1.5 on DoltLite, and more with each megabyte of the
-        file; worse, each session that writes makes all others read that file's index again.
+        Moving a session costs 0.4 ms; opening another takes 1.5 ms on DoltLite, and more with each megabyte of the
+        file. Worse, each session that writes makes all others read that file's index again.
 
-        A session that was opened anew inside would stand on main: every statement is refused then.
+        A session that is reopened inside the block would be on main: every statement is refused then.
 
         Raises:
             RevisionNotFound: there is no such branch.
@@ -95,7 +95,7 @@ class DoltOperations(DoltEngine):
                 self._return_to_main()
 
     def _return_to_main(self) -> None:
-        """A session that cannot go back (its time is up, say) is closed: the next one begins on main."""
+        """Move back to main. A session that cannot (its time is up, say) is closed, and the next one begins on main."""
         try:
             self._stand_on(MAIN)
         except (DatabaseError, errors.DoltError):
@@ -105,12 +105,12 @@ class DoltOperations(DoltEngine):
             raise
 
     def branches(self) -> tuple[Branch, ...]:
-        """Every branch. Slow with thousands of them: for checks and tests, not for pages."""
+        """Return every branch. Slow with thousands of them: for checks and tests, not for pages."""
         rows = self._query("SELECT name, hash FROM dolt_branches ORDER BY name")
         return tuple(Branch(name=str(name), head=str(head)) for name, head in rows)
 
     def commit(self, message: str, author: Author) -> str:
-        """Commit the whole working set of this branch; the new hash.
+        """Commit the whole working set of this branch and return the new hash.
 
         Raises:
             NothingToCommit: nothing was changed.
@@ -120,11 +120,11 @@ class DoltOperations(DoltEngine):
         return str(self._call("dolt_commit", "-A", "-m", message, "--author", str(author))[0][0])
 
     def merge(self, head: str, message: str, author: Author) -> str:
-        """Merge commit `head` into this branch with a merge commit of its own; the new hash.
+        """Merge commit `head` into this branch with a merge commit of its own, and return the new hash.
 
         Args:
             head: a commit *hash*, so that what was reviewed is what is merged, wherever its branch
-                points by now.
+                points now.
 
         Raises:
             MergeConflict: both sides changed one row; the caller's transaction must roll back.
@@ -144,7 +144,7 @@ class DoltOperations(DoltEngine):
         return not self._query("SELECT 1 FROM dolt_log(%s) LIMIT 1", [f"{of}..{commit}"])
 
     def log(self, revisions: str = MAIN, limit: int | None = None) -> tuple[Commit, ...]:
-        """The log of a revision or a range `a..b`, newest first. Raises RevisionNotFound."""
+        """Return the log of a revision or a range `a..b`, newest first. Raises RevisionNotFound."""
         sql = self._log if limit is None else f"{self._log} LIMIT {int(limit)}"
         with self._named(errors.RevisionNotFound, revisions):
             rows = self._query(sql, [revisions])
@@ -161,14 +161,14 @@ class DoltOperations(DoltEngine):
         )
 
     def parent(self, commit: str) -> str:
-        """The commit before: of a merge, the one main stood at. Raises RevisionNotFound."""
+        """Return the commit before: of a merge, main's head at that time. Raises RevisionNotFound."""
         (read,) = self.log(commit, limit=1)
         if not read.parents:
             raise errors.RevisionNotFound(f"the commit before {commit}")
         return read.parents[0]
 
     def own_log(self, since: str | None = None) -> tuple[Commit, ...]:
-        """The commits that main itself went through, newest first: without those merged from branches.
+        """Return the commits of main itself, newest first: without those merged from branches.
 
         Args:
             since: a commit of main; only what came after it.
@@ -182,7 +182,7 @@ class DoltOperations(DoltEngine):
         return tuple(own)
 
     def find_operation(self, operation: str, since: str) -> Commit | None:
-        """The commit main went through after `since` whose message ends in this operation id.
+        """Return the commit of main after `since` whose message ends in this operation id.
 
         Looks in the log rather than in `dolt_commit_ancestors`: 18 ms against up to 1.2 s.
         """
@@ -192,7 +192,7 @@ class DoltOperations(DoltEngine):
         return None
 
     def dirty_tables(self) -> tuple[str, ...]:
-        """Tables with uncommitted changes on this connection's branch."""
+        """Return the tables with uncommitted changes on this connection's branch."""
         return tuple(sorted({str(name) for (name,) in self._query("SELECT table_name FROM dolt_status")}))
 
     def rows(
@@ -203,12 +203,12 @@ class DoltOperations(DoltEngine):
         *,
         columns: Sequence[str] = (),
     ) -> list[Row]:
-        """Rows of `table` at `revision`, as dictionaries of the columns that exist *there*.
+        """Return rows of `table` at `revision`, as dictionaries of the columns that exist *there*.
 
         Args:
-            columns: only these; naming one fails on commits older than the column, so
-                only those the first version of the table had. All by default.
-            revision: a branch or commit hash; None for what this connection stands on. Only None uses
+            columns: only these, of those that the first version of the table had: naming a column fails on commits
+                older than it. All by default.
+            revision: a branch or commit hash; None for the one this connection is at. Only None uses
                 indices on DoltLite: at a revision it finds rows by primary key (0.2 ms) or scans (7 ms at
                 5,000 blocks).
             where: column → value, joined with AND; a tuple or list value means IN.
@@ -237,7 +237,7 @@ class DoltOperations(DoltEngine):
                 return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
     def row_at_main(self, table: str, where: dict[str, Any]) -> tuple[str, Row] | None:
-        """One row in the newest commit of main and that commit's hash, in one statement; None without such a row.
+        """Return one row in the newest commit of main and that commit's hash, in one statement, or None.
 
         Args:
             where: column → value, of the primary key.
@@ -258,7 +258,7 @@ class DoltOperations(DoltEngine):
     def diff_rows(
         self, table: str, before: str, after: str, where: dict[str, Any] | None = None, *, columns: Sequence[str] = ()
     ) -> tuple[RowDiff, ...]:
-        """Rows that differ between two commits, by primary key `id`, in key order.
+        """Return the rows that differ between two commits, by primary key `id`, in key order.
 
         Args:
             where: column → value that the row has at one of the two.
@@ -286,7 +286,7 @@ class DoltOperations(DoltEngine):
         return tuple(sorted(map(_row_diff, found), key=lambda row: row.key))
 
     def reset_hard(self, revision: str) -> None:
-        """Throw away uncommitted changes and stand at `revision`. For tests and `recover` only."""
+        """Discard uncommitted changes and move to `revision`. For tests and `recover` only."""
         self._call("dolt_reset", "--hard", revision)
 
     # -- plumbing ---------------------------------------------------------------------------------
@@ -298,7 +298,7 @@ class DoltOperations(DoltEngine):
 
     @contextmanager
     def named_errors(self) -> Iterator[None]:
-        """Raise our names for the engine's errors; what may succeed on a retry stays as it is."""
+        """Raise our exceptions for the engine's errors; those that a retry may cure stay as they are."""
         try:
             yield
         except DatabaseError as error:
@@ -308,7 +308,7 @@ class DoltOperations(DoltEngine):
 
     @contextmanager
     def _named(self, kind: type[errors.DoltError], what: str) -> Iterator[None]:
-        """Give "there is no such revision" its name, with the revision that was asked for."""
+        """Raise `kind`, with the revision that was asked for, where the engine says that there is none."""
         try:
             with self.named_errors():
                 yield
@@ -340,7 +340,7 @@ def _require_room(message: str, most: int) -> None:
 
 
 def _utc(value: Any) -> datetime:
-    """Log dates: DoltLite gives `YYYY-MM-DD HH:MM:SS` as text, Dolt a naive datetime; both in UTC."""
+    """Return a date of the log: DoltLite gives `YYYY-MM-DD HH:MM:SS` as text, Dolt a naive datetime; both in UTC."""
     at = datetime.fromisoformat(value) if isinstance(value, str) else value
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
 

@@ -1,4 +1,4 @@
-"""What the engines hand out: frozen, plain, free of Django instances and lazy querysets."""
+"""What the engines return: frozen, plain values, without Django instances or lazy querysets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Commit:
     """One entry of the log. `at` is in UTC; DoltLite keeps whole seconds only.
 
     Args:
-        parents: hashes of the commits before; of a merge the one main stood at, then the head that was merged.
+        parents: hashes of the commits before; of a merge main's head at that time, then the head that was merged.
     """
 
     hash: str

@@ -32,9 +32,9 @@ class DoltLiteOperations(DoltOperations):
     engine = "DoltLite"
     collects_by_hand = True
     has_one_writer = True
-    # dolt_merge cuts its message there, without a word; dolt_commit refuses above some 20,000 characters.
+    # dolt_merge silently truncates its message there; dolt_commit refuses more than about 20,000 characters.
     merge_message_limit = 255
-    # Author and message as bytes: a message that was cut inside a character would make the whole log unreadable.
+    # Author and message as bytes: a message truncated inside a character would make the whole log unreadable.
     _log = (
         "SELECT commit_hash, CAST(committer AS BLOB), CAST(email AS BLOB), date, CAST(message AS BLOB), ("
         "SELECT group_concat(parent_hash) FROM (SELECT parent_hash FROM dolt_commit_ancestors a "

@@ -28,16 +28,16 @@ from memory_app.runtime import deadlines
 
 log = structlog.get_logger(__name__)
 
-#: Seconds for which a collection is waited for, ours or another's.
+#: Seconds to wait for a collection, ours or another's.
 _COLLECT_SECONDS = 600
 _ASK_AGAIN = 0.05
-#: The lock that who collects holds; on the whole server, since a collection stops for the statements of all databases.
+#: The lock of a collection, for the whole server: a collection waits for the statements of all databases.
 _COLLECTING = "assent.gc"
 _UNKNOWN_DATABASE = 1049
 _DEADLOCK, _LOCK_TIMEOUT, _OTHER = 1213, 1205, 1105
 _GONE, _LOST = 2006, 2013
 _UNREACHABLE = {2002, 2003, 2005, _GONE, _LOST}
-# Two of Dolt's races come as the catch-all 1105 and are told apart by their words only.
+# Two of Dolt's races have the catch-all number 1105 and differ by their words only.
 _RACES = re.compile(r"optimistic lock failed|not ancestor|cannot commit on stale|serialization failure", re.I)
 _NO_FOLDER = re.compile(r"permission denied|not found|no such file", re.I)
 _NO_REVISION = re.compile(
@@ -73,8 +73,8 @@ class DoltServerOperations(DoltOperations):
 
     def _at_main(self, table: str) -> str:
         quoted = self.connection.ops.quote_name(table)
-        # HEAD is the commit this session's transaction began at, for the function too; of the name `main` it tells
-        # where that branch is by now, which may be past the rows.
+        # HEAD is the commit this session's transaction began at, for the function too. For the name `main` it would
+        # return the branch's newest commit, which may be later than the rows.
         return f"SELECT dolt_hashof('HEAD') AS commit_of_main, {quoted}.* FROM {quoted} AS OF 'HEAD'"  # noqa: S608
 
     def _stand_on(self, branch: str) -> None:
@@ -128,7 +128,7 @@ class DoltServerOperations(DoltOperations):
         return f"{self.connection.settings_dict['NAME']}/{revision}"
 
     def ready_to_migrate(self) -> None:
-        # A database that `dolt_backup` restored gives out numbers from 1 again, until the server is started anew.
+        # A database that `dolt_backup` restored assigns numbers from 1 again, until the server restarts.
         with self.connection.cursor() as cursor:
             if "django_migrations" not in self.connection.introspection.table_names(cursor):
                 return
@@ -137,11 +137,11 @@ class DoltServerOperations(DoltOperations):
             cursor.execute(f"ALTER TABLE django_migrations AUTO_INCREMENT = {int(highest) + 1}")
 
     def damage(self) -> tuple[str, ...]:
-        return ()  # the server's files are the server's
+        return ()  # the files belong to the server
 
     def gc(self, *, full: bool = False) -> None:
         with self._collecting_alone() as session:
-            # Dolt's own collection may begin meanwhile, which is none of our sessions: then each waits for the other.
+            # Dolt's own collection takes no lock of ours. When it begins during this one, each waits for the other.
             way_out = threading.Timer(_COLLECT_SECONDS, self._stop, [session])
             way_out.daemon = True
             way_out.start()
@@ -156,10 +156,10 @@ class DoltServerOperations(DoltOperations):
 
     @contextmanager
     def _collecting_alone(self) -> Iterator[int]:
-        """Keep every other of our sessions on this server from collecting; the number of this one.
+        """Keep all our other sessions on this server from collecting, and yield the number of this one.
 
-        A collection waits for each statement under way, in whatever database. Two of them wait for each other for
-        good, clients or not, and so does one for a session that waits for it in GET_LOCK: hence the asking again.
+        A collection waits for every running statement, in any database. Two of them wait for each other for ever,
+        and so does one for a session that waits for it in GET_LOCK: hence the polling.
         """
         end = time.monotonic() + _COLLECT_SECONDS
         try:
@@ -170,7 +170,7 @@ class DoltServerOperations(DoltOperations):
                 time.sleep(_ASK_AGAIN)
             yield int(self._query("SELECT CONNECTION_ID()")[0][0])
         finally:
-            # Gives the lock back whatever became of the collection, which may also have ended the session.
+            # Release the lock however the collection ended; it may also have ended the session.
             self.connection.close()
 
     def _stop(self, session: int) -> None:
@@ -200,13 +200,13 @@ class DoltServerOperations(DoltOperations):
     def restore(self, copied: Path) -> None:
         name = str(self.connection.settings_dict["NAME"])
         try:
-            # `--force`, since the database is there already. It is emptied first, also when there is no backup to
-            # be found: callers make sure that it holds nothing.
+            # `--force`, since the database exists already. Dolt empties it first, even when it finds no backup:
+            # callers make sure that it is empty.
             self._call("dolt_backup", "restore", "--force", copied.as_uri(), name)
         except (DatabaseError, errors.DoltError) as error:
             raise CopyFailed(f"Dolt could not restore the memory: {self._why_not(error, copied)}") from error
         finally:
-            self.connection.close()  # its session still stands on the database that was there before
+            self.connection.close()  # its session is still at the database that was there before
 
     def contents(self) -> str:
         with self.connection.cursor() as cursor:
@@ -214,7 +214,7 @@ class DoltServerOperations(DoltOperations):
         return f"{len(tables)} tables in the Dolt database {self.connection.settings_dict['NAME']}" if tables else ""
 
     def _why_not(self, error: Exception, folder: Path) -> str:
-        """The server's error, and what to do about the two that are usual."""
+        """Return the server's error, with what to do about the two usual ones."""
         text = str(error)
         user, name = (self.connection.settings_dict[key] for key in ("USER", "NAME"))
         if "denied to user" in text:
@@ -242,12 +242,12 @@ class DatabaseWrapper(MySQLWrapper):
         self.writable = False
 
     def get_new_connection(self, conn_params: Any) -> Any:
-        deadlines.require()  # a server that hangs would take its seconds to connect to
+        deadlines.require()  # connecting to a server that hangs takes seconds
         at_most = deadlines.at_most(conn_params["connect_timeout"])
         return super().get_new_connection(conn_params | {"connect_timeout": at_most})
 
     def _start_transaction_under_autocommit(self) -> None:
-        # In the place of turning autocommit off and on again, which asks the server twice more for each transaction.
+        # Instead of turning autocommit off and on again, which costs two more round trips for each transaction.
         with self.cursor() as cursor:
             cursor.execute("START TRANSACTION")
 
