@@ -67,7 +67,7 @@ def default_is_not_dolt(*, databases: Sequence[str] | None = None, **kwargs: Any
 
 @register(Tags.security)
 def data_is_private(**kwargs: Any) -> list[CheckMessage]:
-    """The settings close what is ours; the rest is for whoever set it up."""
+    """Warn of what the settings do not close by themselves: a folder or file of another user, or open to all."""
     if not settings.EMBEDDED_MEMORY and settings.DATABASE_URL:
         return []
     return [

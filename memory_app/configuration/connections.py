@@ -27,7 +27,7 @@ def memory_database(url: str, file: Path) -> dict[str, Any]:
         }
     server: dict[str, Any] = environ.Env.db_url_config(url, engine="memory_app.dolt.server")
     return server | {
-        # REPEATABLE READ is the only level Dolt has; saying another would be a silent lie.
+        # REPEATABLE READ is the only level Dolt has; it would ignore another silently.
         "OPTIONS": {"isolation_level": "repeatable read", "charset": "utf8mb4", "connect_timeout": 5},
         "CONN_MAX_AGE": 60,
         "CONN_HEALTH_CHECKS": True,
@@ -53,7 +53,7 @@ def default_database(url: str, file: Path | None, *, beside_doltlite: bool) -> d
     server: dict[str, Any] = environ.Env.db_url_config(url)
     if server["ENGINE"] == "django.db.backends.postgresql":
         server["ENGINE"] = "memory_app.databases.postgresql"
-    # A lock that a client waits for when it is cut off (memory_app.runtime.deadlines) is given up by the server then.
+    # So that the server stops waiting for a lock when its client is cut off (memory_app.runtime.deadlines).
     options = {"connect_timeout": 3, "options": "-c client_connection_check_interval=1s"}
     return server | {
         "OPTIONS": options | server.get("OPTIONS", {}),

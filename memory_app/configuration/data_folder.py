@@ -1,6 +1,6 @@
 """The folder of the embedded databases, which is for the user who runs Assent alone.
 
-The memories of people, their sessions and password hashes lie in it. Imported by the settings, so it imports nothing
+It holds the memories of people, their sessions and password hashes. Imported by the settings, so it imports nothing
 that needs the settings.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from memory_app.configuration.environment import BadSetting
 
-#: What Assent writes there. Other files in the folder are somebody else's and keep their modes.
+#: What Assent writes there. Other files in the folder keep their modes.
 OURS = ("assent.sqlite3*", "memory.doltlite*", ".memory.doltlite*", "secret_key", "demo_token")
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 #: Set by every entry point: what it creates is for its user alone. SQLite gives a WAL the mode of its main file, and a
@@ -47,7 +47,7 @@ def make(folder: Path) -> None:
 def exposed(folder: Path) -> list[Path]:
     """Return the folder and those of our files in it whose modes let in other users of this machine.
 
-    Nobody reaches the files of a folder that is closed; still, copies of them keep their modes.
+    Other users cannot reach the files of a closed folder; still, copies of the files keep their modes.
     """
     files = (path for pattern in OURS for path in folder.glob(pattern))
     found = []

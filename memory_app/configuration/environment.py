@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-#: What our variables begin with; another name with one of these is taken for a misspelt one.
+#: What our variables begin with; any other name with one of these counts as misspelt.
 PREFIXES = ("ASSENT_", "MEMORIES_")
 
 #: Read outside the program, by `docker-compose.yml` and by what runs the tests, each with its meaning.
@@ -32,14 +32,14 @@ READ_ELSEWHERE = {
 _FILE = "_FILE"
 _TRUE = ("1", "true", "yes", "on", "y", "t")
 _FALSE = ("0", "false", "no", "off", "n", "f")
-#: Secrets are a line; a file that is larger is another one.
+#: Bytes. A secret is one line; a larger file holds something else.
 _LARGEST_SECRET = 64 * 1024
-#: As alike as a name has to be to one of ours to be suggested (`difflib`).
+#: How similar a name has to be to one of ours for that to be suggested (`difflib`).
 _ALIKE = 0.8
 
 
 class BadSetting(ImproperlyConfigured):
-    """A variable says something that cannot be used. The message names it, its value and what is allowed."""
+    """A variable has a value that cannot be used. The message names it, its value and what is allowed."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Environment:
         return self._variables.get(name, "").strip()
 
     def secret(self, name: str) -> str:
-        """Return the variable, or what the file says that `NAME_FILE` names, without the newlines at its end."""
+        """Return the variable, or the content of the file that `NAME_FILE` names, without the newlines at its end."""
         self.known.add(name + _FILE)
         value, path = self._value(name, Reading(is_secret=True)), self._raw(name + _FILE)
         if not path:
@@ -155,13 +155,13 @@ class Environment:
     def require_url(self, name: str, value: str, *, schemes: Sequence[str]) -> None:
         """Raise BadSetting unless the value is empty or an address with one of these schemes.
 
-        Passwords stand in addresses, so the value is not repeated; its scheme is.
+        Addresses may hold passwords, so the message repeats the scheme and not the value.
         """
         if not value:
             return
         try:
             parts = urlsplit(value)
-            _ = parts.port  # raises for one that is no number
+            _ = parts.port  # raises when it is not a number
             is_whole = bool(parts.netloc or parts.path.strip("/")) or value.endswith("://")
         except ValueError:
             raise BadSetting(f"{name} is no address: its host or port is malformed.") from None

@@ -20,7 +20,7 @@ _SHARED: list[Any] = [
 
 
 def configuration(*, level: str, form: str) -> dict[str, Any]:
-    """The LOGGING dictionary, and structlog set up to feed it.
+    """Return the LOGGING dictionary, and set up structlog to feed it.
 
     Args:
         level: a standard level name, for our own events and Django's.

@@ -9,8 +9,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 from memory_app.configuration.environment import Environment
 
-#: Characters of a secret key, and different ones among them. Whoever guesses it signs sessions and password links;
-#: 32 hexadecimal digits have 128 bits, and fewer than 8 different digits once in 28 million.
+#: Characters of a secret key, and different ones among them. Anyone who guesses it can sign sessions and password
+#: links. 32 hexadecimal digits have 128 bits, and fewer than 8 different digits once in 28 million.
 _KEY_LENGTH, _KEY_VARIETY = 32, 8
 
 

@@ -1,7 +1,7 @@
-"""Queries and rows whose SQL is put together once in a process, and then only run.
+"""Queries and rows whose SQL is compiled once in a process, and then only run.
 
-Putting a query of the ORM together takes 0.3 to 0.9 ms, each time; running it against SQLite 0.05. So what every call
-asks is described once, as a queryset, and kept here as SQL. Not for what is asked now and then: a queryset says more.
+Compiling a query of the ORM takes 0.3 to 0.9 ms, each time; running it against SQLite 0.05 ms. So the queries of every
+call are described once, as a queryset, and kept here as SQL. Not for rare queries: a queryset is easier to read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from django.db.models.query import QuerySet
 Row = TypeVar("Row")
 Model = TypeVar("Model", bound=models.Model)
 
-#: Values that stand for a parameter while its places in the SQL are looked for: different ones for different numbers.
+#: Placeholder values while the places of a parameter in the SQL are looked for; each number gives other ones.
 _SAMPLES: dict[type, Callable[[int], Any]] = {
     str: lambda number: f"prepared-{number}",
     int: lambda number: 1_000_000_007 + number,
@@ -46,8 +46,8 @@ class Prepared(Generic[Row]):
     """A queryset with parameters.
 
     Args:
-        build: makes the queryset from the values. What it makes of them must not depend on what they are (no empty
-            list, no None): only the parameters of the SQL may differ.
+        build: makes the queryset from the values. The SQL must not depend on them (no empty list, no None): only its
+            parameters may differ.
         kinds: the name of each parameter of `build`, and whether it is a str, an int, a UUID or a datetime.
 
     Example:
@@ -61,7 +61,7 @@ class Prepared(Generic[Row]):
         self._compiled: _Compiled | None = None
 
     def all(self, **values: Any) -> list[Row]:
-        """Every row, in the queryset's order."""
+        """Return every row, in the queryset's order."""
         kept = self._compiled or self._compile()
         connection = connections[kept.queryset.db]
         adapted = {name: _adapted(value, connection) for name, value in values.items()}
@@ -73,7 +73,7 @@ class Prepared(Generic[Row]):
         return list(iterable(bound))
 
     def first(self, **values: Any) -> Row | None:
-        """The first row, or None. The queryset is to be cut to one (`[:1]`) where there may be many."""
+        """Return the first row, or None. Limit the queryset to one row (`[:1]`) where there may be many."""
         return next(iter(self.all(**values)), None)
 
     def _compile(self) -> _Compiled:
@@ -118,7 +118,7 @@ def _run_as(kept: _Compiled, connection: BaseDatabaseWrapper, parameters: tuple[
 
 @dataclass(frozen=True)
 class _Query:
-    """What Django's iterables ask of a query."""
+    """The attributes of a query that Django's iterables read."""
 
     query: Any
     compiler: Any
@@ -131,7 +131,7 @@ class _Query:
 
 
 class _Bound:
-    """What Django's iterables ask of a queryset."""
+    """The attributes of a queryset that Django's iterables read."""
 
     def __init__(self, queryset: Any, query: _Query) -> None:
         self.db = queryset.db
@@ -155,7 +155,7 @@ _inserts: dict[tuple[type[models.Model], str], _Insert] = {}
 
 
 def insert(instance: Model) -> Model:
-    """Insert a new row and give the instance its number; as `save(force_insert=True)` without signals.
+    """Insert a new row and set the instance's primary key; as `save(force_insert=True)` without signals.
 
     Raises:
         IntegrityError: as saving does.
@@ -174,11 +174,11 @@ def insert(instance: Model) -> Model:
 
 
 def update(model: type[models.Model], values: Mapping[str, Any], *, where: Mapping[str, Any]) -> bool:
-    """Write fields of the row that is as expected; whether there was one.
+    """Write fields of the row that is as expected. Return whether there was one.
 
     Args:
-        values: name of a field (`agent_id` of a foreign key) → what it becomes.
-        where: name of a field → what it must be now; one of several for a list.
+        values: name of a field (`agent_id` for a foreign key) → its new value.
+        where: name of a field → its value now; a list means one of several.
 
     Raises:
         WriteOutsideCommit: the router's, of a versioned row.

@@ -22,7 +22,7 @@ class MemoryRouter:
     """Reads of versioned models go to `memory`; writes only while `dolt_transaction` holds it open.
 
     An instance read from a branch and saved later would leave uncommitted rows on main, and the next
-    commit would sweep them up under another's name.
+    commit would include them under another person's name.
     """
 
     def db_for_read(self, model: type[Model], **hints: Any) -> str | None:

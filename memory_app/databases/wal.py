@@ -12,7 +12,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-#: Seconds for which emptying the log may wait for readers; writers wait as long.
+#: Seconds that a checkpoint may wait for readers; writers wait as long.
 _PATIENCE = 0.02
 
 
@@ -27,16 +27,16 @@ def size() -> int:
 
 
 def checkpoint() -> bool:
-    """Move the log into the main file and cut it to nothing; whether that succeeded.
+    """Move the log into the main file and truncate it. Return whether that succeeded.
 
-    It does not where a reader still looks at an older state. What was committed before that is moved anyway.
-    Nearly all is moved while others read and write; they wait for the little that was added in between.
+    It does not while a reader still uses an older state; what was committed before that state is moved anyway.
+    Nearly all is moved while others read and write. They wait only for what was added in between.
 
     Raises:
         sqlite3.OperationalError: the file is not there, or the disk does not take it.
     """
     name = str(settings.DATABASES["default"]["NAME"])
-    # Never made here: a file of nothing would be found by who restores or migrates.
+    # Never created here: a restore or a migration would find an empty file.
     address = f"{name}{'&' if '?' in name else '?'}mode=rw"
     with closing(sqlite3.connect(address, uri=True, timeout=_PATIENCE, isolation_level=None)) as connection:
         _, logged, moved = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()

@@ -33,7 +33,7 @@ class BlockNotFound(Exception):
 
 @dataclass(frozen=True)
 class Block:
-    """A memory block as it stands at one revision. Times are aware, in UTC."""
+    """A memory block at one revision. Times are aware, in UTC."""
 
     owner: str
     label: str
@@ -58,7 +58,7 @@ class Block:
 
     @property
     def used(self) -> int:
-        """Length of the text in characters, to set against `limit`."""
+        """Return the length of the text in characters, to compare with `limit`."""
         return len(self.body)
 
 
@@ -76,7 +76,7 @@ def title_of(label: str) -> str:
 
 
 def row_sha256(row: Row) -> str:
-    """sha256 over everything a block says, so that any two concurrent changes of it conflict."""
+    """Return the SHA-256 of everything a block says, so that any two concurrent changes of it conflict."""
     content = {
         "label": row["label"],
         "title": row["title"],
@@ -90,22 +90,22 @@ def row_sha256(row: Row) -> str:
 
 
 def blocks(owner: str) -> tuple[Block, ...]:
-    """All blocks of an owner now, by label."""
+    """Return all blocks of an owner now, by label."""
     return _sorted(dolt().rows(BLOCKS, None, {"owner": owner}))
 
 
 def blocks_at(owner: str, revision: str) -> tuple[Block, ...]:
-    """All blocks of an owner at a revision. Raises RevisionNotFound."""
+    """Return all blocks of an owner at a revision. Raises RevisionNotFound."""
     return _sorted(dolt().rows(BLOCKS, revision, {"owner": owner}))
 
 
 def block(owner: str, label: str) -> Block:
-    """One block now. Raises BlockNotFound."""
+    """Return one block now. Raises BlockNotFound."""
     return block_at(owner, label, MAIN)
 
 
 def block_at(owner: str, label: str, revision: str) -> Block:
-    """One block at a revision (branch, commit hash). Raises BlockNotFound, RevisionNotFound."""
+    """Return one block at a revision (branch, commit hash). Raises BlockNotFound, RevisionNotFound."""
     rows = dolt().rows(BLOCKS, revision, _key(owner, label))
     if not rows:
         raise BlockNotFound(owner, label)
@@ -113,7 +113,7 @@ def block_at(owner: str, label: str, revision: str) -> Block:
 
 
 def find_block(owner: str, label: str) -> Block | None:
-    """One block now, or None where its absence is an answer (a deleted target)."""
+    """Return one block now, or None where its absence is an answer (a deleted target)."""
     rows = dolt().rows(BLOCKS, MAIN, _key(owner, label))
     return _block(rows[0]) if rows else None
 
@@ -126,7 +126,7 @@ def find_blocks(targets: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Blo
 
 
 def snapshot(owner: str, label: str) -> Snapshot:
-    """One block and the commit it was read at, consistent with each other.
+    """Return one block and the commit it was read at, consistent with each other.
 
     Raises:
         BlockNotFound: also when the owner has no memory yet.
@@ -139,7 +139,7 @@ def snapshot(owner: str, label: str) -> Snapshot:
 
 
 def sha256_of_blocks(targets: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """The row sha256 now of many (owner, label) pairs, in one query; missing blocks are left out."""
+    """Return the row sha256 now of many (owner, label) pairs, in one query; missing blocks are left out."""
     labels: defaultdict[str, set[str]] = defaultdict(set)
     for owner, label in targets:
         labels[owner].add(label)
@@ -156,7 +156,7 @@ def sha256_of_blocks(targets: Iterable[tuple[str, str]]) -> dict[tuple[str, str]
 
 
 def _key(owner: str, label: str) -> Row:
-    """How a raw query names one block: Django keeps UUIDs as 32 hexadecimal digits on both engines."""
+    """Return the key of one block for a raw query: Django keeps UUIDs as 32 hexadecimal digits on both engines."""
     return {"id": block_id(owner, label).hex}
 
 

@@ -1,4 +1,4 @@
-"""What happened to the memory and when: the ledger, and which commit a time or a hash stands for."""
+"""What happened to the memory and when: the ledger, and which commit a time or a hash names."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from memory_app.models import Change
 
 
 def head() -> str:
-    """The commit main is at. Read before what is to be no older than it."""
+    """Return the newest commit of main. Call this before reading what must not be older than it."""
     return retrying(head_of_main)
 
 
 def resolve_revision(text: str) -> str:
-    """The commit hash that `as_of` names: a hash of a commit on main, or an ISO 8601 date or time.
+    """Return the commit hash that `as_of` names: a hash of a commit on main, or an ISO 8601 date or time.
 
     Only main's own commits count: the hash of a proposal's branch would show an agent or a reader text
-    that nobody approved.
+    that no person approved.
 
     Raises:
-        RevisionNotFound: neither, or before the first commit.
+        RevisionNotFound: it is neither, or from before the first commit.
     """
     text = text.strip()
     if dolt().hash_pattern.fullmatch(text):
@@ -39,15 +39,15 @@ def resolve_revision(text: str) -> str:
     except ValueError:
         at = None
     if at is None or not 1900 <= at.year <= 2200:
-        raise RevisionNotFound(text)  # at the ends of the calendar a time has no other zone
+        raise RevisionNotFound(text)  # at the ends of the calendar a time cannot be converted to UTC
     return commit_at_time(at if at.tzinfo else at.replace(tzinfo=UTC))
 
 
 def commit_at_time(at: datetime) -> str:
-    """The last commit on main at or before `at`.
+    """Return the last commit on main at or before `at`.
 
-    The ledger knows main's commits in order; a proposal's branch commit is in the log too, with a time
-    before its approval, and must not be taken for what the memory was then.
+    Asked of the ledger, which has main's commits in order. A proposal's branch commit is in the log too, with a time
+    before its approval, and is not what the memory was then.
 
     Raises:
         RevisionNotFound: the memory begins later.
@@ -62,7 +62,7 @@ def commit_at_time(at: datetime) -> str:
 
 
 def history(owner: str, kind: str, target: str, *, limit: int = 50, before: int | None = None) -> tuple[Change, ...]:
-    """Changes of one target, newest first, from the ledger.
+    """Return changes of one target, newest first, from the ledger.
 
     Args:
         limit: how many at most.
@@ -75,7 +75,7 @@ def history(owner: str, kind: str, target: str, *, limit: int = 50, before: int 
 def changes_of(
     owner: str, *, limit: int = 50, before: int | None = None, leaving_out: Collection[str] = ()
 ) -> tuple[Change, ...]:
-    """Changes of everything an owner has, newest first, from the ledger.
+    """Return changes of everything an owner has, newest first, from the ledger.
 
     Args:
         leaving_out: commits that are known already.
@@ -84,10 +84,10 @@ def changes_of(
 
 
 def last_changes(owner: str, kind: str, targets: Collection[str]) -> dict[str, Change]:
-    """The newest change of each of some blocks or notes, by label or id, in two queries.
+    """Return the newest change of each of some blocks or notes, by label or id, in two queries.
 
-    However long their histories are: the times come from the index, and only the newest rows are read. Not ordered
-    by the database, which would then go through all an owner has (10 ms at 20,000 rows).
+    That holds for any length of their histories: the times come from the index, and only the newest rows are read.
+    Not ordered by the database, which would then read all rows of the owner (10 ms at 20,000 rows).
     """
     changes = Change.objects.filter(owner=owner, target_kind=kind, target__in=targets).order_by()
     times = changes.values_list("target").annotate(newest=Max("at"))

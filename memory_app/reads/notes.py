@@ -17,7 +17,7 @@ from memory_app.text.memories_md import Memory
 
 NOTES = MemoryNote._meta.db_table
 
-#: Ids asked for in one query; both engines take more, and a page never needs more. At a revision, above that, all
+#: Ids in one query; both engines take more, and a page never needs more. At a revision, above that number, all
 #: notes of the owner are read once: DoltLite scans the table for each batch (10,000 notes: 2.4 s against 0.15 s).
 BATCH = 500
 
@@ -39,7 +39,7 @@ class NoteNotFound(Exception):
 
 @dataclass(frozen=True)
 class Note:
-    """A note as it stands at one revision. Times are aware, in UTC; confidence and importance from 0 to 1."""
+    """A note at one revision. Times are aware, in UTC; confidence and importance from 0 to 1."""
 
     id: str
     owner: str
@@ -64,7 +64,7 @@ class Note:
         return self.superseded_at is not None
 
     def as_json(self) -> dict[str, Any]:
-        """The note as plain JSON, for revisions and the API. `from_json` reads it back."""
+        """Return the note as plain JSON, for revisions and the API. `from_json` reads it."""
         return vars(self) | {
             "tags": list(self.tags),
             "superseded_at": self.superseded_at.isoformat() if self.superseded_at else None,
@@ -86,7 +86,7 @@ class Note:
 
 
 def note_sha256(values: dict[str, Any]) -> str:
-    """sha256 over everything a note says (its canonical JSON), without the time of its last change."""
+    """Return the SHA-256 of everything a note says (its canonical JSON), without the time of its last change."""
     content = {
         "id": values["id"],
         "content": values["content"],
@@ -107,14 +107,14 @@ def note_sha256(values: dict[str, Any]) -> str:
 
 
 def notes(owner: str, *, include_superseded: bool = True) -> tuple[Note, ...]:
-    """All notes of an owner now, newest first."""
+    """Return all notes of an owner now, newest first."""
     found = _sorted(dolt().rows(NOTES, None, {"owner": owner}))
     return found if include_superseded else tuple(note for note in found if not note.is_superseded)
 
 
 def memories(owner: str) -> list[Memory]:
-    """Return all notes of an owner that hold now, as a memories.md has them. Only what it has is read: half of what
-    `notes` takes."""
+    """Return an owner's notes that are not outdated, as a memories.md has them. Only its columns are read, in half
+    the time of `notes`."""
     rows = dolt().rows(NOTES, None, {"owner": owner}, columns=_WRITTEN)
     return [
         Memory(row["note_id"], row["type"], row["content"], _tags(row["tags"]), aware(row["created_at"]).date())
@@ -124,12 +124,12 @@ def memories(owner: str) -> list[Memory]:
 
 
 def notes_at(owner: str, revision: str) -> tuple[Note, ...]:
-    """All notes of an owner at a revision, newest first. Raises RevisionNotFound."""
+    """Return all notes of an owner at a revision, newest first. Raises RevisionNotFound."""
     return _sorted(dolt().rows(NOTES, revision, {"owner": owner}))
 
 
 def note(owner: str, id_: str) -> Note:
-    """One note now. Raises NoteNotFound."""
+    """Return one note now. Raises NoteNotFound."""
     found = find_note(owner, id_)
     if found is None:
         raise NoteNotFound(id_)
@@ -137,7 +137,7 @@ def note(owner: str, id_: str) -> Note:
 
 
 def note_at(owner: str, id_: str, revision: str) -> Note:
-    """One note at a revision. Raises NoteNotFound, RevisionNotFound."""
+    """Return one note at a revision. Raises NoteNotFound, RevisionNotFound."""
     found = find_notes(owner, [id_], revision)
     if id_ not in found:
         raise NoteNotFound(id_)
@@ -145,13 +145,13 @@ def note_at(owner: str, id_: str, revision: str) -> Note:
 
 
 def find_note(owner: str, id_: str) -> Note | None:
-    """One note now, or None where its absence is an answer."""
+    """Return one note now, or None where its absence is an answer."""
     return find_notes(owner, [id_]).get(id_)
 
 
 def replacements(note: Note) -> Iterator[Note]:
-    """What took a note's place, what took that one's, and so on: to one that nothing replaced or whose replacement
-    is gone, or once around a circle (two approvals at the same moment can close one)."""
+    """Yield a note's replacement, the replacement's own, and so on. Stop at a note without one or whose replacement
+    is gone, or after one round of a circle (two approvals at the same moment can close one)."""
     seen = {note.id}
     following: Note | None = note
     while following and following.superseded_by and following.superseded_by not in seen:
@@ -162,7 +162,7 @@ def replacements(note: Note) -> Iterator[Note]:
 
 
 def closes_circle(owner: str, note_id: str, replacement_id: str) -> bool:
-    """Whether a note would take its own place, by way of others perhaps, if `replacement_id` took it now."""
+    """Whether a note would replace itself, perhaps through others, if `replacement_id` replaced it now."""
     replacement = find_note(owner, replacement_id)
     return note_id == replacement_id or (
         replacement is not None and any(following.id == note_id for following in replacements(replacement))
@@ -170,7 +170,7 @@ def closes_circle(owner: str, note_id: str, replacement_id: str) -> bool:
 
 
 def find_notes(owner: str, ids: Iterable[str], revision: str | None = None) -> dict[str, Note]:
-    """Those of the notes that there are, by id: now, or at a revision. Few are asked for by primary key.
+    """Return the notes that exist, by id: now, or at a revision. A few are read by primary key.
 
     Raises:
         RevisionNotFound: `revision` cannot be read.
@@ -187,8 +187,8 @@ def find_notes(owner: str, ids: Iterable[str], revision: str | None = None) -> d
 
 
 def note_sha256s(owner: str, ids: Iterable[str], revision: str | None = None) -> dict[str, str]:
-    """The stored sha256 of those of the notes that there are, by id: now, or at a revision. For whoever compares
-    and shows none of them: ten thousand notes with their texts take 0.3 to 0.9 s, their hashes a tenth of it.
+    """Return the stored sha256 of the notes that exist, by id: now, or at a revision. For comparing without showing:
+    ten thousand notes with their texts take 0.3 to 0.9 s, their hashes a tenth of it.
 
     Raises:
         RevisionNotFound: `revision` cannot be read.

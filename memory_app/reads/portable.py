@@ -8,7 +8,7 @@ from memory_app.text import memories_md
 
 
 def portable_file(owner: str) -> str:
-    """Return all notes of an owner that hold now, as a portable memories.md (`memories_md.portable`)."""
+    """Return an owner's notes that are not outdated, as a portable memories.md (`memories_md.portable`)."""
     return memories_md.write_portable(memories(owner), portable_ids(owner))
 
 

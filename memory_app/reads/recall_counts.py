@@ -17,14 +17,14 @@ _BATCH = 1_000
 
 @dataclass(frozen=True)
 class Access:
-    """Recalls of one note so far."""
+    """How often one note was recalled so far, and when last."""
 
     count: int
     last_at: datetime
 
 
 def record(owner: str, ids: Iterable[str]) -> None:
-    """Count one recall more of each note, in one statement: two agents at once are both counted.
+    """Count one more recall of each note, in one statement: two agents at once are both counted.
 
     `bulk_create(update_conflicts=True)` can only set a count, not add to it.
     """
@@ -43,7 +43,7 @@ def record(owner: str, ids: Iterable[str]) -> None:
 
 
 def for_owner(owner: str, ids: Sequence[str]) -> Mapping[str, Access]:
-    """What was recalled of these of an owner's notes, by id, in one query."""
+    """Return the recalls of these notes of an owner, by id, in one query."""
     rows = NoteAccess.objects.filter(owner=owner, note_id__in=ids).values_list("note_id", "count", "last_at")
     return {id_: Access(count, last_at) for id_, count, last_at in rows}
 

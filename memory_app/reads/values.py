@@ -1,4 +1,4 @@
-"""What raw rows of either engine are turned into, and how a row's content is hashed."""
+"""How raw rows of either engine become values, and how a row's content is hashed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 
 def canonical_sha256(content: dict[str, Any]) -> str:
-    """sha256 of the canonical JSON: keys sorted, no white space, UTF-8."""
+    """Return the SHA-256 of the canonical JSON: keys sorted, no white space, UTF-8."""
     canonical = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def aware(value: Any) -> datetime:
-    """Raw rows have times as SQLite's text or MySQL's naive datetime, both in UTC."""
+    """Return a raw row's time, which is SQLite's text or MySQL's naive datetime, both in UTC."""
     at = datetime.fromisoformat(value) if isinstance(value, str) else value
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at

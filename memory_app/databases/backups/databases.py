@@ -10,7 +10,7 @@ from memory_app.databases.backups import postgresql, sqlite_files
 
 
 def copy_name() -> str:
-    """What the copy of `default` is called in a backup."""
+    """Return the name of the copy of `default` in a backup."""
     return "assent.sqlite3" if connection.vendor == "sqlite" else "assent.pgdump"
 
 
@@ -23,7 +23,7 @@ def back_up_default(to: Path) -> None:
 
 
 def restore_default(copied: Path) -> None:
-    """Put a copy in the place of `default`, which is empty. Raises CopyFailed."""
+    """Replace `default`, which is empty, by a copy. Raises CopyFailed."""
     if connection.vendor == "sqlite":
         connections["default"].close()
         sqlite_files.place(copied, str(connection.settings_dict["NAME"]))
@@ -32,7 +32,7 @@ def restore_default(copied: Path) -> None:
 
 
 def contents_of_default() -> str:
-    """What keeps `default` from being restored into, as words for a person; empty when nothing does."""
+    """Return what prevents a restore into `default`, in words for a person; empty when nothing does."""
     if connection.vendor == "sqlite":
         files = sqlite_files.files_of(str(connection.settings_dict["NAME"]))
         return ", ".join(map(str, files))

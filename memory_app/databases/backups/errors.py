@@ -8,7 +8,7 @@ class BackupError(Exception):
 
 
 class CopyFailed(BackupError):
-    """A database could not be copied, or a copy not be put in its place."""
+    """A database could not be copied, or could not be replaced by a copy."""
 
 
 class NotABackup(BackupError):
@@ -16,7 +16,7 @@ class NotABackup(BackupError):
 
 
 class Damaged(BackupError):
-    """A file of the backup is missing, or is not what it was when the backup was made."""
+    """A file of the backup is missing, or has changed since the backup was made."""
 
 
 class TooNew(BackupError):

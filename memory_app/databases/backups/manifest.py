@@ -48,7 +48,7 @@ class Manifest:
     Args:
         began_at, made_at: UTC, ISO 8601. What was acknowledged before `began_at` is in the backup.
         head: commit of main just before the memory was copied; the copy holds it and perhaps more.
-        last_ids: table → the highest id it had given out when the backup was done.
+        last_ids: table → the highest id it had assigned when the backup ended.
         counts: what there was of each kind, for people.
         files: path in the backup → {"sha256": …, "bytes": …}.
     """
@@ -66,7 +66,7 @@ class Manifest:
     format: int = FORMAT
 
     def write(self, folder: Path) -> None:
-        """Write it into the folder, for its user alone."""
+        """Write the manifest into the folder, readable by its user alone."""
         with os.fdopen(os.open(folder / NAME, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
             json.dump(asdict(self), file, indent=1, ensure_ascii=False)
             file.write("\n")
@@ -75,7 +75,7 @@ class Manifest:
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
-        """The manifest of a backup.
+        """Return the manifest of a backup.
 
         Raises:
             NotABackup: there is none, so the backup was not finished or this is something else.
@@ -98,7 +98,7 @@ class Manifest:
             raise Damaged(f"{path} cannot be read ({type(error).__name__}): the backup is damaged.") from error
 
     def require_intact(self, folder: Path) -> None:
-        """Raise Damaged unless every file is there and is what it was when the backup was made."""
+        """Raise Damaged unless every file exists and is as it was when the backup was made."""
         present = {str(path.relative_to(folder)) for path in files_in(folder)}
         missing, unknown = sorted(self.files.keys() - present), sorted(present - self.files.keys())
         if missing or unknown:
@@ -122,12 +122,12 @@ class Manifest:
 
 
 def files_in(folder: Path) -> Iterable[Path]:
-    """The files of a backup, except the manifest."""
+    """Return the files of a backup, except the manifest."""
     return (path for path in folder.rglob("*") if path.is_file() and path != folder / NAME)
 
 
 def fingerprint(path: Path) -> dict[str, Any]:
-    """The sha256 and the length of a file."""
+    """Return the SHA-256 and the length of a file."""
     with path.open("rb") as file:
         return {"sha256": hashlib.file_digest(file, "sha256").hexdigest(), "bytes": path.stat().st_size}
 

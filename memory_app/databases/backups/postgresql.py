@@ -1,6 +1,6 @@
 """Copying PostgreSQL with its own programs, `pg_dump` and `pg_restore`.
 
-Where the server is and the password go along in the environment: arguments are seen by everybody on the machine.
+The server's address and the password are passed in the environment: every user of the machine sees arguments.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _OPTIONS = ("sslmode", "sslrootcert", "sslcert", "sslkey", "service", "passfile"
 
 
 def dump(settings: dict[str, Any], to: Path) -> None:
-    """Write the database to `to` in pg_dump's own format; a snapshot, and nobody waits for it.
+    """Write a snapshot of the database to `to`, in pg_dump's own format. It blocks no writer.
 
     Raises:
         CopyFailed: pg_dump is not here, is older than the server, or failed.

@@ -1,6 +1,6 @@
-"""The last ids each table of `default` has given out.
+"""The last ids that each table of `default` has assigned.
 
-An id that a person or an agent has seen must never stand for something else, so a restored database goes on
+An id that a person or an agent has seen must never name something else, so a restored database continues
 above them.
 """
 
@@ -13,7 +13,7 @@ from django.db import connection, models
 
 
 def last_ids() -> dict[str, int]:
-    """Table → the highest id it has ever given out, also when that row is gone."""
+    """Return the highest id each table has ever assigned, by table, also when that row is gone."""
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
             cursor.execute("SELECT name, seq FROM sqlite_sequence")
@@ -30,7 +30,7 @@ def last_ids() -> dict[str, int]:
 
 
 def go_on_above(ids: Mapping[str, int]) -> None:
-    """Give out no id up to these any more. Tables whose sequence is further on stay as they are."""
+    """Never assign an id up to these again. Tables whose sequence is higher stay as they are."""
     present = last_ids()
     behind = {table: last for table, last in ids.items() if last > present.get(table, 0)}
     known = set(_tables())
@@ -48,7 +48,7 @@ def go_on_above(ids: Mapping[str, int]) -> None:
 
 
 def _tables() -> list[str]:
-    """The tables of `default` whose ids are numbers given out one after the other."""
+    """Return the tables of `default` whose ids are assigned from a sequence."""
     return sorted(
         model._meta.db_table
         for model in apps.get_models(include_auto_created=True)

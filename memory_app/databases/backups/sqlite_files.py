@@ -1,4 +1,4 @@
-"""Copying SQLite's and DoltLite's files while others write, and putting a copy in its place."""
+"""Copying SQLite's and DoltLite's files while others write, and replacing them by a copy."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from pathlib import Path
 
 from memory_app.databases.backups.errors import CopyFailed
 
-#: What an embedded database leaves beside its file, and what must not be there when a copy is put in its place.
+#: What an embedded database leaves beside its file, and what must not exist when a copy replaces it.
 BESIDE = ("{name}-wal", "{name}-shm", "{name}-journal", "{name}.gc-size")
 
 
-#: sqlite3 tries again for ever while a writer holds what it wants to read.
+#: sqlite3 retries for ever while a writer holds the lock it needs.
 MOST_SECONDS = 300
 
 
 def path_of(name: str) -> Path:
-    """The file that a NAME in the settings (a path or a `file:` URI) stands for."""
+    """Return the file that a NAME in the settings (a path or a `file:` URI) names."""
     return Path(name.removeprefix("file:").partition("?")[0])
 
 
 def copy_database(name: str, to: Path) -> None:
-    """Copy the database of this NAME to the file `to`, which must not be there; readable by its user alone.
+    """Copy the database of this NAME to the file `to`, which must not exist; readable by its user alone.
 
-    In one step: of a WAL that is a snapshot, and DoltLite ignores a number of pages. With 54 MB it took 0.5 to
+    Copied in one step: with a WAL that is a snapshot, and DoltLite ignores a number of pages. With 54 MB it took 0.5 to
     0.7 s, and the slowest of 60 writes a second 0.13 s (0.10 s without a backup).
 
     Raises:
@@ -62,7 +62,7 @@ def _ends_at(end: float) -> Callable[[int, int, int], None]:
 
 
 def files_of(name: str) -> list[Path]:
-    """The files there are of the database of this NAME, except empty ones."""
+    """Return the existing files of the database of this NAME, except empty ones."""
     path = path_of(name)
     names = [path.name, *(pattern.format(name=path.name) for pattern in BESIDE)]
     return [
@@ -71,7 +71,7 @@ def files_of(name: str) -> list[Path]:
 
 
 def place(copied: Path, name: str) -> None:
-    """Put a copy where the database of this NAME is looked for.
+    """Put a copy where the database of this NAME is expected.
 
     Raises:
         CopyFailed: the disk is full, or the copy cannot be read.
