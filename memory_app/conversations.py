@@ -28,8 +28,8 @@ class Turn:
 
     Args:
         role: one of `Message.Role`.
-        id: the sender's own; without one the message gets one, and sending it twice keeps two.
-        at: when it was said; now, where nobody says.
+        id: the sender's own. Without one the message is given one, and sending it twice stores two.
+        at: when it was said; the time of storing by default.
     """
 
     role: str
@@ -41,10 +41,10 @@ class Turn:
 
 @dataclass(frozen=True)
 class StoredTurns:
-    """What came of keeping messages: their ids, in the order given.
+    """The result of storing messages: their ids, in the order given.
 
     Args:
-        new: those that were not there.
+        new: those that were not stored before.
         known: those that were, which stay as they are.
     """
 
@@ -53,10 +53,10 @@ class StoredTurns:
 
 
 def keep(owner: str, session_id: str, turns: Sequence[Turn], *, agent: str = "") -> StoredTurns:
-    """Keep the messages of a session; one whose id is there already is left as it is.
+    """Store the messages of a session; one whose id is stored already is left as it is.
 
     Args:
-        agent: name of the agent that hands them in.
+        agent: name of the agent that sends them.
     """
     now = timezone.now()
     rows: dict[str, Message] = {}
@@ -77,7 +77,7 @@ def keep(owner: str, session_id: str, turns: Sequence[Turn], *, agent: str = "")
     with transaction.atomic():
         lock_owner(owner)
         there = set(_of(owner, session_id).filter(message_id__in=rows).values_list("message_id", flat=True))
-        # Another sender of the same ids may be as far as this: who is second keeps nothing twice.
+        # Another sender of the same ids may be at this point too: the second stores nothing twice.
         Message.objects.bulk_create(
             [row for id_, row in rows.items() if id_ not in there], ignore_conflicts=True, batch_size=500
         )
@@ -94,10 +94,10 @@ class Conversation:
     """A conversation as a list of them shows it.
 
     Args:
-        newest: the number of the message that was kept last; it tells sessions of one time apart.
-        agents: names of those that handed messages in, as far as they are known.
+        newest: the number of the message stored last; it distinguishes sessions of the same time.
+        agents: names of those that sent messages, as far as they are known.
         opening: the first `OPENING` characters of its first message.
-        asked: the same of the first message of its user; empty where none is kept.
+        asked: the same of the first message of its user; empty where none is stored.
     """
 
     id: str
@@ -111,7 +111,7 @@ class Conversation:
 
     @property
     def title(self) -> str:
-        """What its user said first, in `_TITLE` characters; made from the messages, and kept nowhere."""
+        """Return what its user said first, in `_TITLE` characters; made from the messages, and not stored."""
         words = " ".join((self.asked or self.opening).split())
         return words if len(words) <= _TITLE else f"{words[: _TITLE - 1].rstrip()}…"
 
@@ -124,7 +124,7 @@ OPENING = 300
 
 
 def sessions(owner: str, *, limit: int, before: tuple[datetime, int] | None = None) -> tuple[Conversation, ...]:
-    """The conversations kept about an owner, the one in which something was said last first, in three queries.
+    """Return the stored conversations of an owner, the one with the newest message first, in three queries.
 
     Args:
         before: `last_at` and `newest` of the one these come after, for the next page.
@@ -137,26 +137,25 @@ def sessions(owner: str, *, limit: int, before: tuple[datetime, int] | None = No
 
 
 def find_session(owner: str, session_id: str) -> Conversation | None:
-    """One conversation, or None where no message of it is kept."""
+    """Return one conversation, or None where no message of it is stored."""
     found = _described(owner, list(_grouped(_of(owner, session_id))))
     return found[0] if found else None
 
 
 def is_kept(owner: str, session_id: str) -> bool:
-    """Whether any message of a conversation is kept."""
+    """Whether any message of a conversation is stored."""
     return _of(owner, session_id).exists()
 
 
 def messages(owner: str, session_id: str, *, start: int, limit: int) -> tuple[Message, ...]:
-    """Some of a conversation's messages in the order they were said, leaving out the first `start`."""
+    """Return some of a conversation's messages in the order they were said, without the first `start`."""
     return tuple(_of(owner, session_id).order_by("at", "id")[start : start + limit])
 
 
 def messages_after(
     owner: str, session_id: str, last: tuple[datetime, int] | None, *, limit: int
 ) -> tuple[Message, ...]:
-    """A conversation's messages in the order they were said, after the one that was said at that time and has that
-    number."""
+    """Return a conversation's messages in the order they were said, after the one of that time and number."""
     found = _of(owner, session_id).order_by("at", "id")
     if last is not None:
         at, number = last
@@ -165,29 +164,29 @@ def messages_after(
 
 
 def find_message(owner: str, session_id: str, number: int) -> Message | None:
-    """The message of that number (its primary key), or None where that conversation has none such."""
+    """Return the message of that number (its primary key), or None where that conversation has none such."""
     return _of(owner, session_id).filter(pk=number).first()
 
 
 def find_messages(owner: str, message_ids: Collection[str]) -> dict[tuple[str, str], Message]:
-    """Messages by session and the agent's own id, which several sessions may have used, in one query."""
+    """Return messages by session and the agent's own id, which several sessions may have used, in one query."""
     found = Message.objects.filter(owner=owner, message_id__in=message_ids)
     return {(message.session_id, message.message_id): message for message in found}
 
 
 def are_there(owner: str) -> bool:
-    """Whether any message of this owner is kept."""
+    """Whether any message of this owner is stored."""
     return Message.objects.filter(owner=owner).exists()
 
 
 def how_many_before(message: Message) -> int:
-    """How many messages of its conversation were said before this one."""
+    """Return how many messages of its conversation were said before this one."""
     earlier = models.Q(at__lt=message.at) | models.Q(at=message.at, id__lt=message.pk)
     return _of(message.owner, message.session_id).filter(earlier).count()
 
 
 def _grouped(messages: models.QuerySet[Message]) -> models.QuerySet[Any, Any]:
-    """A row for each conversation, read from the index of that name alone."""
+    """Return a row for each conversation, read from the index of that name alone."""
     return (
         messages.order_by()
         .values("session_id")
@@ -231,7 +230,7 @@ def _described(owner: str, found: Sequence[dict[str, Any]]) -> tuple[Conversatio
 
 @dataclass(frozen=True)
 class Deleted:
-    """What came of deleting: how many are gone, and how many stay since another agent handed them in."""
+    """The result of deleting: how many are gone, and how many stay because another agent sent them."""
 
     count: int
     left: int
@@ -241,7 +240,7 @@ def delete(owner: str, session_id: str, message_id: str | None = None, *, agent:
     """Delete a session's messages, or the one of that id.
 
     Args:
-        agent: only those this agent handed in: what one agent was told may be evidence for another's change.
+        agent: only those this agent sent: what one agent was told may be evidence for another's change.
             None for people, who may delete any.
     """
     asked = _of(owner, session_id)
@@ -258,7 +257,7 @@ _PORTION = 1_000
 
 
 def purge() -> int:
-    """Delete what is older than `settings.CONVERSATION_DAYS` (0 keeps everything); how many there were."""
+    """Delete what is older than `settings.CONVERSATION_DAYS` (0 keeps everything) and return how many there were."""
     if not settings.CONVERSATION_DAYS:
         return 0
     old = timezone.now() - timedelta(days=settings.CONVERSATION_DAYS)
@@ -272,7 +271,7 @@ def purge() -> int:
 
 
 def _remove(owner: str, session_id: str, ids: Sequence[str]) -> None:
-    """Delete messages and what search kept of them: both or, cut short, neither."""
+    """Delete messages and their chunks in the search index: both or, when interrupted, neither."""
     for start in range(0, len(ids), _PORTION):
         some = ids[start : start + _PORTION]
         with transaction.atomic():

@@ -1,6 +1,6 @@
-"""How values lie in Redis: counts as Redis counts them, anything else as JSON, which runs no code when it is read.
+"""How values are stored in Redis: counts as Redis's own numbers, anything else as JSON, which runs no code when read.
 
-And how they are counted: in one trip, since each call of an agent is.
+And how they are counted: in one round trip, since every call of an agent is counted.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from django.core.cache.backends import redis
 
 
 class JsonSerializer:
-    """Takes the place of `django.core.cache.backends.redis.RedisSerializer`. Tuples come back as lists."""
+    """Replaces `django.core.cache.backends.redis.RedisSerializer`. Tuples come back as lists."""
 
     def __init__(self, protocol: int | None = None) -> None:
         """`protocol` is pickle's; nothing here has one."""
@@ -22,7 +22,7 @@ class JsonSerializer:
         return value if type(value) is int else json.dumps(value).encode()
 
     def loads(self, data: bytes) -> Any:
-        """Raises ValueError where somebody else wrote what is no JSON."""
+        """Return the value. Raises ValueError where another program wrote something that is not JSON."""
         return json.loads(data)
 
 
@@ -35,13 +35,13 @@ class _Client(redis.RedisCacheClient):
         self._kept: dict[bool, Any] = {}
 
     def get_client(self, key: Any = None, *, write: bool = False) -> Any:
-        """One for all: Django makes one for each command, which takes longer than asking."""
+        """Return one client for all commands: Django makes one for each, which takes longer than the command."""
         if write not in self._kept:
             self._kept[write] = super().get_client(key, write=write)
         return self._kept[write]
 
     def incr(self, key: Any, delta: int) -> int:
-        """Raises ValueError where there is no such key; Django asks for that in a trip of its own."""
+        """Increment and return the count. Raises ValueError where there is no such key; Django asks in another trip."""
         count = self.get_client(key, write=True).eval(_COUNT, 1, key, delta)
         if count is None:
             raise ValueError(f"no key {key!r}")

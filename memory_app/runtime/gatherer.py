@@ -1,4 +1,4 @@
-"""What may be done a moment later is done together, in a thread of this process."""
+"""Debouncing: work that may be done a moment later is done together, in a thread of this process."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ log = structlog.get_logger(__name__)
 
 Item = TypeVar("Item")
 
-#: Seconds for which more is waited for: a run takes as long for twenty as for one.
+#: Seconds to wait for more items: a run takes as long for twenty as for one.
 _GATHERING = 0.1
 #: Seconds after which the thread ends, and with it its connections.
 _IDLE = 5.0
-#: Seconds to let a run end when the process does.
+#: Seconds to let a run finish when the process ends.
 _LAST_RUN = 5.0
 
 
 class Gatherer(Generic[Item]):
-    """One thread, which takes up what was added meanwhile; it is started by the first who adds.
+    """One thread that processes what was added since its last run. The first item starts it.
 
-    A process that ends in order does what is left first. What a killed one had left is lost: whoever uses this says
-    what makes up for it.
+    A process that ends in order processes the rest first. What a killed one had left is lost: each user of this
+    class says what makes up for it.
 
     Args:
         work: called with what was added, in order. What it raises is logged.
-        pause: seconds between two runs, beside the tenth of a second for which more is waited for.
+        pause: seconds between two runs, beside the tenth of a second that it waits for more.
     """
 
     def __init__(self, name: str, work: Callable[[list[Item]], None], pause: Callable[[], float] = lambda: 0.0) -> None:
@@ -79,7 +79,7 @@ class Gatherer(Generic[Item]):
             connections.close_all()
 
     def _next(self) -> list[Item]:
-        """What there is to do; nothing when nothing came for a while, or somebody waits for this to end."""
+        """Return what there is to do; nothing when nothing came for a while, or the thread is to end."""
         with self._changed:
             self._changed.wait_for(lambda: self._items or self._settling, timeout=_IDLE)
         self._wait(_GATHERING)
@@ -90,7 +90,7 @@ class Gatherer(Generic[Item]):
             return items
 
     def _wait(self, seconds: float) -> None:
-        """Wait for so long, or until somebody waits for this to end."""
+        """Wait for so long, or until the thread is to end."""
         end = time.monotonic() + seconds
         with self._changed:
             self._changed.wait_for(lambda: self._settling or time.monotonic() >= end, timeout=seconds)

@@ -1,7 +1,7 @@
 """Whether the parts this process needs work: both databases, the disk of an embedded one, and Redis where configured.
 
 For `/readyz`. Answers come from real queries on migrated tables, since a server that accepts connections
-may still be without them. Reasons are logged, not told: the endpoint is open to everybody.
+may still be without them. Reasons are logged, not shown: the endpoint needs no sign-in.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _REDIS_TIMEOUT = 2  # seconds
 _ENOUGH_SPACE = 32 * 1024 * 1024
 T = TypeVar("T")
 
-#: Seconds after which whoever asks for readiness is answered.
+#: Seconds after which a request for readiness is answered.
 SECONDS = 2.5
 _SEARCH_SECONDS = 0.4
-#: Connecting to a server that hangs cannot be ended from outside and takes up to five seconds; so each part is
-#: asked in a thread of its own, and there is never more than one of them.
+#: Connecting to a server that hangs cannot be interrupted from outside and takes up to five seconds. So each part is
+#: asked in a thread of its own, and there is never more than one for each.
 _threads = ThreadPoolExecutor(5, thread_name_prefix="health")
 _answers: dict[str, Future[Any]] = {}
 _lock = threading.Lock()
@@ -75,7 +75,7 @@ def parts() -> tuple[HealthCheck, ...]:
 
 
 def _asking(name: str, ask: Callable[[], T]) -> Future[T]:
-    """Begin to ask, unless the last time is not over yet: what hangs is not asked again meanwhile."""
+    """Begin to ask, unless the previous attempt is still running: a part that hangs is not asked again."""
     with _lock:
         if name not in _answers or _answers[name].done():
             _answers[name] = _threads.submit(_in_time, ask)
@@ -87,7 +87,7 @@ def _in_time(ask: Callable[[], T]) -> T:
         with deadlines.within(SECONDS):
             return ask()
     finally:
-        connections.close_all()  # this thread's; the next one asks a server that may have been started anew
+        connections.close_all()  # this thread's; the next one may ask a restarted server
 
 
 def _answer(name: str, answer: Future[HealthCheck], seconds: float) -> HealthCheck:
@@ -100,10 +100,10 @@ def _answer(name: str, answer: Future[HealthCheck], seconds: float) -> HealthChe
 
 @dataclass(frozen=True)
 class SearchState:
-    """How search is: being behind makes nothing unready, but somebody should see it.
+    """The state of search: an index that is behind does not make a site unready, but an operator should see it.
 
     Args:
-        embedder: what vectors come from; `words only` while there is none.
+        embedder: the source of vectors; `words only` while there is none.
         owners_behind: owners whose index does not reflect their memory yet.
     """
 
@@ -112,7 +112,7 @@ class SearchState:
 
 
 def search() -> SearchState | None:
-    """How search is; None when that took too long to find out, as the first time, when the embedder is loaded."""
+    """Return the state of search; None when finding out took too long, as the first time, when the embedder loads."""
     try:
         return _asking("search", _search).result(timeout=_SEARCH_SECONDS)
     except (DatabaseError, TimeoutError) as error:
@@ -137,7 +137,7 @@ def _default() -> HealthCheck:
 
 
 def _disk() -> HealthCheck:
-    """Write to the folder of the embedded databases: on a full disk they still answer what they are asked."""
+    """Write to the folder of the embedded databases: on a full disk they still answer queries."""
     if shutil.disk_usage(settings.DATA_DIR).free < _ENOUGH_SPACE:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     with tempfile.TemporaryFile(dir=settings.DATA_DIR) as file:  # free space says nothing of quotas and read-only disks

@@ -1,7 +1,8 @@
-"""How far a long change has come, for whoever waits for it.
+"""The progress of a long change, for the page or command that waits for it.
 
-The reporter is set around the work (`reported_to`) and called from where the time goes (`report`); between an import's
-page and the rows it writes lie eight calls, none of which cares. Without a reporter nothing happens. No Django.
+The reporter is set around the work (`reported_to`) and called from where the time goes (`report`). Between an import's
+page and the rows it writes are eight calls, none of which has to pass it on. Without a reporter nothing happens. No
+Django.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ EVERY = 250
 
 
 class Stage(StrEnum):
-    """What is being done, in this order. Working out the difference is for proposals; the index of a large import is
+    """The stages, in order. Computing the difference is for proposals; the index of a large import is
     made after it."""
 
     READING = "reading"
@@ -45,7 +46,7 @@ _reporter: ContextVar[Reporter | None] = ContextVar("progress_reporter", default
 
 @contextmanager
 def reported_to(reporter: Reporter) -> Iterator[None]:
-    """Have `reporter` told how far the work inside has come: the stage, how many are done, of how many."""
+    """Call `reporter` with the progress of the work inside: the stage, how many are done, of how many."""
     token = _reporter.set(reporter)
     try:
         yield
@@ -59,7 +60,7 @@ def report(stage: Stage, done: int, of: int) -> None:
 
 
 def each(stage: Stage, things: Iterable[T], of: int) -> Iterator[T]:
-    """`things` one by one, reported every so often."""
+    """Yield `things` one by one, reporting every so often."""
     report(stage, 0, of)
     for number, thing in enumerate(things, 1):
         yield thing
@@ -68,6 +69,6 @@ def each(stage: Stage, things: Iterable[T], of: int) -> Iterator[T]:
 
 
 def percent(stage: Stage, done: int, of: int) -> int:
-    """How much of the whole that is, from 0 to 100; it never goes back."""
+    """Return how much of the whole that is, from 0 to 100; it never decreases."""
     before = sum(share for each, share in _SHARES.items() if list(Stage).index(each) < list(Stage).index(stage))
     return int(before + _SHARES[stage] * (min(done, of) / of if of else 0))

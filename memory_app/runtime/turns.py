@@ -1,7 +1,7 @@
 """One at a time, for work that keeps a thread and the processor for long: a lease in the cache, which all processes
 share (or the only one has to itself).
 
-It protects speed, not the memory, which holds whoever writes. So a cache that is away lets everybody through.
+It protects speed, not the memory, which is correct without it. So without a cache every caller goes through.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from redis.exceptions import RedisError
 
 log = structlog.get_logger(__name__)
 
-#: Seconds after which a turn of a process that is gone is free again.
+#: Seconds after which the turn of a killed process is free again.
 LEASE = 30
 
 
 class Taken(Exception):
-    """Somebody else has the turn; nothing was done."""
+    """Another caller has the turn; nothing was done."""
 
 
 @contextmanager
 def taken(*names: str, by: str | None = None) -> Iterator[None]:
-    """Have the turns of these names, all or none, for what is done inside.
+    """Hold the turns of these names, all or none, for the block.
 
     Args:
-        by: an operation; it has its turns still when it comes again after its process died. That it runs once
-            at a time, its idempotency key sees to.
+        by: an operation. It still has its turns when it is repeated after its process died; its idempotency key
+            makes sure that it runs once at a time.
 
     Raises:
         Taken: another thread or process has one of them.
@@ -73,7 +73,7 @@ def _keep(keys: list[str], is_over: threading.Event) -> None:
 
 def _give_back(key: str, mine: str) -> None:
     try:
-        if cache.get(key) == mine:  # ours may have run out, and be somebody else's by now
+        if cache.get(key) == mine:  # ours may have expired, and be another caller's now
             cache.delete(key)
     except RedisError as error:
         log.warning("turn_not_given_back", error=type(error).__name__)

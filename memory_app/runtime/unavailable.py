@@ -1,4 +1,4 @@
-"""Whether an error means that something Assent stands on is away: it is answered 503, and may be tried again."""
+"""Whether an error means that something Assent depends on is away: the answer is 503, and a retry may succeed."""
 
 from __future__ import annotations
 

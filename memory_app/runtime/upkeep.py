@@ -37,7 +37,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 _WORRYING = 64 * 1024 * 1024
 #: Seconds between two looks at the memory's garbage; a command that ends sooner leaves it to others.
 GARBAGE_TICK = 10.0
-#: Seconds to let a chore end when the process stops.
+#: Seconds to let a chore finish when the process stops.
 _LAST_CHORE = 10.0
 
 
@@ -113,7 +113,7 @@ def _collect_garbage() -> None:
 
 
 def _survive(chore: Any) -> None:
-    """Do a chore; what goes wrong is logged and tried again at the next look, for a full disk may be mended."""
+    """Do a chore. What goes wrong is logged and tried again at the next look: a full disk may have space then."""
     try:
         chore()
     except (sqlite3.Error, DatabaseError, DoltError, OSError) as error:
@@ -124,13 +124,13 @@ _upkeep = _Upkeep()
 
 
 def start() -> None:
-    """Begin in this process, unless it is under way or there is nothing embedded to look after."""
+    """Start in this process, unless it is running or there is no embedded database."""
     if settings.DEFAULT_FILE is not None or settings.EMBEDDED_MEMORY:
         _upkeep.start()
 
 
 def stop() -> None:
-    """End in this process, emptying the log once more; before its files are replaced, and when it exits."""
+    """Stop in this process, emptying the log once more; before its files are replaced, and when it exits."""
     _upkeep.stop()
 
 

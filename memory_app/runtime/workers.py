@@ -1,4 +1,4 @@
-"""Handing tasks to Celery's workers, and knowing soon when nobody takes them."""
+"""Enqueueing tasks for Celery's workers, and finding out soon when there are none."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from memory_app.celery import app
 
 log = structlog.get_logger(__name__)
 
-#: Seconds for which a broker that did not answer is not asked again: each attempt keeps a person waiting.
+#: Seconds during which a broker that did not answer is not asked again: each attempt keeps a person waiting.
 BROKER_COOLDOWN = 10.0
 
 _retry_at = 0.0
 
 
 class NoWorker(Exception):
-    """There are none, or the broker does not answer. Who wanted to hand something over does it here."""
+    """There are none, or the broker does not answer. The caller does the work itself."""
 
 
 def are_expected() -> bool:
-    """Whether this site has workers at all, be they there at the moment or not."""
+    """Whether this site is set up with workers, running or not."""
     return not settings.CELERY_TASK_ALWAYS_EAGER
 
 
@@ -32,10 +32,10 @@ def enqueue(task: str, *arguments: object) -> None:
     """Have a worker run the task of this name.
 
     Raises:
-        NoWorker: nobody was told.
+        NoWorker: the task was not enqueued.
     """
     global _retry_at
-    # Where tasks run inline, they do without Celery's own 2 ms a task, too.
+    # Where tasks run inline, this also saves Celery's own 2 ms a task.
     if not are_expected() or time.monotonic() < _retry_at:
         raise NoWorker(task)
     try:

@@ -1,4 +1,4 @@
-"""What an address may be sent, and which threads answer it: known before anything but the head of a request is read.
+"""What may be sent to an address, and which threads answer it: decided from the head of a request alone.
 
 Kept beside the URL configuration, which cannot say it: a request is counted before Django sees it.
 tests/memory_app/webserver/test_addresses.py holds the two together.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: A name and a password, or two new ones.
 SMALL_FORM = 16 * 1024
-#: What a form has beside the file, and room for a file somewhat too large: the form then says so, and loses nothing.
+#: What a form has beside the file, and room for a file somewhat too large: the form then says so and loses no input.
 _AROUND_A_FILE = 2560 * 1024
 
 _API_FILE = re.compile(r"/api/v1/users/[^/]+/memories\.md")
@@ -38,7 +38,7 @@ class Lane(StrEnum):
 
 
 def path_of(target: str) -> str:
-    """Return the path that Django will see for the target of a request line; an empty one if that is no address."""
+    """Return the path that Django will see for the target of a request line; empty if it is not an address."""
     if not target.startswith("/"):
         try:
             target = urlsplit(target).path if "://" in target else ""
@@ -48,7 +48,7 @@ def path_of(target: str) -> str:
 
 
 def largest_body(path: str, *, api: int, form: int) -> int:
-    """Bytes that may be sent to this path.
+    """Return how many bytes may be sent to this path.
 
     Args:
         api: of a call of the agent API.
@@ -64,13 +64,13 @@ def largest_body(path: str, *, api: int, form: int) -> int:
 
 
 def is_refused(request: HttpRequest) -> bool:
-    """Whether the web server left the body unread because it is larger than may be sent to its address."""
+    """Whether the web server left the body unread because it is larger than its address allows."""
     client = getattr(request, "environ", {}).get("gunicorn.socket")
     return bool(client is not None and client.request.body_is_too_large)
 
 
 def lane_of(method: str, path: str) -> Lane:
-    """Which threads answer a request."""
+    """Return which threads answer a request."""
     if path == "/healthz":
         return Lane.ALIVE
     if path == "/readyz":

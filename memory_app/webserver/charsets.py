@@ -1,4 +1,4 @@
-"""What a request says it is written in: for the entry points, which take no notice, and for who refuses it."""
+"""The charset a request declares: for the entry points, which ignore it, and for the middleware that refuses it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class AsgiRequest(_InUtf8, ASGIRequest):
 
 
 def is_utf8(charset: str) -> bool:
-    """ASCII is UTF-8 too; Latin-1, beyond ASCII, is not."""
+    """Whether texts in this charset are UTF-8. ASCII is; Latin-1, beyond ASCII, is not."""
     try:
         return not charset or codecs.lookup(charset).name in ("utf-8", "ascii")
     except (LookupError, ValueError):

@@ -31,10 +31,10 @@ class Patience:
 
 
 class Client:
-    """Takes the place of the socket in gunicorn's connection.
+    """Replaces the socket in gunicorn's connection.
 
-    A thread reads what was received before it was given the client, and what it writes waits here if the client does
-    not take it at once; so no thread ever waits. Either the loop or one thread has the client, never both: no locks.
+    A thread reads what was received before it was given the client. What it writes waits here if the client does not
+    take it at once, so no thread ever waits. Either the loop or one thread has the client, never both: no locks.
     """
 
     def __init__(self, sock: socket.socket, room: Room, patience: Patience) -> None:
@@ -42,7 +42,7 @@ class Client:
         self._sock = sock
         self._patience = patience
         self._received, self._answer = Waiting(room), Waiting(room)
-        self._beyond = b""  # the begin of the next request
+        self._beyond = b""  # the beginning of the next request
         self._may_take = True
         self.is_broken = False
         self.renew(Incoming(lambda target: 0))
@@ -69,11 +69,11 @@ class Client:
         return len(data)
 
     def close(self) -> None:
-        """gunicorn gives an answer up half-way; the loop closes the socket."""
+        """Called when gunicorn abandons an answer half-way; the loop closes the socket."""
         self.is_broken = True
 
     def shutdown(self, how: int) -> None:
-        """gunicorn does it before `close`."""
+        """Called by gunicorn before `close`."""
 
     def setblocking(self, flag: bool) -> None:
         """It never blocks."""
@@ -97,10 +97,10 @@ class Client:
         self.has_begun = False
 
     def receive(self) -> bool:
-        """Take a piece of the request; whether it is whole, or there will be no more of it.
+        """Receive a piece of the request. Return whether it is whole, or no more of it will come.
 
         Raises:
-            NoRoom: it cannot be kept.
+            NoRoom: there is no room to store it.
             OSError: the client is gone.
         """
         data, self._beyond = self._beyond, b""
@@ -127,12 +127,12 @@ class Client:
         return self.request.is_whole
 
     def begin_answer(self) -> None:
-        """From now on it is the client's reading that is waited for."""
+        """Begin to wait for the client to read the answer."""
         self._began = self._moved = time.monotonic()
         self._size = 0
 
     def flush(self) -> bool:
-        """Send what waits of the answer; whether that was all. Raises OSError when the client is gone."""
+        """Send what waits of the answer. Return whether that was all. Raises OSError when the client is gone."""
         before = len(self._answer)
         try:
             self._answer.send(self._sock.send)
@@ -148,12 +148,12 @@ class Client:
             self._sock.send(data)
 
     def end_answer(self) -> None:
-        """Tell the client that nothing more comes."""
+        """Signal the client that the answer ends."""
         with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_WR)
 
     def ignore(self) -> bool:
-        """Take and forget a piece of what is there; whether the client has closed."""
+        """Receive and discard a piece of what is there. Return whether the client has closed."""
         self._received.clear()
         self._beyond = b""
         try:
@@ -174,7 +174,7 @@ class Client:
 
     @property
     def patience_ends(self) -> float:
-        """The moment, by the monotonic clock, when this has taken too long."""
+        """Return the moment, by the monotonic clock, when this has taken too long."""
         allowed = self._began + self._patience.request + self._size / self._patience.rate
         return min(allowed, self._moved + self._patience.silence)
 

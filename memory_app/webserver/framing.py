@@ -1,7 +1,7 @@
 """Telling when a request has arrived in full: pure, without sockets.
 
-It decides only *when* a thread is given the bytes; what they mean is gunicorn's parser's business alone. Where the two
-disagree, the thread finds the bytes at an end and closes the connection: nobody waits, and nothing is read twice.
+It decides only *when* a thread is given the bytes; gunicorn's parser alone decides what they mean. Where the two
+disagree, the thread reaches the end of the bytes and closes the connection: no thread waits, and nothing is read twice.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Incoming:
         self._trailers = -1  # bytes of them; -1 before the last chunk
 
     def feed(self, data: bytes) -> int:
-        """Take what has arrived; how many bytes of it belong to this request."""
+        """Read what has arrived. Return how many bytes of it belong to this request."""
         used = 0
         while used < len(data) and not self.is_whole:
             used += self._take(data, used)
@@ -57,7 +57,7 @@ class Incoming:
     def _take_head(self, data: bytes, start: int) -> int:
         before = len(self._head)
         self._head += data
-        # A line end may lie across two pieces; what was looked at is not looked at again.
+        # A line end may be split across two pieces; what was searched is not searched again.
         begin = max(0, before - 3)
         end = self._head.find(b"\r\n\r\n", begin)
         if _BARE_LF.search(self._head, before, end if end >= 0 else len(self._head)):

@@ -1,4 +1,4 @@
-"""What the environment says about the web server: read by gunicorn's configuration and by its workers.
+"""The settings of the web server: read from the environment by gunicorn's configuration and by its workers.
 
 `settings` reads it too, so that a wrong value stops whatever else is started (a migration, say) as well. It imports
 nothing of Django but its exceptions, since gunicorn's first process must not import sqlite3.
@@ -17,7 +17,8 @@ _BIND = re.compile(r"unix:.+|fd://\d+|(?:[\w.-]*|\[[0-9a-fA-F:.]+\]):(?P<port>\d
 
 @dataclass(frozen=True)
 class Options:
-    """
+    """The settings of gunicorn and its worker.
+
     Attributes:
         bind: `host:port`, `unix:/path` or `fd://3`.
         silence: seconds without a byte after which a client is dropped.
@@ -33,7 +34,7 @@ class Options:
 
 
 def read(env: Environment) -> Options:
-    """Raise BadSetting for a value that cannot be used."""
+    """Return the settings. Raise BadSetting for a value that cannot be used."""
     return Options(
         bind=_bind(env),
         workers=env.whole("ASSENT_WORKERS", default=1, least=1, most=1_000),

@@ -1,4 +1,4 @@
-"""What a client hears whose request never reaches the application, in the shape of the address it asked for."""
+"""What a client is answered whose request never reaches the application, in the shape of the address it asked for."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def busy(path: str) -> bytes:
 
 
 def unreadable(path: str, error: BaseException) -> bytes:
-    """What is said of a request that gunicorn could not read, or to which no answer could be made."""
+    """Return the answer to a request that gunicorn could not read, or that could not be answered."""
     match error:
         case LimitRequestLine():
             return _answer(

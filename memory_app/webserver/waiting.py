@@ -1,6 +1,6 @@
-"""Bytes that wait: of requests that have not arrived in full, of answers that nobody has read yet.
+"""Bytes that wait: of requests that have not arrived in full, of answers that have not been read yet.
 
-Little is kept in memory, more in a file that has no name, and all of it together within a bound.
+A little is kept in memory, more in a file without a name, and all of it together within a bound.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PIECE = 256 * 1024
 
 
 class NoRoom(ConnectionResetError):
-    """As much waits as may."""
+    """No more bytes may wait."""
 
 
 class Room:
@@ -72,7 +72,7 @@ class Waiting:
         self._written += len(data)
 
     def peek(self, size: int = _PIECE) -> bytes:
-        """The next bytes, at most `size`, which stay where they are."""
+        """Return the next bytes, at most `size`, without removing them."""
         if self._file is None:
             return bytes(self._memory[self._read : self._read + size])
         self._file.seek(self._read)
@@ -89,7 +89,7 @@ class Waiting:
         return data
 
     def send(self, send: Callable[[bytes], int]) -> None:
-        """Hand over to a socket's `send` until it raises BlockingIOError or nothing is left."""
+        """Pass bytes to a socket's `send` until it raises BlockingIOError or nothing is left."""
         while len(self):
             self.skip(send(self.peek()))
 

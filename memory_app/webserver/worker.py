@@ -1,8 +1,8 @@
 """gunicorn's threaded worker, with clients kept outside its threads.
 
 gunicorn gives a thread to a client that has sent a byte, and the thread waits for the rest: eight clients that stop
-half-way hold eight threads. Here one loop receives requests and sends what a client does not take at once; a thread
-sees a request only when all of it is there, and is free when the answer is written.
+half-way hold eight threads. Here one loop receives requests and sends what a client does not take at once. A thread
+gets a request only when all of it is there, and is free when the answer is written.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ log = structlog.get_logger(__name__)
 
 #: Threads of each lane, beside the pages' (`threads`). Imports and exports keep the processor for seconds.
 LANES = {Lane.ALIVE: 1, Lane.READY: 1, Lane.IMPORTS: 2, Lane.EXPORTS: 2}
-#: Seconds a client that has said nothing yet is waited for.
+#: Seconds to wait for the first byte of a client.
 _FIRST_BYTE = 5.0
-#: Seconds a client is given to close after an answer that ends the connection, and to stop sending what nobody reads.
+#: Seconds for a client to close after an answer that ends the connection, and to stop sending what is not read.
 _LINGER = 2.0
 _LINGER_AFTER_REFUSAL = 10.0
 #: Seconds between two looks for clients whose time is up.
@@ -84,12 +84,12 @@ class Worker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         self.step_or_drop(conn, partial(self.wait_for_request, conn, at_most=_FIRST_BYTE))
 
     def wait_for_request(self, conn: TConn, *, at_most: float) -> None:
-        """Wait for a request, so long for its first byte."""
+        """Wait for a request, at most so long for its first byte."""
         conn.sock.renew(Incoming(self.largest_body))
         self.receive(conn, until=time.monotonic() + at_most)
 
     def receive(self, conn: TConn, *, until: float | None = None) -> None:
-        """Take what is there; the request goes to a thread when it is whole."""
+        """Receive what is there. The request goes to a thread when it is whole."""
         client: Client = conn.sock
         try:
             is_whole = client.receive()
@@ -175,7 +175,7 @@ class Worker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
                 self.linger(conn, _LINGER_AFTER_REFUSAL if client.request.body_is_too_large else _LINGER)
 
     def linger(self, conn: TConn, seconds: float) -> None:
-        """Let the client close: closing on what it still sends would take the answer from it."""
+        """Let the client close: closing while it still sends would lose it the answer."""
         conn.sock.end_answer()
         if not self.ignore(conn):
             until = time.monotonic() + seconds
@@ -190,7 +190,7 @@ class Worker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
     # -- the loop's own ----------------------------------------------------------------------------------
 
     def step_or_drop(self, conn: TConn, step: Callable[[], Any], _file: Any = None) -> None:
-        """Take the next step with a client, whose failure drops that client alone: the loop goes on for the others.
+        """Take the next step with a client. A failure drops that client alone, and the loop goes on for the others.
 
         All that a client's bytes make the loop do happens below this. A step whose client was dropped since it became
         due is not taken: `accept` drops clients whose events come next in the same batch.
@@ -230,7 +230,7 @@ class Worker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         conn.sock.hang_up()
 
     def murder_pending(self) -> None:
-        """End with clients whose time is up; the loop calls it on each turn."""
+        """Drop clients whose time is up; the loop calls this on each turn."""
         now = time.monotonic()
         if now - self.looked_at < _LOOK:
             return
@@ -269,10 +269,7 @@ class Worker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         super().handle_quit(sig, frame)
 
     def run(self) -> None:
-        """End in time although somebody's call takes longer.
-
-        Python would wait for its threads.
-        """
+        """End in time although a call takes longer: Python would wait for its threads."""
         super().run()
         self.close_lanes()
         if self.nr_conns > 0:
