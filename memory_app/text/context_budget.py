@@ -1,6 +1,6 @@
 """Choosing the memories that go into an agent's context: newest and most used first, within a budget of tokens.
 
-Pure: notes in short, recalls and a time in, text and receipt out. What the notes say is asked for a few at a time:
+Pure: notes in short, recalls and a time in, text and receipt out. The texts of the notes are read a few at a time:
 of 20,000 notes some dozens fit, and reading them all took 0.9 s.
 """
 
@@ -34,7 +34,7 @@ _LEAST_AROUND = 40
 
 
 class ContextCandidate(Protocol):
-    """A note that may be primed, without its text. Superseded ones are always left out."""
+    """A note that may be primed, without its text. Outdated ones are always left out."""
 
     @property
     def id(self) -> str: ...
@@ -48,16 +48,16 @@ class ContextCandidate(Protocol):
     def is_superseded(self) -> bool: ...
     @property
     def nbytes(self) -> int:
-        """Bytes of the text in UTF-8."""
+        """Return the bytes of the text in UTF-8."""
 
 
-#: The texts of some notes, by id; without those that are gone or superseded by now.
+#: The texts of some notes, by id; without those that are deleted or outdated now.
 Read = Callable[[Sequence[str]], Mapping[str, str]]
 
 
 @dataclass(frozen=True)
 class ContextFilters:
-    """Which notes match: empty and 0 stand for any. `recent` in days; `tags` joined by OR."""
+    """Which notes match: empty and 0 mean any. `recent` in days; `tags` joined by OR."""
 
     types: Sequence[str] = ()
     tags: Sequence[str] = ()
@@ -83,17 +83,17 @@ class Primed:
 
     @property
     def is_over_budget(self) -> bool:
-        """True when the one memory that is always included is larger than the budget."""
+        """Whether the one memory that is always included is larger than the budget."""
         return 0 < self.budget < self.tokens
 
 
 def tokens_of(text: str) -> int:
-    """About how many tokens a text has: one for four bytes of UTF-8, rounded up."""
+    """Return about how many tokens a text has: one for four bytes of UTF-8, rounded up."""
     return math.ceil(len(text.encode()) / BYTES_PER_TOKEN)
 
 
 def worth(id: str, created_at: datetime, recalled: Mapping[str, int]) -> tuple[float, str]:
-    """Return what orders the notes, the most valuable highest: how new a note is and how often it was recalled."""
+    """Return the sort key of a note, highest for the most valuable: how new it is and how often it was recalled."""
     bonus = _WORTH_OF_DOUBLING.total_seconds() * math.log2(1 + recalled.get(id, 0))
     return created_at.timestamp() + bonus, id
 
@@ -180,7 +180,7 @@ _NOTHING: dict[Format, str] = {"markdown": memories_md.write((), empty_sections=
 
 
 class _Size:
-    """Bytes of the text so far, so that it need not be written anew for each note."""
+    """Bytes of the text so far, so that it need not be written again for each note."""
 
     def __init__(self, format: Format) -> None:
         self._format = format
@@ -188,7 +188,7 @@ class _Size:
         self._bytes = len(_NOTHING[format])
 
     def at_least_with(self, candidate: ContextCandidate) -> int:
-        """What it would be with a note whose text is not read yet, or less."""
+        """Return a lower bound of the size with a note whose text is not read yet."""
         return self._bytes + candidate.nbytes + len(candidate.id) + _LEAST_AROUND
 
     def with_(self, memory: Memory) -> int:

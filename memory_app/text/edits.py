@@ -2,8 +2,8 @@
 
 Belongs here: the edit operations, applying them, applying them again on a text that has changed since,
 and what no stored text may contain. Pure functions over `str`.
-Not here: finding the passage the agent meant (`nearest`), showing a change (`worddiff`), merging two
-changed texts, and a block's own character limit (that is the caller's, on the result).
+Not here: finding the passage the agent meant (`fuzzy_match`), showing a change (`worddiff`), merging two
+changed texts, and a block's own character limit (the caller checks the result).
 
 Matching is exact, always: no change of case, white space, line ends or Unicode form.
 """
@@ -31,7 +31,7 @@ class Replace:
 
     Attributes:
         replace_all: replace every occurrence, however many.
-        expected_replacements: how many occurrences the agent counts on; also the permission to replace that many.
+        expected_replacements: how many occurrences the agent expects; also the permission to replace that many.
         occurrences: how many were replaced, once the edit has been applied.
     """
 
@@ -44,7 +44,7 @@ class Replace:
 
 @dataclass(frozen=True)
 class Rewrite:
-    """Put `content` in the place of the whole text."""
+    """Replace the whole text by `content`."""
 
     content: str
 
@@ -54,7 +54,7 @@ Edit = Replace | Rewrite
 
 @dataclass(frozen=True)
 class Applied:
-    """What came of applying edits: the new text, the edits with their occurrences, and how many replacements."""
+    """The result of applying edits: the new text, the edits with their occurrences, and how many replacements."""
 
     text: str
     edits: tuple[Edit, ...]
@@ -129,7 +129,7 @@ class ForbiddenCharacter(EditError):
 
     Attributes:
         field: the argument that holds it, such as `new_string`.
-        offset: where in it, in characters from 0.
+        offset: its position, in characters from 0.
         code: the character, as `U+0000`.
     """
 
@@ -160,7 +160,7 @@ class DoesNotFit(EditError):
 
 
 class MadeAlready(DoesNotFit):
-    """The text has what the only edit adds already, since its base: making the edit again would add it twice."""
+    """The text gained what the only edit adds since its base: making the edit again would add it twice."""
 
     def __init__(self, index: int) -> None:
         super().__init__(index, "the text already has what the edit adds")
@@ -257,7 +257,7 @@ def reapply(text: str, edits: Sequence[Edit], *, base_text: str | None = None) -
 
 
 def to_json(edits: Iterable[Edit]) -> list[dict[str, Any]]:
-    """The edits as plain JSON, to be stored with a revision.
+    """Return the edits as plain JSON, to be stored with a revision.
 
     `expected_replacements` is left out: once an edit has been applied, `occurrences` says the same.
     """
@@ -265,17 +265,17 @@ def to_json(edits: Iterable[Edit]) -> list[dict[str, Any]]:
 
 
 def from_json(stored: Iterable[Mapping[str, Any]]) -> tuple[Edit, ...]:
-    """The edits that `to_json` wrote. Raises ValueError on an operation it does not know."""
+    """Return the edits that `to_json` wrote. Raises ValueError on an unknown operation."""
     return tuple(_from_dict(item) for item in stored)
 
 
 def sha256_of(text: str) -> str:
-    """The SHA-256 of the text's UTF-8 bytes, in hex."""
+    """Return the SHA-256 of the text's UTF-8 bytes, in hex."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _count_allowed(text: str, edit: Replace, index: int) -> int:
-    """How many occurrences the edit will replace; raises when the text and the edit do not agree on it."""
+    """Return how many occurrences the edit will replace; raise when the text and the edit do not agree on it."""
     count = text.count(edit.old_string)
     if count == 0:
         if edit.new_string and edit.new_string in text:
@@ -290,7 +290,7 @@ def _count_allowed(text: str, edit: Replace, index: int) -> int:
 
 
 def _lines_of(text: str, needle: str) -> tuple[int, ...]:
-    """The 1-based lines on which `needle` begins, each once, in one pass."""
+    """Return the 1-based lines on which `needle` begins, each once, in one pass."""
     lines: list[int] = []
     line, seen_to = 1, 0
     at = text.find(needle)
@@ -304,7 +304,7 @@ def _lines_of(text: str, needle: str) -> tuple[int, ...]:
 
 
 def _replaced(text: str, edit: Replace, count: int, index: int) -> str:
-    """`text` with all `count` occurrences replaced, unless that would be too long."""
+    """Return `text` with all `count` occurrences replaced. Raise TextTooLong where that would be too long."""
     length = len(text) + count * (len(edit.new_string) - len(edit.old_string))
     if length > LARGEST_TEXT:
         raise TextTooLong(index, length)

@@ -37,5 +37,5 @@ def new_id() -> str:
 
 
 def clamped(value: float) -> float:
-    """Confidence and importance go from 0 to 1; what lies outside is brought to the nearer end."""
+    """Return a confidence or importance within 0 and 1: a value outside becomes the nearer end."""
     return min(1.0, max(0.0, value))

@@ -1,7 +1,7 @@
-"""What a commit says of itself: one line of subject, and the trailers its message ends in.
+"""Commit messages: one line of subject, and the trailers at the end.
 
 `commits` writes them; readers of the log parse them here. A message holds no free text: a reviewer's comment or
-an agent's reason stays in `default`, where it can be erased and where nobody can take it for a trailer.
+an agent's reason stays in `default`, where it can be erased and where no parser can take it for a trailer.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 _TRAILER = re.compile(r"([A-Z][A-Za-z-]*): (.*)")
 _NAME = re.compile(r"\S(?:[^\n]{0,62}\S)?")
 
-#: What each trailer may say; a paragraph with any other line in it is no trailer paragraph.
+#: What each trailer may say; a paragraph with any other line in it does not count as trailers.
 _VALUES: dict[str, re.Pattern[str]] = {
     "Action": re.compile(r"[a-z]{1,16}"),
     "Owner": _NAME,
@@ -41,7 +41,7 @@ class Trailers:
 
     Args:
         targets: (kind, label or id) pairs; empty also where the message only counts them.
-        person: username of who decided or edited.
+        person: username of the person who decided or edited.
         at: when the change was made, to the microsecond; None on commits made before this trailer existed.
         comment: the text between subject and trailers, which only commits of that time have.
     """

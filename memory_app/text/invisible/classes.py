@@ -60,7 +60,7 @@ _IGNORED = re.compile(f"[{_DEFAULT_IGNORABLE}]")
 
 
 def _by_category() -> dict[str, str]:
-    """Each general category as ranges for a character class, in one pass.
+    """Return each general category as ranges for a character class, in one pass.
 
     Marks that are ignored by default, format characters that are drawn and ordinary white space are categories here.
     """
@@ -90,7 +90,7 @@ def _all(*categories: str) -> str:
 
 
 NO_INK = _all("Cc", "Cf", "Zs", "Zl", "Zp") + _DEFAULT_IGNORABLE + _BLANK + NONCHARACTERS + PRIVATE
-#: Marks that take no room of their own: they are drawn above, below or around what stands before them.
+#: Marks without a width of their own: they are drawn above, below or around the character before them.
 PILED = _all("Mn", "Me")
 SPACING = _all("Mc")
 #: ASCII has some too (+ < = > ^ `), none of which is ever varied.

@@ -2,8 +2,8 @@
 
 Belongs here: for each class of them how many a text may have. Not here: what is out of place by itself (`kinds`).
 
-A selector after a symbol, a joiner inside a Persian word or a no-break space is typography. 144 of them, there or not
-there, are a sentence that a model reads and a person does not. So each class has a budget: what typography needs.
+A selector after a symbol, a joiner inside a Persian word or a no-break space is typography. 144 of them, present or
+absent, encode a sentence that a model reads and a person does not. So each class has a budget: what typography needs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _FEW_JOINERS = 4
 #: Sinhala and Persian have one joiner for ten letters and more.
 _LETTERS_FOR_A_JOINER = 6
 
-# No-break spaces stand beside numbers and French punctuation. Between two letters they look like any other space.
+# No-break spaces belong beside numbers and French punctuation. Between two letters they look like any other space.
 _ODD_SPACE = re.compile("(?<=[^\\W\\d_])[\xa0\u1680\u2000-\u200a\u202f\u205f](?=[^\\W\\d_])")
 _NO_BREAK = frozenset("\xa0\u202f")
 _FEW_NO_BREAK = 8
@@ -60,7 +60,7 @@ _PILED = re.compile(f"[{PILED}]")
 
 
 def variants(text: str) -> set[int]:
-    """Where variation selectors stand that one by one are registered, and of which there are too many."""
+    """Return the places of variation selectors that are each registered, where there are too many of them."""
     found: set[int] = set()
     for varied, bases, share in _FAMILIES:
         places = [match.end() for match in varied.finditer(text)]
@@ -98,7 +98,7 @@ def _styles(text: str) -> set[int]:
 
 
 def joiners(text: str) -> set[int]:
-    """Where joiners stand between letters that join, when there are too many for that."""
+    """Return the places of joiners between letters that join, when there are too many for spelling."""
     places = [match.start() for match in _JOINER.finditer(text)]
     if len(places) <= _FEW_JOINERS:
         return set()
@@ -109,7 +109,7 @@ def joiners(text: str) -> set[int]:
 
 
 def spaces(text: str) -> set[int]:
-    """Where other spaces stand for the ordinary one, when there are too many for that to be an accident."""
+    """Return the places of other spaces used as the ordinary one, when there are too many for an accident."""
     places = [match.start() for match in _ODD_SPACE.finditer(text)]
     rare = [at for at in places if text[at] not in _NO_BREAK]
     usual = [at for at in places if text[at] in _NO_BREAK]
@@ -117,7 +117,7 @@ def spaces(text: str) -> set[int]:
 
 
 def piles(text: str) -> Iterator[int]:
-    """Where marks stand on a letter that has `MOST_MARKS` already: they only hide what is around it."""
+    """Yield the places of marks on a letter that has `MOST_MARKS` already: they only hide what is around it."""
     for pile in _PILE.finditer(text):
         marks = [match.start() for match in _PILED.finditer(text, *pile.span())]
         yield from marks[MOST_MARKS:]

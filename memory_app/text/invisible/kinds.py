@@ -1,6 +1,6 @@
-"""Which characters of a text nobody sees, and of what kind each is: told from ordinary use by their neighbours.
+"""Which characters of a text are invisible, and of what kind each is: distinguished from ordinary use by neighbours.
 
-Belongs here: one character and what stands beside it. Not here: how many a text may have (`crowds`), how they
+Belongs here: one character and its neighbours. Not here: how many a text may have (`crowds`), how they
 are shown (`parts`), and how dangerous a find is (`approvals.risks.flags`).
 """
 
@@ -31,7 +31,7 @@ Kind = Literal[
     "space",  # shows as a space and is another character
 ]
 
-#: Ordinary typography: marked only where somebody asks for every character.
+#: Ordinary typography: marked only where every character is asked for.
 HARMLESS: frozenset[Kind] = frozenset(("joiner", "space"))
 
 NO_INK_CHARACTER = re.compile(f"[{NO_INK}]")
@@ -71,7 +71,7 @@ _SKIN = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 #: Joiners of one emoji: a family has four members, so has a kiss.
 _MOST_JOINED = 3
 _EMOJI_CHAIN = re.compile(f"(?:\u200d[^\\s\u200d][\ufe0f{_SKIN}]?){{{_MOST_JOINED + 1},}}")
-# Persons, hearts, flags and animals that are joined with something else; other pairs stand beside each other.
+# Persons, hearts, flags and animals that are joined with something else; other pairs stay two emoji.
 _LEADS = re.compile(
     "[\u26d3\u26f9\u2764\U0001f344\U0001f34b\U0001f3c3\U0001f3c4\U0001f3ca-\U0001f3cc\U0001f3f3\U0001f3f4\U0001f408"
     "\U0001f415\U0001f426\U0001f43b\U0001f441\U0001f466-\U0001f469\U0001f46e-\U0001f471\U0001f473\U0001f477\U0001f481"
@@ -83,7 +83,7 @@ _FEW_PAIRS = 3
 
 
 def kinds(text: str) -> Iterator[tuple[int, Kind]]:
-    """Where in `text` unseen characters are, in order, and of what kind."""
+    """Yield the place and the kind of each unseen character of `text`, in order."""
     if text.isascii():
         for match in NO_INK_CHARACTER.finditer(text):
             if kind := _kind(text, match.start()):
@@ -103,7 +103,7 @@ def kinds(text: str) -> Iterator[tuple[int, Kind]]:
 
 
 def _kind(text: str, at: int) -> Kind | None:
-    """Of what kind the candidate `text[at]` is; None where its neighbours make it ordinary."""
+    """Return the kind of the candidate `text[at]`; None where its neighbours make it ordinary."""
     char = text[at]
     if char in _JOINERS:
         return _joiner_kind(text, at)
@@ -154,7 +154,7 @@ def _joined(text: str, at: int) -> tuple[str, str]:
 
 
 def _needless_joiners(text: str) -> set[int]:
-    """Where joiners stand in emoji that are none: in chains without end, or in pairs that do not become one."""
+    """Return the places of joiners that make no emoji: in endless chains, or in pairs that do not become one."""
     chained = {
         at
         for chain in _EMOJI_CHAIN.finditer(text)
@@ -172,7 +172,7 @@ def _needless_joiners(text: str) -> set[int]:
 
 
 def _varies(text: str, at: int) -> bool:
-    """Whether the variation selector `text[at]` stands after a character that has variants."""
+    """Whether the variation selector `text[at]` follows a character that has variants."""
     base = text[at - 1 : at] if at else ""
     if not base or _VARIATION.match(base) or base.isspace():
         return False

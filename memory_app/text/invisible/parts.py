@@ -69,7 +69,7 @@ class InvisibleMark:
 
     @property
     def label(self) -> str:
-        """The mark as text, such as `⟨U+202E RIGHT-TO-LEFT OVERRIDE⟩`."""
+        """Return the mark as text, such as `⟨U+202E RIGHT-TO-LEFT OVERRIDE⟩`."""
         times = f" ×{len(self.text)}" if len(self.text) > 1 else ""
         says = f": {self.says}" if self.says else ""
         return f"⟨{self.code} {self.name}{times}{says}⟩"
@@ -105,7 +105,7 @@ class Whitespace:
 
 
 def find(text: str) -> tuple[Hidden, ...]:
-    """Every unseen character of `text` in order.
+    """Return every unseen character of `text` in order.
 
     Left out as ordinary: line feed, tab, CR LF, what holds an emoji together, variation selectors after a character
     that has variants, and the wide space between wide characters.
@@ -114,10 +114,10 @@ def find(text: str) -> tuple[Hidden, ...]:
 
 
 def inked(text: str) -> tuple[str, ...]:
-    """What is left of `text` without all that leaves no ink, for looking for words in it.
+    """Return `text` without all that leaves no ink, for looking for words in it.
 
-    Spaces of all kinds become ordinary ones. Two readings, where there are blanks as wide as a letter: one in which
-    they part words, one in which they are nothing.
+    Spaces of all kinds become ordinary ones. Where there are blanks as wide as a letter, return two readings: one in
+    which they separate words, one without them.
     """
     readings = (text,) if not _WIDE_BLANK.search(text) else (_WIDE_BLANK.sub(" ", text), text)
     return tuple(NO_INK_CHARACTER.sub(_space_or_nothing, reading) for reading in readings)
@@ -128,7 +128,7 @@ def _space_or_nothing(match: re.Match[str]) -> str:
 
 
 def visible(text: str, *, harmless: bool = False) -> tuple[VisibleText | Letters | InvisibleMark, ...]:
-    """`text` in parts, with a mark for each run of unseen characters of one kind; letters of another script apart.
+    """Return `text` in parts: a mark for each run of unseen characters of one kind, letters of another script apart.
 
     Args:
         harmless: whether to mark `HARMLESS` kinds too, as where one space was replaced by another.
@@ -137,14 +137,14 @@ def visible(text: str, *, harmless: bool = False) -> tuple[VisibleText | Letters
 
 
 def plain(text: str) -> str:
-    """`text` for where nothing but text can stand, such as a title: each run of unseen characters by its label."""
+    """Return `text` for places that take text only, such as a title: each run of unseen characters by its label."""
     return "".join(part.label if isinstance(part, InvisibleMark) else part.text for part in _parts(text, False))
 
 
 def mark_whitespace(
     text: str, *, continues: bool = False
 ) -> tuple[VisibleText | Letters | InvisibleMark | Whitespace, ...]:
-    """`text` in parts for the source view: every unseen character marked, white space too.
+    """Return `text` in parts for the source view: every unseen character marked, white space too.
 
     Args:
         continues: whether more text follows on the last line, so that its last spaces are not trailing.
@@ -203,7 +203,7 @@ def _group(hidden: Hidden) -> str:
 
 
 def tagged(text: str) -> str:
-    """What the tag characters in `text` spell in ASCII."""
+    """Return what the tag characters in `text` spell in ASCII."""
     return "".join(chr(ord(char) - 0xE0000) for char in _TAG.findall(text) if 0xE0020 <= ord(char) < 0xE007F)
 
 
@@ -220,7 +220,7 @@ def _cut_at_whitespace(text: str) -> Iterator[VisibleText | Whitespace]:
 def _with_trailing(
     parts: list[VisibleText | Letters | InvisibleMark | Whitespace], continues: bool
 ) -> Iterator[VisibleText | Letters | InvisibleMark | Whitespace]:
-    """The parts with spaces and tabs before a line end or the end of the text flagged."""
+    """Return the parts, with spaces and tabs before a line end or the end of the text flagged."""
     flagged: list[VisibleText | Letters | InvisibleMark | Whitespace] = []
     at_end = not continues
     for part in reversed(parts):

@@ -1,6 +1,6 @@
 """Words that mix scripts, so that a letter looks like another: the first two letters of "Тіm" are Cyrillic.
 
-Belongs here: which script a letter belongs to, and which mixtures nobody writes by intention. Not here: how serious
+Belongs here: which script a letter belongs to, and which mixtures are never intended. Not here: how serious
 that is (`approvals.risks.flags`).
 
 The rule is Unicode's for identifiers (UTS 39, "highly restrictive"), word by word: one script, or Latin with Chinese,
@@ -40,7 +40,7 @@ _COMMON = frozenset(("MICRO", "OHM", "KELVIN", "ANGSTROM", "FEMININE", "MASCULIN
 _LIKE_LATIN = frozenset(
     "АВЕЅІЈКМНОРСТУХԚԜҮаеоорсухіјѕһԁԛԝүѵӀӏғк" + "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧινορυϲϳ" + "ՍՏԼՕաոսօքցհոզԁ" + "ᎪᎬᎢᎫᎠᎡᎷᏃᏒᏚᏞᏟᏢᏙᎻ"
 )
-#: In formulas a Greek letter stands beside few Latin ones (Δt, λmax, kΩ) or beside capitals (TNFα, NFκB).
+#: In formulas a Greek letter has few Latin ones beside it (Δt, λmax, kΩ) or capitals (TNFα, NFκB).
 _FORMULA = 3
 #: None of these means anything in a formula that its Latin double would not.
 _NEVER_IN_FORMULAS = frozenset("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧικουϲϳ")
@@ -51,7 +51,7 @@ class Stray:
     """Letters in a row that are of another script than their word, or that make it look Latin.
 
     Attributes:
-        offset: where they are, in characters from 0.
+        offset: their position, in characters from 0.
         names: their Unicode names.
     """
 
@@ -63,7 +63,7 @@ class Stray:
 
 
 def stray_letters(text: str) -> Iterator[Stray]:
-    """Every letter of `text` that may be taken for one of another script, in order, those in a row together."""
+    """Yield every letter of `text` that may be taken for one of another script, in order, those in a row together."""
     if text.isascii() or not _ALIKE.search(text):
         return
     words = [(match.start(), match[0]) for match in _WORD.finditer(text) if _ALIKE.search(match[0])]
@@ -85,7 +85,7 @@ def stray_letters(text: str) -> Iterator[Stray]:
 
 
 def _strange_script(word: str, native: set[str]) -> str:
-    """The script in `word` that is not what it seems; the empty text when all of it is."""
+    """Return the script in `word` that imitates another; an empty text when none does."""
     scripts = {_script(char) for char in word} - {""}
     alike = sorted(scripts & _TO_BE_MISTAKEN)
     if not alike:
@@ -96,7 +96,7 @@ def _strange_script(word: str, native: set[str]) -> str:
     if alike == ["GREEK"] and scripts == {"GREEK", "LATIN"} and _is_formula(word):
         return ""
     if "LATIN" in scripts or len(alike) == 1:
-        # Of the two the one with fewer letters is the stranger, and never Latin: that is what it looks like.
+        # Of the two, the one with fewer letters is the imitation. It is never Latin, which is what it looks like.
         return min(alike, key=lambda script: sum(_script(char) == script for char in word))
     return min(scripts, key=lambda script: (sum(_script(char) == script for char in word), script))
 
@@ -114,7 +114,7 @@ def _is_formula(word: str) -> bool:
 
 @cache
 def _script(char: str) -> str:
-    """Which script a letter is of, as the first word of its name; empty for marks and what all scripts share."""
+    """Return the script of a letter, as the first word of its name; empty for marks and what all scripts share."""
     if unicodedata.category(char)[0] != "L":
         return ""
     first = unicodedata.name(char, "").split(" ")[0].split("-")[0]

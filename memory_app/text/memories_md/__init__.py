@@ -14,9 +14,9 @@ Not here: storing what was read (`approvals.services`) and the `memory` command 
     > Each directory has an index.ts.
     <!-- tags: imports, structure | created: 2025-01-20 -->
 
-What the format cannot say as it stands is written as numeric character references, which Markdown shows as
-the character meant and which other readers of the format pass through (`escapes`). So whatever a note may
-hold comes back exactly, and export → import → export gives the same bytes.
+What the format cannot express is written as numeric character references, which Markdown shows as
+the character meant and which other readers of the format pass through (`escapes`). So every note comes back
+exactly, and export → import → export gives the same bytes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How a content line and a tag say what the format itself has no way to say.
+"""How a content line and a tag express what the format itself cannot.
 
-Two things have none: a carriage return at the end of a line, which every reader takes for part of the line end,
+That is two things: a carriage return at the end of a line, which every reader takes for part of the line end,
 and a tag with one of the characters that end a tag (comma, bar, line end, white space around it, `>`, which may
 close the comment). Both become numeric character references: `&#13;`, `&#44;`. Text that looks like one
 already gets its ampersand written as a reference, as in HTML.
@@ -19,7 +19,7 @@ _NEEDS_REFERENCE = re.compile(r"[,|\r\n>]|&(?=#[0-9]{1,7};)|\A\s|\s\Z")
 
 
 def escape_line(line: str) -> str:
-    """A line of content, without its line end, as it is written after `> `."""
+    """Return a line of content, without its line end, as it is written after `> `."""
     if line.endswith("\r"):
         return line[:-1] + _CARRIAGE_RETURN
     return _LIKE_CARRIAGE_RETURN.sub(r"&amp;\1", line) if line.endswith("#13;") else line
@@ -42,6 +42,6 @@ def unescape_tag(tag: str) -> str:
 
 
 def _character(code: int) -> str | None:
-    """The character of a reference; None for those no text may hold."""
+    """Return the character of a reference; None for those that no text may hold."""
     storable = 0 < code < 0xD800 or 0xE000 <= code <= 0x10FFFF
     return chr(code) if storable else None

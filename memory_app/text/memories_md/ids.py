@@ -20,12 +20,12 @@ def is_id(text: str) -> bool:
 
 
 def id_of(content: str) -> str:
-    """The id of a memory that came without one: the same for the same content."""
+    """Return the id of a memory that came without one: the same for the same content."""
     return f"note-{uuid.uuid5(_OF_CONTENT, content)}"
 
 
 def new_id() -> str:
-    """An id for a memory stored now.
+    """Return an id for a memory stored now.
 
     65,536 of them share a second, so the caller makes another one should it be taken. Hex digits, as the format
     has it; its first examples, and so existing files, go to z, which is read too.

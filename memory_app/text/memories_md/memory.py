@@ -31,8 +31,8 @@ class Memory:
 
     Attributes:
         type: a key of `SECTIONS`.
-        created: the day (UTC) it was stored; None when the file does not say, so that whoever stores it keeps
-            the day a known note has and takes today's for a new one.
+        created: the day (UTC) it was stored; None when the file does not say. A known note then keeps its day, and a
+            new one gets today's.
     """
 
     id: str
@@ -47,7 +47,7 @@ class Skipped:
     """Something in a file that was left out.
 
     Attributes:
-        line: where it begins, from 1.
+        line: the line on which it begins, from 1.
         reason: why, for people, without a full stop.
     """
 
@@ -69,6 +69,6 @@ class Parsed:
 
 
 def sorted_for_file(memories: Iterable[Memory]) -> list[Memory]:
-    """By section, then date, then id: the order of a file. Those without a date come first."""
+    """Return memories in the order of a file: by section, then date, then id. Those without a date come first."""
     rank = {name: place for place, name in enumerate(TYPES)}
     return sorted(memories, key=lambda memory: (rank[memory.type], memory.created or date.min, memory.id))

@@ -1,8 +1,8 @@
 """memories.md for readers that know only the format's first four sections and its `mem-` ids.
 
 Such a reader takes `## Patterns`, `## Decisions`, `## Fixes` and `## Context`, and ids `mem-{digits}-{4 hex digits}`.
-It skips a memory under another id and glues its text onto the one before. So the other types stand in one of the four
-sections, and the other ids are replaced by ones that are made from them, the same each time. A line at the top says
+It skips a memory under another id and joins its text to the one before. So the other types go into one of the four
+sections, and the other ids are replaced by ids derived from them, the same each time. A line at the top says
 that a file is of this form: importing it finds each memory again by its replaced id, and leaves its type as it is.
 """
 
@@ -17,7 +17,7 @@ from datetime import UTC, date, datetime, time
 from memory_app.text.memories_md.memory import Memory
 from memory_app.text.memories_md.writing import write
 
-#: Which of the four sections the other types stand in.
+#: Which of the four sections the other types go into.
 SECTION_OF: Mapping[str, str] = {
     "convention": "pattern",
     "lesson_learned": "fix",
@@ -26,7 +26,7 @@ SECTION_OF: Mapping[str, str] = {
 
 MARK = "<!-- portable: other types are in these four sections, other ids are replaced; importing changes no type -->"
 
-#: What is said to whoever exports one.
+#: What a person or agent who exports one is told.
 PORTABLE_EXPLAINED = (
     "Four sections only: conventions are under Patterns, lessons learned under Fixes, notes, facts, assumptions, "
     "hypotheses, discoveries, risks and unknowns under Context. Ids that are not mem-{digits}-{4 hex digits} are "
@@ -39,7 +39,7 @@ _DAY = 24 * 60 * 60
 
 
 def section_of(type: str) -> str:
-    """The type whose section a memory of this type stands in."""
+    """Return the type whose section a memory of this type goes into."""
     return SECTION_OF.get(type, type)
 
 
@@ -48,10 +48,10 @@ def is_portable_id(id: str) -> bool:
 
 
 def replaced_ids(known: Iterable[tuple[str, date]]) -> dict[str, str]:
-    """The id in a portable file for each of an owner's notes whose own id is none there.
+    """Return the id in a portable file for each of an owner's notes whose own id is not valid there.
 
     Args:
-        known: id and day of all the owner's notes, superseded ones too, so that no two get the same.
+        known: id and day of all the owner's notes, outdated ones too, so that no two get the same.
     """
     notes = sorted(known)
     taken = {id for id, _ in notes if is_portable_id(id)}
@@ -64,7 +64,7 @@ def replaced_ids(known: Iterable[tuple[str, date]]) -> dict[str, str]:
 
 
 def _unused(id: str, day: date, taken: set[str]) -> str:
-    """A second of the day, and four digits, from the hash of the id: one in 5,662,310,400, so rarely a second try."""
+    """Return an id from the hash of another: a second of the day and four digits. It is one of 5,662,310,400."""
     midnight = int(datetime.combine(day, time(), tzinfo=UTC).timestamp())
     attempt = 0
     while True:
@@ -76,7 +76,7 @@ def _unused(id: str, day: date, taken: set[str]) -> str:
 
 
 def write_portable(memories: Iterable[Memory], ids: Mapping[str, str]) -> str:
-    """The file, in the four sections.
+    """Return the file, in the four sections.
 
     Args:
         ids: as `replaced_ids` gives them.

@@ -1,4 +1,4 @@
-"""Reading memories.md: what is well-formed is taken, the rest reported with its line, and nothing else lost.
+"""Reading memories.md: what is well-formed is read, the rest reported with its line.
 
 Lenient where people write by hand: text before the first memory, a heading without an id, a missing comment, a `>`
 without the space, Windows line ends, a byte order mark. Strict where guessing could overwrite another memory: two
@@ -38,7 +38,7 @@ _SHOWN = 60
 
 
 class Unreadable(ValueError):
-    """A file none of which is taken. The message is a sentence for people, without the full stop."""
+    """A file that is refused as a whole. The message is a sentence for people, without the full stop."""
 
 
 class NotText(Unreadable):
@@ -73,7 +73,7 @@ class DuplicateId(Unreadable):
 
 
 def read(data: bytes, *, latest: date | None = None) -> Parsed:
-    """The memories in the bytes of a file. Takes `latest` as `parse` does; raises FileTooLarge and what it raises."""
+    """Return the memories in the bytes of a file. Raises FileTooLarge, and what `parse` raises."""
     if len(data) > LARGEST_FILE:
         raise FileTooLarge(len(data))
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -86,13 +86,12 @@ def read(data: bytes, *, latest: date | None = None) -> Parsed:
 
 
 def parse(text: str, *, latest: date | None = None) -> Parsed:
-    """The memories in the text of a file.
+    """Return the memories in the text of a file.
 
-    A memory before any section is a pattern; one whose heading is `###` alone gets an id made of its content, so that
-    the same file read again means the same memories. Content over `notes.MAX_CONTENT`, a tag over `notes.MAX_TAG`, a
-    day that is none, an id that is none, an unknown section and a heading without content are skipped, each with its
-    line. So is a day after `latest`, where that is given: a memory of a day to come would be the newest of all until
-    then.
+    A memory before any section is a pattern. One whose heading is `###` alone gets an id made of its content, so that
+    the same file read again means the same memories. Content over `notes.MAX_CONTENT`, a tag over `notes.MAX_TAG`, an
+    invalid day or id, an unknown section and a heading without content are skipped, each with its line. So is a day
+    after `latest`, where that is given: a memory from the future would be the newest of all until then.
 
     Raises Unreadable: NotText when the text holds NUL or half of a surrogate pair, DuplicateId for two headings of
     one id, TooManyMemories.
@@ -152,7 +151,7 @@ class _FileReader:
             self._block.stray = self._block.stray or number
 
     def end_block(self) -> None:
-        """Take the block read so far, or say why not."""
+        """Add the block read so far to the memories, or to what was skipped, with the reason."""
         block, self._block = self._block, None
         if block is None:
             return
@@ -202,7 +201,7 @@ def _problem_of(content: str) -> str:
 
 
 def _take_metadata(block: _Block, comment: str, latest: date | None) -> None:
-    """Tags and day from a comment; any other comment says nothing to us."""
+    """Read tags and day from a comment; any other comment is ignored."""
     if tags := _TAGS.search(comment):
         named = (unescape_tag(tag.strip()) for tag in tags[1].split(","))
         block.tags = tuple(tag for tag in named if tag)

@@ -82,5 +82,5 @@ memory search --type fix --tags docker
 
 
 def skill(*, included: bool) -> str:
-    """The skill for a context in which memories stand above it, or for one without any."""
+    """Return the skill for a context with memories above it, or for one without any."""
     return SKILL if included else SKILL.replace(_INCLUDED, _NOT_INCLUDED).replace(_BEYOND, "For targeted recall:")

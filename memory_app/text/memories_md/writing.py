@@ -14,7 +14,7 @@ _ALWAYS = ("pattern", "decision", "fix", "context")
 
 
 class Unwritable(ValueError):
-    """A memory that no reader could read back."""
+    """A memory that no reader could read again."""
 
     def __init__(self, memory: Memory, reason: str) -> None:
         self.memory = memory
@@ -22,7 +22,7 @@ class Unwritable(ValueError):
 
 
 def write(memories: Iterable[Memory], *, empty_sections: bool = True) -> str:
-    """The file that holds `memories`, the same for the same memories in whatever order. Empty tags are left out.
+    """Return the file of `memories`, the same for the same memories in any order. Empty tags are left out.
 
     Args:
         empty_sections: with the headings every file has; without them it is for reading only.
@@ -41,7 +41,7 @@ def write(memories: Iterable[Memory], *, empty_sections: bool = True) -> str:
 
 
 def write_block(memory: Memory) -> str:
-    """One memory as it stands in a file: heading, quoted content, comment."""
+    """Return one memory as a file has it: heading, quoted content, comment."""
     # A bare `>` for an empty line: editors that strip white space at the end of lines change nothing.
     quoted = [f"> {escape_line(line)}" if line else ">" for line in memory.content.split("\n")]
     tags = ", ".join(escape_tag(tag) for tag in memory.tags if tag)

@@ -1,7 +1,7 @@
 """Comparing two texts word by word, quickly and so that the result reads well.
 
 Three steps. Long runs of words that occur once in both texts are taken as unchanged (this is what keeps a
-long insertion cheap). What lies between them is compared by diff-match-patch, each word standing for one
+long insertion cheap). What is between them is compared by diff-match-patch, with each word coded as one
 character, within a time limit; after it, by whole lines. The changes found are then tidied for reading.
 """
 
@@ -39,7 +39,7 @@ class Segment:
 
 
 def diff(before: str, after: str) -> tuple[Segment, ...]:
-    """The segments that lead from `before` to `after`, in reading order, what was removed before what was added.
+    """Return the segments that lead from `before` to `after`, in reading order, removed ones before added ones.
 
     The same and removed segments joined are `before`; the same and added ones joined are `after`; none is empty and
     no two neighbours are of one kind. The cut may differ between two calls when the time limit was reached, so it
@@ -51,7 +51,7 @@ def diff(before: str, after: str) -> tuple[Segment, ...]:
 
 
 def _with_ends(head: str, middle: Iterable[Segment], tail: str) -> Iterator[Segment]:
-    """The segments with what had been set aside, joined to the unchanged ones beside it."""
+    """Yield the segments with what had been set aside, joined to the unchanged ones beside it."""
     same = head
     for segment in middle:
         if segment.kind == "same":
@@ -66,7 +66,7 @@ def _with_ends(head: str, middle: Iterable[Segment], tail: str) -> Iterator[Segm
 
 
 def count_words(segments: Sequence[Segment]) -> tuple[int, int]:
-    """How many words were added and how many removed."""
+    """Return how many words were added and how many removed."""
     added = sum(_words(segment.text) for segment in segments if segment.kind == "added")
     removed = sum(_words(segment.text) for segment in segments if segment.kind == "removed")
     return added, removed
@@ -91,7 +91,7 @@ def _segments(old: list[str], new: list[str], changes: list[Hunk]) -> Iterator[S
 
 
 def _changes(old: list[str], new: list[str]) -> list[Hunk]:
-    """Everything that differs, in order, tidied. No two changes touch."""
+    """Return everything that differs, in order, tidied. No two changes touch."""
     codes = coded(old, new)
     if codes is None:
         return [Hunk(0, len(old), 0, len(new))]
@@ -125,7 +125,7 @@ def _size(gap: Hunk) -> int:
 
 
 def _moved(change: Hunk, gap: Hunk) -> Hunk:
-    """A change found inside a gap, counted from the start of the texts."""
+    """Return a change found inside a gap, counted from the start of the texts."""
     return Hunk(
         gap.start + change.start,
         gap.start + change.end,
@@ -135,7 +135,7 @@ def _moved(change: Hunk, gap: Hunk) -> Hunk:
 
 
 def _lines(items: list[str]) -> list[list[str]]:
-    """The pieces of each line, its end included."""
+    """Return the tokens of each line, its end included."""
     lines: list[list[str]] = [[]]
     for piece in items:
         lines[-1].append(piece)
@@ -145,7 +145,7 @@ def _lines(items: list[str]) -> list[list[str]]:
 
 
 def _matched_lines(old: list[list[str]], new: list[list[str]], deadline: float) -> list[Hunk]:
-    """The changes between two texts by whole lines, counted in pieces."""
+    """Return the changes between two texts by whole lines, counted in tokens."""
     starts = _sums(map(len, old))
     new_starts = _sums(map(len, new))
     codes = coded(["".join(line) for line in old], ["".join(line) for line in new])
@@ -157,7 +157,7 @@ def _matched_lines(old: list[list[str]], new: list[list[str]], deadline: float) 
 
 
 def _gaps(old: str, new: str) -> Iterator[Hunk]:
-    """What lies between the runs of pieces that occur once in both texts, in the same order."""
+    """Yield what is between the runs of tokens that occur once in both texts, in the same order."""
     end = new_end = 0
     for start, new_start in (*_anchors(old, new), (len(old), len(new))):
         # Two runs may overlap in one of the texts; then the later one counts from where the earlier one ends.
@@ -169,7 +169,7 @@ def _gaps(old: str, new: str) -> Iterator[Hunk]:
 
 
 def _anchors(old: str, new: str) -> list[tuple[int, int]]:
-    """Where runs of `_RUN` pieces that occur once in both texts begin: as many as are in the same order in both."""
+    """Return where runs of `_RUN` tokens begin that occur once in both texts: as many as are in one order in both."""
     places = _single_runs(new)
     shared = [(at, places[run]) for run, at in _single_runs(old).items() if run in places]
     # Longest increasing subsequence of the places in the new text.
@@ -190,7 +190,7 @@ def _anchors(old: str, new: str) -> list[tuple[int, int]]:
 
 
 def _single_runs(text: str) -> dict[str, int]:
-    """Where each run that occurs once begins, in the order of the text."""
+    """Return where each run that occurs once begins, in the order of the text."""
     runs = [text[at : at + _RUN] for at in range(len(text) - _RUN + 1)]
     counts = Counter(runs)
     return {run: at for at, run in enumerate(runs) if counts[run] == 1}
@@ -200,7 +200,7 @@ def _single_runs(text: str) -> dict[str, int]:
 
 
 def _joined(changes: list[Hunk]) -> list[Hunk]:
-    """Changes that touch, as one."""
+    """Return the changes, with those that touch as one."""
     joined: list[Hunk] = []
     for change in changes:
         if joined and joined[-1].end == change.start:
@@ -211,7 +211,7 @@ def _joined(changes: list[Hunk]) -> list[Hunk]:
 
 
 def _shifted(changes: list[Hunk], old: list[str], new: list[str]) -> list[Hunk]:
-    """Pure additions and removals moved to where they read best.
+    """Return the changes, with pure additions and removals moved to where they read best.
 
     "one [two one ]three" and "[one two ]one three" are the same change; a person expects whole lines, then whole
     sentences, then whole words to come and go.
@@ -231,7 +231,7 @@ def _shifted(changes: list[Hunk], old: list[str], new: list[str]) -> list[Hunk]:
 
 
 def _best_shift(items: list[str], start: int, end: int, room_before: int, room_after: int) -> int:
-    """How far to move `items[start:end]`, which came or went, so that it begins and ends at a good place."""
+    """Return how far to move `items[start:end]`, added or removed, so that it begins and ends at a good place."""
     back = 0
     while back < room_before and items[start - back - 1] == items[end - back - 1]:
         back += 1
@@ -246,7 +246,7 @@ def _best_shift(items: list[str], start: int, end: int, room_before: int, room_a
 
 
 def _boundary_score(items: list[str], at: int) -> int:
-    """How natural it is to cut before `items[at]`."""
+    """Return how natural it is to cut before `items[at]`; higher is better."""
     if at in (0, len(items)):
         return 6
     left = items[at - 1]
@@ -258,10 +258,10 @@ def _boundary_score(items: list[str], at: int) -> int:
 
 
 def _merge_small_gaps(changes: list[Hunk], old: list[str], new: list[str]) -> list[Hunk]:
-    """Changes with hardly anything between them, as one: a reader wants phrases replaced, not every second word.
+    """Merge changes with hardly anything between them: a reader wants phrases replaced, not every second word.
 
-    What lies between is given up when it has at most half as many letters as the change on either side. The end of a
-    line is never given up, so that paragraphs stay apart.
+    The text between is merged when it has at most half as many letters as the change on either side. The end of a
+    line is never merged, so that paragraphs stay apart.
     """
     # Sums up to each piece: a growing change would otherwise be measured again at each step.
     letters, new_letters = _sums(map(_letters, old)), _sums(map(_letters, new))

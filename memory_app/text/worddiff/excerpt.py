@@ -18,7 +18,7 @@ _LONGEST_CONTEXT = 24
 _GAP = ["gap", "…"]
 _STOPS = " .,;:!?…"
 
-# What parts the cells of a Markdown table, and what stands for it on one line, where `| |` reads as noise.
+# What separates the cells of a Markdown table, and what replaces it on one line, where `| |` reads as noise.
 _PIPE = re.compile(r"(?<!\\)\|")
 _RULE = re.compile(r"[\s|:]*+-[\s|:-]*+")
 _CELL = "·"
@@ -36,15 +36,15 @@ class _Passage:
 
     @property
     def room(self) -> int:
-        """How many characters it may take with what is shown around it."""
+        """Return how many characters it may take with what is shown around it."""
         return sum(len(text) for _, text in self.shown) + 2 * (_LONGEST_CONTEXT + 1)
 
 
 def excerpt(segments: Sequence[Segment], *, words: int = 12) -> list[list[str]]:
-    """The changes that touch most words, in reading order, as `[kind, text]` pairs that can be stored as JSON.
+    """Return the changes that touch most words, in reading order, as `[kind, text]` pairs that can be stored as JSON.
 
-    Kinds are those of segments and `gap`, which stands for text left out. White space is reduced to single spaces. The
-    texts together have at most `LONGEST` characters. Cells of tables are parted by dots.
+    Kinds are those of segments and `gap`, for text left out. White space is reduced to single spaces. The
+    texts together have at most `LONGEST` characters. Cells of tables are separated by dots.
 
     Args:
         words: how many words of one removed or added text are shown.
@@ -79,7 +79,7 @@ def _with_parted_cells(segments: Sequence[Segment]) -> Iterator[Segment]:
 
 
 def _lines_of_tables(segments: Sequence[Segment], other: str) -> set[int]:
-    """Which lines of one of the two texts are rows of a table, counted from 0."""
+    """Return which lines of one of the two texts are rows of a table, counted from 0."""
     lines = "".join(segment.text for segment in segments if segment.kind != other).split("\n")
     return {number for number, line in enumerate(lines) if line.lstrip().startswith("|")}
 
@@ -108,7 +108,7 @@ def _beginning(segment: Segment, words: int) -> Iterator[list[str]]:
 
 
 def _laid_out(segments: Sequence[Segment], chosen: Sequence[_Passage]) -> Iterator[list[str]]:
-    """The chosen passages with a few unchanged words before, between and after them."""
+    """Yield the chosen passages with a few unchanged words before, between and after them."""
     for number, passage in enumerate(chosen):
         previous_end = chosen[number - 1].end if number else None
         if previous_end is None or previous_end + 1 != passage.start:
@@ -132,7 +132,7 @@ def _laid_out(segments: Sequence[Segment], chosen: Sequence[_Passage]) -> Iterat
 
 
 def _ending(segments: Sequence[Segment], index: int) -> Iterator[list[str]]:
-    """The last words of the unchanged segment before a passage, if there is one."""
+    """Yield the last words of the unchanged segment before a passage, if there is one."""
     if index < 0:
         return
     text = _flat(_clipped(segments[index].text))
@@ -160,7 +160,7 @@ def _last_words(text: str, words: int, longest: int) -> str:
 
 
 def _few(items: Sequence[str] | Iterator[str], words: int) -> Iterator[str]:
-    """Pieces until so many words have come."""
+    """Yield tokens until there are so many words."""
     for piece in items:
         words -= is_word(piece)
         if words < 0:
@@ -169,12 +169,12 @@ def _few(items: Sequence[str] | Iterator[str], words: int) -> Iterator[str]:
 
 
 def _clipped(text: str) -> str:
-    """The two ends of a long text; what is shown of it comes from there, and never all of it."""
+    """Return the two ends of a long text: an excerpt shows only these."""
     return text if len(text) <= 2 * LONGEST else text[:LONGEST] + text[-LONGEST:]
 
 
 def _flat(text: str) -> str:
-    """`text` on one line; white space at its ends is kept as one space, so that neighbours stay apart."""
+    """Return `text` on one line; white space at its ends is kept as one space, so that neighbours stay apart."""
     flat = "".join(" " if piece.isspace() else piece for piece in tokens(text)).replace("  ", " ")
     return _ROW_END.sub(_CELL, flat)
 

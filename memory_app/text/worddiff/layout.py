@@ -32,7 +32,7 @@ class Paragraph:
 
     @property
     def text(self) -> str:
-        """Everything in it, removed and added alike."""
+        """Return everything in it, removed and added alike."""
         return "".join(segment.text for segment in self.segments)
 
     @property
@@ -65,7 +65,7 @@ class DiffRow:
 
 
 def paragraphs(segments: Iterable[Segment]) -> tuple[Paragraph, ...]:
-    """The segments cut at every line feed, whichever text it is in."""
+    """Return the segments cut at every line feed, whichever text it is in."""
     found: list[Paragraph] = []
     before_line = after_line = 1
     current: list[Segment] = []
@@ -91,7 +91,7 @@ def paragraphs(segments: Iterable[Segment]) -> tuple[Paragraph, ...]:
 
 
 def fold(items: Sequence[Paragraph], *, context: int = 1) -> tuple[Paragraph | Fold, ...]:
-    """The paragraphs with runs of unchanged ones folded, but for `context` readable ones beside each change."""
+    """Return the paragraphs with runs of unchanged ones folded, but for `context` readable ones beside each change."""
     shown = [paragraph.changed for paragraph in items]
     for order in (range(len(items)), range(len(items) - 1, -1, -1)):
         left = 0
@@ -119,7 +119,7 @@ def _folded(hidden: list[Paragraph]) -> Sequence[Paragraph | Fold]:
 
 
 def side_by_side(segments: Iterable[Segment]) -> tuple[DiffRow, ...]:
-    """The lines before beside the lines after; lines that share text stand in one row."""
+    """Return the lines before beside the lines after; lines that share text are in one row."""
     left, right = _Column(), _Column()
     links: list[tuple[int, int]] = []
     for part in _cut_at_line_feeds(segments):
@@ -133,7 +133,7 @@ def side_by_side(segments: Iterable[Segment]) -> tuple[DiffRow, ...]:
     at = right_at = 0
     for line, right_line in (*links, (len(left.lines), len(right.lines))):
         if line < at or right_line < right_at:
-            continue  # one of the two stands in a row already, beside the first line it shares text with
+            continue  # one of the two is in a row already, beside the first line it shares text with
         pairs = zip_longest(range(at, line), range(right_at, right_line))
         rows += (_row(left, right, index, right_index) for index, right_index in pairs)
         if line < len(left.lines) and right_line < len(right.lines):
@@ -151,7 +151,7 @@ class _Column:
 
     @property
     def line(self) -> int:
-        """The index of the line the next part goes to."""
+        """Return the index of the line the next part goes to."""
         return len(self.lines) - (not self._ended)
 
     def add(self, part: Segment) -> None:
@@ -169,14 +169,14 @@ def _row(left: _Column, right: _Column, index: int | None, right_index: int | No
         right=right_parts,
         left_line=None if index is None else index + 1,
         right_line=None if right_index is None else right_index + 1,
-        # Two lines of one text that only now stand apart hold nothing but `same` parts and still differ.
+        # Two lines that were one before hold nothing but `same` parts and still differ.
         changed=[part.text for part in left_parts] != [part.text for part in right_parts]
         or any(part.kind != "same" for part in (*left_parts, *right_parts)),
     )
 
 
 def _cut_at_line_feeds(segments: Iterable[Segment]) -> Iterator[Segment]:
-    """The segments in parts that hold a line feed at their end or not at all."""
+    """Yield the segments in parts that have a line feed at their end or not at all."""
     for segment in segments:
         for line in segment.text.split("\n")[:-1]:
             yield Segment(segment.kind, line + "\n")

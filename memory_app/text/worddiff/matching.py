@@ -1,4 +1,4 @@
-"""Matching two sequences with diff-match-patch, each item standing for one character, within a time limit."""
+"""Matching two sequences with diff-match-patch, each item coded as one character, within a time limit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Hunk(NamedTuple):
 
 
 def coded(old: Sequence[str], new: Sequence[str]) -> tuple[str, str] | None:
-    """Both lists as strings with one character per distinct item, or None when there are not enough characters."""
+    """Return both lists as strings with one character per distinct item, or None when there are not enough of them."""
     codes: dict[str, str] = {}
     for item in (*old, *new):
         if item not in codes:
@@ -34,7 +34,7 @@ def coded(old: Sequence[str], new: Sequence[str]) -> tuple[str, str] | None:
 
 
 class _Matcher(diff_match_patch):  # type: ignore[misc]  # the package has no type hints
-    """diff-match-patch without the two parts that do not heed the time limit."""
+    """diff-match-patch without the two parts that ignore the time limit."""
 
     def diff_halfMatch(self, text1: str, text2: str) -> None:  # noqa: N802
         """Off: quadratic on repetitive texts, and our runs of unique words do what it is for."""
@@ -44,7 +44,7 @@ class _Matcher(diff_match_patch):  # type: ignore[misc]  # the package has no ty
 
 
 def matched(old: str, new: str, deadline: float) -> list[Hunk]:
-    """The changes between two coded texts, as diff-match-patch finds them until the deadline (from `time.time`)."""
+    """Return the changes between two coded texts that diff-match-patch finds by the deadline (from `time.time`)."""
     changes = []
     at = new_at = start = new_start = 0
     for kind, text in (*_Matcher().diff_main(old, new, checklines=False, deadline=deadline), (0, "")):

@@ -1,4 +1,4 @@
-"""A paragraph of which little stays, shown as the old one and then the new one: kept words would tear both apart."""
+"""A mostly rewritten paragraph, shown as the old one and then the new one: kept words would tear both apart."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OF_THE_LONGER, _OF_THE_SHORTER = 0.4, 0.6
 
 
 def with_replaced_paragraphs(segments: Iterable[Segment]) -> tuple[Segment, ...]:
-    """The segments, with a paragraph that was mostly rewritten removed as a whole and added as a whole.
+    """Return the segments, with a paragraph that was mostly rewritten removed as a whole and added as a whole.
 
     What `diff` says of its result holds of this one too. A paragraph with one change, with additions only or with
     removals only stays as it is. For reading only: counting words here would count what stays as removed and added.
@@ -55,7 +55,7 @@ def _replaced(paragraph: Paragraph) -> Iterator[Segment]:
 
 
 def _text(paragraph: Paragraph, side: Kind) -> str:
-    """What the paragraph was (`removed`) or will be (`added`)."""
+    """Return what the paragraph was (`removed`) or will be (`added`)."""
     return "".join(segment.text for segment in paragraph.segments if segment.kind in ("same", side))
 
 

@@ -20,7 +20,7 @@ _UNSPACED = (
 
 
 def _marks() -> str:
-    """Every combining mark, as ranges for a character class: `\\w` does not cover them, so Hindi would fall apart."""
+    """Return every combining mark as ranges for a character class: `\\w` lacks them, so Hindi would fall apart."""
     ranges: list[list[int]] = []
     # No marks are assigned between the end of plane 1 and the variation selectors; scanning all planes takes 0.1 s.
     for point in (*range(0x300, 0x20000), *range(0xE0100, 0xE01F0)):
@@ -55,7 +55,7 @@ _LINE_ENDS = frozenset(("\n", "\r\n", "\r"))
 
 
 def tokens(text: str) -> list[str]:
-    """`text` cut into words, runs of white space, single line ends, and single other characters."""
+    """Return `text` cut into words, runs of white space, single line ends, and single other characters."""
     # The same few thousand words come again and again; sharing them makes the comparisons that follow quicker.
     return [sys.intern(piece) for piece in _PIECE.findall(text)]
 
