@@ -1,4 +1,4 @@
-"""What describes the API says what the API does: OpenAPI, its page, the reference, the list of fields."""
+"""What describes the API says what the API does: OpenAPI, its page, the list of fields."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from django.urls import reverse
 
 from agent_tools.calls import arguments, registry
 from agent_tools.errors import ErrorCode
-from agent_tools.http import reference
 from memory_app import conversations
 from tests.agent_tools.checks import answered, caught_up, refused
 
@@ -26,15 +25,6 @@ def fields_of(data: dict[str, Any]) -> set[str]:
         else:
             names.add(name)
     return names
-
-
-def test_the_reference_page_has_every_tool_endpoint_and_error() -> None:
-    page = reference.page()
-    named = {line.removeprefix("### ") for line in page.splitlines() if line.startswith("### ")}
-    assert named == set(registry.TOOLS) | set(registry.ENDPOINTS)
-    assert all(f"| `{code.code}` |" in page for code in ErrorCode)
-    assert all(f"| `{argument}`" in page for tool in registry.TOOLS.values() for argument in tool.schema["properties"])
-    assert "`GET /api/v1/users/{user_id}/context/`" in page
 
 
 @pytest.mark.usefixtures("worker")
