@@ -17,7 +17,7 @@ from agent_tools.auth import tokens
 from agent_tools.calls.registry import ENDPOINTS, TOOLS
 from agent_tools.errors import ErrorCode
 from agent_tools.models import AgentToken, IdempotencyKey, Scope, ToolCall
-from approvals.admin.read_only import values_filter
+from approvals.admin.read_only import ReadOnlyAdmin, values_filter
 from approvals.models import User
 
 
@@ -35,19 +35,6 @@ class NewTokenForm(forms.ModelForm[AgentToken]):
         if not cleaned.get("all_owners") and not cleaned.get("owners"):
             self.add_error("owners", _("Choose whom the token serves, or that it serves everyone."))
         return cleaned
-
-
-class ReadOnlyAdmin(admin.ModelAdmin[Any]):
-    """Rows the program writes: to look at, not to touch."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
 
 @admin.register(AgentToken)
@@ -117,7 +104,7 @@ class AgentTokenAdmin(admin.ModelAdmin[AgentToken]):
 
 
 @admin.register(ToolCall)
-class ToolCallAdmin(ReadOnlyAdmin):
+class ToolCallAdmin(ReadOnlyAdmin[ToolCall]):
     list_display = ["at", "agent", "owner", "tool", "target", "outcome", "status", "duration_ms", "request_id"]
     list_filter = [
         values_filter("tool", _("tool"), ChainMap(TOOLS, ENDPOINTS)),
@@ -125,17 +112,15 @@ class ToolCallAdmin(ReadOnlyAdmin):
         "agent",
         "at",
     ]
-    show_full_result_count = False
     search_fields = ["owner", "target", "session_id", "request_id", "agent__name"]
     list_select_related = ["agent"]
 
 
 @admin.register(IdempotencyKey)
-class IdempotencyKeyAdmin(ReadOnlyAdmin):
+class IdempotencyKeyAdmin(ReadOnlyAdmin[IdempotencyKey]):
     list_display = ["key", "token", "status", "created_at", "lease_expires_at"]
     list_filter = ["created_at"]
     ordering = ["-id"]
-    show_full_result_count = False
     search_fields = ["key", "operation", "token__prefix"]
     list_select_related = ["token", "token__agent"]
     # The answer kept with a key quotes the memory's text.
