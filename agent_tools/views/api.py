@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from agent_tools.auth.authentication import Caller
-from agent_tools.auth.rate_limit import TokenThrottle
+from agent_tools.auth.throttle import TokenThrottle
 from agent_tools.calls import execution
 from agent_tools.calls.arguments import Arguments, invalid
 from agent_tools.calls.audit import Audit

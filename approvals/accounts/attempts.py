@@ -1,31 +1,31 @@
-"""How often somebody may try: signing in, and asking for mails that reset a password.
+"""How often a person may try to sign in, and ask for mails that reset a password.
 
-Counted in the cache, in windows of a quarter of an hour that begin with the first try. The right password is
-refused too once there were too many: an answer that still told it apart would go on answering guesses. That
-holds for one name from one address, so nobody locks a person out from elsewhere.
+A window of a quarter of an hour begins with the first attempt. Over the limit the right password is refused too: an
+answer that told it apart would go on answering guesses. The limit is for one name from one address, so that no stranger
+locks a person out from elsewhere. Where attempts cannot be counted, none is answered: RedisError is passed on.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import ipaddress
 import unicodedata
 from datetime import timedelta
 
 from django.conf import settings
-from django.core.cache import cache
 from django.http import HttpRequest
+
+from memory_app.runtime import rate_limit
 
 WINDOW = timedelta(minutes=15)
 
-#: Times the limit of one name: the tries of one address for all names. Room for a class behind one address;
-#: too little for trying one password on everybody.
+#: Times the limit of one name: the attempts of one address for all names. Room for a class behind one address; too few
+#: to try one password on every person.
 _NAMES = 10
 
 
 class AttemptLimiter:
-    """The tries for one name from one address (`SIGN_IN_LIMIT`), and all those from this address."""
+    """The attempts for one name from one address (`SIGN_IN_LIMIT`), and all attempts from this address."""
 
     def __init__(self, what: str, request: HttpRequest, name: str) -> None:
         # As Django reads a name when it signs in: `ａlice` is alice.
@@ -38,13 +38,12 @@ class AttemptLimiter:
         """Count an attempt; return whether it exceeds the limit."""
         limit: int = settings.SIGN_IN_LIMIT
         # The address first: one that is stopped cannot fill the cache with names.
-        return _count(self._of_address) > limit * _NAMES or _count(self._of_name) > limit
+        return rate_limit.hit(self._of_address, limit * _NAMES, WINDOW) or rate_limit.hit(self._of_name, limit, WINDOW)
 
     def forget(self) -> None:
-        """The last try was right: the name starts anew, the address loses this one try."""
-        cache.delete(self._of_name)
-        with contextlib.suppress(ValueError):  # it ran out meanwhile
-            cache.decr(self._of_address)
+        """Take back an attempt that was right: the name starts anew, the address loses this one."""
+        rate_limit.reset(self._of_name)
+        rate_limit.take_back(self._of_address)
 
 
 def _key(what: str, who: str) -> str:
@@ -52,17 +51,11 @@ def _key(what: str, who: str) -> str:
     return f"{what}:{hashlib.sha256(who.encode(errors='replace')).hexdigest()}"
 
 
-def _count(key: str) -> int:
-    cache.add(key, 0, timeout=int(WINDOW.total_seconds()))
-    try:
-        return cache.incr(key)
-    except ValueError:  # it ran out between the two calls
-        return 1
-
-
 def _address(request: HttpRequest) -> str:
-    """Where the request comes from: what the outermost of the trusted proxies saw. Of IPv6 the network, since
-    one customer has all of its addresses."""
+    """Return where the request comes from, as the outermost of the trusted proxies saw it.
+
+    Of an IPv6 address the network, since one customer has all of its addresses.
+    """
     address: str = request.META.get("REMOTE_ADDR", "")
     proxies: int = settings.TRUSTED_PROXIES
     forwarded = request.headers.get("X-Forwarded-For", "").split(",")

@@ -1,0 +1,51 @@
+"""The rate limiter's contract, on the cache of each edition: this process's memory, or Redis."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+from django.core.cache import cache
+
+from memory_app.runtime import rate_limit
+from tests.conftest import eventually
+
+QUARTER = timedelta(minutes=15)
+
+
+def test_the_hit_after_the_last_is_over_the_limit() -> None:
+    assert [rate_limit.hit("door", 3, QUARTER) for _ in range(5)] == [False, False, False, True, True]
+    assert not rate_limit.hit("window", 3, QUARTER)
+
+
+def test_hits_at_the_same_time_are_all_counted() -> None:
+    with ThreadPoolExecutor(8) as threads:
+        over = list(threads.map(lambda _: rate_limit.hit("door", 30, QUARTER), range(50)))
+    # The first eight may find no count yet, and each of them begins one; only the first beginning counts.
+    assert over.count(False) == 30
+
+
+def test_a_window_ends_by_itself() -> None:
+    second = timedelta(seconds=1)
+    assert [rate_limit.hit("door", 1, second) for _ in range(2)] == [False, True]
+    assert eventually(lambda: not rate_limit.hit("door", 1, second), seconds=5)
+
+
+def test_hits_do_not_make_a_window_longer() -> None:
+    rate_limit.hit("door", 1, timedelta(seconds=1))
+    rate_limit.hit("door", 1, QUARTER)
+    assert eventually(lambda: cache.get("door") is None, seconds=5)
+
+
+def test_a_hit_can_be_taken_back() -> None:
+    assert [rate_limit.hit("door", 1, QUARTER) for _ in range(2)] == [False, True]
+    for _ in range(2):
+        rate_limit.take_back("door")
+    assert not rate_limit.hit("door", 1, QUARTER)
+    rate_limit.take_back("never-hit")
+
+
+def test_a_count_can_begin_again() -> None:
+    assert [rate_limit.hit("door", 1, QUARTER) for _ in range(2)] == [False, True]
+    rate_limit.reset("door")
+    assert not rate_limit.hit("door", 1, QUARTER)
