@@ -1,29 +1,15 @@
-"""Every error a machine can get, and the one shape they all have.
+"""Every error a machine can get, the one shape they all have, and what a table of them is made of.
 
-Belongs here: the codes, the exception that carries one, and turning any exception of a view into an
-answer. What a refused *edit* is answered with, and the help after it, is in `refusals`.
+Which exception is answered with which row: `answers.refusals` for what the memory refuses, `http.exceptions` for what
+happens before and around a call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
-
-import structlog
-from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
-from django.http import Http404, HttpResponse
-from django.http.request import UnreadablePostError
-from rest_framework import exceptions
-
-from agent_tools.http import responses
-from memory_app.configuration.logs import current_request_id
-from memory_app.runtime.unavailable import is_away
-
-log = structlog.get_logger(__name__)
-
-#: Seconds after which a caller may try again when an engine is away.
-_AWAY = 5
 
 
 class ErrorCode(Enum):
@@ -194,109 +180,36 @@ class ApiError(Exception):
             "error": {"code": self.code.code, "message": self.message, "details": self.details},
         }
 
-    def response(self) -> HttpResponse:
-        return responses.json_response(
-            self.payload, status=self.code.status, headers=self.headers, outcome=self.code.code
-        )
 
-
-#: What fails by our fault, not by what was sent.
-_OURS = (ErrorCode.INTERNAL_ERROR, ErrorCode.ENGINE_UNAVAILABLE, ErrorCode.TIMEOUT)
-
-
-def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse:
-    """Django REST framework's hook: an answer for whatever a view raised.
-
-    An exception nobody named is logged with its stack and answered without a word of it.
-    """
-    view: Any = context.get("view")
-    answer = as_api_error(error, failing=getattr(view, "failing", "Error"))
-    if answer.code in _OURS and (audit := getattr(view, "audit", None)) and audit.tool:
-        # Names and the kind of error, never a text: `read_memory_block_error`.
-        kind = type(answer.__cause__ or error).__name__
-        log.error(f"{audit.tool}_error", user_id=audit.owner, block_label=audit.target, error=kind)
-    if answer.code is ErrorCode.METHOD_NOT_ALLOWED and view is not None:
-        allowed = view.allowed_methods
-        answer = ApiError(
-            answer.code,
-            f"This endpoint answers to {_listed(allowed)} only.",
-            details={"allowed": allowed},
-            headers={"Allow": ", ".join(allowed)},
-        )
-    return answer.response()
-
-
-def as_api_error(error: Exception, *, failing: str = "Error") -> ApiError:
-    """Our error for any exception.
+@dataclass(frozen=True)
+class ErrorRow:
+    """What an exception is answered with. Texts are templates over `error`, the exception, and `about`, the call.
 
     Args:
-        failing: what could not be done, for errors of ours: `Error creating edit proposal`.
+        details: a function of both.
+        retry_after: seconds.
     """
-    match error:
-        case ApiError():
-            return error
-        case exceptions.NotAuthenticated() | exceptions.AuthenticationFailed():
-            return _authentication(error)
-        case exceptions.Throttled():
-            wait = max(1, round(getattr(error, "wait", None) or 1))
-            return ApiError(
-                ErrorCode.RATE_LIMITED,
-                f"Too many calls with this token. Try again in {wait} seconds.",
-                details={"retry_after": wait},
-                retry_after=wait,
-            )
-        case exceptions.MethodNotAllowed():
-            return ApiError(ErrorCode.METHOD_NOT_ALLOWED, "This endpoint does not answer to that method.")
-        case exceptions.NotAcceptable():
-            return ApiError(ErrorCode.NOT_ACCEPTABLE, "Answers are application/json only.")
-        case exceptions.UnsupportedMediaType():
-            return ApiError(ErrorCode.UNSUPPORTED_MEDIA_TYPE, "Send the arguments as application/json.")
-        case Http404() | exceptions.NotFound():
-            return ApiError(ErrorCode.NOT_FOUND, "There is no such endpoint.")
-        case PermissionDenied() | exceptions.PermissionDenied():
-            return ApiError(ErrorCode.MISSING_SCOPE, "This token may not do that.")
-        case RequestDataTooBig():
-            return ApiError(ErrorCode.BODY_TOO_LARGE, "The body is too large.")
-        case SuspiciousOperation() | UnreadablePostError() | exceptions.ParseError():
-            return ApiError(ErrorCode.BAD_REQUEST, "The request could not be read.")
-    if is_away(error):
-        log.error("engine_unavailable", error=type(error).__name__, exc_info=error)
-        return unavailable(failing=failing)
-    return internal_error(error, failing=failing)
+
+    code: ErrorCode
+    message: str
+    help: tuple[str, ...] = ()
+    details: Callable[[Any, Any], dict[str, Any]] | None = None
+    retry_after: int | None = None
+
+    def __call__(self, error: Exception, about: Any) -> ApiError:
+        return ApiError(
+            self.code,
+            self.message.format(error=error, about=about),
+            help=[line.format(error=error, about=about) for line in self.help],
+            details=self.details(error, about) if self.details else None,
+            retry_after=self.retry_after,
+        )
 
 
-def unavailable(*, failing: str = "Error") -> ApiError:
-    """The answer while a database is away."""
-    message = "the memory does not answer at the moment. Try again shortly."
-    return ApiError(
-        ErrorCode.ENGINE_UNAVAILABLE,
-        message[0].upper() + message[1:],
-        text=f"{failing}: {message}",
-        details={"request_id": current_request_id()},
-        retry_after=_AWAY,
-    )
+#: From the class of an exception to its row, or to a function that makes the answer of more than texts.
+ErrorTable = Mapping[type[Exception], Callable[[Any, Any], ApiError]]
 
 
-def internal_error(error: BaseException, *, failing: str = "Error") -> ApiError:
-    """The answer to an exception nobody named; the stack goes to the log only."""
-    request_id = current_request_id()
-    log.error("internal_error", error=type(error).__name__, exc_info=error)
-    message = f"something went wrong on our side (request {request_id})."
-    return ApiError(
-        ErrorCode.INTERNAL_ERROR,
-        message[0].upper() + message[1:],
-        text=f"{failing}: {message}",
-        details={"request_id": request_id},
-    )
-
-
-def _listed(names: list[str]) -> str:
-    return " and ".join([part for part in (", ".join(names[:-1]), names[-1]) if part])
-
-
-def _authentication(error: exceptions.APIException) -> ApiError:
-    headers = {"WWW-Authenticate": 'Bearer realm="assent"'}
-    if isinstance(error, exceptions.NotAuthenticated):
-        return ApiError(ErrorCode.NOT_AUTHENTICATED, "Send the header Authorization: Bearer <token>.", headers=headers)
-    headers["WWW-Authenticate"] += ', error="invalid_token"'
-    return ApiError(ErrorCode.INVALID_TOKEN, "The token is not valid.", headers=headers)
+def find_row(table: ErrorTable, error: Exception) -> Callable[[Any, Any], ApiError] | None:
+    """Return the row of the exception's own class or of its nearest base class; None where the table has none."""
+    return next((table[kind] for kind in type(error).__mro__ if kind in table), None)

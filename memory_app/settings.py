@@ -319,7 +319,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "agent_tools.errors.exception_handler",
+    "EXCEPTION_HANDLER": "agent_tools.http.exceptions.exception_handler",
     "UNAUTHENTICATED_USER": None,
     # `?format=` belongs to GET /api/v1/tools/, not to content negotiation.
     "URL_FORMAT_OVERRIDE": None,

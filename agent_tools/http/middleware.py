@@ -39,18 +39,20 @@ class RequestIdMiddleware:
 
 def _in_our_shape(response: HttpResponse) -> Any:
     # Imported late: settings load the middleware before the apps are ready.
-    from agent_tools.errors import ApiError, ErrorCode, internal_error, unavailable
+    from agent_tools.errors import ApiError, ErrorCode
+    from agent_tools.http.exceptions import internal_error, unavailable
+    from agent_tools.http.responses import failure
 
     if response.status_code < 400 or response.headers.get("Content-Type", "").startswith("application/"):
         return response
     if response.status_code == 503:
-        return unavailable().response()
+        return failure(unavailable())
     if response.status_code >= 500:
-        return internal_error(RuntimeError(response.reason_phrase)).response()
+        return failure(internal_error(RuntimeError(response.reason_phrase)))
     if response.status_code == 404:
-        return ApiError(ErrorCode.NOT_FOUND, "There is no such endpoint.").response()
-    return ApiError(
-        ErrorCode.BAD_REQUEST,
+        return failure(ApiError(ErrorCode.NOT_FOUND, "There is no such endpoint."))
+    message = (
         "The request could not be read. Does its Host header name an address this installation answers to, "
-        "and its Content-Type no charset but UTF-8?",
-    ).response()
+        "and its Content-Type no charset but UTF-8?"
+    )
+    return failure(ApiError(ErrorCode.BAD_REQUEST, message))

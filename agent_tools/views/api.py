@@ -137,4 +137,4 @@ def unknown_endpoint(request: HttpRequest) -> HttpResponse:
         message += f"; did you mean {request.path[:200]}/ (with a slash at the end)?"
     else:
         message += ". The API is described at /api/docs/."
-    return ApiError(ErrorCode.NOT_FOUND, message, details={"path": request.path[:200]}).response()
+    return responses.failure(ApiError(ErrorCode.NOT_FOUND, message, details={"path": request.path[:200]}))

@@ -24,12 +24,8 @@ def readyz(request: HttpRequest) -> HttpResponse:
     described = {part.name: {key: value for key, value in asdict(part).items() if key != "name"} for part in parts}
     failed = [part.name for part in parts if not part.ok]
     if failed:
-        return ApiError(
-            ErrorCode.NOT_READY,
-            f"Not ready: {', '.join(failed)}.",
-            details={"failed": failed, "parts": described},
-            retry_after=5,
-        ).response()
+        message, details = f"Not ready: {', '.join(failed)}.", {"failed": failed, "parts": described}
+        return responses.failure(ApiError(ErrorCode.NOT_READY, message, details=details, retry_after=5))
     search = health.search()
     data = {"parts": described, "search": asdict(search) if search else None}
     return responses.json_response(Answer("Ready.", data).payload())

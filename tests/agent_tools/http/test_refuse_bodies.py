@@ -11,8 +11,9 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.db import InterfaceError, OperationalError
 from django.test import override_settings
 
-from agent_tools.errors import ApiError, ErrorCode, as_api_error
+from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.http.body import read_object
+from agent_tools.http.exceptions import as_api_error
 from memory_app.reads import EngineUnavailable, OutcomeUnknown
 from tests.agent_tools.checks import answered, refused
 

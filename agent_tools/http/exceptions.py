@@ -1,0 +1,141 @@
+"""What happens before and around a call, as an answer: the exception handler of Django REST framework and its table.
+
+Not here: what the memory refuses (`answers.refusals`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import structlog
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.http import Http404, HttpResponse
+from django.http.request import UnreadablePostError
+from rest_framework import exceptions
+
+from agent_tools.errors import ApiError, ErrorCode, ErrorRow, ErrorTable, find_row
+from agent_tools.http import responses
+from memory_app.configuration.logs import current_request_id
+from memory_app.runtime.unavailable import is_away
+
+log = structlog.get_logger(__name__)
+
+#: Seconds after which a caller may try again when an engine is away.
+_AWAY = 5
+
+#: What fails by our fault, not by what was sent.
+_OURS = (ErrorCode.INTERNAL_ERROR, ErrorCode.ENGINE_UNAVAILABLE, ErrorCode.TIMEOUT)
+
+
+def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse:
+    """Return the answer to whatever a view raised; the hook of Django REST framework.
+
+    An unexpected exception is logged with its stack; the answer has no word of it.
+    """
+    view: Any = context.get("view")
+    answer = as_api_error(error, failing=getattr(view, "failing", "Error"), view=view)
+    if answer.code in _OURS and (audit := getattr(view, "audit", None)) and audit.tool:
+        # Names and the kind of error, never a text: `read_memory_block_error`.
+        kind = type(answer.__cause__ or error).__name__
+        log.error(f"{audit.tool}_error", user_id=audit.owner, block_label=audit.target, error=kind)
+    return responses.failure(answer)
+
+
+def as_api_error(error: Exception, *, failing: str = "Error", view: Any = None) -> ApiError:
+    """Return our error for any exception.
+
+    Args:
+        failing: what could not be done, for errors of ours: `Error creating edit proposal`.
+        view: the view that raised it, where one did.
+    """
+    if isinstance(error, ApiError):
+        return error
+    row = find_row(TABLE, error)
+    if row is not None:
+        return row(error, view)
+    if is_away(error):
+        log.error("engine_unavailable", error=type(error).__name__, exc_info=error)
+        return unavailable(failing=failing)
+    return internal_error(error, failing=failing)
+
+
+def unavailable(*, failing: str = "Error") -> ApiError:
+    """Return the answer while a database is away."""
+    message = "the memory does not answer at the moment. Try again shortly."
+    return ApiError(
+        ErrorCode.ENGINE_UNAVAILABLE,
+        message[0].upper() + message[1:],
+        text=f"{failing}: {message}",
+        details={"request_id": current_request_id()},
+        retry_after=_AWAY,
+    )
+
+
+def internal_error(error: BaseException, *, failing: str = "Error") -> ApiError:
+    """Return the answer to an unexpected exception; the stack goes to the log only."""
+    request_id = current_request_id()
+    log.error("internal_error", error=type(error).__name__, exc_info=error)
+    message = f"something went wrong on our side (request {request_id})."
+    return ApiError(
+        ErrorCode.INTERNAL_ERROR,
+        message[0].upper() + message[1:],
+        text=f"{failing}: {message}",
+        details={"request_id": request_id},
+    )
+
+
+def _not_authenticated(error: exceptions.NotAuthenticated, view: Any) -> ApiError:
+    headers = {"WWW-Authenticate": 'Bearer realm="assent"'}
+    return ApiError(ErrorCode.NOT_AUTHENTICATED, "Send the header Authorization: Bearer <token>.", headers=headers)
+
+
+def _invalid_token(error: exceptions.AuthenticationFailed, view: Any) -> ApiError:
+    headers = {"WWW-Authenticate": 'Bearer realm="assent", error="invalid_token"'}
+    return ApiError(ErrorCode.INVALID_TOKEN, "The token is not valid.", headers=headers)
+
+
+def _throttled(error: exceptions.Throttled, view: Any) -> ApiError:
+    wait = max(1, round(getattr(error, "wait", None) or 1))
+    return ApiError(
+        ErrorCode.RATE_LIMITED,
+        f"Too many calls with this token. Try again in {wait} seconds.",
+        details={"retry_after": wait},
+        retry_after=wait,
+    )
+
+
+def _method_not_allowed(error: exceptions.MethodNotAllowed, view: Any) -> ApiError:
+    if view is None:
+        return ApiError(ErrorCode.METHOD_NOT_ALLOWED, "This endpoint does not answer to that method.")
+    allowed = view.allowed_methods
+    listed = " and ".join([part for part in (", ".join(allowed[:-1]), allowed[-1]) if part])
+    return ApiError(
+        ErrorCode.METHOD_NOT_ALLOWED,
+        f"This endpoint answers to {listed} only.",
+        details={"allowed": allowed},
+        headers={"Allow": ", ".join(allowed)},
+    )
+
+
+_NO_ENDPOINT = ErrorRow(ErrorCode.NOT_FOUND, "There is no such endpoint.")
+_NOT_ALLOWED = ErrorRow(ErrorCode.MISSING_SCOPE, "This token may not do that.")
+_UNREADABLE = ErrorRow(ErrorCode.BAD_REQUEST, "The request could not be read.")
+
+TABLE: ErrorTable = {
+    exceptions.NotAuthenticated: _not_authenticated,
+    exceptions.AuthenticationFailed: _invalid_token,
+    exceptions.Throttled: _throttled,
+    exceptions.MethodNotAllowed: _method_not_allowed,
+    exceptions.NotAcceptable: ErrorRow(ErrorCode.NOT_ACCEPTABLE, "Answers are application/json only."),
+    exceptions.UnsupportedMediaType: ErrorRow(
+        ErrorCode.UNSUPPORTED_MEDIA_TYPE, "Send the arguments as application/json."
+    ),
+    Http404: _NO_ENDPOINT,
+    exceptions.NotFound: _NO_ENDPOINT,
+    PermissionDenied: _NOT_ALLOWED,
+    exceptions.PermissionDenied: _NOT_ALLOWED,
+    RequestDataTooBig: ErrorRow(ErrorCode.BODY_TOO_LARGE, "The body is too large."),
+    SuspiciousOperation: _UNREADABLE,
+    UnreadablePostError: _UNREADABLE,
+    exceptions.ParseError: _UNREADABLE,
+}
