@@ -107,7 +107,7 @@ class AgentTokenAdmin(admin.ModelAdmin[AgentToken]):
 class ToolCallAdmin(ReadOnlyAdmin[ToolCall]):
     list_display = ["at", "agent", "owner", "tool", "target", "outcome", "status", "duration_ms", "request_id"]
     list_filter = [
-        values_filter("tool", _("tool"), ChainMap(TOOLS, ENDPOINTS)),
+        values_filter("tool", _("tool"), ChainMap[str, Any](TOOLS, ENDPOINTS)),
         values_filter("outcome", _("outcome"), ["ok", *(code.code for code in ErrorCode)]),
         "agent",
         "at",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from agent_tools.answers import refusals, representations
-from agent_tools.calls.arguments import invalid
+from agent_tools.calls.parsing import invalid
 from agent_tools.errors import ApiError, ErrorCode
 from approvals.services import errors as services
 from memory_app import reads
@@ -46,7 +46,7 @@ def explain(error: Exception, *, tool: str, may_read: bool = True, fields: Mappi
             return refusals.being_decided(error.proposal, shown=shown)
         case services.NoteInvalid():
             message = error.message[:1].lower() + error.message[1:].rstrip(".")
-            return invalid({(fields or {}).get(error.field, error.field): f"is refused: {message}"}, tool=tool)
+            return invalid({(fields or {}).get(error.field, error.field): f"is refused: {message}"}, called=tool)
         case services.NoteSuperseded() | services.NoChange() if not may_read:
             return _refused_unread()
         case services.NoteSuperseded():

@@ -11,7 +11,9 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
 
-from agent_tools.calls.arguments import Arguments, invalid
+from agent_tools.calls.api_operation import Call
+from agent_tools.calls.arguments import Arguments
+from agent_tools.calls.parsing import invalid
 from agent_tools.errors import ApiError
 
 DEFAULT = 50
@@ -27,8 +29,8 @@ class PagedArguments(Arguments):
     cursor: Annotated[str | None, Field(description="`next` of the page before.", min_length=1, max_length=200)] = None
 
 
-def after(arguments: PagedArguments, kind: type[T], *, tool: str) -> T | None:
-    """The key of the last item of the page before, or None on the first page.
+def after(call: Call, arguments: PagedArguments, kind: type[T]) -> T | None:
+    """Return the key of the last item of the page before, or None on the first page.
 
     Args:
         kind: the type of the key.
@@ -42,18 +44,18 @@ def after(arguments: PagedArguments, kind: type[T], *, tool: str) -> T | None:
         name, key = json.loads(base64.b64decode(arguments.cursor, altchars=b"-_", validate=True))
     except (binascii.Error, ValueError, TypeError, RecursionError):
         name, key = None, None
-    if name != tool or type(key) is not kind or (isinstance(key, int) and not 0 < key < 2**63):
-        raise not_a_cursor(tool)
+    if name != call.name or type(key) is not kind or (isinstance(key, int) and not 0 < key < 2**63):
+        raise not_a_cursor(call)
     return key
 
 
-def after_time(arguments: PagedArguments, *, tool: str) -> tuple[datetime, str] | None:
-    """`after` for a list in the order of time, whose keys are "time id": the time, with its zone, and the id.
+def after_time(call: Call, arguments: PagedArguments) -> tuple[datetime, str] | None:
+    """Return the time, with its zone, and the id of `after`, for a list in the order of time: its keys are "time id".
 
     Raises:
         ApiError: `invalid_arguments`, as `after`.
     """
-    key = after(arguments, str, tool=tool)
+    key = after(call, arguments, str)
     if key is None:
         return None
     at, _, rest = key.partition(" ")
@@ -62,18 +64,18 @@ def after_time(arguments: PagedArguments, *, tool: str) -> tuple[datetime, str] 
     except ValueError:
         time = None
     if time is None or time.tzinfo is None:
-        raise not_a_cursor(tool)
+        raise not_a_cursor(call)
     return time, rest
 
 
-def not_a_cursor(tool: str) -> ApiError:
-    return invalid({"cursor": "is not a cursor of this list"}, tool=tool)
+def not_a_cursor(call: Call) -> ApiError:
+    return invalid({"cursor": "is not a cursor of this list"}, called=call.called)
 
 
 def page(
-    found: Sequence[Any], arguments: PagedArguments, key: Any, *, tool: str, most: int = MOST
+    call: Call, found: Sequence[Any], arguments: PagedArguments, key: Any, *, most: int = MOST
 ) -> tuple[Sequence[Any], str | None]:
-    """Cut `found` (read with one item more than `limit`) to a page, and the cursor for the next.
+    """Return a page of `found`, which was read with one item more than `limit`, and the cursor for the next.
 
     Args:
         key: a function from an item to its key.
@@ -83,5 +85,5 @@ def page(
     if len(found) <= count:
         return found, None
     items = found[:count]
-    packed = json.dumps([tool, key(items[-1])], ensure_ascii=True, separators=(",", ":"))
+    packed = json.dumps([call.name, key(items[-1])], ensure_ascii=True, separators=(",", ":"))
     return items, base64.urlsafe_b64encode(packed.encode()).decode()

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from agent_tools.answers import made_before, representations
 from agent_tools.auth import grants
-from agent_tools.calls.registry import Call
+from agent_tools.calls.api_operation import Call
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.tools.read import block_not_found
 from approvals.models import Proposal, Revision

@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
-from agent_tools.calls.registry import Call
+from agent_tools.calls.api_operation import Call
 from approvals.models import Kind, Proposal, Status
 from memory_app import reads
 from memory_app.models import TargetKind

@@ -1,38 +1,25 @@
-"""What a tool takes: pydantic models, their JSON Schema for models of all makers, and plain refusals.
+"""What tools take in common: pydantic models, strict but for aliases and `null`.
 
-Strict: the text "true" is no boolean, and an argument nobody declared is refused with the nearest known
-name. Lenient in two things only: the aliases of the contract, and `null` for what may be left out.
+The text "true" is no boolean, and an unknown argument is refused. Two things are lenient: the aliases of the contract,
+and `null` for what may be left out. Reading arguments is in `parsing`, their JSON Schema in `json_schema`.
 """
 
 from __future__ import annotations
 
-import difflib
-import re
-from collections.abc import Iterable
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
-from agent_tools.errors import ApiError, ErrorCode
-
-#: Other names agents use, from other systems' edit tools (tools.md).
+#: Other names agents use, from other systems' edit tools.
 ALIASES = {"old_str": "old_string", "new_str": "new_string", "label": "block_label", "reason": "reasoning"}
-
-#: What an endpoint that is no tool is called: nobody ever typed the name we run it under.
-CALLED: dict[str, str] = {}
-
-_NOT_BARE = re.compile(r"[^a-z0-9]")
 
 #: Characters of the longest answer a caller may ask for.
 LONGEST_ANSWER = 1_000_000
 
-#: Arguments a refusal explains; of a thousand wrong ones nobody reads more.
-MOST_REASONS = 20
-
-#: Marks a field that a missing value of is refused for elsewhere, with a text of its own.
-_REQUIRED = "x-required"
+#: Marks an argument that has a default only so that another check refuses its absence, with a text of its own.
+REQUIRED = "x-required"
 
 
 class Strict(BaseModel):
@@ -135,7 +122,7 @@ class ProposeArguments(WriteArguments):
         Field(
             description="Brief explanation of why this edit is needed (shown to user for approval).",
             max_length=4_000,
-            json_schema_extra={_REQUIRED: True},
+            json_schema_extra={REQUIRED: True},
         ),
     ] = ""
     confidence: Annotated[
@@ -154,165 +141,21 @@ class ProposeArguments(WriteArguments):
     ] = None
 
 
-A = TypeVar("A", bound=Arguments)
-
-
-def parse(model: type[A], given: dict[str, Any], *, tool: str) -> A:
-    """`given` as `model`.
-
-    Raises:
-        ApiError: `invalid_arguments` with the bad fields (`MOST_REASONS` of them) and a plain reason for each.
-    """
-    try:
-        return model.model_validate(given)
-    except ValidationError as error:
-        fields: dict[str, str] = {}
-        wrong = error.errors(include_url=False, include_input=False)
-        # Each unknown name is compared with the known ones: 90,000 of them took 2.8 s, and an answer as long.
-        for detail in wrong[:MOST_REASONS]:
-            loc = detail["loc"] + ((detail["ctx"]["alias"],) if detail["type"] == "twice" else ())
-            fields.setdefault(_path(loc) or "arguments", _reason(model, detail))
-        for name, field in model.model_fields.items():
-            if _is_required(field.json_schema_extra) and not given.keys() & _names_of(name):
-                fields.setdefault(name, "is required")
-        more = max(len(wrong) - MOST_REASONS, 0)
-        raise invalid(fields, tool=tool, known=accepted(model), more=more) from error
-
-
-def invalid(fields: dict[str, str], *, tool: str, known: Iterable[str] = (), more: int = 0) -> ApiError:
-    """The refusal that names the bad fields.
-
-    Args:
-        more: how many are wrong beside those.
-    """
-    reasons = "; ".join(f"{name} {reason}" for name, reason in fields.items())
-    if more:
-        reasons += f"; and {more:,} more"
-    message = f"invalid arguments for {CALLED.get(tool, tool)}: {reasons}."
-    details: dict[str, Any] = {"fields": fields}
-    names = list(known)
-    if names:
-        details["accepted"] = names
-    return ApiError(
-        ErrorCode.INVALID_ARGUMENTS,
-        message[0].upper() + message[1:],
-        text=f"Error: {message}",
-        help=[f"It takes: {', '.join(names)}."] if names else (),
-        details=details,
-    )
+def accepted(model: type[Arguments]) -> list[str]:
+    """Return the names of a model's arguments, its own before those all tools take."""
+    return sorted(model.model_fields, key=lambda name: _generality(model, name))
 
 
 def given(arguments: Arguments, *, without: set[str]) -> dict[str, Any]:
-    """What a caller gave, in the order of the schema, as a call that can be made again."""
+    """Return what a caller gave, in the order of the schema, as a call that can be made again."""
     dumped = arguments.model_dump(exclude_unset=True, exclude=without)
     return {name: dumped[name] for name in accepted(type(arguments)) if name in dumped}
 
 
-def accepted(model: type[Arguments]) -> list[str]:
-    """The names of a model's arguments, its own before those all tools take."""
-    return sorted(model.model_fields, key=lambda name: _generality(model, name))
-
-
-def schema(model: type[Arguments]) -> dict[str, Any]:
-    """JSON Schema as makers of models want it: no $defs, no titles, no `anyOf: […, null]`."""
-    raw = model.model_json_schema()
-    cleaned: dict[str, Any] = _clean(raw, raw.get("$defs", {}))
-    cleaned.pop("description", None)
-    properties = cleaned.get("properties", {})
-    cleaned["properties"] = {name: properties[name] for name in accepted(model)}
-    required = set(cleaned.pop("required", []))
-    required |= {name for name, field in model.model_fields.items() if _is_required(field.json_schema_extra)}
-    cleaned["required"] = [name for name in cleaned["properties"] if name in required]
-    return {"type": "object", **cleaned}
-
-
-# -- plain reasons --------------------------------------------------------------------------------
-
-_REASONS: dict[str, str] = {
-    "missing": "is required",
-    "string_type": "must be a string",
-    "bool_type": "must be true or false",
-    "int_type": "must be a whole number",
-    "int_from_float": "must be a whole number",
-    "float_type": "must be a number",
-    "finite_number": "must be a number",
-    "list_type": "must be a list",
-    "dict_type": "must be an object",
-    "model_type": "must be an object",
-    "model_attributes_type": "must be an object",
-    "string_pattern_mismatch": "must be 64 hexadecimal digits in lower case",
-}
-
-
-def _reason(model: type[Arguments], detail: ErrorDetails) -> str:
-    kind, context = detail["type"], detail.get("ctx", {})
-    match kind:
-        case "extra_forbidden":
-            return _unknown(model, detail["loc"])
-        case "literal_error":
-            return "must be one of " + str(context["expected"]).replace("'", "").replace(" or ", ", ")
-        case "string_too_long":
-            return f"must have at most {_counted(context['max_length'], 'character')}"
-        case "string_too_short":
-            return "must not be empty"
-        case "too_long":
-            return f"must have at most {_counted(context['max_length'], 'item')}"
-        case "too_short":
-            return f"must have at least {_counted(context['min_length'], 'item')}"
-        case "greater_than_equal":
-            return f"must be at least {_number(context['ge'])}"
-        case "less_than_equal":
-            return f"must be at most {_number(context['le'])}"
-    return _REASONS.get(kind) or detail["msg"]
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
-
-
-def _number(bound: float) -> str:
-    return f"{bound:,}" if isinstance(bound, int) else f"{bound:g}"
-
-
-def _unknown(model: type[Arguments], loc: tuple[int | str, ...]) -> str:
-    """Which known name an unknown one is nearest to, spelling (`replaceAll`) aside."""
-    fields = _model_at(model, loc).model_fields
-    known = {_bare(name): name for name in fields}
-    known |= {_bare(alias): name for alias, name in ALIASES.items() if name in fields and alias not in fields}
-    near = difflib.get_close_matches(_bare(str(loc[-1])), known, n=1, cutoff=0.6)
-    return "is not known here" + (f" (did you mean {known[near[0]]}?)" if near else "")
-
-
-def _model_at(model: type[Strict], loc: tuple[int | str, ...]) -> type[Strict]:
-    """The model that the last part of `loc` belongs to: `edits[0].old_string` is the item's."""
-    for part in loc[:-1]:
-        if isinstance(part, str) and part in model.model_fields:
-            inner = [
-                argument
-                for argument in getattr(model.model_fields[part].annotation, "__args__", ())
-                if isinstance(argument, type) and issubclass(argument, Strict)
-            ]
-            model = inner[0] if inner else model
-    return model
-
-
-def _bare(name: str) -> str:
-    return _NOT_BARE.sub("", name.lower())
-
-
-def _path(loc: tuple[int | str, ...]) -> str:
-    """`("edits", 0, "old_string")` as `edits[0].old_string`."""
-    path = ""
-    for part in loc:
-        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
-    return path[:200]
-
-
-def _names_of(name: str) -> set[str]:
-    return {name, *(alias for alias, target in ALIASES.items() if target == name)}
-
-
-# -- schema ---------------------------------------------------------------------------------------
+def required_names(model: type[Arguments]) -> list[str]:
+    """Return the arguments that are required although they have a default; see `REQUIRED`."""
+    extras = ((name, field.json_schema_extra) for name, field in model.model_fields.items())
+    return [name for name, extra in extras if isinstance(extra, dict) and extra.get(REQUIRED)]
 
 
 _SHARED: tuple[tuple[int, type[Strict]], ...] = (
@@ -331,35 +174,3 @@ def _generality(model: type[Arguments], name: str) -> int:
             # Why comes first of what all proposals take.
             return 1 if name == "reasoning" else rank
     return 0
-
-
-def _is_required(extra: Any) -> bool:
-    return isinstance(extra, dict) and bool(extra.get(_REQUIRED))
-
-
-def _clean(node: Any, definitions: dict[str, Any]) -> Any:
-    if isinstance(node, list):
-        return [_clean(item, definitions) for item in node]
-    if not isinstance(node, dict):
-        return node
-    node = {key: value for key, value in node.items() if key not in ("$defs", _REQUIRED)}
-    if "$ref" in node:
-        referred = definitions[node.pop("$ref").rsplit("/", 1)[-1]]
-        node = {**referred, **node}
-    if "anyOf" in node:
-        real = [option for option in node["anyOf"] if option.get("type") != "null"]
-        if len(real) == 1:
-            node.pop("anyOf")
-            node = {**real[0], **node}
-        if node.get("default", "") is None:
-            node.pop("default")
-    if node.get("default") == "":
-        node.pop("default")
-    if isinstance(node.get("title"), str):
-        node.pop("title")
-    return {
-        key: {name: _clean(inner, definitions) for name, inner in value.items()}
-        if key == "properties"
-        else _clean(value, definitions)
-        for key, value in node.items()
-    }

@@ -12,12 +12,12 @@ from django.db import Error as DatabaseError
 
 from agent_tools.auth import grants
 from agent_tools.auth.authentication import Caller
-from agent_tools.calls import arguments as tool_arguments
 from agent_tools.calls import idempotency, registry, timeouts
+from agent_tools.calls.api_operation import Answer, ApiOperation, Call, Effect
 from agent_tools.calls.arguments import Arguments
 from agent_tools.calls.audit import Audit
 from agent_tools.calls.idempotency import StoredAnswer
-from agent_tools.calls.registry import Answer, Call, Effect, Tool
+from agent_tools.calls.parsing import invalid, parse
 from approvals import services
 from memory_app.reads import EngineUnavailable, OutcomeUnknown
 from memory_app.runtime import deadlines
@@ -28,7 +28,9 @@ log = structlog.get_logger(__name__)
 _AFTERWARDS = 25
 
 
-def execute(tool: Tool[Any], caller: Caller, given: dict[str, Any], *, key: str | None, audit: Audit) -> StoredAnswer:
+def execute(
+    tool: ApiOperation[Any], caller: Caller, given: dict[str, Any], *, key: str | None, audit: Audit
+) -> StoredAnswer:
     """Run `tool` for `caller`.
 
     Args:
@@ -49,14 +51,16 @@ def execute(tool: Tool[Any], caller: Caller, given: dict[str, Any], *, key: str 
             raise timeouts.timed_out(tool, _named_key(tool, given, key)) from error
 
 
-def _execute(tool: Tool[Any], caller: Caller, given: dict[str, Any], *, key: str | None, audit: Audit) -> StoredAnswer:
+def _execute(
+    tool: ApiOperation[Any], caller: Caller, given: dict[str, Any], *, key: str | None, audit: Audit
+) -> StoredAnswer:
     registry.require_on(tool)
     grants.require_scope(caller.token, *tool.scopes)
     given = dict(given)
     user_id = given.pop("user_id", None)
     owner = "" if user_id is None and tool.owner_optional else grants.owner_for(caller.token, user_id)
     audit.owner = owner
-    arguments = tool_arguments.parse(tool.arguments, given, tool=tool.name)
+    arguments = parse(tool.arguments, given, called=tool.called)
     audit.session_id = arguments.session_id
     audit.target = str(getattr(arguments, tool.target)) if tool.target else ""
 
@@ -64,7 +68,8 @@ def _execute(tool: Tool[Any], caller: Caller, given: dict[str, Any], *, key: str
         services.recover_on_read()
 
     def run(operation: str | None) -> dict[str, Any]:
-        answer: Answer = tool.run(Call(caller=caller, owner=owner, operation=operation), arguments)
+        call = Call(caller=caller, owner=owner, name=tool.name, called=tool.called, operation=operation)
+        answer: Answer = tool.run(call, arguments)
         audit.owner = audit.owner or str(answer.data.get("user_id", ""))
         return answer.payload()
 
@@ -86,12 +91,12 @@ def _owner_in(payload: dict[str, Any]) -> str | None:
     return user_id
 
 
-def _named_key(tool: Tool[Any], given: dict[str, Any], header: str | None) -> str | None:
+def _named_key(tool: ApiOperation[Any], given: dict[str, Any], header: str | None) -> str | None:
     """The key of a call that got far enough to be stopped, so that it is a valid one."""
     return None if tool.effect is Effect.READ_ONLY else header or given.get("idempotency_key")
 
 
-def _key(tool: Tool[Any], arguments: Arguments, header: str | None) -> str | None:
+def _key(tool: ApiOperation[Any], arguments: Arguments, header: str | None) -> str | None:
     """The idempotency key, from the header or the argument of that name."""
     if tool.effect is Effect.READ_ONLY:
         return None
@@ -100,7 +105,7 @@ def _key(tool: Tool[Any], arguments: Arguments, header: str | None) -> str | Non
         return given
     if given is not None and given != header:
         reason = "differs from the header Idempotency-Key"
-        raise tool_arguments.invalid({"idempotency_key": reason}, tool=tool.name)
+        raise invalid({"idempotency_key": reason}, called=tool.called)
     if not 1 <= len(header) <= 200 or not header.isprintable():
-        raise tool_arguments.invalid({"Idempotency-Key": "must be 1 to 200 printable characters"}, tool=tool.name)
+        raise invalid({"Idempotency-Key": "must be 1 to 200 printable characters"}, called=tool.called)
     return header

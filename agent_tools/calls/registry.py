@@ -1,28 +1,23 @@
-"""The one list of tools: name, description, arguments, scope, effect, timeout.
+"""The one list of tools, and the list of what is asked for by address only.
 
-REST, the four formats of `GET /api/v1/tools/`, the OpenAPI document and the reference page are made
-from it. What a tool does is in `tools/`; running one, with everything around it, in `calls`.
+REST, the four formats of `GET /api/v1/tools/`, the OpenAPI document and the reference page are made from it. What a
+tool does is in `tools/`; running one, with everything around it, in `execution`.
 """
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from django.conf import settings
 
-from agent_tools.auth import grants
-from agent_tools.auth.authentication import Caller
-from agent_tools.calls import arguments
-from agent_tools.calls import arguments as arguments_of  # `tool` has a parameter of that name
+from agent_tools.calls.api_operation import Answer, ApiOperation, Call, Effect
+from agent_tools.calls.arguments import Arguments
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
 
-A = TypeVar("A", bound=arguments.Arguments)
-
+A = TypeVar("A", bound=Arguments)
 
 #: Tools and endpoints that are about notes: `MEMORIES_ENABLED` switches them off, and leaves those about blocks.
 NOTE_TOOLS = frozenset(
@@ -31,97 +26,13 @@ NOTE_TOOLS = frozenset(
 )
 
 
-class Effect(StrEnum):
-    READ_ONLY = "read_only"
-    SIDE_EFFECTING = "side_effecting"
-
-
-@dataclass(frozen=True)
-class Call:
-    """Who calls, about whom.
-
-    Args:
-        owner: username, granted to the token; "" where a tool works on all owners the token serves.
-        operation: 32 hexadecimal digits that stay the same when the call is repeated with its
-            idempotency key; None for a call without one.
-    """
-
-    caller: Caller
-    owner: str
-    operation: str | None = None
-
-    @property
-    def may_read(self) -> bool:
-        """Whether the token may read the memory; if not, nothing that depends on its texts is answered."""
-        return grants.has_scope(self.caller.token, Scope.MEMORY_READ)
-
-    @property
-    def may_read_deleted(self) -> bool:
-        """Whether the token may read what people deleted since."""
-        return grants.has_scope(self.caller.token, Scope.MEMORY_HISTORY)
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A text for the model, and the same as data."""
-
-    text: str
-    data: dict[str, Any]
-
-    def payload(self) -> dict[str, Any]:
-        """Return the body of a success, as every endpoint sends it."""
-        return {"ok": True, "text": self.text, "data": self.data}
-
-
-@dataclass(frozen=True)
-class Tool(Generic[A]):
-    """One thing a machine can ask for.
-
-    Args:
-        timeout: seconds after which a call is answered with 504 (see `time_limit`).
-        returns: the fields of `data` and what they mean.
-        failing: begins the text when *we* fail: `Error reading memory block`.
-        or_scope: a scope that does instead of `scope`, with what comes of it waiting for a person.
-        owner_optional: works without `user_id` also for a token that serves several owners.
-        target: name of the argument that names what the call is about, for the audit row.
-        if_timed_out: what to do when the time was up, where that is more than with other tools.
-    """
-
-    name: str
-    description: str
-    arguments: type[A]
-    scope: Scope
-    effect: Effect
-    timeout: int
-    failing: str
-    run: Callable[[Call, A], Answer]
-    returns: dict[str, str]
-    or_scope: Scope | None = None
-    owner_optional: bool = False
-    target: str = ""
-    if_timed_out: str = ""
-
-    @property
-    def scopes(self) -> tuple[Scope, ...]:
-        """Those of which a token needs one."""
-        return (self.scope, self.or_scope) if self.or_scope else (self.scope,)
-
-    @property
-    def is_on(self) -> bool:
-        return settings.MEMORIES_ENABLED or self.name not in NOTE_TOOLS
-
-    @property
-    def time_limit(self) -> float:
-        """`timeout`, or what this installation allows any tool, if that is less."""
-        return min(self.timeout, settings.TOOL_TIMEOUT or self.timeout)
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        return arguments.schema(self.arguments)
+class Tool(ApiOperation[A]):
+    """What is offered to models, and run by its name."""
 
 
 TOOLS: dict[str, Tool[Any]] = {}
-ENDPOINTS: dict[str, Tool[Any]] = {}
+#: What has an address of its own and is offered to no model.
+ENDPOINTS: dict[str, ApiOperation[Any]] = {}
 
 
 def tool(
@@ -136,49 +47,49 @@ def tool(
     or_scope: Scope | None = None,
     owner_optional: bool = False,
     target: str = "",
-    if_timed_out: str = "",
-    listed: bool = True,
-    called: str = "this endpoint",
 ) -> Callable[[Callable[[Call, A], Answer]], Tool[A]]:
-    """Make a function the tool of its name, and register it.
-
-    Args:
-        listed: False for an endpoint that runs like a tool but is offered to no model.
-        called: what such an endpoint is called in a refusal: `the list of notes`.
-    """
+    """Make a function the tool of its name, and register it. The arguments are those of `ApiOperation`."""
 
     def register(run: Callable[[Call, A], Answer]) -> Tool[A]:
         made = Tool(
-            name=run.__name__,
+            run=run,
             description=description,
             arguments=arguments,
             scope=scope,
             effect=effect,
             timeout=timeout,
             failing=failing,
-            run=run,
             returns=returns,
             or_scope=or_scope,
             owner_optional=owner_optional,
             target=target,
-            if_timed_out=if_timed_out,
+            called=run.__name__,
         )
-        (TOOLS if listed else ENDPOINTS)[made.name] = made
-        if not listed:
-            arguments_of.CALLED[made.name] = called
+        TOOLS[made.name] = made
         return made
 
     return register
 
 
+def endpoint(made: ApiOperation[A]) -> ApiOperation[A]:
+    """Register what a view answers by address."""
+    ENDPOINTS[made.name] = made
+    return made
+
+
 def switched_on() -> list[Tool[Any]]:
-    """The tools of this installation."""
-    return [tool for tool in TOOLS.values() if tool.is_on]
+    """Return the tools of this installation."""
+    return [tool for tool in TOOLS.values() if is_on(tool)]
 
 
-def require_on(tool: Tool[Any]) -> None:
-    """Raise ApiError (`notes_disabled`) for a tool that is switched off."""
-    if not tool.is_on:
+def is_on(asked: ApiOperation[Any]) -> bool:
+    """Whether this installation offers it."""
+    return settings.MEMORIES_ENABLED or asked.name not in NOTE_TOOLS
+
+
+def require_on(tool: ApiOperation[Any]) -> None:
+    """Raise ApiError (`notes_disabled`) for what is switched off."""
+    if not is_on(tool):
         raise ApiError(
             ErrorCode.NOTES_DISABLED,
             f"This installation keeps no notes (MEMORIES_ENABLED is off), so {tool.name} is switched off.",
@@ -187,7 +98,7 @@ def require_on(tool: Tool[Any]) -> None:
 
 
 def find(name: str) -> Tool[Any]:
-    """The tool of this name. Raises ApiError (`unknown_tool`) with the nearest one."""
+    """Return the tool of this name. Raise ApiError (`unknown_tool`) with the nearest one."""
     if name in TOOLS:
         return TOOLS[name]
     there = [tool.name for tool in switched_on()]

@@ -17,7 +17,7 @@ from typing import Any
 import structlog
 from django.dispatch import Signal
 
-from agent_tools.calls.registry import Call
+from agent_tools.calls.api_operation import Call
 
 log = structlog.get_logger(__name__)
 

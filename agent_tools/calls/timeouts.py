@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent_tools.calls.registry import Effect, Tool
+from agent_tools.calls.api_operation import ApiOperation, Effect
 from agent_tools.errors import ApiError, ErrorCode
 
 #: Seconds after which to try again: what held the call up is seldom gone at once.
 _RETRY_AFTER = 5
 
 
-def timed_out(tool: Tool[Any], key: str | None) -> ApiError:
+def timed_out(tool: ApiOperation[Any], key: str | None) -> ApiError:
     """The refusal.
 
     Args:

@@ -13,8 +13,10 @@ from typing import Any, TypeVar
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 
-from agent_tools.calls import arguments, registry
+from agent_tools.calls import registry
+from agent_tools.calls.api_operation import Effect
 from agent_tools.calls.arguments import Arguments
+from agent_tools.calls.json_schema import schema as schema_of
 from agent_tools.errors import ErrorCode
 
 View = TypeVar("View", bound=Callable[..., Any])
@@ -51,7 +53,7 @@ def query(
     model: type[Arguments], *, leave_out: Collection[str] = (), also: dict[str, str] | None = None
 ) -> list[OpenApiParameter]:
     """A model's arguments as parameters of the query."""
-    schema = _as_taken(arguments.schema(model), with_null=False)
+    schema = _as_taken(schema_of(model), with_null=False)
     found = [
         OpenApiParameter(name, type=inner, description=inner.get("description", ""), required=False)
         for name, inner in schema["properties"].items()
@@ -62,7 +64,7 @@ def query(
 
 def body(model: type[Arguments], *, leave_out: Collection[str] = ()) -> dict[str, Any]:
     """A model's arguments as the request's JSON."""
-    schema = _as_taken(arguments.schema(model))
+    schema = _as_taken(schema_of(model))
     schema["properties"] = {name: inner for name, inner in schema["properties"].items() if name not in leave_out}
     schema["required"] = [name for name in schema["required"] if name not in leave_out]
     return {"application/json": schema}
@@ -126,7 +128,7 @@ def _definition(tool: registry.Tool[Any], generic: dict[str, Any]) -> dict[str, 
 
 def _tool(tool: registry.Tool[Any], generic: dict[str, Any]) -> dict[str, Any]:
     schema = _as_taken({**tool.schema, "properties": {"user_id": _USER_ID, **tool.schema["properties"]}})
-    statuses = (404, 413, 415) if tool.effect is registry.Effect.READ_ONLY else (404, 409, 413, 415, 422)
+    statuses = (404, 413, 415) if tool.effect is Effect.READ_ONLY else (404, 409, 413, 415, 422)
     scopes = " or ".join(f"`{scope}`" for scope in tool.scopes)
     failures = {
         str(status): {"description": _codes(status), "content": {"application/json": {"schema": _FAILURE}}}
@@ -144,7 +146,7 @@ def _tool(tool: registry.Tool[Any], generic: dict[str, Any]) -> dict[str, Any]:
             **failures,
         },
     }
-    if tool.effect is registry.Effect.SIDE_EFFECTING:
+    if tool.effect is Effect.SIDE_EFFECTING:
         operation["parameters"] = [
             {
                 "in": "header",

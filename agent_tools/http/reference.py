@@ -12,7 +12,8 @@ from typing import Any
 from drf_spectacular.generators import SchemaGenerator
 
 from agent_tools import tools  # noqa: F401 - fills the registry
-from agent_tools.calls.registry import ENDPOINTS, FORMATS, TOOLS, Tool
+from agent_tools.calls.api_operation import ApiOperation
+from agent_tools.calls.registry import ENDPOINTS, FORMATS, TOOLS
 from agent_tools.errors import ErrorCode
 from agent_tools.tools.guidance import WHICH_TOOLS
 
@@ -58,7 +59,7 @@ def page() -> str:
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
-def _tool(tool: Tool[Any]) -> str:
+def _tool(tool: ApiOperation[Any]) -> str:
     return "\n\n".join(
         [
             f"### {tool.name}",
@@ -70,11 +71,11 @@ def _tool(tool: Tool[Any]) -> str:
     )
 
 
-def _scopes(tool: Tool[Any]) -> str:
+def _scopes(tool: ApiOperation[Any]) -> str:
     return f"`{tool.scope}`" + (f" (with `{tool.or_scope}` alone it waits for a person)" if tool.or_scope else "")
 
 
-def _arguments(tool: Tool[Any]) -> str:
+def _arguments(tool: ApiOperation[Any]) -> str:
     schema = tool.schema
     rows = [
         (
@@ -112,7 +113,7 @@ def _endpoints() -> str:
     return _table(("endpoint", "", "query"), rows)
 
 
-def _fields_of(tool: Tool[Any]) -> str:
+def _fields_of(tool: ApiOperation[Any]) -> str:
     table = _table(("`data`", ""), [(f"`{name}`", meaning) for name, meaning in tool.returns.items()])
     return f"### {tool.name}\n\n{tool.description}\n\n{_arguments(tool)}\n\n{table}"
 

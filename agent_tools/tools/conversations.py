@@ -12,8 +12,10 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from agent_tools.answers import bounds, paging, representations
-from agent_tools.calls.arguments import BoundedArguments, Strict, WriteArguments, invalid, is_time
-from agent_tools.calls.registry import Answer, Call, Effect, tool
+from agent_tools.calls.api_operation import Answer, ApiOperation, Call, Effect
+from agent_tools.calls.arguments import BoundedArguments, Strict, WriteArguments, is_time
+from agent_tools.calls.parsing import invalid
+from agent_tools.calls.registry import endpoint, tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
 from memory_app import conversations
@@ -45,8 +47,7 @@ class SessionListArguments(paging.PagedArguments, BoundedArguments):
     ),
 )
 def memory_list_sessions(call: Call, arguments: SessionListArguments) -> Answer:
-    name = "memory_list_sessions"
-    before = _position(arguments, tool=name)
+    before = _position(call, arguments)
     found = conversations.sessions(call.owner, limit=arguments.limit + 1, before=before)
     items: list[dict[str, Any]] = [
         {
@@ -61,7 +62,7 @@ def memory_list_sessions(call: Call, arguments: SessionListArguments) -> Answer:
     ]
     fitting = bounds.that_fit(items, bounds.characters(arguments))
     shown, cursor = paging.page(
-        found, arguments, lambda each: f"{each.last_at.isoformat()} {each.newest}", tool=name, most=fitting
+        call, found, arguments, lambda each: f"{each.last_at.isoformat()} {each.newest}", most=fitting
     )
     items = items[: len(shown)]
     lines = [
@@ -100,8 +101,7 @@ class SessionReadArguments(paging.PagedArguments, BoundedArguments):
     target="session_id",
 )
 def memory_read_session(call: Call, arguments: SessionReadArguments) -> Answer:
-    name = "memory_read_session"
-    last = _position(arguments, tool=name)
+    last = _position(call, arguments)
     found = conversations.messages_after(call.owner, arguments.session_id, last, limit=arguments.limit + 1)
     if not found and last is None:
         raise ApiError(
@@ -121,25 +121,23 @@ def memory_read_session(call: Call, arguments: SessionReadArguments) -> Answer:
         for each in found
     ]
     fitting = bounds.that_fit(items, bounds.characters(arguments))
-    shown, cursor = paging.page(
-        found, arguments, lambda each: f"{each.at.isoformat()} {each.pk}", tool=name, most=fitting
-    )
+    shown, cursor = paging.page(call, found, arguments, lambda each: f"{each.at.isoformat()} {each.pk}", most=fitting)
     items = items[: len(shown)]
     lines = [f"[{each['at']}] {each['author'] or each['role']}: {each['content']}" for each in items]
     if cursor:
-        lines.append(f"(There is more: call {name} again with cursor={cursor}.)")
+        lines.append(f"(There is more: call {call.name} again with cursor={cursor}.)")
     text = "\n".join(lines) or "There is nothing after that."
     return Answer(text, {"session_id": arguments.session_id, "items": items, "next": cursor})
 
 
-def _position(arguments: paging.PagedArguments, *, tool: str) -> tuple[datetime, int] | None:
-    """The time and number of the last item of the page before."""
-    position = paging.after_time(arguments, tool=tool)
+def _position(call: Call, arguments: paging.PagedArguments) -> tuple[datetime, int] | None:
+    """Return the time and number of the last item of the page before."""
+    position = paging.after_time(call, arguments)
     if position is None:
         return None
     time, number = position
     if not (number.isascii() and number.isdecimal() and len(number) < 19):
-        raise paging.not_a_cursor(tool)
+        raise paging.not_a_cursor(call)
     return time, int(number)
 
 
@@ -165,19 +163,8 @@ class KeepArguments(WriteArguments):
     ]
 
 
-@tool(
-    description="Keep the messages of a conversation, for search (include_conversation) and as evidence.",
-    arguments=KeepArguments,
-    scope=Scope.NOTES_WRITE,
-    or_scope=Scope.MEMORY_PROPOSE,
-    effect=Effect.SIDE_EFFECTING,
-    failing="Error keeping messages",
-    returns={"session_id": "whose messages", "new": "ids of those kept now", "known": "ids of those kept before"},
-    listed=False,
-    called="keeping messages",
-)
 def message_keep(call: Call, arguments: KeepArguments) -> Answer:
-    _require_session(arguments, "message_keep")
+    _require_session(call, arguments)
     turns = [
         conversations.Turn(
             role=message.role,
@@ -193,32 +180,29 @@ def message_keep(call: Call, arguments: KeepArguments) -> Answer:
     return Answer(f"{_messages(len(kept.new))} kept.", data)
 
 
+MESSAGE_KEEP = endpoint(
+    ApiOperation(
+        run=message_keep,
+        called="keeping messages",
+        description="Keep the messages of a conversation, for search (include_conversation) and as evidence.",
+        arguments=KeepArguments,
+        scope=Scope.NOTES_WRITE,
+        or_scope=Scope.MEMORY_PROPOSE,
+        effect=Effect.SIDE_EFFECTING,
+        failing="Error keeping messages",
+        returns={"session_id": "whose messages", "new": "ids of those kept now", "known": "ids of those kept before"},
+    )
+)
+
+
 class DeleteMessagesArguments(WriteArguments):
     message_id: Annotated[
         str | None, Field(description="Only this message; otherwise the whole session.", min_length=1, max_length=128)
     ] = None
 
 
-@tool(
-    description=(
-        "Delete the messages of a conversation, or one of them. An agent deletes what it handed in itself; "
-        "the rest stays, since it may be evidence for another's change."
-    ),
-    arguments=DeleteMessagesArguments,
-    scope=Scope.NOTES_WRITE,
-    or_scope=Scope.MEMORY_PROPOSE,
-    effect=Effect.SIDE_EFFECTING,
-    failing="Error deleting messages",
-    returns={
-        "session_id": "whose messages",
-        "deleted": "how many of yours there were",
-        "left": "how many stay, since another agent handed them in",
-    },
-    listed=False,
-    called="deleting messages",
-)
 def message_delete(call: Call, arguments: DeleteMessagesArguments) -> Answer:
-    _require_session(arguments, "message_delete")
+    _require_session(call, arguments)
     deleted = conversations.delete(call.owner, arguments.session_id, arguments.message_id, agent=call.caller.agent.name)
     text = f"{_messages(deleted.count)} deleted."
     if deleted.left:
@@ -229,10 +213,32 @@ def message_delete(call: Call, arguments: DeleteMessagesArguments) -> Answer:
     return Answer(text, data)
 
 
+MESSAGE_DELETE = endpoint(
+    ApiOperation(
+        run=message_delete,
+        called="deleting messages",
+        description=(
+            "Delete the messages of a conversation, or one of them. An agent deletes what it handed in itself; "
+            "the rest stays, since it may be evidence for another's change."
+        ),
+        arguments=DeleteMessagesArguments,
+        scope=Scope.NOTES_WRITE,
+        or_scope=Scope.MEMORY_PROPOSE,
+        effect=Effect.SIDE_EFFECTING,
+        failing="Error deleting messages",
+        returns={
+            "session_id": "whose messages",
+            "deleted": "how many of yours there were",
+            "left": "how many stay, since another agent handed them in",
+        },
+    )
+)
+
+
 def _messages(count: int) -> str:
     return "1 message" if count == 1 else f"{count} messages"
 
 
-def _require_session(arguments: WriteArguments, name: str) -> None:
+def _require_session(call: Call, arguments: WriteArguments) -> None:
     if not arguments.session_id.strip():
-        raise invalid({"session_id": "must not be empty"}, tool=name)
+        raise invalid({"session_id": "must not be empty"}, called=call.called)

@@ -15,8 +15,9 @@ from pydantic import Field
 from agent_tools.answers import note_refusals, representations
 from agent_tools.auth import grants
 from agent_tools.calls import signals
+from agent_tools.calls.api_operation import Answer, Call, Effect
 from agent_tools.calls.arguments import NoteWriteArguments
-from agent_tools.calls.registry import Answer, Call, Effect, tool
+from agent_tools.calls.registry import tool
 from agent_tools.models import Scope
 from agent_tools.tools.note_arguments import Category, Confidence, Content, NoteId, Tags, Type
 from approvals.services import notes

@@ -10,8 +10,10 @@ from pydantic import Field
 
 from agent_tools.answers import bounds, paging, refusals, representations, withholding
 from agent_tools.auth import grants
-from agent_tools.calls.arguments import LONGEST_ANSWER, BoundedArguments, WriteArguments, invalid
-from agent_tools.calls.registry import Answer, Call, Effect, tool
+from agent_tools.calls.api_operation import Answer, Call, Effect
+from agent_tools.calls.arguments import LONGEST_ANSWER, BoundedArguments, WriteArguments
+from agent_tools.calls.parsing import invalid
+from agent_tools.calls.registry import tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
 from approvals import services
@@ -49,8 +51,8 @@ class ProposalListArguments(paging.PagedArguments, BoundedArguments):
 )
 def list_proposals(call: Call, arguments: ProposalListArguments) -> Answer:
     if arguments.status is not None and arguments.status not in Status.values:
-        raise invalid({"status": f"must be one of {', '.join(Status.values)}"}, tool="list_proposals")
-    last = paging.after(arguments, int, tool="list_proposals")
+        raise invalid({"status": f"must be one of {', '.join(Status.values)}"}, called=call.called)
+    last = paging.after(call, arguments, int)
     proposals = _visible(call)
     if arguments.status is not None:
         proposals = proposals.filter(status=arguments.status)
@@ -62,7 +64,7 @@ def list_proposals(call: Call, arguments: ProposalListArguments) -> Answer:
     gone = withholding.about_deleted(call, found)
     items = [representations.proposal(proposal, is_gone=proposal.pk in gone) for proposal in found]
     fitting = bounds.that_fit(items, bounds.characters(arguments))
-    shown, cursor = paging.page(found, arguments, lambda proposal: proposal.pk, tool="list_proposals", most=fitting)
+    shown, cursor = paging.page(call, found, arguments, lambda proposal: proposal.pk, most=fitting)
     lines = [representations.listed(proposal) for proposal in shown]
     text = "\n".join(["Your proposals:", "", *lines]) if shown else "You have no such proposals."
     if cursor:

@@ -13,8 +13,10 @@ import structlog
 from pydantic import Field
 
 from agent_tools.answers import refusals, representations
-from agent_tools.calls.arguments import ProposeArguments, Strict, given, invalid
-from agent_tools.calls.registry import Answer, Call, Effect, tool
+from agent_tools.calls.api_operation import Answer, ApiOperation, Call, Effect
+from agent_tools.calls.arguments import ProposeArguments, Strict, given
+from agent_tools.calls.parsing import invalid
+from agent_tools.calls.registry import endpoint, tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
 from approvals import services
@@ -103,21 +105,10 @@ class BlockProposeArguments(ProposeArguments):
     ] = None
 
 
-@tool(
-    description="Propose a whole new text for a block (`body`), or several replacements in it (`edits`).",
-    arguments=BlockProposeArguments,
-    scope=Scope.MEMORY_PROPOSE,
-    effect=Effect.SIDE_EFFECTING,
-    failing="Error creating edit proposal",
-    returns=representations.PROPOSED,
-    target="block_label",
-    listed=False,
-    called="a proposal to a block",
-)
 def block_propose(call: Call, arguments: BlockProposeArguments) -> Answer:
     if (arguments.body is None) == (arguments.edits is None):
         both = "takes either body or edits, not both" if arguments.body is not None else "or edits is required"
-        raise invalid({"body": both}, tool="block_propose")
+        raise invalid({"body": both}, called=call.called)
     if arguments.body is not None:
         rewrite = text_edits.Rewrite(arguments.body)
         return _propose(call, arguments.block_label, (rewrite,), Kind.REWRITE, arguments)
@@ -131,6 +122,21 @@ def block_propose(call: Call, arguments: BlockProposeArguments) -> Answer:
 
     edits = tuple(_replace(item) for item in items)
     return _propose(call, arguments.block_label, edits, Kind.EDIT, arguments, corrected)
+
+
+BLOCK_PROPOSE = endpoint(
+    ApiOperation(
+        run=block_propose,
+        called="a proposal to a block",
+        description="Propose a whole new text for a block (`body`), or several replacements in it (`edits`).",
+        arguments=BlockProposeArguments,
+        scope=Scope.MEMORY_PROPOSE,
+        effect=Effect.SIDE_EFFECTING,
+        failing="Error creating edit proposal",
+        returns=representations.PROPOSED,
+        target="block_label",
+    )
+)
 
 
 def _replace(item: EditArguments | EditItem) -> text_edits.Replace:

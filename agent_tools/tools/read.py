@@ -11,8 +11,10 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from agent_tools.answers import bounds, paging, representations
-from agent_tools.calls.arguments import LONGEST_ANSWER, BoundedArguments, invalid
-from agent_tools.calls.registry import Answer, Call, Effect, tool
+from agent_tools.calls.api_operation import Answer, ApiOperation, Call, Effect
+from agent_tools.calls.arguments import LONGEST_ANSWER, BoundedArguments
+from agent_tools.calls.parsing import invalid
+from agent_tools.calls.registry import endpoint, tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
 from approvals.models import Proposal
@@ -38,25 +40,29 @@ class BlockListArguments(paging.PagedArguments, BoundedArguments):
     returns=representations.paged(representations.BLOCK),
 )
 def list_memory_blocks(call: Call, arguments: BlockListArguments) -> Answer:
-    return _blocks_after(call, arguments, bounds.characters(arguments), tool="list_memory_blocks")
+    return _blocks_after(call, arguments, bounds.characters(arguments))
 
 
 class BlockPageArguments(paging.PagedArguments):
     pass
 
 
-@tool(
-    description="The memory blocks of an owner, by label, page by page.",
-    arguments=BlockPageArguments,
-    scope=Scope.MEMORY_READ,
-    effect=Effect.READ_ONLY,
-    failing="Error listing memory blocks",
-    returns=representations.paged(representations.BLOCK),
-    listed=False,
-    called="the list of blocks",
-)
 def block_list(call: Call, arguments: BlockPageArguments) -> Answer:
-    return _blocks_after(call, arguments, LONGEST_ANSWER, tool="block_list")
+    return _blocks_after(call, arguments, LONGEST_ANSWER)
+
+
+BLOCK_LIST = endpoint(
+    ApiOperation(
+        run=block_list,
+        called="the list of blocks",
+        description="The memory blocks of an owner, by label, page by page.",
+        arguments=BlockPageArguments,
+        scope=Scope.MEMORY_READ,
+        effect=Effect.READ_ONLY,
+        failing="Error listing memory blocks",
+        returns=representations.paged(representations.BLOCK),
+    )
+)
 
 
 READ = representations.BLOCK | {
@@ -125,7 +131,7 @@ def read_memory_block(call: Call, arguments: ReadArguments) -> Answer:
     text, shown, following = block.body, None, None
     most = bounds.characters(arguments)
     if arguments.view_range is not None or len(text) > most:
-        first, last = _range(arguments.view_range or [1, -1], len(lines))
+        first, last = _range(call, arguments.view_range or [1, -1], len(lines))
         fitting = first - 1 + bounds.lines_that_fit(lines[first - 1 : last], most)
         if fitting < last:
             following, last = [fitting + 1, last], fitting
@@ -151,20 +157,9 @@ class HistoryArguments(paging.PagedArguments):
     block_label: Annotated[str, Field(description="The block.", min_length=1, max_length=200)]
 
 
-@tool(
-    description="What happened to a block, newest first: who proposed, who approved, why.",
-    arguments=HistoryArguments,
-    scope=Scope.MEMORY_READ,
-    effect=Effect.READ_ONLY,
-    failing="Error reading memory block",
-    returns=representations.paged(representations.CHANGE),
-    target="block_label",
-    listed=False,
-    called="the history of a block",
-)
 def block_history(call: Call, arguments: HistoryArguments) -> Answer:
     label = arguments.block_label
-    before = paging.after(arguments, int, tool="block_history")
+    before = paging.after(call, arguments, int)
     found = reads.history(call.owner, TargetKind.BLOCK, label, limit=arguments.limit + 1, before=before)
     block = reads.find_block(call.owner, label)
     if not call.may_read_deleted:
@@ -172,7 +167,7 @@ def block_history(call: Call, arguments: HistoryArguments) -> Answer:
         found = tuple(change for change in found if block and _is_of(change, block))
     if block is None and not found and (before is None or not call.may_read_deleted):
         raise block_not_found(call.owner, label, text=f"Memory block '{label}' not found.")
-    changes, cursor = paging.page(found, arguments, lambda change: change.pk, tool="block_history")
+    changes, cursor = paging.page(call, found, arguments, lambda change: change.pk)
     reasons = dict(
         Proposal.objects.of_owner(call.owner)
         .filter(pk__in=[change.proposal_id for change in changes if change.proposal_id])
@@ -181,6 +176,21 @@ def block_history(call: Call, arguments: HistoryArguments) -> Answer:
     items = [representations.change(change, reasons) for change in changes]
     text = "\n".join(f"- {item['at']} {item['action']} by {item['actor'] or 'nobody'}" for item in items)
     return Answer(text or "Nothing has happened to this block yet.", {"items": items, "next": cursor})
+
+
+BLOCK_HISTORY = endpoint(
+    ApiOperation(
+        run=block_history,
+        called="the history of a block",
+        description="What happened to a block, newest first: who proposed, who approved, why.",
+        arguments=HistoryArguments,
+        scope=Scope.MEMORY_READ,
+        effect=Effect.READ_ONLY,
+        failing="Error reading memory block",
+        returns=representations.paged(representations.CHANGE),
+        target="block_label",
+    )
+)
 
 
 def _is_of(change: Change, block: Block) -> bool:
@@ -206,14 +216,14 @@ def block_not_found(owner: str, label: str, *, text: str) -> ApiError:
     )
 
 
-def _blocks_after(call: Call, arguments: paging.PagedArguments, most: int, *, tool: str) -> Answer:
-    """A page of the blocks, in so many characters."""
-    last = paging.after(arguments, str, tool=tool)
+def _blocks_after(call: Call, arguments: paging.PagedArguments, most: int) -> Answer:
+    """Return a page of the blocks, in so many characters."""
+    last = paging.after(call, arguments, str)
     blocks = [block for block in reads.blocks(call.owner) if last is None or block.label > last]
     found = blocks[: arguments.limit + 1]
     items = [representations.block(block) for block in found]
     fitting = bounds.that_fit(items, most)
-    shown, cursor = paging.page(found, arguments, lambda block: block.label, tool=tool, most=fitting)
+    shown, cursor = paging.page(call, found, arguments, lambda block: block.label, most=fitting)
     text = _listed(shown)
     if cursor:
         text += f"\n\n({len(shown)} of {len(blocks)} blocks; call again with cursor {cursor} for the next.)"
@@ -270,7 +280,7 @@ def _lines(text: str) -> list[str]:
     return lines[:-1] if lines[-1] == "" else lines
 
 
-def _range(wanted: list[int], count: int) -> tuple[int, int]:
+def _range(call: Call, wanted: list[int], count: int) -> tuple[int, int]:
     first, last = wanted
     last = count if last == -1 else min(last, count)
     if count == 0 and first == 1:
@@ -278,5 +288,5 @@ def _range(wanted: list[int], count: int) -> tuple[int, int]:
     if not 1 <= first <= last:
         lines = f"{count} line" if count == 1 else f"{count} lines"
         reason = f"must be [first, last] with 1 <= first <= last; the block has {lines}"
-        raise invalid({"view_range": reason}, tool="read_memory_block")
+        raise invalid({"view_range": reason}, called=call.called)
     return first, last

@@ -10,8 +10,9 @@ from pydantic import AfterValidator, Field
 
 from agent_tools.answers import bounds, note_refusals, paging, representations
 from agent_tools.calls import signals
+from agent_tools.calls.api_operation import Answer, ApiOperation, Call, Effect
 from agent_tools.calls.arguments import Arguments, BoundedArguments
-from agent_tools.calls.registry import Answer, Call, Effect, tool
+from agent_tools.calls.registry import endpoint, tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
 from agent_tools.tools.note_arguments import ALL, LONGEST_IN_ADDRESS, NoteId, Type, TypeOrAll, has_words
@@ -151,20 +152,6 @@ class NoteListArguments(paging.PagedArguments):
     include_superseded: Annotated[bool, Field(description="Also notes that were superseded.")] = False
 
 
-@tool(
-    description="The notes of an owner, newest first (with q: best first), page by page.",
-    arguments=NoteListArguments,
-    scope=Scope.MEMORY_READ,
-    effect=Effect.READ_ONLY,
-    failing="Error listing notes",
-    returns=representations.paged(representations.NOTE)
-    | {
-        "index_behind": "with q, true while the search does not know the newest changes yet: "
-        "the pages may then repeat or miss notes"
-    },
-    listed=False,
-    called="the list of notes",
-)
 def note_list(call: Call, arguments: NoteListArguments) -> Answer:
     wanted = Wanted(
         type=arguments.type,
@@ -174,26 +161,42 @@ def note_list(call: Call, arguments: NoteListArguments) -> Answer:
     )
     index_behind = False
     if arguments.q is None:
-        last = paging.after_time(arguments, tool="note_list")
+        last = paging.after_time(call, arguments)
         entries = note_matching.listed(call.owner, wanted)
         rest = [entry for entry in entries if last is None or (entry.created_at, entry.id) < last]
-        page, cursor = paging.page(
-            rest[: arguments.limit + 1],
-            arguments,
-            lambda entry: f"{entry.created_at.isoformat()} {entry.id}",
-            tool="note_list",
-        )
+        found = rest[: arguments.limit + 1]
+        page, cursor = paging.page(call, found, arguments, lambda entry: f"{entry.created_at.isoformat()} {entry.id}")
         shown = list(note_matching.notes_of(call.owner, page, wanted))
     else:
-        start = paging.after(arguments, int, tool="note_list") or 0
-        found, index_behind = note_matching.rank_all(call.owner, arguments.q, wanted, most=start + arguments.limit + 1)
-        ranked = list(enumerate(found, 1))[start:]
-        places, cursor = paging.page(ranked, arguments, lambda item: item[0], tool="note_list")
+        start = paging.after(call, arguments, int) or 0
+        matched, index_behind = note_matching.rank_all(
+            call.owner, arguments.q, wanted, most=start + arguments.limit + 1
+        )
+        ranked = list(enumerate(matched, 1))[start:]
+        places, cursor = paging.page(call, ranked, arguments, lambda item: item[0])
         shown = list(note_matching.notes_of(call.owner, [entry for _place, entry in places], wanted))
     recalled = recall_counts.for_owner(call.owner, [note.id for note in shown])
     items = [representations.note(note, recalled.get(note.id)) for note in shown]
     data = {"items": items, "next": cursor, "index_behind": index_behind}
     return Answer(_listed(shown, "There are no such notes."), data)
+
+
+NOTE_LIST = endpoint(
+    ApiOperation(
+        run=note_list,
+        called="the list of notes",
+        description="The notes of an owner, newest first (with q: best first), page by page.",
+        arguments=NoteListArguments,
+        scope=Scope.MEMORY_READ,
+        effect=Effect.READ_ONLY,
+        failing="Error listing notes",
+        returns=representations.paged(representations.NOTE)
+        | {
+            "index_behind": "with q, true while the search does not know the newest changes yet: "
+            "the pages may then repeat or miss notes"
+        },
+    )
+)
 
 
 class NoteReadArguments(Arguments):
@@ -209,17 +212,6 @@ class NoteReadArguments(Arguments):
     ] = None
 
 
-@tool(
-    description="One note, now or as of a commit or time.",
-    arguments=NoteReadArguments,
-    scope=Scope.MEMORY_READ,
-    effect=Effect.READ_ONLY,
-    failing="Error reading note",
-    returns=representations.NOTE | {"commit": "the commit it was read at", "as_of": "as given, or null"},
-    target="note_id",
-    listed=False,
-    called="a note",
-)
 def note_read(call: Call, arguments: NoteReadArguments) -> Answer:
     try:
         commit = memory.head() if arguments.as_of is None else memory.resolve_revision(arguments.as_of)
@@ -231,6 +223,21 @@ def note_read(call: Call, arguments: NoteReadArguments) -> Answer:
         raise note_refusals.revision_not_found(error, arguments.as_of) from error
     recalled = recall_counts.for_owner(call.owner, [note.id]).get(note.id)
     return Answer(note.content, representations.note(note, recalled) | {"commit": commit, "as_of": arguments.as_of})
+
+
+NOTE_READ = endpoint(
+    ApiOperation(
+        run=note_read,
+        called="a note",
+        description="One note, now or as of a commit or time.",
+        arguments=NoteReadArguments,
+        scope=Scope.MEMORY_READ,
+        effect=Effect.READ_ONLY,
+        failing="Error reading note",
+        returns=representations.NOTE | {"commit": "the commit it was read at", "as_of": "as given, or null"},
+        target="note_id",
+    )
+)
 
 
 def _listed(notes: Sequence[Note], none: str) -> str:

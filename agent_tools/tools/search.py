@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from agent_tools.answers import bounds, note_refusals, representations
+from agent_tools.calls.api_operation import Answer, ApiOperation, Call, Effect
 from agent_tools.calls.arguments import BoundedArguments
-from agent_tools.calls.registry import Answer, Call, Effect, tool
+from agent_tools.calls.registry import endpoint, tool
 from agent_tools.models import Scope
 from agent_tools.tools.note_arguments import LONGEST_IN_ADDRESS, Type, has_words
 from approvals import services
@@ -166,20 +167,24 @@ class SearchQuery(BoundedArguments):
     as_of: _AsOf = None
 
 
-@tool(
-    description="memory_search by address; `sources` and `tag` may be given several times.",
-    arguments=SearchQuery,
-    scope=Scope.MEMORY_READ,
-    effect=Effect.READ_ONLY,
-    timeout=15,
-    failing="Error searching memory",
-    returns=_RESULTS,
-    listed=False,
-    called="the search",
-)
 def search(call: Call, arguments: SearchQuery) -> Answer:
     given = arguments.model_dump(exclude={"q", "tag"}) | {"query": arguments.q, "tags": arguments.tag}
     return memory_search.run(call, SearchArguments(**given))
+
+
+SEARCH = endpoint(
+    ApiOperation(
+        run=search,
+        called="the search",
+        description="memory_search by address; `sources` and `tag` may be given several times.",
+        arguments=SearchQuery,
+        scope=Scope.MEMORY_READ,
+        effect=Effect.READ_ONLY,
+        timeout=15,
+        failing="Error searching memory",
+        returns=_RESULTS,
+    )
+)
 
 
 def _result(hit: SearchHit, *, is_broad: bool) -> dict[str, Any]:

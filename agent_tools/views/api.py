@@ -16,9 +16,10 @@ from rest_framework.views import APIView
 from agent_tools.auth.authentication import Caller
 from agent_tools.auth.throttle import TokenThrottle
 from agent_tools.calls import execution
-from agent_tools.calls.arguments import Arguments, invalid
+from agent_tools.calls.api_operation import ApiOperation
+from agent_tools.calls.arguments import Arguments
 from agent_tools.calls.audit import Audit
-from agent_tools.calls.registry import Tool
+from agent_tools.calls.parsing import invalid
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.http import body, responses
 
@@ -66,7 +67,7 @@ class ApiView(APIView):
             raise NotAuthenticated
         return self._caller
 
-    def run(self, request: Request, tool: Tool[Any], given: dict[str, Any]) -> HttpResponse:
+    def run(self, request: Request, tool: ApiOperation[Any], given: dict[str, Any]) -> HttpResponse:
         """Run a tool with arguments as they came, and answer with what it says."""
         self.audit.tool = tool.name
         self.failing = tool.failing
@@ -85,7 +86,7 @@ class ApiView(APIView):
 def from_path(given: dict[str, Any], **path: str | int) -> dict[str, Any]:
     """Arguments with those the address names, which a body may not name again."""
     if twice := [name for name in path if name in given]:
-        raise invalid(dict.fromkeys(twice, "is given by the address already"), tool="this endpoint")
+        raise invalid(dict.fromkeys(twice, "is given by the address already"), called="this endpoint")
     body.check_texts(dict(path))
     return given | path
 
@@ -101,7 +102,7 @@ def from_query(request: Request, model: type[Arguments]) -> dict[str, Any]:
             given[name] = [_plain(value, _of_items(wanted)) for value in values]
             continue
         if len(values) > 1:
-            raise invalid({name: "is given more than once"}, tool="this endpoint")
+            raise invalid({name: "is given more than once"}, called="this endpoint")
         given[name] = _plain(values[0], wanted)
     body.check_texts(given)
     return given

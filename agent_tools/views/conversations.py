@@ -44,7 +44,7 @@ class Messages(ApiView):
         responses=answers("data.new and data.known: the messages' ids.", 400, 409, 413, 415),
     )
     def post(self, request: Request, user_id: str, session_id: str) -> HttpResponse:
-        keep = conversations.message_keep
+        keep = conversations.MESSAGE_KEEP
         self.audit.tool, self.failing = keep.name, keep.failing
         return self.run(request, keep, from_path(self.body(request), user_id=user_id, session_id=session_id))
 
@@ -57,7 +57,7 @@ class Messages(ApiView):
     def delete(self, request: Request, user_id: str, session_id: str) -> HttpResponse:
         given = from_query(request, conversations.DeleteMessagesArguments)
         given = from_path(given, user_id=user_id, session_id=session_id)
-        return self.run(request, conversations.message_delete, given)
+        return self.run(request, conversations.MESSAGE_DELETE, given)
 
 
 class MessageDetail(ApiView):
@@ -70,4 +70,4 @@ class MessageDetail(ApiView):
     def delete(self, request: Request, user_id: str, session_id: str, message_id: str) -> HttpResponse:
         given = from_query(request, conversations.DeleteMessagesArguments)
         given = from_path(given, user_id=user_id, session_id=session_id, message_id=message_id)
-        return self.run(request, conversations.message_delete, given)
+        return self.run(request, conversations.MESSAGE_DELETE, given)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from agent_tools.calls.registry import Answer
+from agent_tools.calls.api_operation import Answer
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.http import responses
 from memory_app.runtime import health

@@ -21,7 +21,7 @@ class BlockList(ApiView):
     )
     def get(self, request: Request, user_id: str) -> HttpResponse:
         given = from_query(request, read.BlockPageArguments)
-        return self.run(request, read.block_list, from_path(given, user_id=user_id))
+        return self.run(request, read.BLOCK_LIST, from_path(given, user_id=user_id))
 
 
 class BlockDetail(ApiView):
@@ -48,7 +48,7 @@ class BlockHistory(ApiView):
     )
     def get(self, request: Request, user_id: str, label: str) -> HttpResponse:
         given = from_query(request, read.HistoryArguments)
-        return self.run(request, read.block_history, from_path(given, user_id=user_id, block_label=label))
+        return self.run(request, read.BLOCK_HISTORY, from_path(given, user_id=user_id, block_label=label))
 
 
 class BlockPropose(ApiView):
@@ -60,9 +60,9 @@ class BlockPropose(ApiView):
         responses=answers("data.proposal_id, data.branch, data.review_url and more.", 400, 404, 409, 413, 415, 422),
     )
     def post(self, request: Request, user_id: str, label: str) -> HttpResponse:
-        self.audit.tool, self.failing = propose.block_propose.name, propose.block_propose.failing
+        self.audit.tool, self.failing = propose.BLOCK_PROPOSE.name, propose.BLOCK_PROPOSE.failing
         given = from_path(self.body(request), user_id=user_id, block_label=label)
-        return self.run(request, propose.block_propose, given)
+        return self.run(request, propose.BLOCK_PROPOSE, given)
 
 
 class ProposalList(ApiView):

@@ -9,8 +9,10 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework.request import Request
 
 from agent_tools.auth import grants
-from agent_tools.calls import arguments, execution
-from agent_tools.calls.registry import Answer
+from agent_tools.calls import execution
+from agent_tools.calls.api_operation import Answer
+from agent_tools.calls.arguments import Arguments
+from agent_tools.calls.parsing import parse
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.http import body, responses
 from agent_tools.http.openapi import answers, describe, query
@@ -37,7 +39,7 @@ class NoteList(ApiView):
     )
     def get(self, request: Request, user_id: str) -> HttpResponse:
         given = from_query(request, recall.NoteListArguments)
-        return self.run(request, recall.note_list, from_path(given, user_id=user_id))
+        return self.run(request, recall.NOTE_LIST, from_path(given, user_id=user_id))
 
 
 class NoteDetail(ApiView):
@@ -50,7 +52,7 @@ class NoteDetail(ApiView):
     )
     def get(self, request: Request, user_id: str, note_id: str) -> HttpResponse:
         given = from_query(request, recall.NoteReadArguments)
-        return self.run(request, recall.note_read, from_path(given, user_id=user_id, note_id=note_id))
+        return self.run(request, recall.NOTE_READ, from_path(given, user_id=user_id, note_id=note_id))
 
 
 class Search(ApiView):
@@ -63,7 +65,7 @@ class Search(ApiView):
     )
     def get(self, request: Request, user_id: str) -> HttpResponse:
         given = from_query(request, search.SearchQuery)
-        return self.run(request, search.search, from_path(given, user_id=user_id))
+        return self.run(request, search.SEARCH, from_path(given, user_id=user_id))
 
 
 class ContextDetail(ApiView):
@@ -76,7 +78,7 @@ class ContextDetail(ApiView):
     )
     def get(self, request: Request, user_id: str) -> HttpResponse:
         given = from_query(request, context.ContextArguments)
-        return self.run(request, context.context_read, from_path(given, user_id=user_id))
+        return self.run(request, context.CONTEXT_READ, from_path(given, user_id=user_id))
 
 
 class MemoriesFile(ApiView):
@@ -89,7 +91,7 @@ class MemoriesFile(ApiView):
         | {(200, "text/markdown"): OpenApiResponse(_FILE, "A memories.md.")},
     )
     def get(self, request: Request, user_id: str) -> HttpResponse:
-        export = files.export_file
+        export = files.EXPORT_FILE
         self.audit.tool, self.failing = export.name, export.failing
         given = from_path(from_query(request, files.ExportArguments), user_id=user_id)
         kept = execution.execute(export, self.caller, given, key=None, audit=self.audit)
@@ -116,7 +118,7 @@ class MemoriesFile(ApiView):
         responses=answers("data.created, data.updated, data.skipped and more.", 400, 409, 413, 415),
     )
     def post(self, request: Request, user_id: str) -> HttpResponse:
-        self.audit.tool, self.failing = files.import_file.name, files.import_file.failing
+        self.audit.tool, self.failing = files.IMPORT_FILE.name, files.IMPORT_FILE.failing
         given = from_query(request, files.ImportArguments)
         file = body.read_markdown(request._request, memories_md.LARGEST_FILE)
         self.audit.request_bytes = len(file)
@@ -124,7 +126,7 @@ class MemoriesFile(ApiView):
         given = from_path(given, user_id=user_id) | {"file": file, "progress_key": key}
         try:
             with import_progress.claimed(import_progress.of_token(self.caller.token.pk), key):
-                return self.run(request, files.import_file, given)
+                return self.run(request, files.IMPORT_FILE, given)
         except import_progress.UnderWay as error:
             raise ApiError(
                 ErrorCode.IDEMPOTENCY_IN_PROGRESS,
@@ -152,7 +154,7 @@ class ImportProgress(ApiView):
         ),
     )
     def get(self, request: Request, user_id: str, key: str) -> HttpResponse:
-        arguments.parse(arguments.Arguments, from_query(request, arguments.Arguments), tool="this endpoint")
+        parse(Arguments, from_query(request, Arguments), called="this endpoint")
         grants.owner_for(self.caller.token, user_id)
         found = import_progress.look(import_progress.of_token(self.caller.token.pk), key)
         data: dict[str, Any] = {

@@ -10,14 +10,16 @@ from rest_framework.request import Request
 
 from agent_tools import tools  # noqa: F401 - `tools` fills the registry
 from agent_tools.auth import grants
-from agent_tools.calls import arguments, registry
-from agent_tools.calls.registry import Answer
+from agent_tools.calls import registry
+from agent_tools.calls.api_operation import Answer
+from agent_tools.calls.arguments import Arguments
+from agent_tools.calls.parsing import parse
 from agent_tools.http import responses
 from agent_tools.http.openapi import answers, describe, query
 from agent_tools.views.api import ApiView, from_query
 
 
-class ListQuery(arguments.Arguments):
+class ListQuery(Arguments):
     format: Annotated[
         Literal["native", "openai", "anthropic", "mcp"],
         Field(description="For which kind of model (openai = Chat Completions)."),
@@ -33,7 +35,7 @@ class ToolList(ApiView):
         responses=answers("data.tools: the definitions.", 400),
     )
     def get(self, request: Request) -> HttpResponse:
-        asked = arguments.parse(ListQuery, from_query(request, ListQuery), tool="the list of tools")
+        asked = parse(ListQuery, from_query(request, ListQuery), called="the list of tools")
         write = registry.FORMATS[asked.format]
         # A tool the token has no scope for would only teach a model to fail.
         usable = [tool for tool in registry.switched_on() if grants.has_scope(self.caller.token, *tool.scopes)]
@@ -50,7 +52,7 @@ class TokenDetail(ApiView):
         responses=answers("data.agent, data.scopes, data.all_owners and data.owners (empty when it serves everyone)."),
     )
     def get(self, request: Request) -> HttpResponse:
-        arguments.parse(arguments.Arguments, from_query(request, arguments.Arguments), tool="this endpoint")
+        parse(Arguments, from_query(request, Arguments), called="this endpoint")
         token = self.caller.token
         owners = token.owners.filter(is_active=True).order_by("username").values_list("username", flat=True)
         data: dict[str, Any] = {
@@ -72,7 +74,7 @@ class ToolRun(ApiView):
         responses=answers("data.tool: the definition.", 400, 404),
     )
     def get(self, request: Request, name: str) -> HttpResponse:
-        asked = arguments.parse(ListQuery, from_query(request, ListQuery), tool="the definition of a tool")
+        asked = parse(ListQuery, from_query(request, ListQuery), called="the definition of a tool")
         tool = registry.find(name)
         registry.require_on(tool)
         grants.require_scope(self.caller.token, *tool.scopes)

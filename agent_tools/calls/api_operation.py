@@ -1,0 +1,115 @@
+"""What a machine may ask for, who asks, and what is answered: the plain values of a call.
+
+Not here: which operations there are (`registry`), and running one (`execution`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Generic, TypeVar
+
+from django.conf import settings
+
+from agent_tools.auth import grants
+from agent_tools.auth.authentication import Caller
+from agent_tools.calls.arguments import Arguments
+from agent_tools.calls.json_schema import schema
+from agent_tools.models import Scope
+
+A = TypeVar("A", bound=Arguments)
+
+
+class Effect(StrEnum):
+    READ_ONLY = "read_only"
+    SIDE_EFFECTING = "side_effecting"
+
+
+@dataclass(frozen=True)
+class Call:
+    """Who calls what, about whom.
+
+    Args:
+        owner: username, granted to the token; "" where a tool works on all owners the token serves.
+        name: of the tool or endpoint.
+        called: what a refusal calls it.
+        operation: 32 hexadecimal digits that stay the same when the call is repeated with its
+            idempotency key; None for a call without one.
+    """
+
+    caller: Caller
+    owner: str
+    name: str
+    called: str
+    operation: str | None = None
+
+    @property
+    def may_read(self) -> bool:
+        """Whether the token may read the memory; if not, nothing that depends on its texts is answered."""
+        return grants.has_scope(self.caller.token, Scope.MEMORY_READ)
+
+    @property
+    def may_read_deleted(self) -> bool:
+        """Whether the token may read what people deleted since."""
+        return grants.has_scope(self.caller.token, Scope.MEMORY_HISTORY)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A text for the model, and the same as data."""
+
+    text: str
+    data: dict[str, Any]
+
+    def payload(self) -> dict[str, Any]:
+        """Return the body of a success, as every endpoint sends it."""
+        return {"ok": True, "text": self.text, "data": self.data}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApiOperation(Generic[A]):
+    """A function with what has to be known to run it for a caller.
+
+    Args:
+        timeout: seconds after which a call is answered with 504 (see `time_limit`).
+        returns: the fields of `data` and what they mean.
+        failing: begins the text when *we* fail: `Error reading memory block`.
+        or_scope: a scope that does instead of `scope`, with what comes of it waiting for a person.
+        owner_optional: works without `user_id` also for a token that serves several owners.
+        target: name of the argument that names what the call is about, for the audit row.
+        if_timed_out: what to do when the time was up, where that is more than with other tools.
+        called: what a refusal calls it, `the list of notes`; by default its name.
+    """
+
+    run: Callable[[Call, A], Answer]
+    description: str
+    arguments: type[A]
+    scope: Scope
+    effect: Effect
+    failing: str
+    returns: dict[str, str]
+    timeout: int = 10
+    or_scope: Scope | None = None
+    owner_optional: bool = False
+    target: str = ""
+    if_timed_out: str = ""
+    called: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.run.__name__
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """Return the scopes of which a token needs one."""
+        return (self.scope, self.or_scope) if self.or_scope else (self.scope,)
+
+    @property
+    def time_limit(self) -> float:
+        """Return `timeout`, or what this installation allows any tool, if that is less."""
+        return min(self.timeout, settings.TOOL_TIMEOUT or self.timeout)
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        return schema(self.arguments)
