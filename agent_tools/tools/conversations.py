@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from agent_tools.answers import bounds, paging, representations
+from agent_tools.answers import bounds, fields, paging, representations
 from agent_tools.calls.api_operation import Answer, ApiOperation, Call, Effect
 from agent_tools.calls.arguments import BoundedArguments, Strict, WriteArguments, is_time
 from agent_tools.calls.parsing import invalid
@@ -35,7 +35,7 @@ class SessionListArguments(paging.PagedArguments, BoundedArguments):
     scope=Scope.MEMORY_READ,
     effect=Effect.READ_ONLY,
     failing="Error listing conversations",
-    returns=representations.paged(
+    returns=fields.paged(
         {
             "session_id": "its name in every call",
             "title": "the beginning of what the user said first",
@@ -88,7 +88,7 @@ class SessionReadArguments(paging.PagedArguments, BoundedArguments):
     effect=Effect.READ_ONLY,
     failing="Error reading conversation",
     returns={"session_id": "which conversation"}
-    | representations.paged(
+    | fields.paged(
         {
             "message_id": "the message's id",
             "role": "user, assistant, system or tool",

@@ -7,11 +7,11 @@ from typing import Annotated
 
 from pydantic import Field, field_serializer
 
-from agent_tools.answers import note_refusals, representations
+from agent_tools.answers import refusals, representations
+from agent_tools.answers.subject import Subject
 from agent_tools.calls.api_operation import Answer, ApiOperation, Call, Effect
 from agent_tools.calls.arguments import Arguments, NoteWriteArguments
 from agent_tools.calls.registry import endpoint
-from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
 from agent_tools.tools.notes import by
 from approvals.pages import import_progress
@@ -19,7 +19,6 @@ from approvals.services import imports
 from approvals.services.imports import ImportOutcome
 from memory_app import reads
 from memory_app.text import memories_md
-from memory_app.text.memories_md import FileTooLarge, Unreadable
 
 
 class ImportArguments(NoteWriteArguments):
@@ -37,17 +36,11 @@ class ImportArguments(NoteWriteArguments):
 
 def import_file(call: Call, arguments: ImportArguments) -> Answer:
     viewer = import_progress.of_token(call.caller.token.pk)
-    try:
-        with import_progress.watched(viewer, arguments.progress_key):
-            done = imports.import_file(by=by(call, arguments), owner=call.owner, data=arguments.file)
-    except FileTooLarge as error:
-        raise ApiError(
-            ErrorCode.BODY_TOO_LARGE, f"{_sentence(error)}.", details={"limit": memories_md.LARGEST_FILE}
-        ) from error
-    except Unreadable as error:
-        raise ApiError(ErrorCode.MALFORMED_FILE, f"{_sentence(error)}.") from error
-    except note_refusals.REFUSALS as error:
-        raise note_refusals.explain(error, tool="the import", may_read=call.may_read) from error
+    with (
+        refusals.explained(Subject(call)),
+        import_progress.watched(viewer, arguments.progress_key),
+    ):
+        done = imports.import_file(by=by(call, arguments), owner=call.owner, data=arguments.file)
     proposal = done.outcome.proposal if done.outcome else None
     data = {
         "proposal_id": proposal.pk if proposal else None,
@@ -140,8 +133,3 @@ def _told(done: ImportOutcome, *, with_counts: bool) -> str:
         first = f"Proposal created for the import{counts}. The user will be asked to approve this change."
         first += representations.why_it_waits(done.outcome)
     return "\n".join([first, *(f"Line {skipped.line} skipped: {skipped.reason}." for skipped in done.skipped[:20])])
-
-
-def _sentence(error: Exception) -> str:
-    text = str(error)
-    return text[:1].upper() + text[1:]

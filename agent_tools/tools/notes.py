@@ -7,12 +7,12 @@ always waits for a person. Reading notes is in `recalling`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from agent_tools.answers import note_refusals, representations
+from agent_tools.answers import fields, refusals, representations
+from agent_tools.answers.subject import Subject
 from agent_tools.auth import grants
 from agent_tools.calls import signals
 from agent_tools.calls.api_operation import Answer, Call, Effect
@@ -23,7 +23,7 @@ from agent_tools.tools.note_arguments import Category, Confidence, Content, Note
 from approvals.services import notes
 from approvals.services.notes import ChangeContext, NoteChangeOutcome
 
-_WRITTEN = {"note_id": "the note's id"} | representations.WRITTEN
+_WRITTEN = {"note_id": "the note's id"} | fields.WRITTEN
 
 
 class SaveArguments(NoteWriteArguments):
@@ -47,17 +47,14 @@ class SaveArguments(NoteWriteArguments):
     returns=_WRITTEN,
 )
 def memory_save(call: Call, arguments: SaveArguments) -> Answer:
-    outcome = _changed(
-        call,
-        "memory_save",
-        lambda: notes.save(
+    with refusals.explained(Subject(call)):
+        outcome = notes.save(
             by=by(call, arguments),
             owner=call.owner,
             content=arguments.content,
             category=arguments.category,
             tags=arguments.tags,
-        ),
-    )
+        )
     return _answer(call, outcome, "saved")
 
 
@@ -81,13 +78,10 @@ class UpdateArguments(NoteWriteArguments):
     target="note_id",
 )
 def memory_update(call: Call, arguments: UpdateArguments) -> Answer:
-    outcome = _changed(
-        call,
-        "memory_update",
-        lambda: notes.update(
+    with refusals.explained(Subject(call)):
+        outcome = notes.update(
             by=by(call, arguments), owner=call.owner, note_id=arguments.note_id, content=arguments.content
-        ),
-    )
+        )
     return _answer(call, outcome, "updated")
 
 
@@ -109,11 +103,8 @@ class DeleteArguments(NoteWriteArguments):
     target="note_id",
 )
 def memory_delete(call: Call, arguments: DeleteArguments) -> Answer:
-    outcome = _changed(
-        call,
-        "memory_delete",
-        lambda: notes.delete(by=by(call, arguments), owner=call.owner, note_id=arguments.note_id),
-    )
+    with refusals.explained(Subject(call)):
+        outcome = notes.delete(by=by(call, arguments), owner=call.owner, note_id=arguments.note_id)
     if outcome.is_withdrawn:
         number = outcome.proposal.pk if outcome.proposal else 0
         text = f"Note {outcome.note_id} was not in the memory yet: your proposal {number}, which waited, is withdrawn."
@@ -153,14 +144,12 @@ class RememberArguments(NoteWriteArguments):
         "memory_type": "as given",
         "message": "as in the text",
     }
-    | representations.WRITTEN,
+    | fields.WRITTEN,
 )
 def remember(call: Call, arguments: RememberArguments) -> Answer:
     began = time.perf_counter()
-    outcome = _changed(
-        call,
-        "remember",
-        lambda: notes.save(
+    with refusals.explained(Subject(call, fields={"note_id": "memory_id"})):
+        outcome = notes.save(
             by=by(call, arguments),
             owner=call.owner,
             content=arguments.content,
@@ -169,9 +158,7 @@ def remember(call: Call, arguments: RememberArguments) -> Answer:
             rationale=arguments.rationale,
             tags=arguments.tags,
             note_id=arguments.memory_id,
-        ),
-        fields={"note_id": "memory_id"},
-    )
+        )
     id_ = outcome.note_id
     message = f"Successfully stored {arguments.type} memory with id {id_}" if outcome.is_applied else _waiting(outcome)
     signals.tell(
@@ -217,23 +204,19 @@ class ForgetArguments(NoteWriteArguments):
         "reason": "as given, or null",
         "message": "as in the text",
     }
-    | representations.WRITTEN,
+    | fields.WRITTEN,
     target="memory_id",
 )
 def forget(call: Call, arguments: ForgetArguments) -> Answer:
     began = time.perf_counter()
-    outcome = _changed(
-        call,
-        "forget",
-        lambda: notes.supersede(
+    with refusals.explained(Subject(call, fields={"note_id": "memory_id"})):
+        outcome = notes.supersede(
             by=by(call, arguments),
             owner=call.owner,
             note_id=arguments.memory_id,
             reason=arguments.reason,
             replacement_id=arguments.replacement_id,
-        ),
-        fields={"note_id": "memory_id"},
-    )
+        )
     id_ = outcome.note_id
     message = f"Memory {id_} has been superseded" if outcome.is_applied else _waiting(outcome)
     before = outcome.changes[0].before
@@ -266,15 +249,6 @@ def by(call: Call, arguments: NoteWriteArguments) -> ChangeContext:
         evidence=[turn.model_dump(exclude_none=True) for turn in arguments.evidence],
         operation=call.operation,
     )
-
-
-def _changed(
-    call: Call, name: str, change: Callable[[], NoteChangeOutcome], *, fields: Mapping[str, str] | None = None
-) -> NoteChangeOutcome:
-    try:
-        return change()
-    except note_refusals.REFUSALS as error:
-        raise note_refusals.explain(error, tool=name, may_read=call.may_read, fields=fields) from error
 
 
 def _answer(call: Call, outcome: NoteChangeOutcome, done: str) -> Answer:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 from django.conf import settings
 from django.utils import timezone
 from pydantic import Field
 
-from agent_tools.answers import bounds, paging, refusals, representations, withholding
+from agent_tools.answers import bounds, fields, paging, refusals, representations, withholding
+from agent_tools.answers.subject import Subject
 from agent_tools.auth import grants
 from agent_tools.calls.api_operation import Answer, Call, Effect
 from agent_tools.calls.arguments import LONGEST_ANSWER, BoundedArguments, WriteArguments
 from agent_tools.calls.parsing import invalid
 from agent_tools.calls.registry import tool
-from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
 from approvals import services
 from approvals.models import Proposal, ProposalQuerySet, Status
-from approvals.services.errors import AlreadyDecided, BeingDecided, ProposalNotFound
+from approvals.services.errors import ProposalNotFound
 from memory_app.models import TargetKind
 
 _LARGEST_ID = 2**63 - 1
@@ -46,7 +47,7 @@ class ProposalListArguments(paging.PagedArguments, BoundedArguments):
     scope=Scope.MEMORY_READ,
     effect=Effect.READ_ONLY,
     failing="Error listing proposals",
-    returns=representations.paged(representations.PROPOSAL),
+    returns=fields.paged(fields.PROPOSAL),
     owner_optional=True,
 )
 def list_proposals(call: Call, arguments: ProposalListArguments) -> Answer:
@@ -85,7 +86,7 @@ class ProposalReadArguments(BoundedArguments):
     scope=Scope.MEMORY_READ,
     effect=Effect.READ_ONLY,
     failing="Error reading proposal",
-    returns=representations.PROPOSAL_IN_FULL | {"left_out": "what was left out of these for its length, by field"},
+    returns=fields.PROPOSAL_IN_FULL | {"left_out": "what was left out of these for its length, by field"},
     owner_optional=True,
     target="proposal_id",
 )
@@ -138,29 +139,20 @@ class WithdrawArguments(WriteArguments):
     scope=Scope.MEMORY_PROPOSE,
     effect=Effect.SIDE_EFFECTING,
     failing="Error withdrawing proposal",
-    returns=representations.PROPOSAL,
+    returns=fields.PROPOSAL,
     owner_optional=True,
     target="proposal_id",
 )
 def withdraw_proposal(call: Call, arguments: WithdrawArguments) -> Answer:
     proposal = _own(call, arguments.proposal_id)
-    try:
+    subject = Subject(call, proposal_id=proposal.pk, shown=partial(_shown, call))
+    with refusals.explained(subject):
         proposal = services.withdraw(
             agent=call.caller.agent,
             proposal_id=proposal.pk,
             comment=arguments.reasoning,
             operation=call.operation,
         )
-    except ProposalNotFound as error:
-        raise _not_found(arguments.proposal_id) from error
-    except AlreadyDecided as error:
-        raise ApiError(
-            ErrorCode.ALREADY_DECIDED,
-            representations.told(error.proposal),
-            details={"proposal": _shown(call, error.proposal)},
-        ) from error
-    except BeingDecided as error:
-        raise refusals.being_decided(error.proposal, shown=_shown(call, error.proposal)) from error
     return Answer(f"Proposal {proposal.pk} withdrawn.", _shown(call, proposal))
 
 
@@ -190,10 +182,5 @@ def _own(call: Call, proposal_id: int) -> Proposal:
         services.expire()
         proposal = grants.visible_proposal(call.caller.token, proposal_id)
     if proposal is None or (call.owner and proposal.owner != call.owner):
-        raise _not_found(proposal_id)
+        raise refusals.explain(ProposalNotFound(), Subject(call, proposal_id=proposal_id))
     return proposal
-
-
-def _not_found(proposal_id: int) -> ApiError:
-    details: dict[str, Any] = {"proposal_id": proposal_id}
-    return ApiError(ErrorCode.PROPOSAL_NOT_FOUND, f"Proposal {proposal_id} not found.", details=details)

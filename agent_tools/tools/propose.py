@@ -12,7 +12,8 @@ from typing import Annotated, Any, Literal
 import structlog
 from pydantic import Field
 
-from agent_tools.answers import refusals, representations
+from agent_tools.answers import fields, refusals, representations
+from agent_tools.answers.subject import Subject
 from agent_tools.calls.api_operation import Answer, ApiOperation, Call, Effect
 from agent_tools.calls.arguments import ProposeArguments, Strict, given
 from agent_tools.calls.parsing import invalid
@@ -71,7 +72,7 @@ class EditArguments(ProposeArguments):
     scope=Scope.MEMORY_PROPOSE,
     effect=Effect.SIDE_EFFECTING,
     failing="Error creating edit proposal",
-    returns=representations.PROPOSED,
+    returns=fields.PROPOSED,
     target="block_label",
 )
 def propose_memory_edit(call: Call, arguments: EditArguments) -> Answer:
@@ -133,7 +134,7 @@ BLOCK_PROPOSE = endpoint(
         scope=Scope.MEMORY_PROPOSE,
         effect=Effect.SIDE_EFFECTING,
         failing="Error creating edit proposal",
-        returns=representations.PROPOSED,
+        returns=fields.PROPOSED,
         target="block_label",
     )
 )
@@ -162,8 +163,7 @@ def _propose(
         corrected: the arguments of the call that would work, from an edit's index and its right
             old_string and new_string.
     """
-    subject = refusals.Subject(call=call, label=label, edits=edits, corrected=corrected)
-    try:
+    with refusals.explained(Subject(call, label=label, edits=edits, corrected=corrected)):
         text_edits.check(edits)
         if not arguments.reasoning.strip():
             raise ApiError(
@@ -185,8 +185,6 @@ def _propose(
             operation=call.operation,
             may_read=call.may_read,
         )
-    except refusals.REFUSALS as error:
-        raise refusals.explain(error, subject) from error
     if outcome.created:
         log.info(
             "memory_edit_proposed",

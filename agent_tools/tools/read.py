@@ -5,23 +5,22 @@ The texts are complete as they stand (tools.md): everything else is in `data` on
 
 from __future__ import annotations
 
-import difflib
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from agent_tools.answers import bounds, paging, representations
+from agent_tools.answers import bounds, fields, paging, refusals, representations
+from agent_tools.answers.subject import Subject
 from agent_tools.calls.api_operation import Answer, ApiOperation, Call, Effect
 from agent_tools.calls.arguments import LONGEST_ANSWER, BoundedArguments
 from agent_tools.calls.parsing import invalid
 from agent_tools.calls.registry import endpoint, tool
-from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
 from approvals.models import Proposal
 from memory_app import reads
 from memory_app.databases.prepared import Prepared
 from memory_app.models import Change, TargetKind
-from memory_app.reads import Block, BlockNotFound, RevisionNotFound
+from memory_app.reads import Block, BlockNotFound
 
 
 class BlockListArguments(paging.PagedArguments, BoundedArguments):
@@ -37,7 +36,7 @@ class BlockListArguments(paging.PagedArguments, BoundedArguments):
     scope=Scope.MEMORY_READ,
     effect=Effect.READ_ONLY,
     failing="Error listing memory blocks",
-    returns=representations.paged(representations.BLOCK),
+    returns=fields.paged(fields.BLOCK),
 )
 def list_memory_blocks(call: Call, arguments: BlockListArguments) -> Answer:
     return _blocks_after(call, arguments, bounds.characters(arguments))
@@ -60,19 +59,19 @@ BLOCK_LIST = endpoint(
         scope=Scope.MEMORY_READ,
         effect=Effect.READ_ONLY,
         failing="Error listing memory blocks",
-        returns=representations.paged(representations.BLOCK),
+        returns=fields.paged(fields.BLOCK),
     )
 )
 
 
-READ = representations.BLOCK | {
+READ = fields.BLOCK | {
     "body": "the text, or the lines asked for",
     "lines": "how many lines the text has",
     "view_range": "the lines in `body`, or null for all",
     "next_range": "the view_range of the lines that were left out for their length, or null",
     "commit": "the commit it was read at",
     "as_of": "as given, or null",
-    **{f"open_proposals[].{name}": meaning for name, meaning in representations.OPEN_PROPOSAL.items()},
+    **{f"open_proposals[].{name}": meaning for name, meaning in fields.OPEN_PROPOSAL.items()},
     "open_proposals_left_out": "how many more there are, which list_proposals names",
 }
 
@@ -117,16 +116,8 @@ class ReadArguments(BoundedArguments):
     target="block_label",
 )
 def read_memory_block(call: Call, arguments: ReadArguments) -> Answer:
-    try:
+    with refusals.explained(Subject(call, label=arguments.block_label, as_of=arguments.as_of)):
         commit, block = _at(call, arguments.block_label, arguments.as_of)
-    except BlockNotFound as error:
-        raise block_not_found(call.owner, arguments.block_label, text=str(error)) from error
-    except RevisionNotFound as error:
-        raise ApiError(
-            ErrorCode.REVISION_NOT_FOUND,
-            f"as_of '{arguments.as_of}' is neither a commit of this memory nor a date or time it covers.",
-            details={"as_of": arguments.as_of},
-        ) from error
     lines = _lines(block.body)
     text, shown, following = block.body, None, None
     most = bounds.characters(arguments)
@@ -166,7 +157,7 @@ def block_history(call: Call, arguments: HistoryArguments) -> Answer:
         # The reasons and comments before tell of another block, which was deleted.
         found = tuple(change for change in found if block and _is_of(change, block))
     if block is None and not found and (before is None or not call.may_read_deleted):
-        raise block_not_found(call.owner, label, text=f"Memory block '{label}' not found.")
+        raise refusals.explain(BlockNotFound(call.owner, label), Subject(call, label=label))
     changes, cursor = paging.page(call, found, arguments, lambda change: change.pk)
     reasons = dict(
         Proposal.objects.of_owner(call.owner)
@@ -187,7 +178,7 @@ BLOCK_HISTORY = endpoint(
         scope=Scope.MEMORY_READ,
         effect=Effect.READ_ONLY,
         failing="Error reading memory block",
-        returns=representations.paged(representations.CHANGE),
+        returns=fields.paged(fields.CHANGE),
         target="block_label",
     )
 )
@@ -198,22 +189,6 @@ def _is_of(change: Change, block: Block) -> bool:
     # A commit that `recover` found in the log has whole seconds.
     began = block.created_at if change.at.microsecond else block.created_at.replace(microsecond=0)
     return change.at >= began
-
-
-def block_not_found(owner: str, label: str, *, text: str) -> ApiError:
-    """The refusal, with the labels there are.
-
-    Args:
-        text: the contract's first line: reading and proposing word it differently.
-    """
-    available = [block.label for block in reads.blocks(owner)]
-    near = difflib.get_close_matches(label.lower(), available, n=1, cutoff=0.6)
-    return ApiError(
-        ErrorCode.BLOCK_NOT_FOUND,
-        f"Memory block '{label}' not found.",
-        text=text,
-        details={"block_label": label, "available": available, "nearest": near[0] if near else None},
-    )
 
 
 def _blocks_after(call: Call, arguments: paging.PagedArguments, most: int) -> Answer:

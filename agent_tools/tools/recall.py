@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from agent_tools.answers import bounds, note_refusals, paging, representations
+from agent_tools.answers import bounds, fields, paging, refusals, representations
+from agent_tools.answers.subject import Subject
 from agent_tools.calls import signals
 from agent_tools.calls.api_operation import Answer, ApiOperation, Call, Effect
 from agent_tools.calls.arguments import Arguments, BoundedArguments
@@ -18,8 +19,8 @@ from agent_tools.models import Scope
 from agent_tools.tools.note_arguments import ALL, LONGEST_IN_ADDRESS, NoteId, Type, TypeOrAll, has_words
 from approvals.pages import note_matching
 from approvals.pages.note_matching import Wanted
-from memory_app import reads as memory
-from memory_app.reads import Note, NoteNotFound, RevisionNotFound, recall_counts
+from memory_app import reads
+from memory_app.reads import Note, recall_counts
 
 Query = Annotated[
     Annotated[str, Field(min_length=1, max_length=20_000), AfterValidator(has_words)] | None,
@@ -190,7 +191,7 @@ NOTE_LIST = endpoint(
         scope=Scope.MEMORY_READ,
         effect=Effect.READ_ONLY,
         failing="Error listing notes",
-        returns=representations.paged(representations.NOTE)
+        returns=fields.paged(fields.NOTE)
         | {
             "index_behind": "with q, true while the search does not know the newest changes yet: "
             "the pages may then repeat or miss notes"
@@ -213,14 +214,10 @@ class NoteReadArguments(Arguments):
 
 
 def note_read(call: Call, arguments: NoteReadArguments) -> Answer:
-    try:
-        commit = memory.head() if arguments.as_of is None else memory.resolve_revision(arguments.as_of)
-        note_at = memory.note_at if call.may_read_deleted else memory.surviving_note_at
+    with refusals.explained(Subject(call, as_of=arguments.as_of)):
+        commit = reads.head() if arguments.as_of is None else reads.resolve_revision(arguments.as_of)
+        note_at = reads.note_at if call.may_read_deleted else reads.surviving_note_at
         note = note_at(call.owner, arguments.note_id, commit)
-    except NoteNotFound as error:
-        raise note_refusals.note_not_found(arguments.note_id) from error
-    except RevisionNotFound as error:
-        raise note_refusals.revision_not_found(error, arguments.as_of) from error
     recalled = recall_counts.for_owner(call.owner, [note.id]).get(note.id)
     return Answer(note.content, representations.note(note, recalled) | {"commit": commit, "as_of": arguments.as_of})
 
@@ -234,7 +231,7 @@ NOTE_READ = endpoint(
         scope=Scope.MEMORY_READ,
         effect=Effect.READ_ONLY,
         failing="Error reading note",
-        returns=representations.NOTE | {"commit": "the commit it was read at", "as_of": "as given, or null"},
+        returns=fields.NOTE | {"commit": "the commit it was read at", "as_of": "as given, or null"},
         target="note_id",
     )
 )

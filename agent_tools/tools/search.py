@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from agent_tools.answers import bounds, note_refusals, representations
+from agent_tools.answers import bounds, refusals, representations
+from agent_tools.answers.subject import Subject
 from agent_tools.calls.api_operation import Answer, ApiOperation, Call, Effect
 from agent_tools.calls.arguments import BoundedArguments
 from agent_tools.calls.registry import endpoint, tool
@@ -14,7 +15,6 @@ from agent_tools.models import Scope
 from agent_tools.tools.note_arguments import LONGEST_IN_ADDRESS, Type, has_words
 from approvals import services
 from memory_app import reads
-from memory_app.reads import RevisionNotFound
 from memory_app.search import service
 from memory_app.search.service import SearchHit
 
@@ -115,7 +115,7 @@ def memory_search(call: Call, arguments: SearchArguments) -> Answer:
         "for_agents": True,
     }
     answers = []
-    try:
+    with refusals.explained(Subject(call, as_of=arguments.as_of)):
         if memory:
             # The index answers without the memory, and cannot tell what was deleted while nobody could ask it.
             head = reads.head()
@@ -124,8 +124,6 @@ def memory_search(call: Call, arguments: SearchArguments) -> Answer:
             # A session narrows down what was said, never what is known: memory belongs to the user.
             asked |= {"sources": ("conversation",), "session_id": arguments.session_id or None}
             answers.append(service.search(call.owner, arguments.query, **asked))
-    except RevisionNotFound as error:
-        raise note_refusals.revision_not_found(error, arguments.as_of) from error
     # Weak hits are in order already, which for a broad question is not that of their scores.
     hits = sorted(
         (hit for answer in answers for hit in answer.results),

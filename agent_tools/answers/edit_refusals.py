@@ -1,0 +1,236 @@
+"""What is wrong with an edit: the exact sentence of the contract, then help on new lines.
+
+An agent that gets the help right is done in one more call: the passage it meant, why its text differs from it, the call
+that would work, the lines of several matches, its own proposal that has the text. Matching itself stays exact, always;
+nothing here changes what an edit does.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Callable
+from typing import Any, Literal
+
+from agent_tools.answers import made_before
+from agent_tools.answers.subject import Subject
+from agent_tools.auth import grants
+from agent_tools.errors import ApiError, ErrorCode
+from approvals.models import Proposal, Revision
+from approvals.services import errors
+from memory_app import reads
+from memory_app.models import TargetKind
+from memory_app.reads import BlockNotFound
+from memory_app.text import edits
+from memory_app.text.fuzzy_match import Differences, Nearest, Why, nearest
+from memory_app.text.fuzzy_match.search import without_line_numbers
+
+#: Characters of a passage or a call in the text for the model; longer ones are in `details` only.
+_SHOWN = 4_000
+#: Line numbers in the text; all (up to this many times ten) in `details`.
+_LINES_SHOWN = 20
+
+#: Words that differ are shown when there are no more places than this, and none is longer in characters.
+_WORDS_SHOWN = 3
+_WORD_SHOWN = 60
+
+_WHY: dict[Why | Literal["words"], str] = {
+    "whitespace": "in white space",
+    "case": "in case",
+    "quotes": "in its quotation marks (typographic or straight)",
+    "line_numbers": "by the line numbers before its lines",
+    "unicode": "in the Unicode form of its characters",
+    "words": "in its words",
+}
+
+
+def edit_row(code: ErrorCode, message: str) -> Callable[[edits.EditError, Subject], ApiError]:
+    """Return a row of the error table for an edit about which there is no more to say."""
+
+    def answer(error: edits.EditError, subject: Subject) -> ApiError:
+        return ApiError(code, message, help=_which_edit(error, subject), details=_details(error, subject))
+
+    return answer
+
+
+def forbidden_character(error: edits.ForbiddenCharacter, subject: Subject) -> ApiError:
+    reason = f"contains the character {error.code} at position {error.offset}"
+    return ApiError(
+        ErrorCode.FORBIDDEN_CHARACTER,
+        f"{error.field} {reason}, which cannot be stored.",
+        help=_which_edit(error, subject),
+        details=_details(error, subject) | {"fields": {error.field: reason}},
+    )
+
+
+def wrong_count(error: edits.WrongCount, subject: Subject) -> ApiError:
+    return ApiError(
+        ErrorCode.WRONG_COUNT,
+        f"old_string appears {_times(error.found)} in block '{subject.label}', "
+        f"not {_times(error.expected)} as expected_replacements says.",
+        help=_which_edit(error, subject),
+        details=_details(error, subject) | {"expected": error.expected, "count": error.found},
+    )
+
+
+def repeated(error: edits.OldStringRepeated, subject: Subject) -> ApiError:
+    shown = ", ".join(str(line) for line in error.lines[:_LINES_SHOWN])
+    more = f" and {len(error.lines) - _LINES_SHOWN} more" if len(error.lines) > _LINES_SHOWN else ""
+    where = "on line" if len(error.lines) == 1 else "on lines"
+    return ApiError(
+        ErrorCode.OLD_STRING_REPEATED,
+        f"old_string appears {error.count} times in block '{subject.label}'. Provide a larger unique string "
+        "with more surrounding context, or set replace_all=True to replace all occurrences.",
+        help=[*_which_edit(error, subject), f"It begins {where} {shown}{more}."],
+        details=_details(error, subject) | {"count": error.count, "lines": list(error.lines[: 10 * _LINES_SHOWN])},
+    )
+
+
+def over_limit(error: errors.OverLimit, subject: Subject) -> ApiError:
+    return _over_limit(subject.label, error.used, error.limit)
+
+
+def text_too_long(error: edits.TextTooLong, subject: Subject) -> ApiError:
+    block = reads.find_block(subject.call.owner, subject.label)
+    return _over_limit(subject.label, error.length, block.limit if block else edits.LARGEST_TEXT)
+
+
+def block_not_found(error: BlockNotFound, subject: Subject) -> ApiError:
+    """Return the refusal, with the labels there are. The contract words reading and proposing differently."""
+    label = subject.label
+    message = f"Memory block '{label}' not found."
+    if subject.edits and not subject.call.may_read:
+        return ApiError(ErrorCode.BLOCK_NOT_FOUND, message, details={"block_label": label})
+    available = [block.label for block in reads.blocks(subject.call.owner)]
+    near = difflib.get_close_matches(label.lower(), available, n=1, cutoff=0.6)
+    details: dict[str, Any] = {"block_label": label, "available": available, "nearest": near[0] if near else None}
+    if not subject.edits:
+        return ApiError(ErrorCode.BLOCK_NOT_FOUND, message, text=message, details=details)
+    there = f"There are: {', '.join(available)}." if available else "There are no memory blocks yet."
+    return ApiError(ErrorCode.BLOCK_NOT_FOUND, message, help=[there], details=details)
+
+
+def old_string_not_found(error: edits.OldStringNotFound, subject: Subject) -> ApiError:
+    block = reads.find_block(subject.call.owner, subject.label)
+    if block is None:
+        return block_not_found(BlockNotFound(subject.call.owner, subject.label), subject)
+    edit = subject.edits[error.index]
+    if not isinstance(edit, edits.Replace):
+        raise error
+    help, details = _which_edit(error, subject), _details(error, subject)
+    text = made_before.applied(block.body, subject.edits[: error.index])
+    details["content_sha256"] = block.body_sha256
+    code = ErrorCode.OLD_STRING_NOT_FOUND
+    near = nearest(text, edit.old_string)
+    if isinstance(error, edits.AlreadyTrue):
+        line = made_before.line_of(block, subject.edits, error.index, text)
+        if line is not None:
+            code, near = ErrorCode.ALREADY_TRUE, None
+            help.append(f"This change is made already: an earlier version had old_string where line {line} is now.")
+        elif near is None or not _shortens(edit, near):
+            line = text.count("\n", 0, text.find(edit.new_string)) + 1
+            help.append(f"new_string is in the block already (line {line}).")
+        if line is not None:
+            details["line"] = line
+    if waiting := _own_proposal_with(edit.old_string, subject):
+        details["in_proposal"] = waiting.pk
+        help.append(
+            f"The text is in your own open proposal {waiting.pk}, which nobody has approved yet: wait for the "
+            "decision, or withdraw that proposal and propose the whole change anew."
+        )
+    elif near is not None:
+        help += _nearest_help(near, edit, error.index, subject, details)
+    help.append(f"The block's sha256 is {block.body_sha256}.")
+    return ApiError(
+        code,
+        f"old_string not found in block '{subject.label}'. Make sure you've read the block first and the text "
+        "matches exactly (including whitespace and newlines).",
+        help=help,
+        details=details,
+    )
+
+
+def _shortens(edit: edits.Replace, near: Nearest) -> bool:
+    """Whether new_string is a part of the passage that old_string means, which says nothing about the change."""
+    return edit.new_string in near.passage and len(edit.new_string) < len(near.passage)
+
+
+def _nearest_help(
+    near: Nearest, edit: edits.Replace, index: int, subject: Subject, details: dict[str, Any]
+) -> list[str]:
+    lines = f"line {near.first_line}"
+    if near.last_line > near.first_line:
+        lines = f"lines {near.first_line}-{near.last_line}"
+    details["nearest"] = {
+        "first_line": near.first_line,
+        "last_line": near.last_line,
+        "similarity": round(near.similarity, 3),
+        "why": near.why,
+        "passage": near.passage,
+        "differs": list(near.differences.forms) if near.differences else [near.why] if near.why else [],
+    }
+    help = [f"The nearest passage is {lines} ({near.similarity:.0%} similar):"]
+    help.append(near.passage if len(near.passage) <= _SHOWN else "(too long to show here; see error.details)")
+    if near.why:
+        help.append(f"Your old_string differs from it only {_WHY[near.why]}.")
+    elif near.differences is not None:
+        help.append(_said(near.differences))
+    if subject.corrected is not None and near.corrected is not None:
+        replacement = without_line_numbers(edit.new_string) if near.why == "line_numbers" else edit.new_string
+        replacement = near.lead + replacement + near.trail
+        if replacement == near.corrected:
+            return help  # what the agent wants to write is what the passage says
+        call = subject.corrected(index, near.corrected, replacement)
+        details["corrected_call"] = call
+        shown = json.dumps(call, ensure_ascii=False)
+        if len(shown) <= _SHOWN:
+            help += ["If you meant that passage, call again with:", shown]
+    return help
+
+
+def _said(differences: Differences) -> str:
+    """Return all that differs, with the words when they are few."""
+    forms = [_WHY[form] for form in differences.forms]
+    told = f"Your old_string differs from it {' and '.join([', '.join(forms[:-1])] * (len(forms) > 1) + forms[-1:])}"
+    words = differences.words
+    if not words or len(words) > _WORDS_SHOWN or any(len(side) > _WORD_SHOWN for pair in words for side in pair):
+        return f"{told}."
+    pairs = [f'"{ours}" instead of "{theirs}"' for ours, theirs in words]
+    return f"{told}: {', '.join(pairs)}."
+
+
+def _own_proposal_with(old_string: str, subject: Subject) -> Proposal | None:
+    """Return the agent's newest open proposal on this block that adds `old_string` to the text."""
+    waiting = grants.visible_proposals(subject.call.caller.token, subject.call.owner).open()
+    newest = waiting.filter(target_kind=TargetKind.BLOCK, target=subject.label).order_by("-pk")
+    revisions = Revision.objects.filter(proposal__in=newest).select_related("proposal").order_by("-proposal_id")
+    for revision in revisions:
+        is_added = old_string in revision.result_text and old_string not in revision.base_text
+        if is_added and revision.number == revision.proposal.current_revision_number:
+            return revision.proposal
+    return None
+
+
+def _which_edit(error: edits.EditError, subject: Subject) -> list[str]:
+    if len(subject.edits) < 2:
+        return []
+    return [f"This is about edit {error.index + 1} of {len(subject.edits)}; none was made."]
+
+
+def _details(error: edits.EditError, subject: Subject) -> dict[str, Any]:
+    details: dict[str, Any] = {"block_label": subject.label} if subject.label else {}
+    return details | ({"edit": error.index} if len(subject.edits) > 1 else {})
+
+
+def _over_limit(label: str, used: int, limit: int) -> ApiError:
+    return ApiError(
+        ErrorCode.OVER_LIMIT,
+        f"The result would have {used:,} characters; the limit of block '{label}' is {limit:,}, "
+        f"so it is over by {used - limit:,}.",
+        help=["Shorten the text, or propose to remove something first."],
+        details={"block_label": label, "used": used, "limit": limit, "over_by": used - limit},
+    )
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"

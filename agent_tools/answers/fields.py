@@ -1,0 +1,150 @@
+"""The fields of `data` and what they mean.
+
+The reference page is made from these tables, and a test compares them with what is really answered.
+"""
+
+from __future__ import annotations
+
+from memory_app.text.notes import TYPES
+
+Fields = dict[str, str]
+
+#: Notes of a proposal in an answer; an import may have thousands.
+NOTES_SHOWN = 50
+
+BLOCK: Fields = {
+    "label": "the block's name in every call",
+    "title": "for people; made from the label where the owner gave none",
+    "description": "what the block is for",
+    "length": "characters of the text",
+    "limit": "characters the text may have",
+    "read_only": "agents may not change it",
+    "sha256": "of the text, for `expected_sha256`",
+    "created_at": "ISO 8601, UTC",
+    "updated_at": "ISO 8601, UTC",
+}
+
+CHANGE: Fields = {
+    "commit": "hash of the commit, for `as_of`",
+    "action": "approved, edited, created, superseded, reinstated, deleted, applied, imported, reverted or recovered",
+    "actor": "username of the person, or null",
+    "agent": "name of the agent that proposed it, or null",
+    "proposal_id": "the proposal it came from, or null",
+    "reasoning": "why the agent proposed it, or null",
+    "comment": "what the person wrote with it",
+    "at": "ISO 8601, UTC",
+}
+
+PROPOSAL: Fields = {
+    "proposal_id": "its number in every call",
+    "user_id": "whose memory",
+    "target_kind": "block, note or import (many notes as a whole)",
+    "block_label": "which block; null for notes",
+    "note_id": "which note; null for blocks and imports",
+    "title": "the block's title, or the beginning of the note, when it was proposed; null without memory:read, and "
+    "when the block or note was deleted since; once redacted, its label or id",
+    "kind": "edit or rewrite; of notes: save, update, delete, forget or import",
+    "status": "preparing, open, merging, approved, rejected, withdrawn, expired or applied",
+    "mergeability": (
+        "how an undecided one stands to the block as it is now: clean, rebasable (the block changed, the edit "
+        "still fits), conflict, already_applied or unknown; null once decided, and without memory:read"
+    ),
+    "revision": "number of the revision that counts",
+    "reasoning": "yours",
+    "confidence": "yours: low, medium or high",
+    "session_id": "yours, or empty",
+    "created_at": "ISO 8601, UTC",
+    "expires_at": "when it closes by itself; null once decided",
+    "redacted": "true once its texts were removed, as too private or for its owner: they are empty then",
+    "decision": "null, or `by` (username or null), `at`, `reason` (of a rejection: wrong, outdated, too_private, "
+    "duplicate, badly_worded or other; else null) and `comment`, the reviewer's words",
+    "review_url": "where people look at it",
+}
+
+PROPOSAL_IN_FULL: Fields = PROPOSAL | {
+    "branch": "the branch that holds it; null once it is decided, since the branch is gone then",
+    "base_commit": "the commit it was made on",
+    "head_commit": "the commit with the change",
+    "merge_commit": "the commit that brought it into the memory, or null",
+    "edits": "what was asked for, each with `op` and `occurrences`; empty for notes",
+    "notes": "what becomes of each note: `id`, `before`, `after` (both null when the note was deleted since); "
+    f"the first {NOTES_SHOWN}",
+    "note_count": "how many notes it changes; 0 for a block",
+    "result": "the block's text, or the notes' contents, with the change; null when the block, or one of the notes, "
+    "was deleted since",
+}
+
+PROPOSED: Fields = {
+    "proposal_id": "its number",
+    "status": "open",
+    "branch": "the branch that holds it; null once it is decided",
+    "base_commit": "the commit it was made on; null without memory:read",
+    "head_commit": "the commit with the change",
+    "revision": "1 for a new proposal",
+    "occurrences_replaced": "how many places the edits replace; 0 for a whole text; null without memory:read",
+    "content_sha256": "of the block's text as it is now, without the change; null without memory:read",
+    "review_url": "where people look at it",
+    "created": "false when an equal proposal of yours was waiting already and is returned instead",
+    "length": "characters the text will have; null without memory:read",
+    "limit": "characters the text may have",
+    "warnings": "sentences, also in the text; none without memory:read",
+}
+
+OPEN_PROPOSAL: Fields = {
+    name: PROPOSAL[name]
+    for name in (
+        "proposal_id",
+        "block_label",
+        "note_id",
+        "status",
+        "mergeability",
+        "reasoning",
+        "created_at",
+        "review_url",
+    )
+}
+
+
+NOTE: Fields = {
+    "id": "the note's name in every call",
+    "content": "what it says",
+    "type": ", ".join(TYPES),
+    "tags": "a list of words",
+    "category": "one word more, or null",
+    "confidence": "0 to 1",
+    "rationale": "why it was worth remembering, or null",
+    "importance": "0 to 1",
+    "source": "agent, user or import",
+    "session_id": "the conversation it came from, or null",
+    "superseded_by": "the note that took its place, or null",
+    "superseded_reason": "why it was superseded, or null",
+    "superseded_at": "when it was superseded, or null while it holds",
+    "sha256": "of everything it says",
+    "access_count": "how often agents recalled it",
+    "last_access": "when they did last (ISO 8601, UTC), or null",
+    "created_at": "ISO 8601, UTC",
+    "updated_at": "ISO 8601, UTC",
+}
+
+WRITTEN: Fields = {
+    "status": "applied, open while it waits for a person, or withdrawn: a note of yours that waited and was deleted",
+    "waits_because": "policy (the user wants to be asked), scope (the token may only propose), secrets (it, its "
+    "reasoning or its evidence reads like a key, token, password or card number, which a person sees first) or null "
+    "once it waits no more",
+    "commit": "the commit that holds it, or null while it waits",
+    "proposal_id": "its number, applied or not: people see what was applied, and can put it back",
+    "branch": "the branch that holds it while it waits; null once it is applied or decided",
+    "base_commit": "the commit it was made on; null without memory:read",
+    "head_commit": "the commit with the change",
+    "revision": "1 for a new proposal; 2 and more once a note that waits was updated",
+    "content_sha256": "of the note as it is now (its canonical JSON); null when there is none, and without memory:read",
+    "review_url": "where people look at it",
+    "created": "false when an equal proposal of yours was waiting already and is returned instead",
+}
+
+
+def paged(item: Fields) -> Fields:
+    """Return the fields of a list's `data`."""
+    return {f"items[].{name}": meaning for name, meaning in item.items()} | {
+        "next": "the `cursor` of the next page, or null"
+    }

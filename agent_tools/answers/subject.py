@@ -1,0 +1,36 @@
+"""What a call asked for, as far as the words of a refusal depend on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent_tools.calls.api_operation import Call
+from approvals.models import Proposal
+from memory_app.text import edits
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What was asked for.
+
+    Args:
+        label: of the block, where it is about one.
+        edits: what was proposed; empty for a call that reads.
+        corrected: the arguments of a call that would work, from an edit's index and its right old_string
+            and new_string; None where there is no such call.
+        fields: what the tool calls a field of a note, where it calls it otherwise.
+        as_of: the commit or time asked for.
+        proposal_id: of the proposal it is about.
+        shown: a proposal as this caller may see it; None for the usual representation.
+    """
+
+    call: Call
+    label: str = ""
+    edits: Sequence[edits.Edit] = ()
+    corrected: Callable[[int, str, str], dict[str, Any]] | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+    as_of: str | None = None
+    proposal_id: int = 0
+    shown: Callable[[Proposal], dict[str, Any]] | None = None
