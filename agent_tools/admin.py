@@ -51,11 +51,11 @@ class AgentTokenAdmin(admin.ModelAdmin[AgentToken]):
         return super().get_queryset(request).prefetch_related("owners")
 
     def has_change_permission(self, request: HttpRequest, obj: AgentToken | None = None) -> bool:
-        """A token is not widened after it was handed out: make another and revoke this one."""
+        """Refuse: a token is not widened after it was handed out. Make another and revoke this one."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: AgentToken | None = None) -> bool:
-        """Revoked tokens stay, since tool calls name them."""
+        """Refuse: revoked tokens stay, since tool calls name them."""
         return False
 
     def save_model(self, request: HttpRequest, obj: AgentToken, form: Any, change: bool) -> None:
@@ -72,7 +72,7 @@ class AgentTokenAdmin(admin.ModelAdmin[AgentToken]):
         request.issued = issued  # type: ignore[attr-defined]
 
     def response_add(self, request: HttpRequest, obj: AgentToken, post_url_continue: str | None = None) -> HttpResponse:
-        """The secret, in this answer and nowhere else."""
+        """Return the page with the secret, which no other page shows."""
         context = self.admin_site.each_context(request) | {
             "title": _("New token"),
             "issued": request.issued,  # type: ignore[attr-defined]

@@ -51,11 +51,13 @@ class TokenForm(forms.Form):
         super().__init__(*args, **kwargs)
 
     def clean_name(self) -> str:
-        """A name of the person's own agents, or a new one: a token of another's agent would let its
-        holder propose under that agent's name."""
+        """Return a name of the person's own agents, or a new one.
+
+        A token of another person's agent would let its holder propose under that agent's name.
+        """
         name: str = self.cleaned_data["name"]
         existing = Agent.objects.filter(name=name).first()
-        # One answer for all of them: who is here, and what others call their agents, is not told.
+        # One answer for all of them: it must not show who has an account or what others call their agents.
         taken = forms.ValidationError(_("This name is taken, or it is a person's. Choose another."))
         if existing is None:
             if name in _OUR_OWN or User.objects.filter(username=name).exists():

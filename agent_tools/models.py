@@ -28,7 +28,7 @@ class Scope(models.TextChoices):
 
     @classmethod
     def usual(cls) -> list[Scope]:
-        """Those of a token whose maker does not say."""
+        """Return the scopes of a token whose maker does not say."""
         return [scope for scope in cls if scope is not cls.MEMORY_HISTORY]
 
 
@@ -38,7 +38,7 @@ class AgentTokenQuerySet(models.QuerySet["AgentToken"]):
         return self.filter(revoked_at=None).filter(Q(expires_at=None) | Q(expires_at__gt=now))
 
     def serving(self, username: str) -> AgentTokenQuerySet:
-        """Tokens that may read this owner's memory (when they are usable)."""
+        """Return tokens that may read this owner's memory (when they are usable)."""
         return self.filter(Q(all_owners=True) | Q(owners__username=username)).distinct()
 
 
@@ -84,7 +84,7 @@ class AgentToken(models.Model):
 
     @property
     def scope_names(self) -> list[str]:
-        """The scopes in words, in the order of `Scope`."""
+        """Return the scopes in words, in the order of `Scope`."""
         return [str(scope.label) for scope in Scope if scope.value in self.scopes]
 
 
@@ -123,8 +123,8 @@ class ToolCall(models.Model):
 class IdempotencyKey(models.Model):
     """A write that a caller may send twice: inserted before the work, completed with its answer.
 
-    `token` and `key` are unique together, and that constraint decides who does the work (design.md §3
-    rule 16). `operation` goes with the work, so that a crashed call is resumed rather than repeated.
+    `token` and `key` are unique together, and that constraint decides which call does the work. `operation` goes with
+    the work, so that a crashed call is resumed rather than repeated.
     """
 
     token = models.ForeignKey(AgentToken, models.CASCADE, related_name="idempotency_keys")

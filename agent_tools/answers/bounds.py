@@ -1,6 +1,6 @@
 """How long an answer may be: whole items that fit, and a sentence about the rest.
 
-Half a note or half a line would pass for all of it. The first item always comes, even where it is too long.
+Half a note or half a line could be taken for the whole. The first item is always included, even where it is too long.
 """
 
 from __future__ import annotations

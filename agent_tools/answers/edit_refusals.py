@@ -151,7 +151,7 @@ def old_string_not_found(error: edits.OldStringNotFound, subject: Subject) -> Ap
 
 
 def _shortens(edit: edits.Replace, near: Nearest) -> bool:
-    """Whether new_string is a part of the passage that old_string means, which says nothing about the change."""
+    """Whether new_string is a part of the passage that old_string means, so that finding it proves nothing."""
     return edit.new_string in near.passage and len(edit.new_string) < len(near.passage)
 
 

@@ -1,8 +1,8 @@
-"""Whether an edit that does not fit was made already: by an approval, or by the owner's own hand.
+"""Whether an edit that does not fit was made already, by an approval or by the owner.
 
-That new_string is in the block proves nothing: each edit that shortens a passage has it there. What proves it is an
-earlier version that the edit fits, and that it turns into today's text at that place. Versions of a block that was
-deleted are another block's.
+That new_string is in the block proves nothing: an edit that shortens a passage always finds it there. The proof is an
+earlier version which the edit turns into today's text at that place. Versions of a deleted block of the same label do
+not count.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from memory_app.text import edits
 
 #: Changes of the block that are looked at, newest first: each version is one read.
 VERSIONS = 20
-#: Characters on each side by which a place is known again, since the text around it may have changed.
+#: Characters of context on each side of a place to compare; the text further away may have changed.
 _AROUND = 16
 
 
@@ -38,7 +38,7 @@ def line_of(block: Block, asked: Sequence[edits.Edit], index: int, text: str) ->
 
 
 def applied(body: str, earlier: Sequence[edits.Edit]) -> str:
-    """Return `body` with some edits made; as it is where they do not fit."""
+    """Return `body` with the edits made, or unchanged where they do not fit."""
     try:
         return edits.apply(body, earlier).text
     except edits.EditError:

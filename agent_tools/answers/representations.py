@@ -26,7 +26,7 @@ _WORDS_LISTED = 300
 
 
 def block(block: Block) -> dict[str, Any]:
-    """A block without its text."""
+    """Return a block without its text."""
     return {
         "label": block.label,
         "title": block.display_title,
@@ -41,7 +41,7 @@ def block(block: Block) -> dict[str, Any]:
 
 
 def change(change: Change, reasons: dict[int, str]) -> dict[str, Any]:
-    """One entry of a block's history.
+    """Return one entry of a block's history.
 
     Args:
         reasons: proposal id → why its agent proposed it.
@@ -59,11 +59,11 @@ def change(change: Change, reasons: dict[int, str]) -> dict[str, Any]:
 
 
 def proposal(proposal: Proposal, *, may_read: bool = True, is_gone: bool = False) -> dict[str, Any]:
-    """A proposal without its texts: what a list shows.
+    """Return a proposal without its texts: what a list shows.
 
     Args:
         may_read: whether the caller may read the memory.
-        is_gone: what it is about was deleted since, and the caller may not read such things.
+        is_gone: whether its target was deleted since, and the caller may not read what was deleted.
     """
     decided = proposal.decided_at is not None or proposal.is_decided
     return {
@@ -90,10 +90,10 @@ def proposal(proposal: Proposal, *, may_read: bool = True, is_gone: bool = False
 
 
 def proposal_in_full(subject: Proposal, revision: Revision, gone: Collection[str] = ()) -> dict[str, Any]:
-    """A proposal with what its branch holds.
+    """Return a proposal with what its branch has.
 
     Args:
-        gone: labels and ids of what was deleted since, where the caller may not read such things.
+        gone: labels and ids of what was deleted since, where the caller may not read what was deleted.
     """
     notes = [
         {"id": change["id"], "before": None, "after": None} if change["id"] in gone else change
@@ -112,7 +112,7 @@ def proposal_in_full(subject: Proposal, revision: Revision, gone: Collection[str
 
 
 def proposed(outcome: Proposed, *, may_read: bool) -> dict[str, Any]:
-    """The data of an answer to a proposing call (tools.md), without what depends on a text that may not be read."""
+    """Return the data of an answer to a proposing call, without what depends on a text that may not be read."""
     data = {
         "proposal_id": outcome.proposal.pk,
         "status": outcome.proposal.status,
@@ -131,7 +131,7 @@ def proposed(outcome: Proposed, *, may_read: bool) -> dict[str, Any]:
     return data if may_read else data | _UNREAD
 
 
-#: What a proposing call tells of a text that the caller may not read.
+#: The fields of a proposing call that depend on the text, for a caller that may not read it.
 _UNREAD: dict[str, Any] = {
     "base_commit": None,
     "occurrences_replaced": None,
@@ -142,7 +142,7 @@ _UNREAD: dict[str, Any] = {
 
 
 def open_proposals(proposals: Iterable[Proposal], *, may_read: bool) -> list[dict[str, Any]]:
-    """The agent's own waiting proposals, in short."""
+    """Return the agent's own waiting proposals, in short."""
     return [
         {
             "proposal_id": waiting.pk,
@@ -170,7 +170,7 @@ def note(note: Note, recalled: Access | None) -> dict[str, Any]:
 
 
 def written(outcome: NoteChangeOutcome, *, may_read: bool) -> dict[str, Any]:
-    """The data of an answer to a call that changes notes (tools.md)."""
+    """Return the data of an answer to a call that changes notes."""
     proposal = outcome.proposal
     if proposal is None:  # agents always get one
         raise TypeError("a person's own change is no answer to an agent")
@@ -194,7 +194,7 @@ def written(outcome: NoteChangeOutcome, *, may_read: bool) -> dict[str, Any]:
 
 
 def why_it_waits(outcome: NoteChangeOutcome) -> str:
-    """A line for an agent whose change waits although it need not ask; empty for others."""
+    """Return a line for an agent whose change waits although its policy is to apply; empty for others."""
     if outcome.proposal and not outcome.is_applied and outcome.proposal.review_reason == ReviewReason.SECRETS:
         return (
             "\nIt reads like a key, token, password or card number, so a person has to see it first. "
@@ -205,14 +205,14 @@ def why_it_waits(outcome: NoteChangeOutcome) -> str:
 
 
 def target(proposal: Proposal) -> str:
-    """What a proposal is about, in a sentence."""
+    """Return what a proposal is about, for a sentence."""
     if proposal.target_kind == TargetKind.IMPORT:
         return "an import of memories"
     return f"{'block' if proposal.target_kind == 'block' else 'note'} '{proposal.target}'"
 
 
 def told(proposal: Proposal) -> str:
-    """What became of a proposal, in one sentence and the reviewer's words."""
+    """Return what became of a proposal, in one sentence and the reviewer's words."""
     told = f"Proposal {proposal.pk} for {target(proposal)} is {proposal.status}"
     if proposal.is_decided and proposal.decided_by is not None:
         told += f", by {proposal.decided_by.username}"
@@ -225,7 +225,7 @@ def told(proposal: Proposal) -> str:
 
 
 def listed(proposal: Proposal) -> str:
-    """A line of a list: what became of a proposal, and what the reviewer said, whatever lines that had."""
+    """Return a line of a list: what became of a proposal, and the reviewer's comment on the same line."""
     line = f"- {proposal.pk}: {target(proposal)}, {proposal.status}"
     if proposal.is_decided and proposal.decision_reason:
         line += f" ({proposal.decision_reason})"
@@ -240,7 +240,7 @@ def review_url(proposal: Proposal) -> str:
 
 
 def time(at: datetime) -> str:
-    """ISO 8601 in UTC, as `2026-03-01T12:00:00Z`."""
+    """Return ISO 8601 in UTC, as `2026-03-01T12:00:00Z`."""
     return at.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 

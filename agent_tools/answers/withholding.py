@@ -1,7 +1,7 @@
-"""Which of an agent's own proposals hold texts that were deleted from the memory since.
+"""Which of an agent's own proposals have texts that were deleted from the memory since.
 
-A proposal keeps what it was about. What people deleted is not read through it either, unless the token has the scope
-`memory:history`. What was never in the memory (a new note that waits or was rejected) is the agent's own and stays.
+A proposal keeps a copy of its target. A token without the scope `memory:history` may not read deleted texts through
+such a copy. What was never in the memory (a new note that waits or was rejected) is the agent's own and stays.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _IN_MEMORY = (Status.APPROVED, Status.APPLIED)
 
 
 def deleted_since(call: Call, proposal: Proposal) -> frozenset[str]:
-    """Labels and ids of what a proposal is about and the memory held, and holds no longer."""
+    """Return labels and ids of a proposal's targets that were in the memory and were deleted since."""
     if call.may_read_deleted:
         return frozenset()
     if proposal.target_kind == TargetKind.BLOCK:
@@ -36,7 +36,7 @@ def deleted_since(call: Call, proposal: Proposal) -> frozenset[str]:
 
 
 def about_deleted(call: Call, proposals: Sequence[Proposal]) -> frozenset[int]:
-    """The numbers of those proposals, in a query or two for all of an owner's."""
+    """Return the numbers of the proposals about something deleted, in one or two queries for each owner."""
     if call.may_read_deleted:
         return frozenset()
     blocks = [each for each in proposals if each.target_kind == TargetKind.BLOCK]

@@ -45,5 +45,5 @@ class TokenAuthentication(BaseAuthentication):
         return Caller(token), token
 
     def authenticate_header(self, request: Request) -> str:
-        """Makes Django REST framework answer 401; the header itself is written in `errors`."""
+        """Make Django REST framework answer 401; the header itself is written in `http.exceptions`."""
         return 'Bearer realm="assent"'

@@ -1,4 +1,4 @@
-"""Which owners a token serves: the one place that answers (design.md §3 rule 13)."""
+"""Which owners a token serves. No other module decides that, so that an owner not granted is never read."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def has_scope(token: AgentToken, *scopes: Scope) -> bool:
 
 
 def owner_for(token: AgentToken, user_id: object) -> str:
-    """The owner a call is about.
+    """Return the owner a call is about.
 
     Args:
         user_id: as the caller gave it, or None. It may be left out when the token serves one owner.
@@ -59,7 +59,7 @@ def owner_for(token: AgentToken, user_id: object) -> str:
 
 
 def visible_proposals(token: AgentToken, owner: str | None = None) -> ProposalQuerySet:
-    """Proposals of the token's agent (through whichever token) for owners this token serves."""
+    """Return the proposals of the token's agent, made with any of its tokens, for owners this token serves."""
     owners = _ACTIVE if token.all_owners else _ACTIVE.filter(agent_tokens=token)
     proposals = _visible(token.agent_id, owners)
     return proposals if owner is None else proposals.of_owner(owner)

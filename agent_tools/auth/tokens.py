@@ -54,7 +54,7 @@ _USABLE = Prepared(
 
 @dataclass(frozen=True)
 class Issued:
-    """A new token and its secret, which nobody can read again."""
+    """A new token and its secret, which is not stored."""
 
     token: AgentToken
     secret: str
@@ -73,7 +73,7 @@ def issue(
 
     Args:
         scopes: values of `Scope`; unknown ones raise ValueError.
-        owners: whom it serves; nobody, when empty and not `all_owners`.
+        owners: whom it serves; none, when empty and not `all_owners`.
         created_by: the person who asked for it: the token stops working when they are deactivated.
             None for the command line.
     """
@@ -96,9 +96,9 @@ def issue(
 
 
 def find(secret: str) -> AgentToken | None:
-    """The usable token of this secret, of an active agent and an active maker; None otherwise.
+    """Return the usable token of this secret, of an active agent and an active maker; None otherwise.
 
-    Unknown, revoked, expired and deactivated are not told apart: the answer to a caller is one.
+    Unknown, revoked, expired and deactivated tokens get the same answer.
     """
     if not _SECRET.fullmatch(secret):
         return None
@@ -109,7 +109,7 @@ def find(secret: str) -> AgentToken | None:
 
 
 def touch(token: AgentToken) -> None:
-    """Note that the token was used, at most once a minute; not at the cost of the call."""
+    """Record that the token was used, at most once a minute; a failure to do so does not fail the call."""
     now = timezone.now()
     if token.last_used_at is not None and token.last_used_at >= now - _TOUCH_EVERY:
         return
@@ -121,12 +121,12 @@ def touch(token: AgentToken) -> None:
 
 
 def revoke(token: AgentToken) -> None:
-    """End a token for good. Ending it twice keeps the first time."""
+    """Revoke a token for good. Revoking it twice keeps the first time."""
     AgentToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
 
 
 def stop_serving(token: AgentToken, owner: User) -> None:
-    """Take one owner away from a token; one that serves nobody else is revoked."""
+    """Take one owner away from a token; a token that serves no other owner is revoked."""
     with transaction.atomic():
         token.owners.remove(owner)
         if not token.all_owners and not token.owners.exists():

@@ -15,7 +15,7 @@ from django.conf import settings
 from agent_tools.auth import grants
 from agent_tools.auth.authentication import Caller
 from agent_tools.calls.arguments import Arguments
-from agent_tools.calls.json_schema import schema
+from agent_tools.calls.json_schema import json_schema
 from agent_tools.models import Scope
 
 A = TypeVar("A", bound=Arguments)
@@ -112,4 +112,4 @@ class ApiOperation(Generic[A]):
 
     @property
     def schema(self) -> dict[str, Any]:
-        return schema(self.arguments)
+        return json_schema(self.arguments)

@@ -168,7 +168,7 @@ _SHARED: tuple[tuple[int, type[Strict]], ...] = (
 
 
 def _generality(model: type[Arguments], name: str) -> int:
-    """0 for a tool's own arguments, more for those it shares with others."""
+    """Return 0 for a tool's own arguments, more for those it shares with others."""
     for rank, shared in _SHARED:
         if issubclass(model, shared) and name in shared.model_fields:
             # Why comes first of what all proposals take.

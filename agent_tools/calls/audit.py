@@ -41,9 +41,9 @@ class Audit:
     def write(self, token: AgentToken, *, outcome: str, status: int, response_bytes: int) -> None:
         """Write the row and the log line.
 
-        A call over the rate limit is logged only: a row for each would let a loop that ignores 429 fill
-        the database. The row is written a moment after the answer, with those of other calls; a process that is
-        killed before that leaves the log line alone. One that cannot be written is logged.
+        A call over the rate limit is logged only: a row for each would let a loop that ignores 429 fill the database.
+        The row is written a moment after the answer, together with those of other calls; a process that is killed
+        before that leaves only the log line. A row that cannot be written is logged.
         """
         duration_ms = round((time.perf_counter() - self.began) * 1000, 2)
         log.info(
@@ -95,7 +95,7 @@ _rows = Gatherer("tool calls", _insert)
 
 
 def purge() -> int:
-    """Delete rows older than `settings.TOOL_CALL_DAYS` (0 keeps everything); how many there were."""
+    """Delete rows older than `settings.TOOL_CALL_DAYS` (0 keeps all); return how many there were."""
     if not settings.TOOL_CALL_DAYS:
         return 0
     old = timezone.now() - timedelta(days=settings.TOOL_CALL_DAYS)

@@ -34,7 +34,7 @@ def remove(proposal: Proposal) -> None:
 
 
 def _forget_session_of_what_came_now(proposal: Proposal) -> None:
-    """The row of a call that came this moment may have waited for the transaction to be written."""
+    """Forget it once more: the row of a call at the same time may have waited for the transaction."""
     audit.settle()
     _forget_session(proposal)
 

@@ -24,7 +24,7 @@ from memory_app.runtime import deadlines
 
 log = structlog.get_logger(__name__)
 
-#: Seconds for what comes after a call: its books and the audit.
+#: Seconds for what comes after a call: the idempotency row and the audit.
 _AFTERWARDS = 25
 
 
@@ -38,7 +38,7 @@ def execute(
         key: the header Idempotency-Key, if there was one; only calls that change something use it.
 
     Raises:
-        ApiError: whatever stands in the way; `timeout` once the tool's time is up.
+        ApiError: any refusal; `timeout` once the tool's time is up.
     """
     deadlines.allow(tool.time_limit + _AFTERWARDS)
     with deadlines.within(tool.time_limit) as deadline:
@@ -85,19 +85,19 @@ def _execute(
 
 
 def _owner_in(payload: dict[str, Any]) -> str | None:
-    """Whose memory a kept answer tells of, where the call did not say."""
+    """Return whose memory a kept answer is about, where the call did not say."""
     about = payload["data"] if payload["ok"] else payload["error"]["details"].get("proposal", {})
     user_id: str | None = about.get("user_id")
     return user_id
 
 
 def _named_key(tool: ApiOperation[Any], given: dict[str, Any], header: str | None) -> str | None:
-    """The key of a call that got far enough to be stopped, so that it is a valid one."""
+    """Return the key of a call that got far enough to be stopped, so it is a valid key."""
     return None if tool.effect is Effect.READ_ONLY else header or given.get("idempotency_key")
 
 
 def _key(tool: ApiOperation[Any], arguments: Arguments, header: str | None) -> str | None:
-    """The idempotency key, from the header or the argument of that name."""
+    """Return the idempotency key, from the header or the argument of that name."""
     if tool.effect is Effect.READ_ONLY:
         return None
     given: str | None = getattr(arguments, "idempotency_key", None)

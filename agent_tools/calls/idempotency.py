@@ -1,14 +1,13 @@
-"""The same call twice has one effect and one answer (design.md §3 rule 16).
+"""The same call twice has one effect and one answer.
 
-The unique row (token, key) is inserted before the work. Who loses that race waits; who comes later
-reads the answer; who comes after a crash resumes with the same operation id, which
-`approvals.services.propose` turns into the same proposal. A key is held for one lease, which a call that
-takes longer renews: a killed import was answered "try again shortly" for ten minutes, its whole time limit.
-Where the proposal of the operation is there and no longer PREPARING, only the answer is missing, and
-whoever asks gets it at once.
+The unique row (token, key) is inserted before the work. A call at the same time is told to wait; a later one gets the
+kept answer; one after a crash resumes with the same operation id, which `approvals.services.propose` turns into the
+same proposal. A key is leased, and a call that takes longer renews the lease: with a lease as long as its time limit, a
+killed import was answered "try again shortly" for ten minutes. Where the proposal of the operation is no longer
+PREPARING, only the answer is missing, and the next call makes it at once.
 
-Refusals that follow from the arguments and the memory (4xx) are answers too and are kept. Not kept:
-429 and 5xx, which say "try again".
+Refusals that follow from the arguments and the memory (4xx) are answers too and are kept. Not kept: 429 and 5xx, which
+say "try again".
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class StoredAnswer:
 
 
 def fingerprint(tool: str, owner: str, arguments: dict[str, Any]) -> str:
-    """sha256 of what was asked, with defaults filled in and aliases resolved."""
+    """Return the sha256 of what was asked, with defaults filled in and aliases resolved."""
     canonical = json.dumps([tool, owner, arguments], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
@@ -58,11 +57,11 @@ def fingerprint(tool: str, owner: str, arguments: dict[str, Any]) -> str:
 def once(
     token: AgentToken, key: str, arguments_sha256: str, work: Callable[[str], dict[str, Any]], *, seconds: float = 0
 ) -> StoredAnswer:
-    """Do `work` unless it was done under this key; its answer either way.
+    """Do `work` unless it was done under this key; return its answer either way.
 
     Args:
         work: takes the operation id, returns the payload of a success or raises ApiError.
-        seconds: how long that may take. Where it is more than a lease, the lease is renewed meanwhile.
+        seconds: how long that may take. Where it is more than a lease, the lease is renewed until then.
 
     Raises:
         ApiError: what `work` raises; `idempotency_key_reused`, `idempotency_in_progress`.
@@ -88,15 +87,15 @@ def once(
 
 
 def purge() -> int:
-    """Forget keys older than `settings.IDEMPOTENCY_HOURS`; how many there were."""
+    """Forget keys older than `settings.IDEMPOTENCY_HOURS`; return how many there were."""
     old = timezone.now() - timedelta(hours=settings.IDEMPOTENCY_HOURS)
     return IdempotencyKey.objects.filter(created_at__lt=old).delete()[0]
 
 
 def _claim(token: AgentToken, key: str, arguments_sha256: str, lease: timedelta) -> IdempotencyKey:
-    """The row to work under (status None), or the one with the answer."""
+    """Return the row to work under (status None), or the one with the answer."""
     now = timezone.now()
-    # Here too, and not only in `purge`: where no beat runs, the time must still be kept.
+    # Here too, and not only in `purge`: without Celery beat keys have to expire as well.
     old = now - timedelta(hours=settings.IDEMPOTENCY_HOURS)
     IdempotencyKey.objects.filter(token=token, key=key, created_at__lt=old).delete()
     try:
@@ -139,7 +138,7 @@ def _claim(token: AgentToken, key: str, arguments_sha256: str, lease: timedelta)
 
 
 def _is_done(operation: str) -> bool:
-    """Whether the work of a call is known to be done, whatever became of the call."""
+    """Whether the work of a call is known to be done, even if the call failed afterwards."""
     return Proposal.objects.filter(operation=operation).exclude(status=Status.PREPARING).exists()
 
 

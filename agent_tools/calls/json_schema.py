@@ -7,7 +7,7 @@ from typing import Any
 from agent_tools.calls.arguments import REQUIRED, Arguments, accepted, required_names
 
 
-def schema(model: type[Arguments]) -> dict[str, Any]:
+def json_schema(model: type[Arguments]) -> dict[str, Any]:
     """Return JSON Schema as makers of models want it: no $defs, no titles, no `anyOf: […, null]`."""
     raw = model.model_json_schema()
     cleaned: dict[str, Any] = _clean(raw, raw.get("$defs", {}))

@@ -117,7 +117,7 @@ def _number(bound: float) -> str:
 
 
 def _unknown(model: type[Arguments], loc: tuple[int | str, ...]) -> str:
-    """Which known name an unknown one is nearest to, spelling (`replaceAll`) aside."""
+    """Return the reason with the nearest known name; case and punctuation (`replaceAll`) do not count."""
     fields = _model_at(model, loc).model_fields
     known = {_bare(name): name for name in fields}
     known |= {_bare(alias): name for alias, name in ALIASES.items() if name in fields and alias not in fields}
@@ -126,7 +126,7 @@ def _unknown(model: type[Arguments], loc: tuple[int | str, ...]) -> str:
 
 
 def _model_at(model: type[Strict], loc: tuple[int | str, ...]) -> type[Strict]:
-    """The model that the last part of `loc` belongs to: `edits[0].old_string` is the item's."""
+    """Return the model that the last part of `loc` belongs to: `edits[0].old_string` is the item's."""
     for part in loc[:-1]:
         if isinstance(part, str) and part in model.model_fields:
             inner = [
@@ -143,7 +143,7 @@ def _bare(name: str) -> str:
 
 
 def _path(loc: tuple[int | str, ...]) -> str:
-    """`("edits", 0, "old_string")` as `edits[0].old_string`."""
+    """Return `("edits", 0, "old_string")` as `edits[0].old_string`."""
     path = ""
     for part in loc:
         path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part

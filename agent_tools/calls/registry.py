@@ -72,7 +72,7 @@ def tool(
 
 
 def endpoint(made: ApiOperation[A]) -> ApiOperation[A]:
-    """Register what a view answers by address."""
+    """Register an operation that has an address of its own."""
     ENDPOINTS[made.name] = made
     return made
 
@@ -128,7 +128,7 @@ def _native(tool: Tool[Any]) -> dict[str, Any]:
 
 
 def _openai(tool: Tool[Any]) -> dict[str, Any]:
-    """Chat Completions."""
+    """Return the form of Chat Completions."""
     return {
         "type": "function",
         "function": {"name": tool.name, "description": tool.description, "parameters": tool.schema},

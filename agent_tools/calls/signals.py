@@ -1,7 +1,7 @@
-"""Signals for whoever runs Assent: sent after an agent remembered, recalled or forgot something.
+"""Monitoring events of an installation: Django signals after an agent remembered, recalled or forgot something.
 
-For monitoring and for code of the installation; nothing of ours listens. A receiver that fails is logged and
-changes nothing. Each is sent with `owner` and `agent` (names), `session_id` (or empty), `type` (of the note; for
+Receivers are the installation's own; no module of Assent connects to them. A receiver that fails is logged and changes
+nothing. Each is sent with `owner` and `agent` (names), `session_id` (or empty), `type` (of the note; for
 recall the filter), `duration` (milliseconds) and:
 
 - `remembered`, `forgotten`: `note_id`, `status` (`applied`, or `open` while it waits for a person)

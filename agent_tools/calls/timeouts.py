@@ -1,4 +1,4 @@
-"""What a call is answered with that took longer than its tool may: 504, and what to do now."""
+"""The answer to a call that took longer than its tool may: 504, and what to do now."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 from agent_tools.calls.api_operation import ApiOperation, Effect
 from agent_tools.errors import ApiError, ErrorCode
 
-#: Seconds after which to try again: what held the call up is seldom gone at once.
+#: Seconds after which to try again: what delayed the call seldom ends at once.
 _RETRY_AFTER = 5
 
 
 def timed_out(tool: ApiOperation[Any], key: str | None) -> ApiError:
-    """The refusal.
+    """Return the refusal.
 
     Args:
         key: the call's idempotency key, if it has one.

@@ -193,7 +193,7 @@ for command in (files.init, files.import_, files.export):
 
 
 def main() -> None:
-    """The console script."""
+    """Run the console script."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal without UTF-8 gets escapes instead of a traceback.

@@ -46,7 +46,7 @@ def import_(session: CliContext, file: Path, form: str) -> None:
     data = _read(file)
     try:
         memories_md.read(data)
-    except memories_md.FileTooLarge as error:  # not read to its end, so nobody knows its size
+    except memories_md.FileTooLarge as error:  # not read to its end, so its size is unknown
         reason = f"the file has more than the {memories_md.LARGEST_FILE:,} bytes a memories.md may have: split it"
         raise Failed(f"{_named(file)} cannot be imported: {reason}.") from error
     except memories_md.Unreadable as error:
@@ -98,7 +98,7 @@ def _named(file: Path) -> str:
 
 
 def _read(file: Path) -> bytes:
-    """The bytes of a file; of one that is too large, just enough to be refused."""
+    """Return the bytes of a file; of one that is too large, just enough to be refused."""
     try:
         with click.open_file(str(file), "rb") as stream:
             data: bytes = stream.read(memories_md.LARGEST_FILE + 1)

@@ -158,7 +158,7 @@ def _start() -> None:
 
 @contextmanager
 def _failing(id: str = "") -> Iterator[None]:
-    """The services' exceptions as what the command says."""
+    """Raise the services' exceptions as what the command says."""
     from django.db import InterfaceError, OperationalError, ProgrammingError
 
     from approvals.services import errors

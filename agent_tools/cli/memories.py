@@ -83,15 +83,20 @@ class Memories(Protocol):
     def add(self, content: str, *, type: str, tags: Sequence[str]) -> ChangeResult: ...
 
     def find(self, query: str, *, type: str | None, tags: Sequence[str], limit: int | None) -> list[Memory]:
-        """Best first with a query, newest first without; those with any of `tags`; all of them without `limit`."""
+        """Return the best first with a query, the newest first without.
+
+        Args:
+            tags: only those with any of them.
+            limit: how many; None for all.
+        """
         ...
 
     def get(self, id: str) -> Memory:
-        """Raises MemoryNotFound."""
+        """Raise MemoryNotFound for an unknown id."""
         ...
 
     def delete(self, id: str) -> ChangeResult:
-        """Raises MemoryNotFound."""
+        """Raise MemoryNotFound for an unknown id."""
         ...
 
     def prime(
@@ -103,7 +108,7 @@ class Memories(Protocol):
         recent: int | None,
         format: Literal["markdown", "json"],
     ) -> str:
-        """The text for an agent's context.
+        """Return the text for an agent's context.
 
         Args:
             budget: tokens; 0 for no limit.
@@ -115,10 +120,10 @@ class Memories(Protocol):
         """Import a memories.md.
 
         Args:
-            show: told how far it has come, from any thread; None when nobody looks.
+            show: called with the progress, from any thread; None without a terminal.
         """
         ...
 
     def export_file(self, *, portable: bool) -> bytes:
-        """The memory as a memories.md; `portable`: in the four sections and ids all its readers know."""
+        """Return the memory as a memories.md; `portable`: in the four sections and ids all its readers know."""
         ...

@@ -74,7 +74,7 @@ def _choose_owner(context: click.Context, param: click.Parameter, owner: str | N
 
 
 def owner_option(envvar: str | None = None) -> Callable[[Any], Any]:
-    """`--owner`, accepted before the subcommand (there with the variable) and after it, where it wins."""
+    """Return `--owner`, accepted before the subcommand (there with the variable) and after it, where it wins."""
     return click.option(
         "--owner",
         envvar=envvar,

@@ -32,14 +32,14 @@ _STAGES = {
 }
 _SIGNS = {"pattern": "🔄", "decision": "⚖️", "fix": "🔧", "context": "📍"}
 _COLUMNS = ("ID", "TYPE", "CREATED", "TAGS", "CONTENT")
-# A column narrower than this says nothing: on a narrow terminal the others go first, in this order, but for the id.
+# Least width of the content: on a narrow terminal the other columns are left out first, in this order, but for the id.
 _LEAST_CONTENT = 20
 _SPARED = (_COLUMNS.index("TAGS"), _COLUMNS.index("CREATED"), _COLUMNS.index("TYPE"))
 _UNPRINTABLE_IN_JSON = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
 
 def print_memories(memories: Sequence[Memory], form: Format) -> None:
-    """Several memories, in the order given (Markdown has the order of the file)."""
+    """Print several memories, in the order given (Markdown has the order of the file)."""
     match form:
         case "table":
             print_text(_table(memories) if memories else "No memories found.")
@@ -53,7 +53,7 @@ def print_memories(memories: Sequence[Memory], form: Format) -> None:
 
 
 def print_memory(memory: Memory, form: Format) -> None:
-    """One memory, in full."""
+    """Print one memory, in full."""
     match form:
         case "table":
             sign = _SIGNS.get(memory.type, "")
@@ -81,18 +81,18 @@ def as_json(memory: Memory) -> dict[str, Any]:
 
 
 def print_json(value: Any) -> None:
-    """JSON in UTF-8; characters that a terminal would act on are escaped, which changes no value."""
+    """Print JSON in UTF-8; characters that a terminal would act on are escaped, which changes no value."""
     text = json.dumps(value, ensure_ascii=False, indent=2)
     click.echo(_UNPRINTABLE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def print_text(text: str) -> None:
-    """Words for people."""
+    """Print words for people."""
     click.echo(visible(text))
 
 
 def print_exact(data: bytes) -> None:
-    """Bytes as they are, unless a person is looking at them."""
+    """Write bytes as they are; on a terminal, with unseen characters by name."""
     if sys.stdout.isatty():
         click.echo(visible(data.decode()), nl=False)
     else:
@@ -108,7 +108,7 @@ def print_waiting(review_url: str) -> None:
 
 @contextmanager
 def progress() -> Iterator[Reporter | None]:
-    """What shows a person who waits how far an import has come, as a bar on stderr; None where stderr is a file."""
+    """Return what draws the progress of an import as a bar on stderr; None where stderr is a file."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -141,7 +141,7 @@ def progress() -> Iterator[Reporter | None]:
 
 
 def print_aside(text: str) -> None:
-    """Words for people, beside what the command gives out."""
+    """Print words for people on stderr, beside the output."""
     click.echo(visible(text), err=True)
 
 
@@ -150,7 +150,7 @@ def warn(text: str) -> None:
 
 
 def visible(text: str) -> str:
-    """`text` with unseen characters by name: `⟨U+001B ESCAPE⟩`."""
+    """Return `text` with unseen characters by name: `⟨U+001B ESCAPE⟩`."""
     return invisible.plain(text)
 
 

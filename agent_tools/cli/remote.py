@@ -1,4 +1,4 @@
-"""The memory on a server, over the agent API (tools.md)."""
+"""The memory on a server, over the agent API."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ServerRefused(Failed):
         self.code = str(error.get("code", ""))
         details = error.get("details")
         self.fields = details.get("fields", {}) if isinstance(details, dict) else {}
-        # The message names a tool, which nobody who types a command has heard of.
+        # The message names a tool, which a person who types a command does not know.
         told = "; ".join(f"{name} {reason}" for name, reason in self.fields.items()) if self.fields else ""
         said = f"{told[:1].upper()}{told[1:]}." if told else str(error.get("message", ""))
         super().__init__(said or f"The server answered {status}.")
@@ -172,14 +172,14 @@ class RemoteMemories:
         return _data(self._http_request("GET", self._address(path), params=asked))
 
     def _address(self, path: str) -> str:
-        """Of something of the owner's."""
+        """Return the address of something of the owner's."""
         if not self._owner:
             self._owner = self._only_owner()
         return f"{self._url}/api/v1/users/{quote(self._owner, safe='')}/{path}"
 
     @contextmanager
     def _watching(self, address: str, show: Reporter | None) -> Iterator[None]:
-        """Ask now and then how far what is done inside has come. Whatever goes wrong with that, it goes on."""
+        """Poll the progress of what is done inside. A failure of polling does not stop it."""
         if show is None:
             yield
             return
@@ -225,7 +225,7 @@ class RemoteMemories:
         return str(owners[0])
 
     def _http_request(self, method: str, url: str, **more: Any) -> httpx.Response:
-        """Raises Refused for an error of the API, Failed for everything else that is not 2xx."""
+        """Return the answer. Raise ServerRefused for an error of the API, Failed for anything else that is not 2xx."""
         try:
             answer = self._http.request(method, url, **more)
         except httpx.TimeoutException as error:

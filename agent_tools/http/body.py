@@ -1,7 +1,8 @@
 """Reading a request's body: within the limit, as one JSON object, without what no text may contain.
 
-Django's own limit is looser and its answer is HTML; Django REST framework's parser takes NaN, duplicate
-keys and lone surrogates. So the bytes are read and parsed here.
+Why not a parser of Django REST framework: it takes duplicate keys, lone surrogates and any nesting, reads a body sent
+in chunks as an empty one, and stops on one over the limit with data left in the connection. Django's own limit is
+looser and its answer is HTML.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _DRAIN = 16 * 1024 * 1024
 
 
 def read_object(request: HttpRequest) -> tuple[dict[str, Any], int]:
-    """The JSON object in the body (an empty body is an empty object) and the body's size in bytes.
+    """Return the JSON object in the body (an empty body is an empty object) and the body's size in bytes.
 
     Raises:
         ApiError: body_too_large, length_required, unsupported_media_type, invalid_json, forbidden_character.
@@ -41,7 +42,7 @@ def read_object(request: HttpRequest) -> tuple[dict[str, Any], int]:
 
 
 def read_markdown(request: HttpRequest, limit: int) -> bytes:
-    """The bytes of a Markdown file in the body.
+    """Return the bytes of a Markdown file in the body.
 
     Raises:
         ApiError: body_too_large, length_required, unsupported_media_type.
@@ -58,7 +59,7 @@ def read_markdown(request: HttpRequest, limit: int) -> bytes:
 
 
 def parse_object(raw: bytes) -> dict[str, Any]:
-    """`raw` as a JSON object. Raises ApiError (invalid_json, forbidden_character)."""
+    """Return `raw` as a JSON object. Raise ApiError (invalid_json, forbidden_character)."""
     try:
         value = json.loads(raw.decode("utf-8-sig"), parse_constant=_refuse_constant, object_pairs_hook=_unique)
     except UnicodeDecodeError as error:
@@ -97,7 +98,7 @@ def _read(request: HttpRequest, limit: int) -> bytes:
 
 
 def _read_chunked(request: HttpRequest, limit: int) -> bytes:
-    """A body sent without its length. Django would take it for an empty one under WSGI."""
+    """Return a body sent without its length. Django takes it for an empty one under WSGI."""
     environ: dict[str, Any] = getattr(request, "environ", {})
     if not environ:  # ASGI: Django has read the body into a file already
         body = request.body

@@ -1,7 +1,7 @@
 """The id of a request: taken from the caller or made here, in each log line and in the answer.
 
-Also the last guard of the error shape: whatever Django itself answers under /api/ (a bad host, an
-exception before or after a view) leaves here as JSON like every other error.
+Also the last guard of the error shape: what Django itself answers under /api/ (a bad host, an exception before or after
+a view) is sent as JSON like every other error.
 """
 
 from __future__ import annotations

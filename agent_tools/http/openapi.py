@@ -16,7 +16,7 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from agent_tools.calls import registry
 from agent_tools.calls.api_operation import Effect
 from agent_tools.calls.arguments import Arguments
-from agent_tools.calls.json_schema import schema as schema_of
+from agent_tools.calls.json_schema import json_schema
 from agent_tools.errors import ErrorCode
 
 View = TypeVar("View", bound=Callable[..., Any])
@@ -45,15 +45,15 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
 
 
 def describe(**described: Any) -> Callable[[View], View]:
-    """`extend_schema` with a type."""
+    """Return `extend_schema` with a type."""
     return extend_schema(**{"request": None} | described)
 
 
 def query(
     model: type[Arguments], *, leave_out: Collection[str] = (), also: dict[str, str] | None = None
 ) -> list[OpenApiParameter]:
-    """A model's arguments as parameters of the query."""
-    schema = _as_taken(schema_of(model), with_null=False)
+    """Return a model's arguments as parameters of the query."""
+    schema = _as_taken(json_schema(model), with_null=False)
     found = [
         OpenApiParameter(name, type=inner, description=inner.get("description", ""), required=False)
         for name, inner in schema["properties"].items()
@@ -63,17 +63,17 @@ def query(
 
 
 def body(model: type[Arguments], *, leave_out: Collection[str] = ()) -> dict[str, Any]:
-    """A model's arguments as the request's JSON."""
-    schema = _as_taken(schema_of(model))
+    """Return a model's arguments as the request's JSON."""
+    schema = _as_taken(json_schema(model))
     schema["properties"] = {name: inner for name, inner in schema["properties"].items() if name not in leave_out}
     schema["required"] = [name for name in schema["required"] if name not in leave_out]
     return {"application/json": schema}
 
 
 def _as_taken(schema: dict[str, Any], *, with_null: bool = True) -> dict[str, Any]:
-    """A schema with what every call's body is read by: null for what may be left out, and no NUL in a text.
+    """Return a schema with what holds for every body: null for what may be left out, and no NUL in a text.
 
-    Not part of the definitions for models, which would only be tempted to send null.
+    Not part of the definitions for models, which would then send null.
     """
     if schema.get("type") == "object" and "properties" in schema:
         required = schema.get("required", [])
@@ -92,13 +92,13 @@ def _as_taken(schema: dict[str, Any], *, with_null: bool = True) -> dict[str, An
 
 
 def answers(description: str, *statuses: int) -> dict[int, OpenApiResponse]:
-    """A success and the failures an endpoint may answer with."""
+    """Return a success and the failures an endpoint may answer with."""
     failures = {status: OpenApiResponse(_FAILURE, _codes(status)) for status in sorted({*statuses, *_ALWAYS})}
     return {200: OpenApiResponse(_SUCCESS, description), **failures}
 
 
 def add_tools(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """Hook of drf-spectacular: one path per tool, and the two shapes of answers."""
+    """Return the document with one path per tool and the two shapes of answers; a hook of drf-spectacular."""
     result.setdefault("components", {}).setdefault("schemas", {}).update(_SHAPES)
     paths: dict[str, Any] = {}
     for path, operations in result["paths"].items():
@@ -160,7 +160,7 @@ def _tool(tool: registry.Tool[Any], generic: dict[str, Any]) -> dict[str, Any]:
 
 
 def _first_sentence(text: str) -> str:
-    """The first sentence of a tool's description, for lists."""
+    """Return the first sentence of a tool's description, for lists."""
     return _SENTENCE_END.split(text.strip(), maxsplit=1)[0].rstrip(".")
 
 

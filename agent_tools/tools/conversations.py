@@ -1,7 +1,6 @@
-"""What was said: the tools that list and read conversations, and the endpoints that hand in messages and delete them,
-which no model calls.
+"""Conversations: the tools that list and read them, and the endpoints that store messages and delete them.
 
-Whoever may read an owner's memory may read all of the owner's conversations, as `memory_search` searches them.
+A token that may read an owner's memory may read all of the owner's conversations, as `memory_search` searches them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""memories.md in and out: the endpoints behind `memory import` and `memory export`. No tools: no model calls these."""
+"""memories.md in and out: the endpoints behind `memory import` and `memory export`. No model is offered them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def import_file(call: Call, arguments: ImportArguments) -> Answer:
         "waits_because": (proposal.review_reason or None) if proposal else None,
         "commit": done.outcome.commit or None if done.outcome else None,
         "review_url": representations.review_url(proposal) if proposal else None,
-        # How many are as the file says would tell whether a guess at a note is right.
+        # The number of unchanged notes would show whether a guess at a note is right.
         "created": done.created if call.may_read else None,
         "updated": done.updated if call.may_read else None,
         "unchanged": done.unchanged if call.may_read else None,

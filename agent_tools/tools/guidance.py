@@ -1,7 +1,6 @@
 """What goes into an agent's system prompt: the student's blocks, primed notes, and how to use both.
 
-The texts are those of the plans (tools.md, "Guidance texts"); how much of the notes goes in is set by
-`MEMORIES_*` (README).
+The texts are part of the agent contract, word for word; how much of the notes goes in is set by `MEMORIES_*`.
 """
 
 from __future__ import annotations
@@ -102,7 +101,7 @@ class Context:
 
 
 def which_tools() -> str:
-    """`WHICH_TOOLS`, without what this installation has switched off."""
+    """Return `WHICH_TOOLS`, without what this installation has switched off."""
     if settings.MEMORIES_ENABLED:
         return WHICH_TOOLS
     without = WHICH_TOOLS.replace(_NOTES_GUIDE, "")
@@ -115,12 +114,12 @@ def which_tools() -> str:
 
 
 def build_memory_context(user: User) -> str:
-    """The text for the system prompt of an agent that talks with `user`."""
+    """Return the text for the system prompt of an agent that talks with `user`."""
     return context_of(user.username).text
 
 
 def context_of(owner: str, *, budget: int | None = None) -> Context:
-    """The context of an owner's agent, as the settings have it.
+    """Return the context of an owner's agent, as the settings have it.
 
     Args:
         budget: tokens for blocks and notes together, of which blocks come first; 0 for no limit. By default
@@ -144,7 +143,7 @@ def context_of(owner: str, *, budget: int | None = None) -> Context:
 
 
 def prime(owner: str, *, budget: int | None, filters: ContextFilters, format: Format = "markdown") -> Primed:
-    """An owner's notes within a budget; see `memory_app.text.context_budget`."""
+    """Return an owner's notes within a budget; see `memory_app.text.context_budget`."""
 
     def read(ids: Sequence[str]) -> dict[str, str]:
         found = reads.find_notes(owner, ids)
@@ -162,8 +161,11 @@ def prime(owner: str, *, budget: int | None, filters: ContextFilters, format: Fo
 
 
 def _that_fit(blocks: Sequence[Block], budget: int) -> Shown:
-    """Take the blocks that fit, the last changed first. One that does not is left out whole: half of it would pass
-    for all of it. Smaller ones after it may still fit."""
+    """Take the blocks that fit, the last changed first.
+
+    A block that does not fit is left out whole: half of it could be taken for all of it. Smaller ones after it may
+    still fit.
+    """
     taken: list[Block] = []
     left_out: list[str] = []
     size = 0

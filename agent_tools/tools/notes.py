@@ -1,7 +1,7 @@
 """Changing notes: memory_save, memory_update, memory_delete, remember, forget.
 
 With `notes:write` the owner's policy decides whether it is applied at once; with `memory:propose` alone it
-always waits for a person. Reading notes is in `recalling`.
+always waits for a person. Reading notes is in `recall`.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ def forget(call: Call, arguments: ForgetArguments) -> Answer:
 
 
 def by(call: Call, arguments: NoteWriteArguments) -> ChangeContext:
-    """Who changes notes, for the record."""
+    """Return who changes notes, for the record."""
     return ChangeContext(
         actor=call.caller.agent,
         may_apply=grants.has_scope(call.caller.token, Scope.NOTES_WRITE),

@@ -163,14 +163,14 @@ def _shown(call: Call, proposal: Proposal) -> dict[str, Any]:
 
 def _visible(call: Call) -> ProposalQuerySet:
     visible = grants.visible_proposals(call.caller.token, call.owner or None)
-    # Without a worker nobody else looks at the calendar (design.md §6): who reads, does.
+    # Without a worker no process expires proposals on time, so reading them does.
     if settings.CELERY_TASK_ALWAYS_EAGER and visible.open().filter(expires_at__lte=timezone.now()).exists():
         services.expire()
     return visible.select_related("decided_by", "agent")
 
 
 def _is_overdue(proposal: Proposal) -> bool:
-    """Whether its time is up and nobody has looked at the calendar."""
+    """Whether its time is up and no process has expired it."""
     return (
         settings.CELERY_TASK_ALWAYS_EAGER and proposal.status == Status.OPEN and proposal.expires_at <= timezone.now()
     )

@@ -1,7 +1,7 @@
 """Proposing: propose_memory_edit, and the endpoint that takes a whole body or a list of edits.
 
-Checks run in the edit plan's order: identical strings, empty old_string, reasoning, block, match; the
-last two in `approvals.services.propose`.
+Checks run in the order of the agent contract: identical strings, empty old_string, reasoning, block, match; the last
+two in `approvals.services.propose`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
 from approvals import services
 from approvals.models import Kind
-from memory_app.text import edits as text_edits
+from memory_app.text import edits
 
 log = structlog.get_logger(__name__)
 
@@ -111,7 +111,7 @@ def block_propose(call: Call, arguments: BlockProposeArguments) -> Answer:
         both = "takes either body or edits, not both" if arguments.body is not None else "or edits is required"
         raise invalid({"body": both}, called=call.called)
     if arguments.body is not None:
-        rewrite = text_edits.Rewrite(arguments.body)
+        rewrite = edits.Rewrite(arguments.body)
         return _propose(call, arguments.block_label, (rewrite,), Kind.REWRITE, arguments)
     items = arguments.edits or []
 
@@ -121,8 +121,8 @@ def block_propose(call: Call, arguments: BlockProposeArguments) -> Answer:
         again["edits"][index].pop("expected_replacements", None)
         return again
 
-    edits = tuple(_replace(item) for item in items)
-    return _propose(call, arguments.block_label, edits, Kind.EDIT, arguments, corrected)
+    changes = tuple(_replace(item) for item in items)
+    return _propose(call, arguments.block_label, changes, Kind.EDIT, arguments, corrected)
 
 
 BLOCK_PROPOSE = endpoint(
@@ -140,8 +140,8 @@ BLOCK_PROPOSE = endpoint(
 )
 
 
-def _replace(item: EditArguments | EditItem) -> text_edits.Replace:
-    return text_edits.Replace(
+def _replace(item: EditArguments | EditItem) -> edits.Replace:
+    return edits.Replace(
         old_string=item.old_string,
         new_string=item.new_string,
         replace_all=item.replace_all,
@@ -152,19 +152,19 @@ def _replace(item: EditArguments | EditItem) -> text_edits.Replace:
 def _propose(
     call: Call,
     label: str,
-    edits: tuple[text_edits.Edit, ...],
+    changes: tuple[edits.Edit, ...],
     kind: Literal[Kind.EDIT, Kind.REWRITE],
     arguments: ProposeArguments,
     corrected: Callable[[int, str, str], dict[str, Any]] | None = None,
 ) -> Answer:
-    """Check in the plan's order, propose, and say what came of it.
+    """Check in the order of the contract, propose, and return what came of it.
 
     Args:
         corrected: the arguments of the call that would work, from an edit's index and its right
             old_string and new_string.
     """
-    with refusals.explained(Subject(call, label=label, edits=edits, corrected=corrected)):
-        text_edits.check(edits)
+    with refusals.explained(Subject(call, label=label, edits=changes, corrected=corrected)):
+        edits.check(changes)
         if not arguments.reasoning.strip():
             raise ApiError(
                 ErrorCode.MISSING_REASONING,
@@ -175,7 +175,7 @@ def _propose(
             agent=call.caller.agent,
             owner=call.owner,
             label=label,
-            edits=edits,
+            edits=changes,
             kind=kind,
             reasoning=arguments.reasoning.strip(),
             confidence=arguments.confidence,

@@ -1,6 +1,6 @@
 """Reading blocks: list_memory_blocks, read_memory_block, and a block's history.
 
-The texts are complete as they stand (tools.md): everything else is in `data` only.
+The texts of reading and listing are exactly those of the agent contract: everything else is in `data` only.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def _listed(blocks: Any) -> str:
 
 
 def _rest(shown: list[int], following: list[int], lines: int) -> str:
-    """What is said below a text that was cut, so that nobody takes it for the whole."""
+    """Return what is said below a text that was cut, so that it is not taken for the whole."""
     return (
         f"\n\n(These are lines {shown[0]}-{shown[1]} of {lines}. The rest was left out for its length: call "
         f"read_memory_block with view_range {following} for it.)"
@@ -250,7 +250,7 @@ def _own_open(call: Call, label: str) -> list[Proposal]:
 
 
 def _lines(text: str) -> list[str]:
-    """Lines as editors count them: a line end at the end begins no further line."""
+    """Return lines as editors count them: a line end at the end begins no further line."""
     lines = text.split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 

@@ -121,7 +121,7 @@ def recall(call: Call, arguments: RecallArguments) -> Answer:
 
 
 def _recalled(note: Note) -> dict[str, Any]:
-    """A memory as data; one that does not hold any more is marked."""
+    """Return a memory as data; a superseded one is marked."""
     recalled = {
         "id": note.id,
         "content": note.content,
@@ -243,7 +243,7 @@ def _listed(notes: Sequence[Note], none: str) -> str:
 
 
 def _superseded(note: Note) -> str:
-    """What is said beside a note that does not hold any more."""
+    """Return what is said beside a superseded note; empty for others."""
     if not note.superseded_at:
         return ""
     by = f" by {note.superseded_by}" if note.superseded_by else ""

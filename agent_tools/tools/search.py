@@ -117,11 +117,11 @@ def memory_search(call: Call, arguments: SearchArguments) -> Answer:
     answers = []
     with refusals.explained(Subject(call, as_of=arguments.as_of)):
         if memory:
-            # The index answers without the memory, and cannot tell what was deleted while nobody could ask it.
+            # The index answers without the memory, and does not know what was deleted while the memory was away.
             head = reads.head()
             answers.append(service.search(call.owner, arguments.query, sources=memory, **asked))
         if "conversation" in sources:
-            # A session narrows down what was said, never what is known: memory belongs to the user.
+            # A session filters messages, never notes and blocks: memory belongs to the user.
             asked |= {"sources": ("conversation",), "session_id": arguments.session_id or None}
             answers.append(service.search(call.owner, arguments.query, **asked))
     # Weak hits are in order already, which for a broad question is not that of their scores.
@@ -186,7 +186,7 @@ SEARCH = endpoint(
 
 
 def _result(hit: SearchHit, *, is_broad: bool) -> dict[str, Any]:
-    """A hit as data; of the four ids only those it has. A question about everything is answered by any note."""
+    """Return a hit as data; of the four ids only those it has. For a question about everything no hit is weak."""
     ids = {
         "note_id": hit.note_id,
         "block_label": hit.block_label,
