@@ -29,8 +29,10 @@ _USED = "token_forms_used"
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def agents(request: HttpRequest) -> HttpResponse:
-    """The tokens that serve this person, and making one. A new secret is in the answer to the POST and
-    nowhere else: not in the session, not behind an address."""
+    """Show the tokens that serve this person, and make one.
+
+    A new secret is in the answer to the POST only: not in the session, not behind an address.
+    """
     viewer = viewer_of(request)
     if request.method == "POST":
         form = TokenForm(request.POST, owner=viewer)
@@ -97,7 +99,7 @@ def _page(request: HttpRequest, viewer: User, form: TokenForm, *, status: int = 
 
 
 def _curl(request: HttpRequest, issued: tokens.Issued) -> str:
-    """A first call that works with this token, for a shell."""
+    """Return a first call that works with this token, for a shell."""
     lines = [f'-H "Authorization: Bearer {issued.secret}"']
     if Scope.MEMORY_READ.value in issued.token.scopes:
         url = request.build_absolute_uri(reverse("api_tool", args=["list_memory_blocks"]))

@@ -25,12 +25,10 @@ from agent_tools.http import body, responses
 
 
 class ApiView(APIView):
-    """An endpoint behind a token.
-
-    `as_view` of Django REST framework exempts it from CSRF: there is no cookie to ride on, since
-    sessions do not authenticate here. No endpoint runs in a transaction of its own: proposing and
-    withdrawing are several durable steps (design.md §3 rule 7).
-    """
+    # An endpoint behind a token. A docstring would be the description of each endpoint in the OpenAPI document.
+    #
+    # `as_view` of Django REST framework exempts it from CSRF: sessions do not authenticate here, so there is no cookie
+    # to misuse. No endpoint runs in a transaction of its own: proposing and withdrawing are several durable steps.
 
     throttle_classes = [TokenThrottle]
     metadata_class = None
@@ -67,24 +65,39 @@ class ApiView(APIView):
             raise NotAuthenticated
         return self._caller
 
-    def run(self, request: Request, tool: ApiOperation[Any], given: dict[str, Any]) -> HttpResponse:
-        """Run a tool with arguments as they came, and answer with what it says."""
-        self.audit.tool = tool.name
-        self.failing = tool.failing
+    def by_query(
+        self, request: Request, asked: ApiOperation[Any], *, defaults: dict[str, Any] | None = None, **path: str | int
+    ) -> HttpResponse:
+        """Run a tool or endpoint with the arguments in the address and its query."""
+        given = (defaults or {}) | from_query(request, asked.arguments)
+        return self.run(request, asked, from_path(given, **path))
+
+    def by_body(self, request: Request, asked: ApiOperation[Any], **path: str | int) -> HttpResponse:
+        """Run a tool or endpoint with the arguments in the body and the address."""
+        self.begin(asked)
+        return self.run(request, asked, from_path(self.body(request), **path))
+
+    def begin(self, asked: ApiOperation[Any]) -> None:
+        """Name what is called, for the audit row and for errors of ours, before its arguments are read."""
+        self.audit.tool, self.failing = asked.name, asked.failing
+
+    def run(self, request: Request, asked: ApiOperation[Any], given: dict[str, Any]) -> HttpResponse:
+        """Run a tool or endpoint with arguments as they came, and return its answer."""
+        self.begin(asked)
         key = request.headers.get("Idempotency-Key")
-        kept = execution.execute(tool, self.caller, given, key=key, audit=self.audit)
+        kept = execution.execute(asked, self.caller, given, key=key, audit=self.audit)
         outcome = "ok" if kept.payload["ok"] else kept.payload["error"]["code"]
         headers = {"Idempotency-Replayed": "true"} if kept.replayed else {}
         return responses.json_response(kept.payload, status=kept.status, headers=headers, outcome=outcome)
 
     def body(self, request: Request) -> dict[str, Any]:
-        """The JSON object in the body."""
+        """Return the JSON object in the body."""
         given, self.audit.request_bytes = body.read_object(request._request)
         return given
 
 
 def from_path(given: dict[str, Any], **path: str | int) -> dict[str, Any]:
-    """Arguments with those the address names, which a body may not name again."""
+    """Return arguments with those the address names, which a body may not name again."""
     if twice := [name for name in path if name in given]:
         raise invalid(dict.fromkeys(twice, "is given by the address already"), called="this endpoint")
     body.check_texts(dict(path))
@@ -92,7 +105,7 @@ def from_path(given: dict[str, Any], **path: str | int) -> dict[str, Any]:
 
 
 def from_query(request: Request, model: type[Arguments]) -> dict[str, Any]:
-    """The query as arguments: numbers and booleans where the model wants them; each name once, but for lists."""
+    """Return the query as arguments: numbers and booleans where the model wants them; each name once, but for lists."""
     given: dict[str, Any] = {}
     for name in request.query_params:
         values = request.query_params.getlist(name)
@@ -109,16 +122,16 @@ def from_query(request: Request, model: type[Arguments]) -> dict[str, Any]:
 
 
 def _of_items(wanted: set[Any]) -> set[Any]:
-    """What the items of a list are wanted as."""
+    """Return what the items of a list are wanted as."""
     return {item for kind in wanted if getattr(kind, "__origin__", kind) is list for item in get_args(kind)}
 
 
-#: Enough to be told that it is too large.
+#: Enough digits for the refusal to say that it is too large.
 _WHOLE = re.compile(r"-?[0-9]{1,30}")
 
 
 def _plain(value: str, wanted: set[Any]) -> Any:
-    """A text of the query as what the model wants, or as it is, to be refused by name."""
+    """Return a text of the query as what the model wants, or as it is, to be refused by name."""
     if int in wanted and _WHOLE.fullmatch(value):
         return int(value)
     if bool in wanted and value in ("true", "false"):
@@ -128,7 +141,7 @@ def _plain(value: str, wanted: set[Any]) -> Any:
 
 @csrf_exempt
 def unknown_endpoint(request: HttpRequest) -> HttpResponse:
-    """Every address under /api/ that is none of ours, in the shape of all errors."""
+    """Answer every unknown address under /api/ in the shape of all errors."""
     message = f"There is no endpoint {request.path[:200]}"
     try:
         with_slash = None if request.path.endswith("/") else resolve(f"{request.path}/")

@@ -1,4 +1,4 @@
-"""`/api/v1/users/{user_id}/conversations/…`: what was said: listed, read, handed in and deleted."""
+"""`/api/v1/users/{user_id}/conversations/…`: conversations are listed, read, stored and deleted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from rest_framework.request import Request
 
 from agent_tools.http.openapi import answers, body, describe, query
 from agent_tools.tools import conversations
-from agent_tools.views.api import ApiView, from_path, from_query
+from agent_tools.views.api import ApiView
 
 
 class Sessions(ApiView):
@@ -19,8 +19,7 @@ class Sessions(ApiView):
         responses=answers("data.items, data.next.", 400),
     )
     def get(self, request: Request, user_id: str) -> HttpResponse:
-        given = from_query(request, conversations.SessionListArguments)
-        return self.run(request, conversations.memory_list_sessions, from_path(given, user_id=user_id))
+        return self.by_query(request, conversations.memory_list_sessions, user_id=user_id)
 
 
 class Messages(ApiView):
@@ -32,9 +31,7 @@ class Messages(ApiView):
         responses=answers("data.items, data.next.", 400, 404),
     )
     def get(self, request: Request, user_id: str, session_id: str) -> HttpResponse:
-        given = from_query(request, conversations.SessionReadArguments)
-        given = from_path(given, user_id=user_id, session_id=session_id)
-        return self.run(request, conversations.memory_read_session, given)
+        return self.by_query(request, conversations.memory_read_session, user_id=user_id, session_id=session_id)
 
     @describe(
         operation_id="message_keep",
@@ -44,9 +41,7 @@ class Messages(ApiView):
         responses=answers("data.new and data.known: the messages' ids.", 400, 409, 413, 415),
     )
     def post(self, request: Request, user_id: str, session_id: str) -> HttpResponse:
-        keep = conversations.MESSAGE_KEEP
-        self.audit.tool, self.failing = keep.name, keep.failing
-        return self.run(request, keep, from_path(self.body(request), user_id=user_id, session_id=session_id))
+        return self.by_body(request, conversations.MESSAGE_KEEP, user_id=user_id, session_id=session_id)
 
     @describe(
         operation_id="conversation_delete",
@@ -55,9 +50,7 @@ class Messages(ApiView):
         responses=answers("data.deleted: how many there were; data.left: how many are another agent's.", 400),
     )
     def delete(self, request: Request, user_id: str, session_id: str) -> HttpResponse:
-        given = from_query(request, conversations.DeleteMessagesArguments)
-        given = from_path(given, user_id=user_id, session_id=session_id)
-        return self.run(request, conversations.MESSAGE_DELETE, given)
+        return self.by_query(request, conversations.MESSAGE_DELETE, user_id=user_id, session_id=session_id)
 
 
 class MessageDetail(ApiView):
@@ -68,6 +61,6 @@ class MessageDetail(ApiView):
         responses=answers("data.deleted: 1, or 0 when there is none of that id, or it is another agent's.", 400),
     )
     def delete(self, request: Request, user_id: str, session_id: str, message_id: str) -> HttpResponse:
-        given = from_query(request, conversations.DeleteMessagesArguments)
-        given = from_path(given, user_id=user_id, session_id=session_id, message_id=message_id)
-        return self.run(request, conversations.MESSAGE_DELETE, given)
+        return self.by_query(
+            request, conversations.MESSAGE_DELETE, user_id=user_id, session_id=session_id, message_id=message_id
+        )

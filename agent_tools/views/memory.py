@@ -8,7 +8,10 @@ from rest_framework.request import Request
 from agent_tools.calls.arguments import LONGEST_ANSWER
 from agent_tools.http.openapi import answers, body, describe, query
 from agent_tools.tools import proposals, propose, read
-from agent_tools.views.api import ApiView, from_path, from_query
+from agent_tools.views.api import ApiView
+
+#: By address programs read, which have room for a whole block or proposal.
+_WHOLE = {"max_characters": LONGEST_ANSWER}
 
 
 class BlockList(ApiView):
@@ -20,8 +23,7 @@ class BlockList(ApiView):
         responses=answers("data.items: the blocks without their texts; data.next: cursor of the next page.", 400),
     )
     def get(self, request: Request, user_id: str) -> HttpResponse:
-        given = from_query(request, read.BlockPageArguments)
-        return self.run(request, read.BLOCK_LIST, from_path(given, user_id=user_id))
+        return self.by_query(request, read.BLOCK_LIST, user_id=user_id)
 
 
 class BlockDetail(ApiView):
@@ -33,9 +35,7 @@ class BlockDetail(ApiView):
         responses=answers("data.body, data.sha256, data.commit and more.", 400, 404),
     )
     def get(self, request: Request, user_id: str, label: str) -> HttpResponse:
-        # By address programs read, which have room for a whole block.
-        given = {"max_characters": LONGEST_ANSWER} | from_query(request, read.ReadArguments)
-        return self.run(request, read.read_memory_block, from_path(given, user_id=user_id, block_label=label))
+        return self.by_query(request, read.read_memory_block, defaults=_WHOLE, user_id=user_id, block_label=label)
 
 
 class BlockHistory(ApiView):
@@ -47,8 +47,7 @@ class BlockHistory(ApiView):
         responses=answers("data.items: the changes; data.next: cursor of the next page.", 400, 404),
     )
     def get(self, request: Request, user_id: str, label: str) -> HttpResponse:
-        given = from_query(request, read.HistoryArguments)
-        return self.run(request, read.BLOCK_HISTORY, from_path(given, user_id=user_id, block_label=label))
+        return self.by_query(request, read.BLOCK_HISTORY, user_id=user_id, block_label=label)
 
 
 class BlockPropose(ApiView):
@@ -60,9 +59,7 @@ class BlockPropose(ApiView):
         responses=answers("data.proposal_id, data.branch, data.review_url and more.", 400, 404, 409, 413, 415, 422),
     )
     def post(self, request: Request, user_id: str, label: str) -> HttpResponse:
-        self.audit.tool, self.failing = propose.BLOCK_PROPOSE.name, propose.BLOCK_PROPOSE.failing
-        given = from_path(self.body(request), user_id=user_id, block_label=label)
-        return self.run(request, propose.BLOCK_PROPOSE, given)
+        return self.by_body(request, propose.BLOCK_PROPOSE, user_id=user_id, block_label=label)
 
 
 class ProposalList(ApiView):
@@ -74,7 +71,7 @@ class ProposalList(ApiView):
         responses=answers("data.items: the proposals; data.next: cursor of the next page.", 400),
     )
     def get(self, request: Request) -> HttpResponse:
-        return self.run(request, proposals.list_proposals, from_query(request, proposals.ProposalListArguments))
+        return self.by_query(request, proposals.list_proposals)
 
 
 class ProposalDetail(ApiView):
@@ -85,8 +82,7 @@ class ProposalDetail(ApiView):
         responses=answers("data.status, data.decision, data.mergeability and more.", 404),
     )
     def get(self, request: Request, proposal_id: int) -> HttpResponse:
-        given = {"max_characters": LONGEST_ANSWER} | from_query(request, proposals.ProposalReadArguments)
-        return self.run(request, proposals.get_proposal, from_path(given, proposal_id=proposal_id))
+        return self.by_query(request, proposals.get_proposal, defaults=_WHOLE, proposal_id=proposal_id)
 
 
 class ProposalWithdraw(ApiView):
@@ -98,6 +94,4 @@ class ProposalWithdraw(ApiView):
         responses=answers("The proposal, withdrawn.", 400, 404, 409, 413, 415),
     )
     def post(self, request: Request, proposal_id: int) -> HttpResponse:
-        self.audit.tool, self.failing = proposals.withdraw_proposal.name, proposals.withdraw_proposal.failing
-        given = from_path(self.body(request), proposal_id=proposal_id)
-        return self.run(request, proposals.withdraw_proposal, given)
+        return self.by_body(request, proposals.withdraw_proposal, proposal_id=proposal_id)

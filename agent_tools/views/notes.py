@@ -38,8 +38,7 @@ class NoteList(ApiView):
         responses=answers("data.items: the notes; data.next: cursor of the next page.", 400),
     )
     def get(self, request: Request, user_id: str) -> HttpResponse:
-        given = from_query(request, recall.NoteListArguments)
-        return self.run(request, recall.NOTE_LIST, from_path(given, user_id=user_id))
+        return self.by_query(request, recall.NOTE_LIST, user_id=user_id)
 
 
 class NoteDetail(ApiView):
@@ -51,8 +50,7 @@ class NoteDetail(ApiView):
         responses=answers("data.content, data.type, data.commit and more.", 400, 404),
     )
     def get(self, request: Request, user_id: str, note_id: str) -> HttpResponse:
-        given = from_query(request, recall.NoteReadArguments)
-        return self.run(request, recall.NOTE_READ, from_path(given, user_id=user_id, note_id=note_id))
+        return self.by_query(request, recall.NOTE_READ, user_id=user_id, note_id=note_id)
 
 
 class Search(ApiView):
@@ -64,8 +62,7 @@ class Search(ApiView):
         responses=answers("data.results: best first.", 400, 404),
     )
     def get(self, request: Request, user_id: str) -> HttpResponse:
-        given = from_query(request, search.SearchQuery)
-        return self.run(request, search.SEARCH, from_path(given, user_id=user_id))
+        return self.by_query(request, search.SEARCH, user_id=user_id)
 
 
 class ContextDetail(ApiView):
@@ -77,8 +74,7 @@ class ContextDetail(ApiView):
         responses=answers("data.text: the whole; its parts and the receipt beside it.", 400),
     )
     def get(self, request: Request, user_id: str) -> HttpResponse:
-        given = from_query(request, context.ContextArguments)
-        return self.run(request, context.CONTEXT_READ, from_path(given, user_id=user_id))
+        return self.by_query(request, context.CONTEXT_READ, user_id=user_id)
 
 
 class MemoriesFile(ApiView):
@@ -92,7 +88,7 @@ class MemoriesFile(ApiView):
     )
     def get(self, request: Request, user_id: str) -> HttpResponse:
         export = files.EXPORT_FILE
-        self.audit.tool, self.failing = export.name, export.failing
+        self.begin(export)
         given = from_path(from_query(request, files.ExportArguments), user_id=user_id)
         kept = execution.execute(export, self.caller, given, key=None, audit=self.audit)
         response = ApiResponse(kept.payload["text"].encode(), content_type="text/markdown; charset=utf-8")
@@ -118,7 +114,7 @@ class MemoriesFile(ApiView):
         responses=answers("data.created, data.updated, data.skipped and more.", 400, 409, 413, 415),
     )
     def post(self, request: Request, user_id: str) -> HttpResponse:
-        self.audit.tool, self.failing = files.IMPORT_FILE.name, files.IMPORT_FILE.failing
+        self.begin(files.IMPORT_FILE)
         given = from_query(request, files.ImportArguments)
         file = body.read_markdown(request._request, memories_md.LARGEST_FILE)
         self.audit.request_bytes = len(file)
@@ -138,7 +134,7 @@ class MemoriesFile(ApiView):
 
 
 class ImportProgress(ApiView):
-    # Whoever waits asks twice a second; that must not use up what the token may call. It is one look at the cache.
+    # A waiting client asks twice a second, which must not use up the calls of its token. It is one read of the cache.
     throttle_classes = []
 
     @describe(
@@ -165,6 +161,6 @@ class ImportProgress(ApiView):
             "percent": found.percent if found else 0,
         }
         if not grants.has_scope(self.caller.token, Scope.MEMORY_READ):
-            # How many of the file's memories are written tells which of them were there already.
+            # The number of memories written would show which of the file's memories were there already.
             data |= {"done": 0, "of": 0}
         return responses.json_response(Answer(f"{data['percent']} %", data).payload())

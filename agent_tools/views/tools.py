@@ -85,5 +85,4 @@ class ToolRun(ApiView):
     def post(self, request: Request, name: str) -> HttpResponse:
         self.audit.tool = name if name in registry.TOOLS else "unknown"
         tool = registry.find(name)
-        self.failing = tool.failing
-        return self.run(request, tool, self.body(request))
+        return self.by_body(request, tool)

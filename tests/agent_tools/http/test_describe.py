@@ -216,3 +216,8 @@ def test_the_document_says_what_addresses_take_and_when_a_body_is_needed(client:
     assert "nullable" not in asked["properties"]["block_label"]
     searched = paths["/api/v1/tools/memory_search/"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert not re.match(searched["properties"]["query"]["pattern"], "a\0b")
+
+
+def test_the_document_quotes_no_comment_of_the_code(client: Any) -> None:
+    operations = [each for path in client.get("/api/schema/").json()["paths"].values() for each in path.values()]
+    assert not any("Django" in operation.get("description", "") for operation in operations)
