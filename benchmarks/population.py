@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from agent_tools.models import AgentToken, IdempotencyKey, ToolCall
 from approvals import services
-from approvals.demo import texts
+from approvals.demo import story
 from approvals.models import Agent, Event, Kind, Proposal, Revision, Status, Tutorship, User
 from approvals.review.search_words import search_words
 from approvals.services.imports import import_memories
@@ -84,7 +84,7 @@ def make_blocks(owners: tuple[str, ...], count: int, *, first: int = 0) -> list[
     for number, (owner, (source, label)) in enumerate(
         islice(zip(cycle(owners), cycle(_TEXTS), strict=False), count), first
     ):
-        fields = texts.block(source, label).fields
+        fields = story.block_fields(source, label)
         target = Target(owner, f"{label}-{number}")
         services.create_block(
             actor=people[owner],
@@ -261,7 +261,7 @@ def _make_decided_rows(person: User, size: History, labels: list[str]) -> None:
             )
         )
     made = _insert(proposals)
-    body = texts.block("ben", "goals").fields.body
+    body = story.block_fields("ben", "goals").body
     _insert(
         Revision(
             proposal=proposal,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 
-from approvals.demo import texts
+from approvals.demo import story
 from benchmarks.measure import Result, result, timed
 from memory_app.text import worddiff
 from memory_app.text.worddiff.compare import LINE_SECONDS, WORD_SECONDS
@@ -33,7 +33,7 @@ def _case(case: str, before: str, after: str, *, target: float | None = None, no
 def _text() -> str:
     """The demo's study log, journal and vocabulary, over and over, with their numbers made different."""
     sources = [("alice", "study_log"), ("alice", "lerntagebuch"), ("ben", "study_log"), ("alice", "vocabulary")]
-    bodies = [texts.block(owner, label).fields.body for owner, label in sources]
+    bodies = [story.block_fields(owner, label).body for owner, label in sources]
     words: list[str] = []
     turn = 0
     while len(words) < WORDS:

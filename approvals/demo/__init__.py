@@ -1,6 +1,5 @@
 """The demo: two students, their memory, and proposals in every state, for `manage.py demo`.
 
-Belongs here: the people, the texts (`blocks/`, `rewrites/`), what happened to them in order (`history`,
-`waiting`) and playing that back through `approvals.services` (`load`). Nothing outside imports it but the
-command, and no service knows of it.
+Belongs here: the story as data (`story.toml`, `blocks/`), reading it (`story`) and playing it through
+`approvals.services` (`load`). Only the command imports it, and no service knows of it.
 """

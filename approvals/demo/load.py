@@ -1,7 +1,7 @@
-"""Plays the demo's story: people, blocks, proposals and decisions, all through the services.
+"""Plays the demo's story: people, blocks, notes, proposals and decisions, all through the services.
 
-Every step can be recognised in the databases, so playing again makes only what is missing: a first run that
-was killed is finished by the next, and nothing anybody did since is touched.
+Each step leaves a row that shows it was done (`_trace`). A step whose row is there and has its date is skipped, so
+a run that was killed is finished by the next, and what people did since stays.
 """
 
 from __future__ import annotations
@@ -9,88 +9,89 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from approvals import services
-from approvals.demo import people, texts
-from approvals.demo.conversations import keep_conversation
-from approvals.demo.dates import put_back
-from approvals.demo.found import Found, operation_of
-from approvals.demo.history import HISTORY
-from approvals.demo.notes import NOTES
-from approvals.demo.play_notes import evidence_of, play_note
-from approvals.demo.steps import (
-    Approved,
-    Created,
-    Edited,
-    Expired,
-    NoteChanged,
-    Noted,
-    NoteDeleted,
-    NoteSuperseded,
-    Proposed,
-    Rejected,
-    Step,
-    Withdrawn,
+from approvals.demo import story
+from approvals.demo.story import Step
+from approvals.models import (
+    DECIDED,
+    PENDING,
+    Agent,
+    Event,
+    Kind,
+    Policy,
+    Proposal,
+    Revision,
+    Status,
+    Tutorship,
+    User,
 )
-from approvals.demo.waiting import WAITING
-from approvals.models import Agent, Policy, Proposal, Status, Tutorship, User
-from approvals.recovery.recover import finish
 from approvals.review.targets import current_state
-from memory_app import reads
-from memory_app.models import Change
-
-STORY: tuple[Step, ...] = tuple(sorted(HISTORY + WAITING + NOTES, key=lambda step: step.age, reverse=True))
+from approvals.services.notes import ChangeContext, NoteChange, change_notes, stamped
+from memory_app import conversations, reads
+from memory_app.models import Change, NoteSource, TargetKind
+from memory_app.text import edits
 
 #: Told before each step how many are done, and of how many.
 Report = Callable[[int, int], None]
 
+#: How the ledger calls what people do themselves.
+_ACTIONS = {
+    "create": Change.Action.CREATED,
+    "edit": Change.Action.EDITED,
+    "save": Change.Action.CREATED,
+    "update": Change.Action.EDITED,
+    "forget": Change.Action.SUPERSEDED,
+    "delete": Change.Action.DELETED,
+}
+#: People and agent are there before the first step.
+_LEAD = story.STORY[0].age + timedelta(days=1)
+
 
 def load(report: Report) -> int:
-    """Make the demo's people and play the steps that were not played yet; how many those were.
+    """Make the demo's people and play the steps that were not played yet; return how many those were.
 
     Args:
         report: told how far it is; not called when nothing is missing.
     """
-    now = timezone.now()
-    _make_people(since=now - STORY[0].age - timedelta(days=1))
-    if not Found(STORY).missing():
+    begin = _make_people(timezone.now())
+    if all(_is_done(step, begin) for step in story.STORY):
         return 0
-    # Nobody else plays the story: what an interrupted run was at need not be waited for.
-    Proposal.objects.filter(agent__name=people.AGENT, status=Status.PREPARING).update(lease_expires_at=None)
-    services.recover()  # so that the ledger knows of what an interrupted run committed last
-    found = Found(STORY)
-    begin = _time_of_telling(now)
-    missing = found.missing()
-    for step in STORY:
+    # Nobody else plays the story, so the leases of an interrupted run protect nobody's work.
+    begun = Proposal.objects.filter(operation__in={step.operation for step in story.STORY}, status__in=PENDING)
+    begun.update(lease_expires_at=None)
+    services.recover()
+    missing = [step for step in story.STORY if not _is_done(step, begin)]
+    for number, step in enumerate(missing):
+        report(number, len(missing))
         at = begin - step.age
-        if step in missing:
-            report(missing.index(step), len(missing))
-            keep_conversation(step, at)
+        if not _trace(step)[0].exists():
             _play(step, at)
-        put_back(step, at)
-    for owner, label in {(step.owner, step.label) for step in WAITING if isinstance(step, Proposed)}:
-        services.recheck(owner, [("block", label)])  # here and now: a worker may not be running yet
+        _date(step, at)
+    for proposal in Proposal.objects.open().filter(agent__name=story.AGENT, target_kind=TargetKind.BLOCK):
+        services.recheck(proposal.owner, [(TargetKind.BLOCK, proposal.target)])  # a worker may not be running yet
     report(len(missing), len(missing))
     return len(missing)
 
 
-def _time_of_telling(now: datetime) -> datetime:
-    """The moment all ages count from: now, or that of the interrupted run which this one finishes."""
-    first = STORY[0]
-    assert isinstance(first, Created)
-    made = Change.objects.filter(owner=first.owner, action=Change.Action.CREATED).order_by("at", "id").first()
-    return min(now, made.at + first.age) if made else now
+def _make_people(now: datetime) -> datetime:
+    """Make the people and the agent where they are missing; return the moment all ages count from.
 
-
-def _make_people(since: datetime) -> None:
-    for person in people.PEOPLE:
+    That is the first run's: the agent's row keeps it for a run that finishes an interrupted one.
+    """
+    since = now - _LEAD
+    for person in story.PEOPLE:
         if User.objects.filter(username=person.username).exists():
             continue
         User.objects.create_user(
             person.username,
-            password=people.PASSWORD,
+            password=story.PASSWORD,
             first_name=person.first_name,
             last_name=person.last_name,
             time_zone="Europe/Berlin",
@@ -98,113 +99,206 @@ def _make_people(since: datetime) -> None:
             is_superuser=person.is_admin,
             date_joined=since,
         )
-    for owner in people.ASKED_ABOUT_NOTES:
-        Policy.objects.get_or_create(owner=owner, defaults={"notes": Policy.Notes.REVIEW})
-    for tutor, owner in people.TUTORSHIPS:
-        Tutorship.objects.get_or_create(tutor=_person(tutor), owner=_person(owner), defaults={"created_at": since})
-    Agent.objects.get_or_create(
-        name=people.AGENT,
+    for person in story.PEOPLE:
+        if person.asked_about_notes:
+            Policy.objects.get_or_create(owner=person.username, defaults={"notes": Policy.Notes.REVIEW})
+        for owner in person.tutor_of:
+            Tutorship.objects.get_or_create(
+                tutor=_person(person.username), owner=_person(owner), defaults={"created_at": since}
+            )
+    agent, _ = Agent.objects.get_or_create(
+        name=story.AGENT,
         defaults={
-            "description": people.AGENT_DESCRIPTION,
-            "created_by": _person(people.ADMIN.username),
+            "description": story.AGENT_DESCRIPTION,
+            "created_by": _person(story.AGENT_CREATED_BY),
             "created_at": since,
         },
     )
+    return min(now, agent.created_at + _LEAD)
+
+
+# -- what is there --------------------------------------------------------------------------------
+
+
+def _is_done(step: Step, begin: datetime) -> bool:
+    """Whether the step was played and its rows were put back to a date before `begin`."""
+    rows, date = _trace(step)
+    return rows.filter(**{f"{date}__lt": begin}).exists()
+
+
+def _trace(step: Step) -> tuple[QuerySet[Any], str]:
+    """Return the rows that show a step was played, and which field of them says when.
+
+    The ledger says it of what people did themselves: a block somebody deleted since was still made.
+    """
+    proposals = Proposal.objects.filter(operation=step.operation)
+    if step.verb in story.DECISIONS:
+        return proposals.filter(status__in=DECIDED), "decided_at"
+    if step.by == story.AGENT:
+        return proposals.exclude(status=Status.PREPARING), "created_at"
+    is_note = step.verb in story.NOTE_VERBS
+    changes = Change.objects.filter(
+        owner=step.owner,
+        target_kind=TargetKind.NOTE if is_note else TargetKind.BLOCK,
+        target=story.note_id(step.target) if is_note else step.target,
+        action=_ACTIONS[step.verb],
+        comment=step.data.get("comment", ""),
+    )
+    return changes, "at"
+
+
+def _date(step: Step, at: datetime) -> None:
+    """Put the rows of a played step back to its date, so that pages show natural ages.
+
+    Rows of `default` only: the commits in the memory keep the time they were made at.
+    """
+    proposals = Proposal.objects.filter(operation=step.operation)
+    events = Event.objects.filter(proposal__in=proposals)
+    is_decision = step.verb in story.DECISIONS
+    with transaction.atomic():
+        if step.by != story.AGENT and not is_decision:
+            _trace(step)[0].update(at=at)
+            return
+        if not is_decision:
+            proposals.update(created_at=at, updated_at=at, expires_at=at + settings.PROPOSAL_EXPIRY)
+            Revision.objects.filter(proposal__in=proposals, number=1).update(created_at=at)
+            events.filter(what=Event.What.PROPOSED).update(at=at)
+        if is_decision or proposals.filter(status=Status.APPLIED).exists():
+            proposals.update(decided_at=at, updated_at=at)
+            proposals.exclude(redacted_at=None).update(redacted_at=at)
+            events.exclude(what=Event.What.PROPOSED).update(at=at)
+            Change.objects.filter(proposal_id__in=proposals.values("id")).update(at=at)
 
 
 # -- one step -------------------------------------------------------------------------------------
 
 
 def _play(step: Step, at: datetime) -> None:
-    match step:
-        case Created():
-            _create(step)
-        case Edited():
-            _edit(step)
-        case Proposed():
+    if step.verb in story.DECISIONS:
+        _decide(step)
+    elif step.verb == "create":
+        fields = story.block_fields(step.owner, step.target, until=step.data.get("until"))
+        services.create_block(actor=_person(step.by), owner=step.owner, label=step.target, fields=fields)
+    elif step.verb == "edit":
+        _edit(step)
+    else:
+        _keep_conversation(step, at)
+        if step.verb == "propose":
             _propose(step, at)
-        case Noted() | NoteChanged() | NoteSuperseded() | NoteDeleted():
-            play_note(step, at)
-        case _:
-            _decide(step)
+        else:
+            _change_note(step, at)
 
 
-def _create(step: Created) -> None:
-    fields = texts.block(step.owner, step.label).fields
-    if step.until:
-        fields = replace(fields, body=texts.log_until(step.until))
-    services.create_block(actor=_person(step.actor), owner=step.owner, label=step.label, fields=fields)
-
-
-def _edit(step: Edited) -> None:
-    block = reads.block(step.owner, step.label)
-    body = block.body
-    for old, new in step.changes:
-        body = body.replace(old, new)
-    if body == block.body:
-        # Committed by a run that was killed before it wrote the ledger; recovery does not know the comment.
-        Change.objects.filter(owner=step.owner, target=step.label, action=Change.Action.EDITED, comment="").update(
-            comment=step.comment
-        )
-        return
+def _edit(step: Step) -> None:
+    block = reads.block(step.owner, step.target)
+    fields = services.BlockFields(
+        title=block.title,
+        description=block.description,
+        body=edits.apply(block.body, step.edits).text,
+        limit=block.limit,
+        read_only=block.read_only,
+        schema_ref=block.schema_ref,
+    )
     services.edit_block(
-        actor=_person(step.actor),
+        actor=_person(step.by),
         owner=step.owner,
-        label=step.label,
-        fields=services.BlockFields(
-            title=block.title,
-            description=block.description,
-            body=body,
-            limit=block.limit,
-            read_only=block.read_only,
-            schema_ref=block.schema_ref,
-        ),
+        label=step.target,
+        fields=fields,
         loaded_sha256=block.sha256,
-        comment=step.comment,
+        comment=step.data["comment"],
     )
 
 
-def _propose(step: Proposed, at: datetime) -> None:
+def _keep_conversation(step: Step, at: datetime) -> None:
+    """Keep the turns of a step that names its session, as the agent hands them in."""
+    names = {person.username: person.first_name for person in story.PEOPLE}
+    turns = [
+        conversations.Turn(
+            role=turn["role"],
+            content=turn["content"],
+            id=f"{step.key}-{number}",
+            author=names[step.owner] if turn["role"] == "user" else story.AGENT,
+            at=datetime.fromisoformat(turn["at"]),
+        )
+        for number, turn in enumerate(step.evidence(at), 1)
+    ]
+    if "session" in step.data and turns:
+        conversations.keep(step.owner, step.data["session"], turns, agent=story.AGENT)
+
+
+def _propose(step: Step, at: datetime) -> None:
     services.propose(
-        agent=Agent.objects.get(name=people.AGENT),
+        agent=Agent.objects.get(name=step.by),
         owner=step.owner,
-        label=step.label,
+        label=step.target,
         edits=step.edits,
-        kind=step.kind,
-        reasoning=step.reasoning,
-        confidence=step.confidence,
-        session_id=step.session_id,
-        evidence=evidence_of(step, at),
-        operation=operation_of(step.name),
+        kind=Kind.REWRITE if "rewrite" in step.data else Kind.EDIT,
+        reasoning=step.data["reasoning"],
+        confidence=step.data.get("confidence", "medium"),
+        session_id=step.data.get("session", ""),
+        evidence=step.evidence(at),
+        operation=step.operation,
     )
 
 
-def _decide(step: Approved | Rejected | Withdrawn | Expired) -> None:
-    proposal = Proposal.objects.get(operation=operation_of(step.name))
-    if proposal.status == Status.MERGING:  # a run that was killed while merging; nobody else decides these
-        proposal = finish(proposal)
-    if proposal.is_decided:
-        return
-    match step:
-        case Approved():
-            services.approve(
-                actor=_person(step.actor),
-                proposal_id=proposal.pk,
-                revision=proposal.current_revision_number,
-                seen_sha256=current_state(proposal, proposal.current_revision).sha256,
-                comment=step.comment,
-            )
-        case Rejected():
-            services.reject(
-                actor=_person(step.actor),
-                proposal_id=proposal.pk,
-                revision=proposal.current_revision_number,
-                reason=step.reason,
-                comment=step.comment,
-            )
-        case Withdrawn():
-            services.withdraw(agent=proposal.agent, proposal_id=proposal.pk, comment=step.comment)
-        case Expired():
+def _change_note(step: Step, at: datetime) -> None:
+    """Change a note as of `at`: unlike a block, a note says itself when it was made and superseded."""
+    is_agent = step.by == story.AGENT
+    by = ChangeContext(
+        actor=Agent.objects.get(name=step.by) if is_agent else _person(step.by),
+        may_apply=not step.data.get("asks", False),
+        reasoning=step.data.get("reasoning" if is_agent else "comment", ""),
+        session_id=step.data.get("session", ""),
+        evidence=step.evidence(at),
+        operation=step.operation,
+    )
+    id_ = story.note_id(step.target)
+    before = None if step.verb == "save" else reads.note(step.owner, id_)
+    after = None if step.verb == "delete" else stamped(_note_after(step, id_, before, at), at)
+    change_notes(by=by, owner=step.owner, kind=Kind(step.verb), changes=[NoteChange(id_, before, after)])
+
+
+def _note_after(step: Step, id_: str, before: reads.Note | None, at: datetime) -> reads.Note:
+    data = step.data
+    if before and step.verb == "update":
+        return replace(before, content=data["content"])
+    if before:
+        by = story.note_id(data["replacement"]) if "replacement" in data else None
+        return replace(before, superseded_at=at, superseded_by=by, superseded_reason=data["reasoning"])
+    return reads.Note(
+        id=id_,
+        owner=step.owner,
+        content=data["content"],
+        type=data.get("type", "fact"),
+        tags=tuple(data["tags"]),
+        category=None,
+        confidence=data.get("confidence", 0.8),
+        rationale=data.get("rationale"),
+        importance=1.0,
+        source=NoteSource.AGENT if step.by == story.AGENT else NoteSource.USER,
+        session_id=data.get("session"),
+        superseded_by=None,
+        superseded_reason=None,
+        superseded_at=None,
+        sha256="",
+        created_at=at,
+        updated_at=at,
+    )
+
+
+def _decide(step: Step) -> None:
+    proposal = Proposal.objects.get(operation=step.operation)
+    shown: dict[str, Any] = {"proposal_id": proposal.pk, "revision": proposal.current_revision_number}
+    comment = step.data.get("comment", "")
+    match step.verb:
+        case "approved":
+            seen = current_state(proposal, proposal.current_revision).sha256
+            services.approve(actor=_person(step.by), seen_sha256=seen, comment=comment, **shown)
+        case "rejected":
+            services.reject(actor=_person(step.by), reason=step.data["reason"], comment=comment, **shown)
+        case "withdrawn":
+            services.withdraw(agent=proposal.agent, proposal_id=proposal.pk, comment=comment)
+        case "expired":
             services.expire()  # its time ran out when the proposal was put back to its date
 
 

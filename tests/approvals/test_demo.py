@@ -14,14 +14,16 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
+from agent_tools.management.commands.demo import curl
 from approvals import services
-from approvals.demo import call, people, texts
-from approvals.demo.load import STORY, load
-from approvals.demo.steps import AboutNote, Created, Edited, Proposed
+from approvals.demo import story
+from approvals.demo.load import load
+from approvals.demo.story import STORY, block_fields
 from approvals.models import Event, Mergeability, Proposal, Status, User
 from approvals.permissions import readable_owners
 from memory_app import conversations, reads
 from memory_app.models import Change
+from memory_app.text import edits as text_edits
 from tests import environment
 
 #: Tests that only read what the demo made.
@@ -58,27 +60,39 @@ def test_the_story_is_told_in_order_and_its_texts_fit() -> None:
     ages = [step.age for step in STORY]
     assert ages == sorted(ages, reverse=True)
     for step in STORY:
-        if isinstance(step, Created):
-            fields = texts.block(step.owner, step.label).fields
+        if step.verb == "create":
+            fields = block_fields(step.owner, step.target)
             assert fields.title
             assert fields.description
             assert len(fields.body) < fields.limit
 
 
 @pytest.mark.pure
+def test_each_proposal_of_the_story_has_a_key_of_its_own_and_is_decided_after_it_was_made() -> None:
+    made = [step.key for step in STORY if step.by == story.AGENT and step.verb not in story.DECISIONS]
+    assert len(made) == len(set(made))
+    for number, step in enumerate(STORY):
+        if step.verb in story.DECISIONS:
+            assert step.key in {earlier.key for earlier in STORY[:number]}
+
+
+@pytest.mark.pure
 def test_the_study_log_written_week_by_week_is_the_whole_file() -> None:
-    whole = texts.block("alice", "study_log").fields.body
+    whole = block_fields("alice", "study_log").body
     assert len(whole.split()) > 3_000
-    assert texts.log_until("2026-11-18") == whole
-    edit = texts.log_entries("2026-09-22", "2026-11-18")
-    assert texts.log_until("2026-09-22").replace(edit.old_string, edit.new_string) == whole
+    (created,) = [step for step in STORY if (step.verb, step.owner, step.target) == ("create", "alice", "study_log")]
+    body = block_fields("alice", "study_log", until=created.data["until"]).body
+    for step in STORY:
+        if "log" in step.data:
+            body = text_edits.apply(body, step.edits).text
+    assert body == whole
 
 
 @pytest.mark.pure
 def test_a_shell_reads_the_printed_call_as_it_was_meant() -> None:
-    arguments = call.arguments_for(texts.block("alice", call.LABEL).fields.body)
+    arguments = story.call_arguments(block_fields(*story.CALL_TARGET).body)
     assert arguments is not None
-    words = printed_call(call.curl("http://127.0.0.1:8000", "asn_secret", arguments))
+    words = printed_call(curl("http://127.0.0.1:8000", "asn_secret", arguments))
     assert words[2:4] == ["-H", "Authorization: Bearer asn_secret"]
     assert words[:2] == ["curl", "http://127.0.0.1:8000/api/v1/tools/propose_memory_edit/"]
     assert json.loads(words[-1]) == arguments
@@ -206,11 +220,11 @@ def test_a_run_that_was_interrupted_is_finished_by_the_next(steps_before: int) -
 
     assert load(lambda done, total: None) == len(STORY) - steps_before
     assert load(lambda done, total: None) == 0
-    proposed = [step for step in STORY if isinstance(step, Proposed)]
-    noted = [step for step in STORY if isinstance(step, AboutNote) and step.actor == people.AGENT]
-    assert Proposal.objects.count() == len(proposed) + len(noted)
+    proposed = [step for step in STORY if step.by == story.AGENT and step.verb not in story.DECISIONS]
+    assert Proposal.objects.count() == len(proposed)
     assert not Proposal.objects.filter(status__in=[Status.PREPARING, Status.MERGING]).exists()
-    assert Change.objects.filter(action=Change.Action.EDITED).count() == sum(isinstance(step, Edited) for step in STORY)
+    edited = [step for step in STORY if step.verb == "edit"]
+    assert Change.objects.filter(action=Change.Action.EDITED).count() == len(edited)
 
 
 @pytest.mark.usefixtures("debug")

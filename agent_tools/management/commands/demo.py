@@ -1,11 +1,12 @@
-"""`manage.py demo`: makes the demo data where it is missing, and says how to use it."""
+"""`manage.py demo`: makes the demo data where it is missing, and prints how to use it."""
 
 from __future__ import annotations
 
 import io
+import json
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from django.db import DatabaseError
 
 from agent_tools.auth import tokens
 from agent_tools.models import AgentToken
-from approvals.demo import call, people
+from approvals.demo import story
 from approvals.demo.load import load
 from memory_app import reads
 
@@ -48,18 +49,18 @@ class Command(BaseCommand):
             self.stdout.flush()
 
     def _say(self, address: str, token: str) -> None:
-        width = max(len(person.username) for person in people.PEOPLE)
-        goals = reads.find_block(people.ALICE.username, call.LABEL)
-        arguments = call.arguments_for(goals.body if goals else "")
+        width = max(len(person.username) for person in story.PEOPLE)
+        goals = reads.find_block(*story.CALL_TARGET)
+        arguments = story.call_arguments(goals.body if goals else "")
         lines = [
-            f"Sign in at {address}/ with the password “{people.PASSWORD}” as",
-            *(f"  {person.username:{width}}  {person.what}" for person in people.PEOPLE),
+            f"Sign in at {address}/ with the password “{story.PASSWORD}” as",
+            *(f"  {person.username:{width}}  {person.what}" for person in story.PEOPLE),
             "",
             *(
-                [f"Propose an edit as the agent {people.AGENT}:", "", call.curl(address, token, arguments)]
+                [f"Propose an edit as the agent {story.AGENT}:", "", curl(address, token, arguments)]
                 if arguments
                 else [
-                    f"The agent {people.AGENT} proposes edits with the token {token}",
+                    f"The agent {story.AGENT} proposes edits with the token {token}",
                     f"as {address}/api/docs/ says.",
                 ]
             ),
@@ -67,9 +68,25 @@ class Command(BaseCommand):
         self.stdout.write("\n".join(lines))
 
 
+def curl(address: str, token: str, arguments: Mapping[str, str]) -> str:
+    """Return a command for a POSIX shell that proposes an edit.
+
+    Args:
+        address: of the server, without a slash at the end.
+        token: raw, of an agent that serves the owner.
+    """
+    written = json.dumps(arguments, ensure_ascii=False, indent=2)
+    return (
+        f"curl {address}/api/v1/tools/propose_memory_edit/ \\\n"
+        f"  -H 'Authorization: Bearer {token}' \\\n"
+        f"  -H 'Content-Type: application/json' \\\n"
+        f"  -d '{written}'"
+    )
+
+
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep the log of every step and call off the terminal; what goes wrong is still logged."""
+    """Keep the log of every step off the terminal; warnings and errors are still logged."""
     logging.disable(logging.INFO)
     try:
         yield
@@ -78,7 +95,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _token() -> str:
-    """The raw token of the demo's agent. Tokens are stored hashed, so it is kept in a file beside the data."""
+    """Return the raw token of the demo's agent. Tokens are stored hashed, so a file beside the data keeps it."""
     path = Path(settings.DATA_DIR) / "demo_token"
     token = path.read_text().strip() if path.exists() else ""
     if not _opens_the_memory(token):
@@ -92,10 +109,10 @@ def _token() -> str:
 
 def _issued() -> str:
     out = io.StringIO()
-    call_command("issue_token", "--agent", people.AGENT, "--owner", people.ALICE.username, stdout=out)
+    call_command("issue_token", "--agent", story.AGENT, "--owner", story.CALL_TARGET[0], stdout=out)
     return out.getvalue().strip()
 
 
 def _opens_the_memory(secret: str) -> bool:
     token = tokens.find(secret)
-    return token is not None and AgentToken.objects.serving(people.ALICE.username).filter(pk=token.pk).exists()
+    return token is not None and AgentToken.objects.serving(story.CALL_TARGET[0]).filter(pk=token.pk).exists()
