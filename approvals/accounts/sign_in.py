@@ -23,7 +23,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 
-from approvals.accounts import password_mail
+from approvals.accounts import demo_accounts, password_mail
 from approvals.accounts.attempts import WINDOW, AttemptLimiter
 from approvals.forms.memory import is_time_zone
 from approvals.forms.proposal import SignInForm
@@ -137,7 +137,10 @@ class SignIn(django_views.LoginView):
         return self.render_to_response(self.get_context_data(form=form), status=422)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(**kwargs) | {"kept": self.request.POST.get("kept", "")}
+        return super().get_context_data(**kwargs) | {
+            "kept": self.request.POST.get("kept", ""),
+            "demo_accounts": demo_accounts.shown_to(self.request),
+        }
 
     def _kept(self) -> dict[str, Any] | None:
         text = self.request.POST.get("kept", "")

@@ -17,6 +17,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from approvals import services
+from approvals.accounts import demo_accounts
 from approvals.demo import story
 from approvals.demo.story import Step
 from approvals.models import (
@@ -86,19 +87,18 @@ def _make_people(now: datetime) -> datetime:
     That is the first run's: the agent's row keeps it for a run that finishes an interrupted one.
     """
     since = now - _LEAD
+    password = demo_accounts.write(story.PASSWORD, {person.username: person.what for person in story.PEOPLE})
     for person in story.PEOPLE:
-        if User.objects.filter(username=person.username).exists():
-            continue
-        User.objects.create_user(
-            person.username,
-            password=story.PASSWORD,
-            first_name=person.first_name,
-            last_name=person.last_name,
-            time_zone="Europe/Berlin",
-            is_staff=person.is_admin,
-            is_superuser=person.is_admin,
-            date_joined=since,
-        )
+        fields = {
+            "password": password,
+            "first_name": person.first_name,
+            "last_name": person.last_name,
+            "time_zone": "Europe/Berlin",
+            "is_staff": person.is_admin,
+            "is_superuser": person.is_admin,
+            "date_joined": since,
+        }
+        User.objects.get_or_create(username=person.username, defaults=fields)
     for person in story.PEOPLE:
         if person.asked_about_notes:
             Policy.objects.get_or_create(owner=person.username, defaults={"notes": Policy.Notes.REVIEW})

@@ -136,6 +136,8 @@ def test_the_people_of_the_demo_sign_in_and_see_what_is_theirs() -> None:
 
     for username in ("alice", "ben", "tim", "admin"):
         assert Client().login(username=username, password="demo")
+    page = Client().get("/sign-in/", headers={"host": "127.0.0.1"}).content.decode()
+    assert all(f"<code>{username}</code>" in page for username in ("alice", "ben", "tim", "admin"))
     owners = {name: readable_owners(User.objects.get(username=name)) for name in ("alice", "ben", "tim", "admin")}
     everyone = None
     assert owners == {"alice": ["alice"], "ben": ["ben"], "tim": ["tim", "alice"], "admin": everyone}
