@@ -7,8 +7,7 @@ VENV   ?= .venv
 
 PY  := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --no-input
-# The locks are complete and hashed, so pip need not (and may not) choose anything itself.
-INSTALL := $(PIP) install --require-hashes --no-deps --progress-bar on
+INSTALL := $(PY) scripts/install.py
 
 # Where Dolt, PostgreSQL and Redis are installed, their clients join; where they cannot be compiled, pip says why.
 SERVERS_IF_FOUND = ! $(PY) tests/services.py --check 2>/dev/null || \
@@ -110,7 +109,7 @@ $(VENV)/made-with:
 
 $(VENV)/runtime.stamp: locks/runtime.txt $(VENV)/made-with
 	@echo "[2/4] installing what Assent needs (a minute or two the first time)"
-	@$(INSTALL) --only-binary :all: -r locks/runtime.txt
+	@$(INSTALL) locks/runtime.txt --only-binary :all:
 	@touch $@
 
 # The command is a script that imports from this folder; it is made offline, from what is installed.
@@ -120,20 +119,20 @@ $(VENV)/bin/memory: pyproject.toml $(VENV)/runtime.stamp
 
 $(VENV)/dev.stamp: locks/dev.txt $(VENV)/runtime.stamp
 	@echo "installing what tests and checks need"
-	@$(INSTALL) --only-binary :all: -r locks/dev.txt
+	@$(INSTALL) locks/dev.txt --only-binary :all:
 	@touch $@
 
 $(VENV)/fuzz.stamp: locks/fuzz.txt $(VENV)/dev.stamp
 	@echo "installing schemathesis"
-	@$(INSTALL) --only-binary :all: -r locks/fuzz.txt
+	@$(INSTALL) locks/fuzz.txt --only-binary :all:
 	@touch $@
 
 $(VENV)/coverage.stamp: locks/coverage.txt $(VENV)/dev.stamp
 	@echo "installing pytest-cov"
-	@$(INSTALL) --only-binary :all: -r locks/coverage.txt
+	@$(INSTALL) locks/coverage.txt --only-binary :all:
 	@touch $@
 
 $(VENV)/server.stamp: locks/server.txt $(VENV)/runtime.stamp
 	@echo "installing the database clients of the server edition (compiles: needs libmariadb-dev and pkg-config)"
-	@$(INSTALL) -r locks/server.txt
+	@$(INSTALL) locks/server.txt
 	@touch $@

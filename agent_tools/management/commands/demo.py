@@ -43,9 +43,9 @@ class Command(BaseCommand):
         self._say(address, token)
 
     def _progress(self, done: int, total: int) -> None:
-        """A line for every quarter: the whole takes some seconds."""
-        if done in {total * quarter // 4 for quarter in range(5)}:
-            self.stdout.write(f"demo data: {done} of {total}")
+        """Show on a terminal that it goes on: the whole takes some seconds."""
+        if self.stdout.isatty():
+            self.stdout.write(f"\r      {done} of {total}" if done < total else "\r" + " " * 20, ending="\r")
             self.stdout.flush()
 
     def _say(self, address: str, token: str) -> None:
@@ -57,13 +57,14 @@ class Command(BaseCommand):
             *(f"  {person.username:{width}}  {person.what}" for person in story.PEOPLE),
             "",
             *(
-                [f"Propose an edit as the agent {story.AGENT}:", "", curl(address, token, arguments)]
+                [f"Propose an edit as the agent {story.AGENT}:", "", curl(address, token, arguments), ""]
                 if arguments
                 else [
                     f"The agent {story.AGENT} proposes edits with the token {token}",
                     f"as {address}/api/docs/ says.",
                 ]
             ),
+            f"The token is kept in {_token_path()}",
         ]
         self.stdout.write("\n".join(lines))
 
@@ -96,7 +97,7 @@ def _quiet() -> Iterator[None]:
 
 def _token() -> str:
     """Return the raw token of the demo's agent. Tokens are stored hashed, so a file beside the data keeps it."""
-    path = Path(settings.DATA_DIR) / "demo_token"
+    path = _token_path()
     token = path.read_text().strip() if path.exists() else ""
     if not _opens_the_memory(token):
         token = _issued()
@@ -105,6 +106,10 @@ def _token() -> str:
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(f"{token}\n")
     return token
+
+
+def _token_path() -> Path:
+    return Path(settings.DATA_DIR) / "demo_token"
 
 
 def _issued() -> str:

@@ -41,7 +41,7 @@ class Command(BaseCommand):
         if settings.CELERY_TASK_ALWAYS_EAGER:
             forget_what_is_old()
         if demo:
-            self.stdout.write("[4/4] demo people, their memory and some proposals")
+            self.stdout.write("[4/4] making demo people, their memory and some proposals (some seconds)")
             call_command("demo", address=address_of(port), stdout=self.stdout)
         self.stdout.write(f"\nAssent is at {address_of(port)}/ (Ctrl-C ends it)\n")
         if settings.REDIS_URL:
