@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db.models import Q
 from django.test import Client
+from django.utils import timezone
 
 from agent_tools.management.commands.demo import curl
 from approvals import services
@@ -25,6 +27,7 @@ from memory_app import conversations, reads
 from memory_app.models import Change
 from memory_app.text import edits as text_edits
 from tests import environment
+from tests.support.crashing import crash_at
 
 #: Tests that only read what the demo made.
 told_the_same = pytest.mark.skipif(not environment.is_embedded(), reason="the story is the same on each engine")
@@ -227,6 +230,29 @@ def test_a_run_that_was_interrupted_is_finished_by_the_next(steps_before: int) -
     assert not Proposal.objects.filter(status__in=[Status.PREPARING, Status.MERGING]).exists()
     edited = [step for step in STORY if step.verb == "edit"]
     assert Change.objects.filter(action=Change.Action.EDITED).count() == len(edited)
+
+
+def play() -> None:
+    load(lambda done, total: None)
+
+
+@told_the_same
+@pytest.mark.parametrize("write", [30, 125, 210])
+def test_a_run_that_was_killed_within_a_step_is_finished_and_dated_by_the_next(write: int) -> None:
+    assert crash_at(write, play)
+
+    play()
+
+    made = [step for step in STORY if step.by == story.AGENT and step.verb not in story.DECISIONS]
+    applied = Proposal.objects.filter(status=Status.APPLIED)
+    by_people = [step for step in STORY if step.by != story.AGENT and step.verb not in story.DECISIONS]
+    approved = [step for step in STORY if step.verb == "approved"]
+    assert Proposal.objects.count() == len(made)
+    assert Change.objects.count() == len(by_people) + len(approved) + applied.count()
+    a_moment_ago = timezone.now() - STORY[-1].age
+    assert not Change.objects.filter(at__gt=a_moment_ago).exists()
+    assert not Event.objects.filter(at__gt=a_moment_ago).exists()
+    assert not Proposal.objects.filter(Q(created_at__gt=a_moment_ago) | Q(decided_at__gt=a_moment_ago)).exists()
 
 
 @pytest.mark.usefixtures("debug")
