@@ -64,7 +64,7 @@ def load(report: Report) -> int:
     begin = _make_people(timezone.now())
     if all(_is_done(step, begin) for step in story.STORY):
         return 0
-    # Nobody else plays the story, so the leases of an interrupted run protect nobody's work.
+    # Only one run plays the story, so what an interrupted run has leased is free.
     begun = Proposal.objects.filter(operation__in={step.operation for step in story.STORY}, status__in=PENDING)
     begun.update(lease_expires_at=None)
     services.recover()
@@ -121,7 +121,7 @@ def _make_people(now: datetime) -> datetime:
 
 
 def _is_done(step: Step, begin: datetime) -> bool:
-    """Whether the step was played and its rows were put back to a date before `begin`."""
+    """Whether the step was played and its rows got their date, which is before `begin`."""
     rows, date = _trace(step)
     return rows.filter(**{f"{date}__lt": begin}).exists()
 
@@ -129,7 +129,7 @@ def _is_done(step: Step, begin: datetime) -> bool:
 def _trace(step: Step) -> tuple[QuerySet[Any], str]:
     """Return the rows that show a step was played, and which field of them says when.
 
-    The ledger says it of what people did themselves: a block somebody deleted since was still made.
+    For what people did themselves that is the ledger: a block that was deleted since was still made.
     """
     proposals = Proposal.objects.filter(operation=step.operation)
     if step.verb in story.DECISIONS:
@@ -148,7 +148,7 @@ def _trace(step: Step) -> tuple[QuerySet[Any], str]:
 
 
 def _date(step: Step, at: datetime) -> None:
-    """Put the rows of a played step back to its date, so that pages show natural ages.
+    """Write the date of a played step into its rows, so that pages show natural ages.
 
     Rows of `default` only: the commits in the memory keep the time they were made at.
     """
