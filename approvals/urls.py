@@ -7,7 +7,7 @@ from django.urls import path
 
 from approvals.accounts import policies_page, settings_page, sign_in
 from approvals.views import conversations, inbox, proposal, redact
-from approvals.views.memory import block_forms, block_views, exchange, memory_search
+from approvals.views.memory import block_forms, block_views, exchange, memory_search, owners
 from approvals.views.notes import note_forms, note_views
 
 _BLOCK = "memory/<str:owner>/blocks/<str:label>/"
@@ -24,23 +24,23 @@ urlpatterns = [
     path("proposals/<int:pk>/reject/", proposal.reject, name="reject"),
     path("proposals/<int:pk>/remove-texts/", redact.redact, name="redact"),
     path("proposals/<int:pk>/revert/", note_views.revert, name="revert"),
-    path("memory/", block_views.memories, name="memories"),
+    path("memory/", owners.memories, name="memories"),
     path("memory/<str:owner>/", block_views.memory, name="memory"),
-    path("memory/<str:owner>/new/", block_forms.block_new, name="block_new"),
+    path("memory/<str:owner>/new/", block_forms.BlockNew.as_view(), name="block_new"),
     path(_BLOCK, block_views.block, name="block"),
     path(f"{_BLOCK}history/", block_views.block_history, name="block_history"),
-    path(f"{_BLOCK}edit/", block_forms.block_edit, name="block_edit"),
-    path(f"{_BLOCK}delete/", block_forms.block_delete, name="block_delete"),
+    path(f"{_BLOCK}edit/", block_forms.BlockEdit.as_view(), name="block_edit"),
+    path(f"{_BLOCK}delete/", block_forms.BlockDelete.as_view(), name="block_delete"),
     path("memory/<str:owner>/automatic/", note_views.automatic, name="automatic"),
     path(_NOTES, note_views.notes, name="notes"),
-    path(f"{_NOTES}new/", note_forms.note_new, name="note_new"),
+    path(f"{_NOTES}new/", note_forms.NoteNew.as_view(), name="note_new"),
     path(f"{_NOTES}import/", exchange.import_markdown, name="note_import"),
     path(f"{_NOTES}import/progress/", exchange.import_progress_part, name="note_import_progress"),
     path(_NOTE, note_views.note, name="note"),
-    path(f"{_NOTE}edit/", note_forms.note_edit, name="note_edit"),
-    path(f"{_NOTE}delete/", note_forms.note_delete, name="note_delete"),
-    path(f"{_NOTE}supersede/", note_forms.note_supersede, name="note_supersede"),
-    path(f"{_NOTE}reinstate/", note_forms.note_reinstate, name="note_reinstate"),
+    path(f"{_NOTE}edit/", note_forms.NoteEdit.as_view(), name="note_edit"),
+    path(f"{_NOTE}delete/", note_forms.NoteDelete.as_view(), name="note_delete"),
+    path(f"{_NOTE}supersede/", note_forms.NoteSupersede.as_view(), name="note_supersede"),
+    path(f"{_NOTE}reinstate/", note_forms.NoteReinstate.as_view(), name="note_reinstate"),
     path(_CONVERSATIONS, conversations.conversations, name="conversations"),
     path(_CONVERSATION, conversations.conversation, name="conversation"),
     path(f"{_CONVERSATION}delete/", conversations.conversation_delete, name="conversation_delete"),

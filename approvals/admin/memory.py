@@ -16,7 +16,7 @@ from approvals import services
 from approvals.accounts.viewer import viewer_of
 from approvals.admin.read_only import ReadOnlyAdmin
 from approvals.admin.through_services import MemoryForm, ThroughServices
-from approvals.forms.memory import add_refusal, check_label, with_line_breaks_of
+from approvals.forms.memory import check_label, with_line_breaks_of
 from approvals.services import BlockFields
 from approvals.services.errors import BlockChanged
 from memory_app.models import MAX_BLOCK_LIMIT, Change, DirectWrite, MemoryBlock, block_id
@@ -49,9 +49,6 @@ class BlockAdminForm(MemoryForm[MemoryBlock]):
 
     def clean_body(self) -> str:
         return with_line_breaks_of(self._loaded.body, self.cleaned_data["body"])
-
-    def say(self, refusal: Exception) -> None:
-        add_refusal(self, refusal)
 
 
 @admin.register(MemoryBlock)

@@ -15,7 +15,6 @@ from django.utils.translation import gettext_lazy
 from approvals.accounts.viewer import viewer_of
 from approvals.admin.through_services import MemoryForm, ThroughServices
 from approvals.forms.memory import with_line_breaks_of
-from approvals.forms.notes import add_note_refusal
 from approvals.pages.note_list import TYPE_NAMES
 from approvals.services import notes as services
 from approvals.services.errors import NotesChanged
@@ -55,9 +54,6 @@ class NoteAdminForm(MemoryForm[MemoryNote]):
 
     def clean_rationale(self) -> str:
         return with_line_breaks_of(self._loaded.rationale or "", self.cleaned_data["rationale"] or "")
-
-    def say(self, refusal: Exception) -> None:
-        add_note_refusal(self, refusal)
 
 
 @admin.register(MemoryNote)

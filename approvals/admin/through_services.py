@@ -26,7 +26,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.csrf import csrf_protect
 
 from approvals.admin.plain_text import PlainList
-from approvals.forms.memory import MAX_COMMENT, REFUSALS
+from approvals.forms.memory import MAX_COMMENT, REFUSALS, add_refusal
 from approvals.models import User
 from approvals.services.errors import LabelTaken
 from memory_app.models import MemoryBlock, MemoryNote
@@ -69,12 +69,8 @@ class MemoryForm(forms.ModelForm[M]):
         if isinstance(self.refusal, Gone):
             self.add_error(None, _("Someone deleted it. Saving creates it again."))
         elif self.refusal is not None:
-            self.say(self.refusal)
+            add_refusal(self, self.refusal)
         return cleaned
-
-    def say(self, refusal: Exception) -> None:
-        """Put what the service answered on the form."""
-        raise NotImplementedError
 
     def _post_clean(self) -> None:
         """Fill the instance, no more: to check constraints (there are none), Django asks the router where it

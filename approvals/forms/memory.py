@@ -17,7 +17,15 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals.models import User
 from approvals.services import BlockFields
-from approvals.services.errors import ImportUnderWay, LabelInvalid, LabelTaken, LimitInvalid, OverLimit, Refused
+from approvals.services.errors import (
+    ImportUnderWay,
+    LabelInvalid,
+    LabelTaken,
+    LimitInvalid,
+    NoteInvalid,
+    OverLimit,
+    Refused,
+)
 from memory_app.dolt.errors import DirtyMemory, EngineUnavailable, OutcomeUnknown
 from memory_app.models import LABEL, MAX_BLOCK_LIMIT
 from memory_app.reads import Block
@@ -177,7 +185,7 @@ def is_time_zone(name: str) -> bool:
     return any(name == zone for _region, zones in time_zones()[1:] for zone, _label in zones)
 
 
-#: What a write of the memory may answer instead of doing it; all but `BlockChanged` speak of the form.
+#: What a service raises instead of writing the memory.
 REFUSALS = (Refused, ForbiddenCharacter, EngineUnavailable, OutcomeUnknown, DirtyMemory)
 
 
@@ -205,6 +213,8 @@ def add_refusal(form: forms.BaseForm, error: Exception) -> int:
                 error.field if error.field in form.fields else None,
                 _("It contains the character %(code)s, which cannot be stored.") % {"code": error.code},
             )
+        case NoteInvalid():
+            form.add_error(error.field if error.field in form.fields else None, error.message)
         case Refused():
             form.add_error(None, error.message)
         case _:

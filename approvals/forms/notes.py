@@ -10,10 +10,9 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from approvals.forms.memory import MAX_COMMENT, add_refusal, with_line_breaks_of
+from approvals.forms.memory import MAX_COMMENT, with_line_breaks_of
 from approvals.models import Policy
 from approvals.pages.note_list import TYPE_NAMES
-from approvals.services.errors import NoteInvalid
 from memory_app.reads import Note
 from memory_app.text import notes
 from memory_app.text.memories_md import LARGEST_FILE, MOST_MEMORIES
@@ -170,11 +169,3 @@ class PolicyForm(forms.ModelForm[Policy]):
         model = Policy
         fields = ["notes"]
         widgets = {"notes": forms.RadioSelect}
-
-
-def add_note_refusal(form: forms.BaseForm, error: Exception) -> int:
-    """As `forms_memory.add_refusal`, with what is wrong with a field of a note said beside it."""
-    if isinstance(error, NoteInvalid):
-        form.add_error(error.field if error.field in form.fields else None, error.message)
-        return 422
-    return add_refusal(form, error)

@@ -22,7 +22,7 @@ from approvals.accounts.viewer import viewer_of
 from approvals.models import User
 from approvals.pages.inbox import Key
 from approvals.services import conversations as services
-from approvals.views.memory.block_views import readable_owner
+from approvals.views.memory.owners import readable_owner
 from approvals.views.request import whole_number
 from memory_app import conversations as kept
 from memory_app.conversations import Conversation

@@ -5,20 +5,17 @@ Changing it is `views.editing`. Whoever may not read an owner's memory is told t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from urllib.parse import urlencode
 
-from django.db.models import Count, Min, OuterRef, Q, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils.text import Truncator
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
-from approvals import permissions, services
 from approvals.accounts.sign_in import signed_in
 from approvals.accounts.viewer import viewer_of
 from approvals.markdown import rendering
@@ -33,6 +30,7 @@ from approvals.pages.blocks import (
     waiting_by_block,
 )
 from approvals.pages.note_list import Automatic, automatic_changes
+from approvals.views.memory.owners import readable_owner
 from approvals.views.request import whole_number
 from memory_app import reads
 from memory_app.dolt.errors import RevisionNotFound
@@ -40,7 +38,6 @@ from memory_app.models import Change, TargetKind
 from memory_app.reads import Block, Note
 from memory_app.text import worddiff
 
-OWNERS_ON_A_PAGE = 50
 #: Drawing one takes 1 ms.
 BLOCKS_ON_A_PAGE = 40
 CHANGES_ON_A_PAGE = 20
@@ -93,44 +90,6 @@ class RecentChange:
         return cls(entry, Truncator(words).chars(80), reverse("note", args=[change.owner, change.target]), known)
 
 
-@dataclass(frozen=True)
-class OwnerRow:
-    """A person in the list of whose memory may be read.
-
-    Args:
-        waiting: how many proposals about them are open.
-        oldest: when the first of these was made.
-        last: when their memory last changed.
-    """
-
-    person: User
-    waiting: int
-    oldest: datetime | None
-    last: datetime | None
-
-
-#: What the list can be ordered by, most pressing first; by name otherwise.
-SORTS: dict[str, Callable[[OwnerRow], tuple[bool, float]]] = {
-    "waiting": lambda row: (not row.waiting, -row.waiting),
-    "oldest": lambda row: (row.oldest is None, row.oldest.timestamp() if row.oldest else 0),
-    "active": lambda row: (row.last is None, -row.last.timestamp() if row.last else 0),
-}
-
-
-def owner_rows(people: Sequence[User]) -> list[OwnerRow]:
-    """What waits for each person and when their memory changed, in two queries."""
-    names = [person.username for person in people]
-    open_ones = Proposal.objects.open().filter(owner__in=names).order_by().values_list("owner")
-    waiting = {
-        owner: (number, oldest)
-        for owner, number, oldest in open_ones.annotate(number=Count("pk"), oldest=Min("created_at"))
-    }
-    # The newest of each from the index: an owner may have ten thousand changes.
-    newest = Change.objects.filter(owner=OuterRef("username")).order_by("-at", "-id").values("at")[:1]
-    last = dict(User.objects.filter(username__in=names).annotate(last=Subquery(newest)).values_list("username", "last"))
-    return [OwnerRow(person, *waiting.get(person.username, (0, None)), last.get(person.username)) for person in people]
-
-
 def recent_changes(owner: str) -> list[Change]:
     """The last changes of an owner's memory, newest first; of a commit of many notes, one."""
     changes: dict[str, Change] = {}
@@ -142,48 +101,6 @@ def recent_changes(owner: str) -> list[Change]:
         for change in some:
             changes.setdefault(change.commit, change)
     return list(changes.values())[:RECENT_CHANGES]
-
-
-@signed_in()
-@require_safe
-def memories(request: HttpRequest) -> HttpResponse:
-    """Whose memory this person may read; straight to their own when that is all."""
-    user = viewer_of(request)
-    owners = permissions.readable_owners(user)
-    if owners == [user.username]:
-        return redirect("memory", owner=user.username)
-    people: QuerySet[User] = User.objects.exclude(pk=user.pk).order_by("username")
-    if owners is not None:
-        people = people.filter(username__in=owners)
-    text = request.GET.get("q", "").replace("\0", "").strip()
-    for word in text.split():
-        people = people.filter(
-            Q(username__icontains=word) | Q(first_name__icontains=word) | Q(last_name__icontains=word)
-        )
-    if after := request.GET.get("after", "").replace("\0", ""):
-        people = people.filter(username__gt=after)
-    found = list(people[: OWNERS_ON_A_PAGE + 1])
-    page = found[:OWNERS_ON_A_PAGE]
-    is_all = len(found) == len(page) and not after
-    rows = owner_rows([*page, user])
-    own = rows.pop()
-    sort = request.GET.get("sort", "") if is_all else ""
-    if sort in SORTS:
-        rows.sort(key=SORTS[sort])
-    return render(
-        request,
-        "memory/owner_list.html" if getattr(request, "htmx", False) else "memory/owners.html",
-        {
-            "section": "memory",
-            "text": text,
-            "is_first_page": not after,
-            "own": own,
-            "people": rows,
-            "sort": sort if sort in SORTS else "",
-            "may_sort": is_all and len(rows) > 1,
-            "next": urlencode({"q": text, "after": page[-1].username}) if len(found) > len(page) else "",
-        },
-    )
 
 
 @signed_in()
@@ -317,21 +234,6 @@ def compare(before: Version, after: Version) -> Comparison:
         segments=worddiff.diff(before.body, after.body),
         fields=field_changes(before.block, after.block) if before.block and after.block else (),
     )
-
-
-def readable_owner(request: HttpRequest, owner: str) -> User:
-    """The owner, if this viewer may read their memory; without a worker, what was cut off is finished first.
-
-    Raises:
-        Http404: they may not, or there is no such person; which of the two is not said.
-    """
-    if not permissions.may_read(viewer_of(request), owner):
-        raise Http404
-    person = User.objects.filter(username=owner).first()
-    if person is None:
-        raise Http404
-    services.recover_on_read()
-    return person
 
 
 def unknown_revision(request: HttpRequest, person: User, label: str, revision: str) -> HttpResponse:

@@ -13,14 +13,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from approvals.accounts.sign_in import kept_fields, signed_in
-from approvals.forms.memory import REFUSALS
-from approvals.forms.notes import ImportForm, add_note_refusal
+from approvals.forms.memory import REFUSALS, add_refusal
+from approvals.forms.notes import ImportForm
 from approvals.models import Proposal, User
 from approvals.pages import import_progress
 from approvals.services import imports
 from approvals.services.notes import ChangeContext
-from approvals.views.memory.block_forms import own_memory
-from approvals.views.memory.block_views import readable_owner
+from approvals.views.memory.owners import own_memory, readable_owner
 from approvals.views.request import Request
 from memory_app import reads
 from memory_app.runtime import deadlines
@@ -98,7 +97,7 @@ def import_markdown(request: Request, owner: str) -> HttpResponse:
         form.add_error("file", _sentence(error))
         return _import_again(request, person, form)
     except REFUSALS as error:
-        return _import_again(request, person, form, status=add_note_refusal(form, error))
+        return _import_again(request, person, form, status=add_refusal(form, error))
     if done.is_empty:
         form.add_error("file", _("There are no memories in this file: it has no heading such as “### mem-…”."))
         return _import_again(request, person, form)

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 from approvals.accounts.sign_in import signed_in
 from approvals.accounts.viewer import viewer_of
 from approvals.pages.memory_search import find
-from approvals.views.memory.block_views import readable_owner
+from approvals.views.memory.owners import readable_owner
 
 LONGEST_QUERY = 500
 

@@ -24,7 +24,7 @@ from approvals.pages.note_list import SOURCE_NAMES, TYPE_NAMES, NoteFilters
 from approvals.permissions import ReviewAction, available_actions
 from approvals.services import notes as services
 from approvals.services.errors import DecisionRefused, NotesChanged, ProposalNotFound
-from approvals.views.memory.block_views import readable_owner
+from approvals.views.memory.owners import readable_owner
 from approvals.views.request import whole_number
 from memory_app import reads
 from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown, RevisionNotFound

@@ -1,0 +1,115 @@
+"""A page of one form that one service carries out, in the viewer's own memory.
+
+Belongs here: the order of such a request, from whose memory it is to what the page says afterwards. Not here: which
+service a page calls, and what a conflict means for it.
+
+A form carries the sha256 of what it was loaded with. Nothing typed is lost: every refusal shows the form again as it
+was sent.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, TypeVar
+
+from django.contrib import messages
+from django.db import transaction
+from django.forms import BooleanField, Form
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.decorators import method_decorator
+from django.views.generic import FormView
+from django_stubs_ext import StrOrPromise
+
+from approvals.accounts.sign_in import signed_in, typed_before
+from approvals.forms.memory import REFUSALS, add_refusal
+from approvals.models import User
+from approvals.views.memory.owners import own_memory
+
+F = TypeVar("F", bound=Form)
+
+
+class ServiceFormView(FormView[F]):
+    """Show a form, or check it and call a service with it.
+
+    Attributes:
+        owner: whose memory it is; the viewer, since anybody else gets the answer of a page that is not there.
+        done_already: what the service raises where the same form was sent before.
+        conflicts: what it raises where there is now something else than the form was loaded with.
+        success_message: what the next page says; see `get_success_message`.
+    """
+
+    http_method_names = ["get", "head", "post"]
+    done_already: ClassVar[tuple[type[Exception], ...]] = ()
+    conflicts: ClassVar[tuple[type[Exception], ...]] = ()
+    success_message: StrOrPromise
+    owner: User
+
+    def load(self) -> HttpResponse | None:
+        """Read what the form is about. Return the page to see instead, where there is nothing to ask."""
+        return None
+
+    def initial_fields(self) -> dict[str, Any]:
+        """Return what the form shows at first."""
+        return {}
+
+    def call_service(self, form: F) -> None:
+        """Carry out what a valid form asks for."""
+        raise NotImplementedError
+
+    def on_conflict(self, form: F, error: Exception) -> HttpResponse:
+        """Answer one of `conflicts`."""
+        raise NotImplementedError
+
+    def get_success_message(self) -> StrOrPromise:
+        return self.success_message
+
+    # Engine commits cannot be part of a request's transaction.
+    @method_decorator(transaction.non_atomic_requests)
+    @method_decorator(signed_in())  # type: ignore[arg-type]  # ours answer with whole pages
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        self.owner = own_memory(request, kwargs["owner"])
+        elsewhere = self.load()
+        if elsewhere is not None:
+            return elsewhere
+        answer: HttpResponse = super().dispatch(request, *args, **kwargs)  # type: ignore[assignment]
+        return answer
+
+    def get_initial(self) -> dict[str, Any]:
+        if self.request.method == "POST":
+            return {}
+        return {**self.initial_fields(), **self.kept_fields()}
+
+    def kept_fields(self) -> dict[str, Any]:
+        """Return what was typed into this form when the session ran out; an unticked box was sent as nothing."""
+        kept = typed_before(self.request)
+        fields = self.get_form_class().base_fields if kept else {}
+        return {**kept, **{name: name in kept for name, field in fields.items() if isinstance(field, BooleanField)}}
+
+    def form_valid(self, form: F) -> HttpResponse:
+        try:
+            self.call_service(form)
+        except self.done_already:
+            return self.succeed()
+        except self.conflicts as error:
+            return self.on_conflict(form, error)
+        except REFUSALS as error:
+            return self.show(form, status=add_refusal(form, error))
+        return self.succeed()
+
+    def form_invalid(self, form: F) -> HttpResponse:
+        return self.show(form, status=422)
+
+    def succeed(self) -> HttpResponse:
+        messages.success(self.request, self.get_success_message())
+        return redirect(self.get_success_url())
+
+    def show(self, form: F, *, status: int = 200, **more: Any) -> HttpResponse:
+        """Return the page with this form."""
+        return self.render_to_response(self.get_context_data(form=form, **more), status=status)
+
+    def sent_about(self, sha256: str) -> F:
+        """Return the form as it was sent, but about what there is now: sent once more, it is carried out."""
+        return self.get_form_class()({**self.request.POST.dict(), "loaded_sha256": sha256})
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(section="memory", owner=self.owner, is_own=True, **kwargs)
