@@ -6,7 +6,7 @@ from django.contrib.auth import views as django_views
 from django.urls import path
 
 from approvals.accounts import policies_page, settings_page, sign_in
-from approvals.views import conversations, inbox, proposal, redact
+from approvals.views import conversations, decide, inbox, proposal, redact
 from approvals.views.memory import block_forms, block_views, exchange, memory_search, owners
 from approvals.views.notes import note_forms, note_views
 
@@ -20,8 +20,8 @@ _CONVERSATION = f"{_CONVERSATIONS}session-<str:session_id>/"
 urlpatterns = [
     path("", inbox.inbox, name="inbox"),
     path("proposals/<int:pk>/", proposal.proposal, name="proposal"),
-    path("proposals/<int:pk>/approve/", proposal.approve, name="approve"),
-    path("proposals/<int:pk>/reject/", proposal.reject, name="reject"),
+    path("proposals/<int:pk>/approve/", decide.approve, name="approve"),
+    path("proposals/<int:pk>/reject/", decide.reject, name="reject"),
     path("proposals/<int:pk>/remove-texts/", redact.redact, name="redact"),
     path("proposals/<int:pk>/revert/", note_views.revert, name="revert"),
     path("memory/", owners.memories, name="memories"),

@@ -39,6 +39,17 @@ class ApproveForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3}),
     )
 
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of the service that takes this decision."""
+        return {name: self.cleaned_data[name] for name in ("revision", "seen_sha256", "comment")}
+
+
+class CloseForm(ApproveForm):
+    """Closing what is in the memory already."""
+
+    def arguments(self) -> dict[str, Any]:
+        return {name: self.cleaned_data[name] for name in ("revision", "seen_sha256")}
+
 
 class RejectForm(ApproveForm):
     reason = forms.ChoiceField(
@@ -47,6 +58,9 @@ class RejectForm(ApproveForm):
         widget=forms.RadioSelect,
         error_messages={"required": _("Choose a reason; the agent learns from it.")},
     )
+
+    def arguments(self) -> dict[str, Any]:
+        return {name: self.cleaned_data[name] for name in ("revision", "reason", "comment")}
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

@@ -25,6 +25,7 @@ from approvals.services.errors import (
     TargetChanged,
 )
 from memory_app import reads
+from memory_app.dolt.errors import DoltError
 from memory_app.models import Change, TargetKind
 from memory_app.text import worddiff
 
@@ -48,13 +49,18 @@ class Panel:
     changed_by: Change | None = None
 
 
-def panel_for(error: DecisionRefused, decision: Mapping[str, Any], viewer: User) -> Panel:
-    """Say `error` to a person.
+def panel_for(error: DecisionRefused | DoltError, decision: Mapping[str, Any], viewer: User) -> Panel:
+    """Return what a person is told of `error`.
 
     Args:
         decision: the cleaned fields of the form; the state it was made against is compared with today's.
         viewer: who decided; what they changed themselves is not told as somebody else's doing.
     """
+    if isinstance(error, DoltError):
+        return Panel(
+            _("The memory did not answer."),
+            _("If your decision had begun, it will finish by itself once the memory is back. Look again in a minute."),
+        )
     if isinstance(error, TargetChanged):
         return _target_changed(error, decision.get("seen_sha256", ""), viewer)
     if isinstance(error, AlreadyDecided) and error.proposal.decided_by_id == viewer.pk:

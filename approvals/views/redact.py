@@ -13,10 +13,9 @@ from django.views.decorators.http import require_http_methods
 from approvals import services
 from approvals.accounts.sign_in import signed_in
 from approvals.accounts.viewer import viewer_of
-from approvals.models import Proposal
 from approvals.permissions import ReviewAction, available_actions, may_redact
-from approvals.review.presentation import find_proposal
-from approvals.services.errors import NotRemovable, ProposalNotFound
+from approvals.services.errors import NotRemovable
+from approvals.views.proposal import proposal_or_404
 from approvals.views.request import Request
 
 
@@ -25,7 +24,9 @@ from approvals.views.request import Request
 @require_http_methods(["GET", "HEAD", "POST"])
 def redact(request: Request, pk: int) -> HttpResponse:
     user = viewer_of(request)
-    proposal = _found(request, pk)
+    proposal = proposal_or_404(pk, user)
+    if not may_redact(user, proposal.owner):
+        raise Http404
     if request.method == "POST":
         try:
             services.redact(actor=user, proposal_id=pk)
@@ -38,14 +39,3 @@ def redact(request: Request, pk: int) -> HttpResponse:
         return redirect("proposal", pk=pk)
     context = {"proposal": proposal, "conversations_url": reverse("conversations", args=[proposal.owner])}
     return render(request, "proposal/redact.html", context)
-
-
-def _found(request: Request, pk: int) -> Proposal:
-    user = viewer_of(request)
-    try:
-        proposal = find_proposal(pk, user)
-    except (ProposalNotFound, OverflowError):
-        raise Http404 from None
-    if not may_redact(user, proposal.owner):
-        raise Http404
-    return proposal

@@ -1,0 +1,144 @@
+"""Deciding about a proposal: on its page or on its row of the inbox."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from approvals import services
+from approvals.accounts.sign_in import local_path, signed_in
+from approvals.accounts.viewer import viewer_of
+from approvals.forms.proposal import ApproveForm, CloseForm, RejectForm
+from approvals.models import Proposal, Status, User
+from approvals.pages import inbox
+from approvals.pages.inbox_filters import Listing, Tab
+from approvals.pages.inbox_rows import InboxRow, rows_of
+from approvals.permissions import proposals_visible_to
+from approvals.services.errors import (
+    AlreadyDecided,
+    BranchMissing,
+    DecisionRefused,
+    NotAllowed,
+    ProposalNotFound,
+)
+from approvals.views.panels import Panel, panel_for
+from approvals.views.proposal import listing_of, proposal_or_404, proposal_page
+from approvals.views.request import Request, whole_number
+from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown
+
+
+@transaction.non_atomic_requests
+@signed_in(return_to=lambda pk: reverse("proposal", args=[pk]))
+@require_POST
+def approve(request: Request, pk: int) -> HttpResponse:
+    return _decide(request, pk, ApproveForm(request.POST), services.approve, Status.APPROVED)
+
+
+@transaction.non_atomic_requests
+@signed_in(return_to=lambda pk: reverse("proposal", args=[pk]))
+@require_POST
+def reject(request: Request, pk: int) -> HttpResponse:
+    """Reject; with `already`, close what is in the memory already, which finds no fault with it."""
+    if "already" in request.POST:
+        return _decide(request, pk, CloseForm(request.POST), services.close_as_present, Status.REJECTED)
+    return _decide(request, pk, RejectForm(request.POST), services.reject, Status.REJECTED)
+
+
+def _decide(
+    request: Request, pk: int, form: ApproveForm, service: Callable[..., Proposal], wanted: Status
+) -> HttpResponse:
+    """Call the service, and answer where the form was: on the row, on the page, or with a redirect."""
+    user = viewer_of(request)
+    found = proposal_or_404(pk, user)
+    if not form.is_valid():
+        is_foreign = {"revision", "seen_sha256"} & set(form.errors)
+        panel = Panel(_("This form is not from this page."), _("Nothing was changed. Look at the change below."))
+        return _again(request, found, form, status=422, panel=panel if is_foreign else None)
+    try:
+        decided = service(actor=user, proposal_id=pk, **form.arguments())
+    except ProposalNotFound:
+        raise Http404 from None
+    except (DecisionRefused, EngineUnavailable, OutcomeUnknown) as error:
+        match error:
+            case AlreadyDecided() if _is_sent_twice(error.proposal, form, user, wanted):
+                return _done(request, user, error.proposal)
+            case NotAllowed():
+                status = 403
+            case BranchMissing():
+                status = 410
+            case DecisionRefused():
+                status = 409
+            case _:
+                status = 503
+        panel = panel_for(error, form.cleaned_data, user)
+        return _again(request, proposal_or_404(pk, user), form, status=status, panel=panel)
+    return _done(request, user, decided)
+
+
+def _is_sent_twice(proposal: Proposal, form: ApproveForm, user: User, wanted: Status) -> bool:
+    """Whether the viewer took this very decision before, and said nothing else with it now."""
+    comment = form.cleaned_data["comment"].strip()
+    is_same = proposal.status == wanted and proposal.decided_by_id == user.pk
+    return is_same and comment in ("", proposal.decision_comment)
+
+
+def _done(request: Request, user: User, decided: Proposal) -> HttpResponse:
+    row_url = request.POST.get("row", "")
+    if request.htmx and row_url:
+        counts = inbox.counts(proposals_visible_to(user))
+        request.waiting = counts[Tab.YOURS]
+        context = {
+            "proposal": decided,
+            "tabs": [(tab.value, counts[tab]) for tab in Tab],
+            "list_query": Listing.of_url(row_url).query,
+            "row_url": row_url,
+            "others": _others(request, decided) if decided.status == Status.APPROVED else [],
+            "is_own_change": True,
+        }
+        return render(request, "inbox/row_decided.html", context)
+    if request.htmx:
+        return proposal_page(request, decided, just_decided=True)
+    if row_url:
+        outcome = _("Approved: %(what)s") if decided.status == Status.APPROVED else _("Rejected: %(what)s")
+        messages.success(request, outcome % {"what": decided.target_title})
+        return redirect(local_path(request, row_url, reverse("inbox")))
+    query = listing_of(request).query
+    return redirect(decided.get_absolute_url() + (f"?{urlencode({'list': query})}" if query else ""))
+
+
+def _again(request: Request, found: Proposal, form: ApproveForm, *, status: int, panel: Panel | None) -> HttpResponse:
+    """Return the row or page as it is now, with what went wrong and with what was typed."""
+    row_url = request.POST.get("row", "")
+    if not (request.htmx and row_url):
+        return proposal_page(request, found, status=status, panel=panel, form=form)
+    (row,) = rows_of([found], looking=True)
+    context = {
+        "row": row,
+        "row_url": row_url,
+        "list_query": Listing.of_url(row_url).query,
+        "panel": panel,
+        "reject_form": form if isinstance(form, RejectForm) else None,
+        # What this row was shown against is gone for them too.
+        "others": _others(request, found) if status == 409 else [],
+    }
+    return render(request, "inbox/row_again.html", context, status=status)
+
+
+def _others(request: Request, decided: Proposal) -> list[InboxRow]:
+    """Return the rows beside this one that are about its target, as they are now; their ids come with the form."""
+    beside = [whole_number(pk) for pk in request.POST.get("beside", "").split(",", inbox.PAGE_SIZE)]
+    others = (
+        Proposal.objects.open()
+        .on_target(decided.owner, decided.target_kind, decided.target)
+        .filter(pk__in=[pk for pk in beside if pk is not None and pk != decided.pk])
+        .select_related("agent", "decided_by")
+    )
+    return rows_of(others, looking=True)
