@@ -32,7 +32,8 @@ from approvals.permissions import ReviewAction
 from approvals.review.presentation import Review, review_of
 from approvals.risks import wording
 from approvals.services.errors import Refused
-from approvals.templatetags.assent import excerpt, marked
+from approvals.templatetags.changes import excerpt
+from approvals.templatetags.texts import marked
 from approvals.views.request import whole_number
 from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown
 from memory_app.text import worddiff

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from approvals.pages.blocks import NOW, HistoryEntry, history_entries, point_in_history
-from approvals.review.presentation import NoteFieldChange, field_changes_of_note
+from approvals.review.note_changes import NoteFieldChange, field_changes_of_note
 from memory_app import reads
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import TargetKind

@@ -7,42 +7,28 @@ revision row, since its branch is gone.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
 
 import structlog
 
 from approvals.models import Event, Kind, Mergeability, Proposal, Revision, Status, User
-from approvals.permissions import ReviewAction, available_actions, may_read
+from approvals.permissions import ReviewAction, available_actions
 from approvals.recovery.recover import finish
 from approvals.review.mergeability import Assessment
+from approvals.review.note_changes import NoteReview, note_reviews
 from approvals.review.targets import BlockState, NotesState, TargetState, current_state
 from approvals.risks import flags
+from approvals.services.decide.checks import visible_proposal
 from approvals.services.errors import ProposalNotFound
 from approvals.services.notes.values import said_beside
 from memory_app import reads
 from memory_app.dolt.errors import DoltError
-from memory_app.models import MemoryNote, TargetKind
+from memory_app.models import TargetKind
 from memory_app.text import worddiff
 
 log = structlog.get_logger(__name__)
 
 #: Notes of an import on one page.
 NOTES_ON_A_PAGE = 100
-
-#: Fields of a note that a reviewer sees in a table, beside its text.
-NOTE_FIELDS = (
-    "type",
-    "tags",
-    "category",
-    "confidence",
-    "rationale",
-    "importance",
-    "source",
-    "superseded_by",
-    "superseded_reason",
-    "superseded_at",
-)
 
 
 @dataclass(frozen=True)
@@ -51,48 +37,14 @@ class Checks:
 
     Args:
         limit: the block's limit; None when the block is gone.
-        same_as: ids of other open proposals that lead to the same text.
+        same_as: other open proposals that lead to the same text.
     """
 
     length_before: int
     length_after: int
     limit: int | None
     deleted_share: float
-    same_as: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class NoteFieldChange:
-    """A field other than the text (type, tags, confidence…), before and after; empty for nothing.
-
-    A time stays one, for pages to write it in the viewer's zone.
-    """
-
-    name: str
-    before: str | datetime
-    after: str | datetime
-
-    @property
-    def label(self) -> str:
-        return str(MemoryNote._meta.get_field(self.name).verbose_name)  # type: ignore[union-attr]
-
-
-@dataclass(frozen=True)
-class NoteReview:
-    """One note of a proposal: what becomes of it. `before=None` makes it, `after=None` deletes it.
-
-    Args:
-        replacement: the note that would take its place, as it is now.
-        dated: when a new note says it began, where that is not the day of the proposal.
-    """
-
-    id: str
-    before: reads.Note | None
-    after: reads.Note | None
-    segments: tuple[worddiff.Segment, ...]
-    fields: tuple[NoteFieldChange, ...]
-    replacement: reads.Note | None = None
-    dated: datetime | None = None
+    same_as: tuple[Proposal, ...]
 
 
 @dataclass(frozen=True)
@@ -164,14 +116,12 @@ class Review:
 
 
 def find_proposal(proposal_id: int, viewer: User) -> Proposal:
-    """A proposal a person may see; one a crash left half done is finished first.
+    """Return a proposal a person may see. Finish first what a crash left half done.
 
     Raises:
         ProposalNotFound: there is none, or it is of a memory this person may not read.
     """
-    proposal = Proposal.objects.filter(pk=proposal_id).select_related("agent", "decided_by").first()
-    if proposal is None or not may_read(viewer, proposal.owner):
-        raise ProposalNotFound
+    proposal = visible_proposal(viewer, proposal_id)
     if Proposal.objects.lease_ran_out().filter(pk=proposal.pk).exists():
         try:
             proposal = finish(proposal)
@@ -185,7 +135,7 @@ def find_proposal(proposal_id: int, viewer: User) -> Proposal:
 
 
 def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, note_page: int = 1) -> Review:
-    """Put together what `viewer` is shown of `proposal`.
+    """Return what `viewer` is shown of `proposal`.
 
     Args:
         revision: an older revision to look at; the current one by default.
@@ -199,30 +149,27 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
     shown = proposal.current_revision if is_current else proposal.revisions.get(number=number)
     standing, assessment = _today(proposal, shown)
     block = standing.block if isinstance(standing, BlockState) else None
-    changed_since = (
-        proposal.status == Status.APPLIED
-        and not proposal.reverted_by_commit
-        and isinstance(standing, NotesState)
-        and not standing.is_after(shown)
-    )
+    changed_since = _is_changed_since(proposal, shown, standing)
     before, after = shown.base_text, shown.result_text
     if block and assessment and assessment.is_stale and assessment.result_text is not None:
         before, after = block.body, assessment.result_text
-    said = flags.said_with(proposal.reasoning, proposal.evidence)
-    if proposal.target_kind == TargetKind.IMPORT:
-        # Nobody reads an import as one text: its notes are shown one by one.
-        segments: tuple[worddiff.Segment, ...] = ()
-        risk_report = _risks_of_import(shown, said)
-    else:
-        segments = worddiff.diff(before, after)
-        risk_report = flags.report(
-            before,
-            after,
-            segments=segments,
-            is_deletion=proposal.kind == Kind.DELETE,
-            beside=said_beside(shown.note_changes),
-            said=said,
-        )
+    # Nobody reads an import as one text: its notes are shown one by one.
+    segments = () if proposal.target_kind == TargetKind.IMPORT else worddiff.diff(before, after)
+    risk_report = _risks(proposal, shown, before, after, segments)
+    siblings = tuple(
+        Proposal.objects.open()
+        .on_target(proposal.owner, proposal.target_kind, proposal.target)
+        .exclude(pk=proposal.pk)
+        .select_related("agent")
+        .order_by("created_at", "id")
+    )
+    checks = Checks(
+        length_before=len(before),
+        length_after=len(after),
+        limit=block.limit if block else None,
+        deleted_share=risk_report.deleted_share,
+        same_as=tuple(each for each in siblings if each.result_sha256 == proposal.result_sha256),
+    )
     pages = max(1, -(-len(shown.note_changes) // NOTES_ON_A_PAGE))
     page = min(max(1, note_page), pages)
     on_page = shown.note_changes[(page - 1) * NOTES_ON_A_PAGE : page * NOTES_ON_A_PAGE]
@@ -238,16 +185,10 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
         assessment=assessment,
         actions=_actions(proposal, viewer, assessment, changed_since) if is_current else frozenset(),
         risks=risk_report.risks,
-        checks=_checks(proposal, before, after, risk_report.deleted_share, block),
+        checks=checks,
         events=tuple(proposal.events.all()),
-        siblings=tuple(
-            Proposal.objects.open()
-            .on_target(proposal.owner, proposal.target_kind, proposal.target)
-            .exclude(pk=proposal.pk)
-            .select_related("agent")
-            .order_by("created_at", "id")
-        ),
-        notes=_note_reviews(proposal, on_page),
+        siblings=siblings,
+        notes=note_reviews(proposal, on_page),
         note_count=len(shown.note_changes),
         note_page=page,
         note_pages=pages,
@@ -255,12 +196,27 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
     )
 
 
-def _risks_of_import(revision: Revision, said: str) -> flags.RiskReport:
-    if revision.risk_report is not None:
+def _risks(
+    proposal: Proposal, revision: Revision, before: str, after: str, segments: tuple[worddiff.Segment, ...]
+) -> flags.RiskReport:
+    """Return the flags of a change as it is shown; those of an import as they were kept, where they were."""
+    is_import = proposal.target_kind == TargetKind.IMPORT
+    if is_import and revision.risk_report is not None:
         return flags.RiskReport.from_json(revision.risk_report)
-    before, after = revision.base_text, revision.result_text
-    beside = said_beside(revision.note_changes)
-    return flags.report(before, after, segments=worddiff.diff(before, after), beside=beside, said=said)
+    return flags.report(
+        before,
+        after,
+        segments=worddiff.diff(before, after) if is_import else segments,
+        is_deletion=proposal.kind == Kind.DELETE,
+        beside=said_beside(revision.note_changes),
+        said=flags.said_with(proposal.reasoning, proposal.evidence),
+    )
+
+
+def _is_changed_since(proposal: Proposal, revision: Revision, standing: TargetState | None) -> bool:
+    """Whether what policy applied was changed again, and not by reverting it."""
+    is_applied = proposal.status == Status.APPLIED and not proposal.reverted_by_commit
+    return is_applied and isinstance(standing, NotesState) and not standing.is_after(revision)
 
 
 def _today(proposal: Proposal, revision: Revision) -> tuple[TargetState | None, Assessment | None]:
@@ -270,53 +226,6 @@ def _today(proposal: Proposal, revision: Revision) -> tuple[TargetState | None, 
         log.exception("target_unreadable", proposal=proposal.pk)
         return None, None
     return standing, None if proposal.is_decided else standing.assess(revision)
-
-
-def _note_reviews(proposal: Proposal, changes: list[dict[str, Any]]) -> tuple[NoteReview, ...]:
-    named = {change["after"]["superseded_by"] for change in changes if change["after"]}
-    try:
-        replacements = reads.find_notes(proposal.owner, filter(None, named))
-    except DoltError:
-        log.exception("replacements_unreadable", user_id=proposal.owner)
-        replacements = {}
-    return tuple(_note_review(change, replacements, proposal.created_at) for change in changes)
-
-
-def _note_review(change: dict[str, Any], replacements: dict[str, reads.Note], proposed: datetime) -> NoteReview:
-    before = reads.Note.from_json(change["before"]) if change["before"] else None
-    after = reads.Note.from_json(change["after"]) if change["after"] else None
-    is_dated = after and not before and after.created_at.date() != proposed.date()
-    return NoteReview(
-        change["id"],
-        before,
-        after,
-        segments=worddiff.with_replaced_paragraphs(
-            worddiff.diff(before.content if before else "", after.content if after else "")
-        ),
-        fields=field_changes_of_note(before, after),
-        replacement=replacements.get(after.superseded_by) if after and after.superseded_by else None,
-        dated=after.created_at if after and is_dated else None,
-    )
-
-
-def field_changes_of_note(before: reads.Note | None, after: reads.Note | None) -> tuple[NoteFieldChange, ...]:
-    """The fields other than the text in which two versions of a note differ."""
-    changes = []
-    # When a note began is news only where an import says another day; of a new one `NoteReview.dated` says it.
-    names = (*NOTE_FIELDS, "created_at") if before and after else NOTE_FIELDS
-    for name in names:
-        old, new = (_shown(getattr(note, name)) if note else "" for note in (before, after))
-        if old != new:
-            changes.append(NoteFieldChange(name, old, new))
-    return tuple(changes)
-
-
-def _shown(value: object) -> str | datetime:
-    if value is None:
-        return ""
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value))
-    return value if isinstance(value, datetime) else str(value)
 
 
 def _actions(
@@ -329,26 +238,3 @@ def _actions(
     if assessment is None or not assessment.can_be_approved:
         actions -= {ReviewAction.APPROVE}
     return actions
-
-
-def _checks(
-    proposal: Proposal,
-    before: str,
-    after: str,
-    deleted_share: float,
-    block: reads.Block | None,
-) -> Checks:
-    same = (
-        Proposal.objects.open()
-        .on_target(proposal.owner, proposal.target_kind, proposal.target)
-        .filter(result_sha256=proposal.result_sha256)
-        .exclude(pk=proposal.pk)
-        .values_list("pk", flat=True)
-    )
-    return Checks(
-        length_before=len(before),
-        length_after=len(after),
-        limit=block.limit if block else None,
-        deleted_share=deleted_share,
-        same_as=tuple(same),
-    )

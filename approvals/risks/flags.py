@@ -9,17 +9,14 @@ text can persuade a model in ways no pattern lists, and a person may quote an in
 
 from __future__ import annotations
 
-import html
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
-from approvals.markdown import parsing
-from approvals.risks import credentials
+from approvals.risks import credentials, links
 from approvals.risks.prompt_injection import Instruction, instructions
 from memory_app.text import invisible
 from memory_app.text.worddiff import Segment, common_ends, diff
@@ -55,20 +52,6 @@ _MOST_EXAMPLES = 5
 _LONGEST_EXAMPLE = 120
 
 _DANGEROUS_KINDS = frozenset[invisible.Kind](("zero_width", "bidi", "tag", "variation", "control"))
-
-_LINK = re.compile(
-    r"!?\[(?P<label>[^\[\]\n]{0,300})\]\(\s*<?(?P<target>[^\s()<>]{1,2000})"  # Markdown, images too
-    r"|^ {0,3}\[[^\[\]\n]{1,100}\]:\s*<?(?P<defined>[^\s<>]{1,2000})"
-    r"|\b(?:src|href)\s*=\s*[\"']?(?P<attribute>[^\s\"'<>]{1,2000})"
-    r"|(?P<bare>\b(?:https?|ftp)://[^\s<>\"'`\])]{1,2000}|\bwww\.[^\s<>\"'`\])]{2,2000})"
-    r"|(?P<scripted>\b(?:javascript|vbscript|data):[^\s<>\"'`\])]{1,2000})",
-    re.IGNORECASE | re.MULTILINE,
-)
-_SCRIPT = re.compile(r"data:\w+/|(?:java|vb)script:\S*[(;=]", re.IGNORECASE)
-_LIKE_A_TARGET = re.compile(r"[/.#:]")
-_SHOWN_TARGET = re.compile(r"\s*(?:https?://|www\.)\S+", re.IGNORECASE)
-_PUNCTUATION = ".,;:!?*_"
-_SCRIPT_SCHEMES = ("javascript:", "vbscript:", "data:")
 
 _MAIL = re.compile(r"(?<![\w.+/-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}\b")
 # A telephone number begins with + or 0 or an area code in brackets, or has the American shape; dates and amounts do
@@ -289,77 +272,12 @@ def _snippets(found: Counter[Instruction]) -> list[str]:
     return [instruction.snippet for instruction in sorted(found.elements(), key=lambda item: not item.is_override)]
 
 
-@dataclass(frozen=True)
-class _Link:
-    target: str
-    is_misleading: bool
-
-
 def _links_added(before: str, after: str, whole: tuple[str, str]) -> Risk | None:
-    had = {link.target for link in _links(before)}
-    written = [*_links(after)]
-    new = [link for link in written if link.target not in had]
-    new += _links_made(written, *whole)
+    new = links.added(before, after, whole)
     if not new:
         return None
     is_dangerous = any(link.is_misleading for link in new)
     return _risk("links_added", "danger" if is_dangerous else "warning", [link.target for link in new])
-
-
-def _links(text: str) -> Iterator[_Link]:
-    """Everything that looks like a link to some program or other, rendered here or not."""
-    for match in _LINK.finditer(text):
-        target = next(filter(None, match.group("target", "defined", "attribute", "bare", "scripted")))
-        target = target.rstrip(_PUNCTUATION)
-        if match["scripted"] and not _SCRIPT.match(target):
-            continue  # "Data: 12 points" is no link
-        if match["defined"] and not _LIKE_A_TARGET.search(target):
-            continue
-        yield _link(match["label"] or "", target)
-
-
-def _links_made(written: Sequence[_Link], before: str, after: str) -> Iterator[_Link]:
-    """The links a page makes of `after` that are neither among those `written` nor made of `before`.
-
-    Both texts are whole: what made a link of some words may be lines away.
-    """
-    known = {html.unescape(link.target) for link in written}
-    misleading = {html.unescape(link.target) for link in written if link.is_misleading}
-    made = {link: None for link in _parsed(after) if link.target not in (misleading if link.is_misleading else known)}
-    if made:
-        had = set(_parsed(before))
-        yield from (link for link in made if link not in had)
-
-
-def _parsed(text: str) -> Iterator[_Link]:
-    for link in parsing.links(text):
-        target = link.target.rstrip(_PUNCTUATION)
-        if link.label or _LIKE_A_TARGET.search(target):
-            yield _link(link.label, target)
-
-
-def _link(label: str, target: str) -> _Link:
-    """Whether it runs a script or shows one site and leads to another."""
-    shown = _SHOWN_TARGET.match(label)
-    is_misleading = target.lower().startswith(_SCRIPT_SCHEMES) or bool(shown and _host(shown[0]) != _host(target))
-    return _Link(target, is_misleading or _hides_host(target))
-
-
-def _host(link: str) -> str:
-    link = link.strip().lower()
-    try:
-        host = urlsplit(link if "://" in link else f"//{link}").hostname or ""
-    except ValueError:  # such as an unclosed bracket of an IPv6 address: it leads nowhere
-        return ""
-    return host.removeprefix("www.")
-
-
-def _hides_host(link: str) -> bool:
-    """Whether the address begins with something that looks like a host and is a user name: `https://bank.com@evil`."""
-    try:
-        return "@" in urlsplit(link).netloc
-    except ValueError:
-        return True
 
 
 def _contacts_added(before: str, after: str) -> Risk | None:

@@ -9,7 +9,7 @@ from django import template
 from django.urls import reverse
 from django.utils.html import format_html
 
-from approvals.templatetags.assent import marked
+from approvals.templatetags.texts import marked
 from memory_app import conversations
 
 register = template.Library()

@@ -11,7 +11,7 @@ from approvals.markdown.parsing import LONGEST, links
 from approvals.pages.memory_search import in_context
 from approvals.risks.flags import flags
 from approvals.risks.prompt_injection import instructions
-from approvals.templatetags.assent import marked, opening
+from approvals.templatetags.texts import marked, opening
 from memory_app.search.ranking.chunking import cut, sections
 from memory_app.search.ranking.dates import cues
 from memory_app.search.ranking.query import asked_for

@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 
 from approvals import services
-from approvals.models import Policy, Proposal, Status
+from approvals.models import Agent, Kind, Policy, Proposal, Status
 from memory_app import reads
 from memory_app.text.edits import Replace
 from memory_app.writing import commits
@@ -197,6 +197,25 @@ def test_other_proposals_for_the_block_are_named(client_of: Any, tim: Any, goals
     page = client_of(tim).get(url(one))
     assert "Also proposed for this block She reads more." in words(page)
     assert url(two) in page.content.decode()
+
+
+def test_links_to_other_proposals_for_the_block_keep_the_list(
+    client_of: Any, tim: Any, goals: Any, propose: Any
+) -> None:
+    one = propose(goals, "in June", "in July", reasoning="The exam was moved.")
+    two = propose(goals, "one book", "two books", reasoning="She reads more.")
+    same = services.propose(
+        agent=Agent.objects.create(name="muse"),
+        owner="alice",
+        label="goals",
+        edits=[Replace("in June", "in July")],
+        kind=Kind.EDIT,
+        reasoning="The office wrote.",
+    ).proposal
+    page = client_of(tim).get(url(one), {"list": "agent=scribe"})
+    assert f"Same as proposal {same.pk}" in words(page)
+    for other in (two, same):
+        assert f'href="{url(other)}?list=agent%3Dscribe"' in page.content.decode()
 
 
 def test_text_of_memories_and_agents_is_never_html(client_of: Any, alice: Any, make_block: Any, propose: Any) -> None:

@@ -1,0 +1,106 @@
+"""What changes in a text or a note, as marks on a page."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from django import template
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from approvals.pages import note_list
+from approvals.review import diff_mode
+from approvals.templatetags.figures import number, when
+from approvals.templatetags.texts import drawn, marked
+from memory_app.text import invisible
+from memory_app.text.worddiff import Segment
+
+register = template.Library()
+
+
+@register.simple_tag
+def line(segments: Iterable[Segment]) -> SafeString:
+    """Segments in a row, as real insertions and deletions."""
+    return SafeString("".join(_segment(segment.kind, segment.text) for segment in segments))
+
+
+@register.simple_tag
+def excerpt(parts: Sequence[Sequence[str]]) -> SafeString:
+    """The stored excerpt of a change: segments, and gaps where text was left out."""
+    return SafeString("".join(_segment(kind, text) for kind, text in parts))
+
+
+@register.simple_tag
+def source(segments: Iterable[Segment]) -> SafeString:
+    """Segments with a sign for each blank, tab and line end."""
+    return format_html_join(
+        "",
+        "{}",
+        (
+            (_changed(segment.kind, drawn(invisible.mark_whitespace(segment.text, continues=True))),)
+            for segment in segments
+        ),
+    )
+
+
+def _segment(kind: str, text: str) -> SafeString:
+    if kind == "gap":
+        return format_html('<span class="gap">{}</span>', text)
+    if kind != "same" and not text.strip():
+        # A changed line end or blank is nothing to see: it gets a sign.
+        return _changed(kind, drawn(invisible.mark_whitespace(text, continues=True)))
+    return _changed(kind, marked(text))
+
+
+def _changed(kind: str, shown: SafeString) -> SafeString:
+    if kind == "added":
+        return SafeString(f'<ins><span class="visually-hidden">{html.escape(_("added:"))} </span>{shown}</ins>')
+    if kind == "removed":
+        return SafeString(f'<del><span class="visually-hidden">{html.escape(_("removed:"))} </span>{shown}</del>')
+    return shown
+
+
+@register.inclusion_tag("components/redline.html")
+def redline(segments: Iterable[Segment]) -> dict[str, Any]:
+    """Word-level redline with the unchanged paragraphs folded."""
+    return {"redline": diff_mode.redline(segments)}
+
+
+@register.simple_tag
+def words(added: int, removed: int) -> SafeString:
+    """How much was added and removed, if anything. The number says which by its sign, not by its colour."""
+    if not (added or removed):
+        return SafeString()
+    plus = f'<span class="words-added">+{number(added)}</span> ' if added else ""
+    minus = f'<span class="words-removed">−{number(removed)}</span> ' if removed else ""
+    noun = html.escape(ngettext("word", "words", added + removed))
+    return SafeString(f'<span class="words">{plus}{minus}{noun}</span>')
+
+
+@register.filter
+def type_name(type_: str) -> str:
+    """What a type of notes is called."""
+    return str(note_list.TYPE_NAMES.get(type_) or invisible.plain(type_))
+
+
+@register.filter
+def source_name(source: str) -> str:
+    """Who wrote a note, in words."""
+    return str(note_list.SOURCE_NAMES.get(source) or invisible.plain(source))
+
+
+@register.simple_tag
+def field_value(name: str, value: str | datetime) -> str:
+    """A field of a note as a table shows it: a time in the viewer's zone, a type by its name, confidence in percent."""
+    if isinstance(value, datetime):
+        return when(value)
+    if name == "confidence" and value:
+        return _("%(percent)s%%") % {"percent": f"{float(value) * 100:.6g}"}
+    if name == "type":
+        return type_name(value)
+    return source_name(value) if name == "source" else marked(value)

@@ -1,0 +1,87 @@
+"""Times, numbers and shares on a page."""
+
+from __future__ import annotations
+
+import html
+from datetime import UTC, datetime
+
+from django import template
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.utils.dates import MONTHS_3
+from django.utils.formats import number_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.timesince import timesince
+from django.utils.translation import gettext as _
+
+from approvals.templatetags.texts import plain
+
+register = template.Library()
+
+
+@register.simple_tag
+def when(at: datetime | None) -> str:
+    """Date and time in the viewer's zone."""
+    if at is None:
+        return ""
+    local = timezone.localtime(at)
+    return format_html('<time datetime="{}">{}</time>', local.isoformat(timespec="seconds"), _written(local))
+
+
+@register.simple_tag
+def when_said(text: str) -> str:
+    """A time an agent wrote down; shown as it stands where it is none."""
+    try:
+        at = parse_datetime(text)
+    except ValueError:
+        at = None
+    if at is None:
+        return plain(text)
+    try:
+        return when(at if timezone.is_aware(at) else timezone.make_aware(at, UTC))
+    except OverflowError:  # the first or last day of the calendar, in another zone
+        return plain(text)
+
+
+@register.simple_tag
+def age(at: datetime | None) -> str:
+    """How long ago, with date and time on hover."""
+    if at is None:
+        return ""
+    local = timezone.localtime(at)
+    if (timezone.now() - at).total_seconds() < 60:
+        ago = _("just now")
+    else:
+        ago = _("%(time)s ago") % {"time": timesince(at, depth=1)}
+    said = html.escape(_written(local))
+    return SafeString(
+        f'<time datetime="{local.isoformat(timespec="seconds")}" title="{said}">{html.escape(ago)}</time>'
+    )
+
+
+def _written(local: datetime) -> str:
+    # As the format "j M Y, H:i" has it, which takes Django ten times as long to read.
+    return f"{local.day} {MONTHS_3[local.month].title()} {local:%Y, %H:%M}"
+
+
+@register.filter
+def number(value: int) -> str:
+    """A number with its thousands apart."""
+    if 0 <= value < 1_000:
+        return str(value)
+    return str(number_format(value, force_grouping=True))
+
+
+@register.simple_tag
+def percent(share_of_one: float) -> str:
+    """A share of 1 in percent; what is there but rounds to nothing says so."""
+    if 0 < share_of_one < 0.01:
+        return _("less than 1%")
+    return _("%(percent)d%%") % {"percent": round(share_of_one * 100)}
+
+
+@register.simple_tag
+def share(part: int, whole: int) -> int:
+    """Percent of a whole, for the length of a bar."""
+    return min(100, round(100 * part / whole)) if whole else 0

@@ -1,0 +1,237 @@
+"""What a page says of a proposal: its address, its row, its warnings, its outcome."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+from urllib.parse import urlencode
+
+from django import template
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.html import conditional_escape
+from django.utils.safestring import SafeString
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+
+from approvals.forms.proposal import ApproveForm
+from approvals.models import Kind, Mergeability, Proposal, RejectReason, ReviewReason, Status
+from approvals.pages import inbox
+from approvals.pages.blocks import url_of_target
+from approvals.pages.inbox_filters import Listing, url_of
+from approvals.pages.inbox_rows import InboxRow
+from approvals.risks import wording
+from approvals.risks.flags import Risk
+from approvals.templatetags.changes import words
+from approvals.templatetags.figures import age, number
+from approvals.templatetags.people import named
+from approvals.templatetags.texts import marked, opening
+from memory_app.models import TargetKind
+
+register = template.Library()
+
+#: What stands for a row's own values in what is drawn once for all rows. The number has no proposal, and the
+#: characters of the private area come from nowhere else: what people typed is drawn apart from the blanks.
+_PK = 8_070_605_040_302_010
+_AGENT, _SHA256, _BACK, _HEADLINE = "\ue001", "\ue002", "\ue003", "\ue004"
+_BLANKS = re.compile(f"({_PK}|[{_AGENT}-{_HEADLINE}])")
+_ACTIONS = "_row_actions"
+
+#: How many risks a row names before it only counts them.
+_CHIPS = 2
+
+
+@register.simple_tag
+def target_url(proposal: Proposal) -> str:
+    """Where what a proposal is about can be read; for what is not there yet, the list it would be in."""
+    return url_of_target(proposal)
+
+
+@register.simple_tag
+def proposal_url(proposal: Proposal, list_query: str = "", **more: object) -> str:
+    """The page of a proposal, which leads back to the list it was opened from; `more` are parameters of the page."""
+    url = proposal.get_absolute_url()
+    parameters = ({"list": list_query} if list_query else {}) | more
+    return f"{url}?{urlencode(parameters)}" if parameters else url
+
+
+@register.simple_tag(takes_context=True)
+def row_facts(context: template.Context, proposal: Proposal, single: inbox.Group | str = "") -> SafeString:
+    """What a row says of its proposal on one line; for a target without a header of its own also whose and which it is.
+
+    Args:
+        single: the group of such a row.
+    """
+    facts: list[str] = []
+    if isinstance(single, inbox.Group):
+        if context.get("several_owners"):
+            facts.append(html.escape(named(single.owner, context.get("names"))))
+        if single.target_kind == TargetKind.BLOCK:
+            link = f'<a href="{html.escape(url_of_target(proposal))}">{marked(single.title)}</a>'
+            facts.append(f'<span class="row-target">{link}</span>')
+        if single.total > 1:
+            every = html.escape(_("all %(number)s proposals") % {"number": number(single.total)})
+            facts.append(f'<a href="{html.escape(list_url_of(single, context["listing"]))}">{every}</a>')
+    facts += [words(proposal.words_added, proposal.words_removed), html.escape(proposal.agent.name)]
+    if proposal.is_decided:
+        facts.append(f"{decided(proposal)} {age(proposal.decided_at)}")
+    else:
+        facts.append(age(proposal.created_at))
+    return SafeString("".join(f"<span>{fact}</span>" for fact in facts if fact))
+
+
+@register.simple_tag
+def list_url_of(group: inbox.Group, listing: Listing) -> str:
+    """The list narrowed to one target."""
+    return url_of(listing.parameters | {"owner": group.owner, "target": group.target})
+
+
+@register.simple_tag(takes_context=True)
+def row_actions(context: template.Context, row: InboxRow) -> SafeString:
+    """The forms of a row that decide about it. For a list they are drawn once, and each row's own values filled in:
+    25 rows of six reasons each took two thirds of the page's time."""
+    proposal, typed_form = row.proposal, context.get("reject_form")
+    parts: list[str] | None = None if typed_form else context.dicts[0].get(_ACTIONS)
+    if parts is None:
+        stand_in = {"pk": _PK, "agent": {"name": _AGENT}}
+        values = {
+            "proposal": stand_in,
+            "approve_url": reverse("approve", args=[_PK]),
+            "reject_url": reverse("reject", args=[_PK]),
+            "seen_sha256": _SHA256,
+            "row_url": _BACK,
+            "headline": _HEADLINE,
+            "reject_form": typed_form,
+        }
+        drawn = render_to_string("inbox/row_actions.html", values, request=context.get("request"))
+        parts = _BLANKS.split(drawn)
+        if not typed_form:
+            context.dicts[0][_ACTIONS] = parts
+    own = {
+        str(_PK): str(proposal.pk),
+        _AGENT: html.escape(proposal.agent.name),
+        _SHA256: html.escape(row.seen_sha256),
+        _BACK: html.escape(str(context.get("row_url") or "")),
+        _HEADLINE: str(headline(proposal)),
+    }
+    # Each part is looked at once: what is filled in may hold anything.
+    return SafeString("".join(own.get(part, part) for part in parts))
+
+
+@register.filter
+def headline(proposal: Proposal) -> SafeString:
+    """A proposal on one line: its reason, or where none was given what it does."""
+    return opening(proposal.reasoning or capfirst(f"{Kind(proposal.kind).label}: {proposal.target_title}"))
+
+
+@register.simple_tag
+def policy_says(proposal: Proposal, *, is_own: bool, owner_name: str) -> str:
+    """Why a person is asked about a proposal, or none was, in a sentence.
+
+    Args:
+        is_own: the viewer is the owner.
+        owner_name: what the owner is called.
+    """
+    if proposal.target_kind == TargetKind.BLOCK:
+        return _("Block changes always need approval.")
+    if proposal.auto_applied:
+        return _("Applied automatically.")
+    if proposal.review_reason == ReviewReason.POLICY and is_own:
+        return _("Your policy is to ask first when an agent writes notes.")
+    if proposal.review_reason == ReviewReason.POLICY:
+        return _("%(owner)s’s policy is to ask first when an agent writes notes.") % {"owner": owner_name}
+    if proposal.review_reason == ReviewReason.SCOPE:
+        return _("This agent’s token may only propose notes.")
+    if proposal.review_reason == ReviewReason.SECRETS:
+        return _(
+            "The note, the agent’s reason or a message it quotes reads like a key, token, password or card number, "
+            "so a person sees it first."
+        )
+    # Older than the column: which of the two it was is not known.
+    return _("The owner’s policy is to ask first, or this agent’s token may only propose notes.")
+
+
+@register.simple_tag
+def chips(proposal: Proposal) -> SafeString:
+    """What is out of the ordinary about a proposal; nothing for the ordinary one."""
+    if _is_ordinary(proposal):
+        return SafeString()
+    values = {
+        "proposal": proposal,
+        "is_open": not proposal.is_decided,
+        "stale": proposal.mergeability == Mergeability.REBASABLE,
+        "conflict": proposal.mergeability == Mergeability.CONFLICT,
+        "already": proposal.mergeability == Mergeability.ALREADY_APPLIED,
+        "unknown": proposal.mergeability == Mergeability.UNKNOWN,
+        "risks": [wording.title(key) for key in proposal.risks[:_CHIPS]],
+        "more_risks": max(0, len(proposal.risks) - _CHIPS),
+    }
+    return render_to_string("components/chips.html", values)
+
+
+def _is_ordinary(proposal: Proposal) -> bool:
+    """Whether there is nothing to say of a proposal in chips, which need a template of their own."""
+    fits = proposal.is_decided or proposal.mergeability == Mergeability.CLEAN
+    is_edit = proposal.target_kind == TargetKind.BLOCK and proposal.kind != Kind.REWRITE
+    is_changed = proposal.current_revision_number > 1 or proposal.is_redacted or proposal.reverted_by_commit
+    return fits and is_edit and not is_changed and not proposal.risks
+
+
+@register.simple_tag
+def risk_title(risk: Risk) -> str:
+    """A flag in two or three words."""
+    return wording.title(risk.key)
+
+
+@register.inclusion_tag("components/risk.html")
+def risk_text(risk: Risk) -> dict[str, Any]:
+    """A flag's title, its sentence and what was found."""
+    return {
+        "title": wording.title(risk.key),
+        "sentence": wording.sentence(risk),
+        "examples": risk.params.get("examples", []),
+        "more": risk.params.get("count", 0) - len(risk.params.get("examples", [])),
+    }
+
+
+@register.simple_tag
+def decided(proposal: Proposal) -> str:
+    """The outcome in words: "Approved by Tim"."""
+    who = proposal.decided_by.display_name if proposal.decided_by else ""
+    outcomes = {
+        Status.APPROVED: _("Approved by %(who)s"),
+        Status.REJECTED: _("Rejected by %(who)s"),
+        Status.WITHDRAWN: _("Withdrawn by %(agent)s"),
+        Status.EXPIRED: _("Expired"),
+        Status.APPLIED: _("Applied automatically"),
+    }
+    if proposal.is_closed_as_present:
+        outcomes[Status.REJECTED] = _("Closed by %(who)s: already in memory")
+    said = outcomes.get(Status(proposal.status), Status(proposal.status).label)
+    return conditional_escape(str(said) % {"who": who, "agent": proposal.agent.name})
+
+
+@register.inclusion_tag("components/reject_fields.html")
+def reject_fields(proposal: Proposal, form: ApproveForm | None = None) -> dict[str, Any]:
+    """The reasons and the free text, holding what `form` holds."""
+    return {
+        "proposal": proposal,
+        "reasons": RejectReason.choices,
+        "reason": _typed(form, "reason"),
+        "comment": _typed(form, "comment"),
+        "reason_errors": form.errors.get("reason", []) if form else [],
+        "comment_errors": form.errors.get("comment", []) if form else [],
+    }
+
+
+@register.filter
+def typed(form: ApproveForm | None, name: str) -> str:
+    """What a form holds in a field; empty without a form."""
+    return _typed(form, name)
+
+
+def _typed(form: ApproveForm | None, name: str) -> str:
+    if not form:  # a name the context does not have arrives as ""
+        return ""
+    return str(form[name].value() or "")
