@@ -13,7 +13,7 @@ from approvals.accounts.sign_in import signed_in
 from approvals.accounts.viewer import viewer_of
 from approvals.forms.notes import PolicyForm
 from approvals.models import Policy, Tutorship
-from approvals.review import policies as rules
+from approvals.review.policies import notes_apply_at_once
 
 
 @signed_in()
@@ -33,6 +33,6 @@ def policies(request: HttpRequest) -> HttpResponse:
         "form": form,
         "chosen": form["notes"].value() or "",
         "site_applies": settings.NOTES_POLICY == Policy.Notes.APPLY,
-        "students": [(each.owner, rules.notes_apply_at_once(each.owner.username)) for each in students],
+        "students": [(each.owner, notes_apply_at_once(each.owner.username)) for each in students],
     }
-    return render(request, "account/policies.html", context, status=422 if form.errors else 200)
+    return render(request, "accounts/policies.html", context, status=422 if form.errors else 200)

@@ -30,7 +30,7 @@ def settings(request: HttpRequest) -> HttpResponse:
         user.refresh_from_db()  # the frame shows the name, which a refused form must not change
     return render(
         request,
-        "account/settings.html",
+        "accounts/settings.html",
         {
             "section": "settings",
             "form": form,

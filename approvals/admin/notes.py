@@ -16,7 +16,7 @@ from approvals.accounts.viewer import viewer_of
 from approvals.admin.through_services import MemoryForm, ThroughServices
 from approvals.forms.memory import with_line_breaks_of
 from approvals.pages.note_list import TYPE_NAMES
-from approvals.services import notes as services
+from approvals.services import notes
 from approvals.services.errors import NotesChanged
 from approvals.services.notes import ChangeContext
 from memory_app.models import MemoryNote, note_pk
@@ -47,7 +47,7 @@ class NoteAdminForm(MemoryForm[MemoryNote]):
         # A tag may hold a comma; tags that nobody touched come back as they are.
         if self._loaded.sha256 and typed.strip() == ", ".join(self._loaded.tags):
             return tuple(self._loaded.tags)
-        return services.tidied(typed.split(","))
+        return notes.tidied(typed.split(","))
 
     def clean_content(self) -> str:
         return with_line_breaks_of(self._loaded.content, self.cleaned_data["content"])
@@ -109,11 +109,11 @@ class NoteAdmin(ThroughServices[MemoryNote]):
             "rationale": data["rationale"] or None,
         }
         if change:
-            services.update(by=by, owner=obj.owner, note_id=obj.note_id, loaded_sha256=data["loaded_sha256"], **typed)
+            notes.update(by=by, owner=obj.owner, note_id=obj.note_id, loaded_sha256=data["loaded_sha256"], **typed)
         else:
-            made = services.save(by=by, owner=obj.owner, **typed)
+            made = notes.save(by=by, owner=obj.owner, **typed)
             obj.note_id, obj.pk = made.note_id, note_pk(obj.owner, made.note_id)
 
     def delete_seen(self, request: HttpRequest, row: MemoryNote, *, loaded_sha256: str, comment: str) -> None:
         by = ChangeContext(actor=viewer_of(request), reasoning=comment)
-        services.delete(by=by, owner=row.owner, note_id=row.note_id, loaded_sha256=loaded_sha256)
+        notes.delete(by=by, owner=row.owner, note_id=row.note_id, loaded_sha256=loaded_sha256)

@@ -14,6 +14,7 @@ from zoneinfo import available_timezones
 from django import forms
 from django.core.validators import RegexValidator
 from django.utils.translation import gettext_lazy as _
+from django_stubs_ext import StrOrPromise
 
 from approvals.models import User
 from approvals.services import BlockFields
@@ -59,6 +60,11 @@ def with_line_breaks_of(original: str, typed: str) -> str:
     return text
 
 
+def comment_field(help_text: StrOrPromise) -> forms.CharField:
+    """Return the field for why a person makes a change; the history keeps it."""
+    return forms.CharField(label=_("Comment"), max_length=MAX_COMMENT, required=False, help_text=help_text)
+
+
 class BlockForm(forms.Form):
     """The content of a block as its owner edits it."""
 
@@ -92,12 +98,7 @@ class BlockForm(forms.Form):
         required=False,
         help_text=_("Agents may read the block, but not propose changes to it."),
     )
-    comment = forms.CharField(
-        label=_("Comment"),
-        max_length=MAX_COMMENT,
-        required=False,
-        help_text=_("Why you’re making this change. Saved in the history."),
-    )
+    comment = comment_field(_("Why you’re making this change. Saved in the history."))
     loaded_sha256 = forms.CharField(required=False, widget=forms.HiddenInput)
 
     @classmethod
@@ -142,15 +143,10 @@ class NewBlockForm(BlockForm):
     field_order = ["label"]
 
 
-class DeleteBlockForm(forms.Form):
+class DeleteForm(forms.Form):
     """The confirmation of a deletion: which text was seen, and why it goes."""
 
-    comment = forms.CharField(
-        label=_("Comment"),
-        max_length=MAX_COMMENT,
-        required=False,
-        help_text=_("Why you’re deleting it. Saved in the history."),
-    )
+    comment = comment_field(_("Why you’re deleting it. Saved in the history."))
     loaded_sha256 = forms.CharField(widget=forms.HiddenInput)
 
 

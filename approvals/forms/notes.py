@@ -10,7 +10,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from approvals.forms.memory import MAX_COMMENT, with_line_breaks_of
+from approvals.forms.memory import MAX_COMMENT, comment_field, with_line_breaks_of
 from approvals.models import Policy
 from approvals.pages.note_list import TYPE_NAMES
 from memory_app.reads import Note
@@ -44,9 +44,7 @@ class NoteForm(forms.Form):
     rationale = forms.CharField(
         label=_("Source"), required=False, max_length=2_000, widget=forms.Textarea(attrs={"rows": 2})
     )
-    comment = forms.CharField(
-        label=_("Comment"), max_length=MAX_COMMENT, required=False, help_text=_("Saved in the history.")
-    )
+    comment = comment_field(_("Saved in the history."))
     loaded_sha256 = forms.CharField(required=False, widget=forms.HiddenInput)
 
     @classmethod
@@ -82,27 +80,10 @@ class NoteForm(forms.Form):
         }
 
 
-class RemoveNoteForm(forms.Form):
-    """The confirmation of a deletion: which note was seen, and why it goes."""
-
-    comment = forms.CharField(
-        label=_("Comment"),
-        max_length=MAX_COMMENT,
-        required=False,
-        help_text=_("Why you’re deleting it. Saved in the history."),
-    )
-    loaded_sha256 = forms.CharField(widget=forms.HiddenInput)
-
-
 class ReinstateNoteForm(forms.Form):
     """Saying that a superseded note holds again."""
 
-    comment = forms.CharField(
-        label=_("Comment"),
-        max_length=MAX_COMMENT,
-        required=False,
-        help_text=_("Why it is true again. Saved in the history."),
-    )
+    comment = comment_field(_("Why it is true again. Saved in the history."))
     loaded_sha256 = forms.CharField(widget=forms.HiddenInput)
 
 
@@ -147,9 +128,7 @@ class ImportForm(forms.Form):
         % {"size": LARGEST_FILE // (1024 * 1024), "count": f"{MOST_MEMORIES:,}"},
         widget=forms.FileInput(attrs={"accept": ".md,.markdown,.txt,text/markdown,text/plain"}),
     )
-    comment = forms.CharField(
-        label=_("Comment"), max_length=MAX_COMMENT, required=False, help_text=_("Saved in the history.")
-    )
+    comment = comment_field(_("Saved in the history."))
     # What its progress is asked for by.
     key = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
 

@@ -16,12 +16,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_safe
 
-from approvals import permissions
+from approvals import permissions, services
 from approvals.accounts.sign_in import signed_in
 from approvals.accounts.viewer import viewer_of
 from approvals.models import User
 from approvals.pages.inbox import Key
-from approvals.services import conversations as services
 from approvals.views.memory.owners import readable_owner
 from approvals.views.request import whole_number
 from memory_app import conversations as kept
@@ -84,8 +83,8 @@ def conversation_delete(request: HttpRequest, owner: str, session_id: str) -> Ht
     person = _deletable_owner(request, owner)
     if request.method != "POST":
         context = {**_about(request, person), "session": _session(owner, session_id)}
-        return render(request, "conversations/delete.html", context)
-    count = services.delete(actor=viewer_of(request), owner=owner, session_id=session_id)
+        return render(request, "conversations/conversation_delete.html", context)
+    count = services.conversations.delete(actor=viewer_of(request), owner=owner, session_id=session_id)
     text = ngettext(
         "The conversation is deleted: %(number)d message. Agents no longer find it.",
         "The conversation is deleted: %(number)d messages. Agents no longer find them.",
@@ -106,12 +105,14 @@ def message_delete(request: HttpRequest, owner: str, session_id: str, number: in
             raise Http404
         page = _page_of(message)
         context = {**_about(request, person), "session": _session(owner, session_id), "message": message, "page": page}
-        return render(request, "conversations/delete.html", context)
+        return render(request, "conversations/conversation_delete.html", context)
     if message is None:  # sent twice: it is gone, as asked
         messages.success(request, _("The message was deleted already."))
         return _back(owner, session_id)
     page = _page_of(message)
-    services.delete(actor=viewer_of(request), owner=owner, session_id=session_id, message_id=message.message_id)
+    services.conversations.delete(
+        actor=viewer_of(request), owner=owner, session_id=session_id, message_id=message.message_id
+    )
     messages.success(request, _("The message is deleted. Agents no longer find it."))
     return _back(owner, session_id, page)
 

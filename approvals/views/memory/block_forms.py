@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from approvals import services
-from approvals.forms.memory import BlockForm, DeleteBlockForm, NewBlockForm, add_refusal
+from approvals.forms.memory import BlockForm, DeleteForm, NewBlockForm, add_refusal
 from approvals.models import Mergeability, Proposal, User
 from approvals.pages.blocks import field_changes, history_entries, version, waiting_by_block
 from approvals.review.mergeability import assess
@@ -195,11 +195,11 @@ class BlockNew(ServiceFormView[NewBlockForm]):
         return reverse("block", args=[self.owner.username, self.label])
 
 
-class BlockDelete(ServiceFormView[DeleteBlockForm]):
+class BlockDelete(ServiceFormView[DeleteForm]):
     """Delete a block, after saying what that means. Its history stays."""
 
     template_name = "memory/block_delete.html"
-    form_class = DeleteBlockForm
+    form_class = DeleteForm
     conflicts = (BlockChanged, BlockNotFound)
     current: Block
 
@@ -214,7 +214,7 @@ class BlockDelete(ServiceFormView[DeleteBlockForm]):
     def initial_fields(self) -> dict[str, Any]:
         return {"loaded_sha256": self.current.sha256}
 
-    def call_service(self, form: DeleteBlockForm) -> None:
+    def call_service(self, form: DeleteForm) -> None:
         services.delete_block(
             actor=self.owner,
             owner=self.owner.username,
@@ -223,7 +223,7 @@ class BlockDelete(ServiceFormView[DeleteBlockForm]):
             comment=form.cleaned_data["comment"],
         )
 
-    def on_conflict(self, form: DeleteBlockForm, error: Exception) -> HttpResponse:
+    def on_conflict(self, form: DeleteForm, error: Exception) -> HttpResponse:
         if not isinstance(error, BlockChanged) or error.current is None:
             return self.succeed()  # sent twice: it is gone, as asked
         self.current = error.current

@@ -27,4 +27,4 @@ def search(request: HttpRequest, owner: str) -> HttpResponse:
         "query": query,
         "found": find(owner, query) if query else None,
     }
-    return render(request, "memory/search.html", context)
+    return render(request, "memory/memory_search.html", context)

@@ -11,7 +11,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from approvals.forms.notes import NoteForm, ReinstateNoteForm, RemoveNoteForm, SupersedeNoteForm
+from approvals.forms.memory import DeleteForm
+from approvals.forms.notes import NoteForm, ReinstateNoteForm, SupersedeNoteForm
 from approvals.pages import note_history, note_list
 from approvals.pages.superseding_candidates import could_replace
 from approvals.services import notes
@@ -28,7 +29,7 @@ F = TypeVar("F", bound=forms.Form)
 class NoteNew(ServiceFormView[NoteForm]):
     """Write a note. `?from=` an id and `?as_of=` a commit bring back the text of a deleted one."""
 
-    template_name = "notes/edit.html"
+    template_name = "notes/note_edit.html"
     form_class = NoteForm
     success_message = gettext_lazy("Note created.")
 
@@ -85,7 +86,7 @@ class NoteFormView(ServiceFormView[F]):
 class NoteEdit(NoteFormView[NoteForm]):
     """Change a note."""
 
-    template_name = "notes/edit.html"
+    template_name = "notes/note_edit.html"
     form_class = NoteForm
     done_already = (NoChange,)  # sent twice, or nothing was typed
     success_message = gettext_lazy("Saved.")
@@ -103,15 +104,15 @@ class NoteEdit(NoteFormView[NoteForm]):
         )
 
 
-class NoteDelete(NoteFormView[RemoveNoteForm]):
+class NoteDelete(NoteFormView[DeleteForm]):
     """Delete a note, after saying what that means. Its history stays."""
 
-    template_name = "notes/delete.html"
-    form_class = RemoveNoteForm
+    template_name = "notes/note_delete.html"
+    form_class = DeleteForm
     done_already = (NoteNotFound,)
     success_message = gettext_lazy("The note is deleted. Its history is kept.")
 
-    def call_service(self, form: RemoveNoteForm) -> None:
+    def call_service(self, form: DeleteForm) -> None:
         notes.delete(
             by=ChangeContext(actor=self.owner, reasoning=form.cleaned_data["comment"]),
             owner=self.owner.username,
@@ -127,7 +128,7 @@ class NoteSupersede(NoteFormView[SupersedeNoteForm]):
     """Mark a note as outdated: it stays readable, and agents no longer find it. Sent with `find`, the form
     comes back with the notes its words find, to choose the one that takes its place."""
 
-    template_name = "notes/supersede.html"
+    template_name = "notes/note_supersede.html"
     form_class = SupersedeNoteForm
     success_message = gettext_lazy("The note is marked as outdated. Agents no longer see it.")
 
@@ -177,7 +178,7 @@ class NoteSupersede(NoteFormView[SupersedeNoteForm]):
 class NoteReinstate(NoteFormView[ReinstateNoteForm]):
     """The way back: a superseded note holds again, and agents find it."""
 
-    template_name = "notes/reinstate.html"
+    template_name = "notes/note_reinstate.html"
     form_class = ReinstateNoteForm
     done_already = (NoChange,)
     success_message = gettext_lazy("The note is reinstated. Agents see it again.")

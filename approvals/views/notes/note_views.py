@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from approvals import services
 from approvals.accounts.sign_in import local_path, signed_in
 from approvals.accounts.viewer import viewer_of
 from approvals.models import User
@@ -22,7 +23,6 @@ from approvals.pages import note_history, note_list
 from approvals.pages.blocks import NOW
 from approvals.pages.note_list import SOURCE_NAMES, TYPE_NAMES, NoteFilters
 from approvals.permissions import ReviewAction, available_actions
-from approvals.services import notes as services
 from approvals.services.errors import DecisionRefused, NotesChanged, ProposalNotFound
 from approvals.views.memory.owners import readable_owner
 from approvals.views.request import whole_number
@@ -115,7 +115,7 @@ def revert(request: HttpRequest, pk: int) -> HttpResponse:
     """Take back what policy applied, and say how it went where the button was pressed."""
     back = local_path(request, request.POST.get("next", ""), reverse("proposal", args=[pk]))
     try:
-        services.revert(actor=viewer_of(request), proposal_id=pk)
+        services.notes.revert(actor=viewer_of(request), proposal_id=pk)
     except (ProposalNotFound, OverflowError):
         raise Http404 from None
     except NotesChanged:

@@ -15,8 +15,7 @@ from approvals.models import Kind, Policy, Proposal, Status
 from approvals.pages import memory_search
 from approvals.pages.memory_search import in_context
 from approvals.review.presentation import review_of
-from approvals.services import notes as services
-from approvals.services import reject
+from approvals.services import notes, reject
 from approvals.services.imports import import_memories
 from approvals.services.notes import ChangeContext
 from memory_app import reads
@@ -35,7 +34,7 @@ EXAM = "The statistics exam is on 12 December."
 def saved(by: Any, content: str = EXAM, *, may_apply: bool = True, owner: str = "alice", **fields: Any) -> Any:
     """`by` saves a note; an agent that may not apply only proposes it."""
     actor = ChangeContext(actor=by, may_apply=may_apply, reasoning="She said so.")
-    outcome = services.save(by=actor, owner=owner, content=content, **fields)
+    outcome = notes.save(by=actor, owner=owner, content=content, **fields)
     indexed(owner)
     return outcome
 
@@ -108,7 +107,7 @@ def test_filters_narrow_the_list_by_text_type_tag_and_source(alice: Any, scribe:
 
 
 def test_superseded_notes_are_shown_on_demand(alice: Any, page: Any) -> None:
-    services.supersede(by=ChangeContext(actor=alice), owner="alice", note_id=saved(alice).note_id)
+    notes.supersede(by=ChangeContext(actor=alice), owner="alice", note_id=saved(alice).note_id)
     saved(alice, "Bakes bread on Sundays.")
     assert EXAM not in page(url_of("notes"))
     assert EXAM in page(url_of("notes") + "?superseded=shown")
@@ -150,9 +149,7 @@ def test_a_tutor_reads_and_does_not_write(alice: Any, tim: Any, client_of: Calla
 
 def test_a_note_shows_what_changed_each_time_and_how_it_was_then(alice: Any, page: Any) -> None:
     first = saved(alice)
-    services.update(
-        by=ChangeContext(actor=alice), owner="alice", note_id=first.note_id, content=EXAM.replace("12", "14")
-    )
+    notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=first.note_id, content=EXAM.replace("12", "14"))
     text = page(url_of("note", first.note_id))
     assert "</span>14</ins>" in text
     assert "</span>12</del>" in text
@@ -164,7 +161,7 @@ def test_a_note_shows_what_changed_each_time_and_how_it_was_then(alice: Any, pag
 
 def test_a_deleted_note_keeps_its_history(alice: Any, page: Any) -> None:
     note_id = saved(alice).note_id
-    services.delete(by=ChangeContext(actor=alice), owner="alice", note_id=note_id)
+    notes.delete(by=ChangeContext(actor=alice), owner="alice", note_id=note_id)
     text = page(url_of("note", note_id), status=410)
     assert "This note was deleted" in text
     assert "12 December" in text
@@ -206,7 +203,7 @@ def test_editing_keeps_the_id_and_what_the_form_does_not_show(alice: Any, client
 
 def test_a_form_that_was_overtaken_shows_both_texts(alice: Any, client_of: Any) -> None:
     note = note_of(saved(alice))
-    services.update(by=ChangeContext(actor=alice), owner="alice", note_id=note.id, content="Somebody was faster.")
+    notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=note.id, content="Somebody was faster.")
     client = client_of(alice)
     response = client.post(url_of("note_edit", note.id), fields_of(note, content="Mine."))
     text = response.content.decode()
@@ -250,7 +247,7 @@ def test_a_replacement_is_found_by_its_words_and_chosen_from_a_list(alice: Any, 
 def test_notes_that_say_something_similar_are_offered_at_once(alice: Any, client_of: Any) -> None:
     old, new = note_of(saved(alice)), note_of(saved(alice, "The statistics exam was moved to 14 December."))
     gone = note_of(saved(alice, "The statistics exam is on 10 December."))
-    services.supersede(by=ChangeContext(actor=alice), owner="alice", note_id=gone.id)
+    notes.supersede(by=ChangeContext(actor=alice), owner="alice", note_id=gone.id)
     indexed()
     text = client_of(alice).get(url_of("note_supersede", old.id)).content.decode()
     assert f'value="{new.id}"' in text
@@ -291,7 +288,7 @@ def test_a_note_takes_neither_its_own_place_nor_that_of_one_that_took_its_place(
         refused = client.post(url_of("note_supersede", old.id), supersede_form(client, old, words=wrong))
         assert refused.status_code == 422
         assert complaint in words(refused)
-    services.supersede(by=ChangeContext(actor=alice), owner="alice", note_id=old.id, replacement_id=new.id)
+    notes.supersede(by=ChangeContext(actor=alice), owner="alice", note_id=old.id, replacement_id=new.id)
     circle = client.post(url_of("note_supersede", new.id), supersede_form(client, new, replacement_id=old.id))
     assert circle.status_code == 422
     assert "not even in a circle" in words(circle)
@@ -302,7 +299,7 @@ def test_superseding_what_changed_meanwhile_asks_again_and_loses_nothing(alice: 
     note, new = note_of(saved(alice)), note_of(saved(alice, "Moved to the fourteenth."))
     client, url = client_of(alice), url_of("note_supersede", note.id)
     typed = supersede_form(client, note, reason="moved", replacement_id=new.id)
-    services.update(by=ChangeContext(actor=alice), owner="alice", note_id=note.id, content="It is in room A 101.")
+    notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=note.id, content="It is in room A 101.")
     overtaken = client.post(url, typed)
     assert overtaken.status_code == 409
     assert "room A 101" in words(overtaken)
@@ -320,9 +317,7 @@ def test_superseding_what_changed_meanwhile_asks_again_and_loses_nothing(alice: 
 
 def test_a_superseded_note_can_hold_again(alice: Any, tim: Any, client_of: Any, page: Any) -> None:
     old, new = note_of(saved(alice)), note_of(saved(alice, "Moved to the fourteenth."))
-    services.supersede(
-        by=ChangeContext(actor=alice), owner="alice", note_id=old.id, reason="moved", replacement_id=new.id
-    )
+    notes.supersede(by=ChangeContext(actor=alice), owner="alice", note_id=old.id, reason="moved", replacement_id=new.id)
     url = url_of("note_reinstate", old.id)
     assert url in page(url_of("note", old.id))
     tutor = client_of(tim)
@@ -351,20 +346,20 @@ def test_times_among_the_fields_of_a_note_are_in_the_viewers_zone(alice: Any, sc
     alice.save()
     note = note_of(saved(alice))
     at = datetime(2026, 3, 4, 20, 30, tzinfo=UTC)
-    before = services.stamped(replace(note, superseded_at=at, superseded_reason="moved"), at)
-    services.change_notes(
+    before = notes.stamped(replace(note, superseded_at=at, superseded_reason="moved"), at)
+    notes.change_notes(
         by=ChangeContext(actor=alice),
         owner="alice",
         kind=Kind.IMPORT,
-        changes=[services.NoteChange(note.id, note, before)],
+        changes=[notes.NoteChange(note.id, note, before)],
     )
-    after = services.stamped(replace(before, superseded_at=at.replace(hour=21)), at)
+    after = notes.stamped(replace(before, superseded_at=at.replace(hour=21)), at)
     after = replace(after, superseded_reason="moved twice", sha256="1" * 64)
-    services.change_notes(
+    notes.change_notes(
         by=ChangeContext(actor=alice),
         owner="alice",
         kind=Kind.IMPORT,
-        changes=[services.NoteChange(note.id, before, after)],
+        changes=[notes.NoteChange(note.id, before, after)],
     )
     text = page(url_of("note", note.id))
     assert '<time datetime="2026-03-05T06:30:00+09:00">5 Mar 2026, 06:30</time>' in text
@@ -404,7 +399,7 @@ def test_all_automatic_changes_have_a_page_with_what_they_changed(
     client = client_of(alice)
     assert "No automatic changes" in words(client.get(url))
     kept, changed = saved(scribe), saved(scribe, "Bakes bread on Sundays.")
-    services.update(by=ChangeContext(actor=alice), owner="alice", note_id=changed.note_id, content="Bakes bread.")
+    notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=changed.note_id, content="Bakes bread.")
     saved(scribe, "Waits for a person.", may_apply=False)
     reverts = [reverse("revert", args=[outcome.proposal.pk]) for outcome in (kept, changed)]
     page = client.get(url)
@@ -425,7 +420,7 @@ def test_all_automatic_changes_have_a_page_with_what_they_changed(
 
 def test_a_revert_that_would_lose_a_later_change_says_so(alice: Any, scribe: Any, client_of: Any) -> None:
     outcome = saved(scribe)
-    services.update(by=ChangeContext(actor=alice), owner="alice", note_id=outcome.note_id, content="Changed since.")
+    notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=outcome.note_id, content="Changed since.")
     response = client_of(alice).post(reverse("revert", args=[outcome.proposal.pk]), follow=True)
     assert "changed again since" in response.content.decode()
     assert note_of(outcome).content == "Changed since."
@@ -450,13 +445,13 @@ def test_proposals_about_notes_say_in_words_what_they_do(alice: Any, scribe: Any
     new = proposal_page(page, saved(scribe, may_apply=False, tags=["exams"]))
     assert "wants to save a new note" in new
     assert "exams" in new
-    changed = services.update(by=by, owner="alice", note_id=first, content="Statement one.", type="fact")
+    changed = notes.update(by=by, owner="alice", note_id=first, content="Statement one.", type="fact")
     text = proposal_page(page, changed)
     assert "</span>fact</ins>" in text
     assert "</span>one</ins>" in text
-    forgotten = services.supersede(by=by, owner="alice", note_id=second, reason="no longer true")
+    forgotten = notes.supersede(by=by, owner="alice", note_id=second, reason="no longer true")
     assert "The note would be marked as outdated" in proposal_page(page, forgotten)
-    deleted = services.delete(by=by, owner="alice", note_id=third)
+    deleted = notes.delete(by=by, owner="alice", note_id=third)
     assert "The note would be deleted" in proposal_page(page, deleted)
 
 
@@ -476,13 +471,13 @@ def test_admins_see_whether_policy_or_the_token_makes_a_note_wait(
 def test_a_decided_proposal_says_what_became_of_the_note(alice: Any, scribe: Any, page: Any) -> None:
     by = ChangeContext(actor=scribe, may_apply=True)
     first, second, third = (saved(alice, f"Statement {n}.").note_id for n in range(3))
-    deleted = services.delete(by=by, owner="alice", note_id=first)
+    deleted = notes.delete(by=by, owner="alice", note_id=first)
     assert "The note was deleted." in proposal_page(page, deleted)
-    outdated = services.supersede(by=by, owner="alice", note_id=second, replacement_id=third)
+    outdated = notes.supersede(by=by, owner="alice", note_id=second, replacement_id=third)
     text = proposal_page(page, outdated)
     assert "The note was marked as outdated" in text
     assert url_of("note", third) in text
-    refused = services.delete(by=ChangeContext(actor=scribe), owner="alice", note_id=third)
+    refused = notes.delete(by=ChangeContext(actor=scribe), owner="alice", note_id=third)
     reject(actor=alice, proposal_id=refused.proposal.pk, revision=1, reason="wrong")
     assert "The note would have been deleted." in proposal_page(page, refused)
 
@@ -499,8 +494,8 @@ def test_a_note_is_approved_from_its_page(alice: Any, scribe: Any, client_of: An
 
 def test_a_change_of_a_note_that_moved_on_cannot_be_approved(alice: Any, scribe: Any, page: Any) -> None:
     note_id = saved(alice).note_id
-    outcome = services.update(by=ChangeContext(actor=scribe), owner="alice", note_id=note_id, content="Something else.")
-    services.update(by=ChangeContext(actor=alice), owner="alice", note_id=note_id, content="Changed by Alice.")
+    outcome = notes.update(by=ChangeContext(actor=scribe), owner="alice", note_id=note_id, content="Something else.")
+    notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=note_id, content="Changed by Alice.")
     text = proposal_page(page, outcome)
     assert "The note changed after this was proposed" in text
     assert "data-approve" not in text
@@ -617,7 +612,7 @@ def test_an_admin_who_was_overtaken_reads_both_texts(alice: Any, admin: Any, cli
     note = note_of(saved(alice))
     client = client_of(admin)
     url = reverse("admin:memory_app_memorynote_change", args=[note_pk("alice", note.id)])
-    services.update(by=ChangeContext(actor=alice), owner="alice", note_id=note.id, content="Her own words.")
+    notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=note.id, content="Her own words.")
     stale = client.post(url, fields_of(note, content="The admin wrote this."))
     assert stale.status_code == 409
     assert "Her own words." in words(stale)
@@ -633,7 +628,7 @@ def test_a_note_deleted_while_an_admin_edits_it_can_be_made_again(alice: Any, ad
     client = client_of(admin)
     url = reverse("admin:memory_app_memorynote_change", args=[note_pk("alice", note.id)])
     typed = fields_of(note, content="Typed for an hour.", target=f"alice/{note.id}")
-    services.delete(by=ChangeContext(actor=alice), owner="alice", note_id=note.id)
+    notes.delete(by=ChangeContext(actor=alice), owner="alice", note_id=note.id)
     gone = client.post(url, typed)
     assert gone.status_code == 409
     assert "creates it again" in words(gone)
@@ -651,7 +646,7 @@ def test_an_admin_deletes_the_note_they_saw_and_no_newer_one(alice: Any, admin: 
     assert EXAM in words(page)
     loaded = {"post": "yes", "loaded_sha256": note.sha256, "comment": "She asked me to."}
     assert note.sha256 in page.content.decode()
-    services.update(by=ChangeContext(actor=alice), owner="alice", note_id=note.id, content="Her own words.")
+    notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=note.id, content="Her own words.")
     for stale in (loaded, {"post": "yes"}):
         refused = client.post(url, stale)
         assert refused.status_code == 409
@@ -685,13 +680,13 @@ def test_proposals_are_reverted_once(alice: Any, scribe: Any, client_of: Any) ->
 
 def test_an_import_is_reviewed_as_a_list(alice: Any, scribe: Any, page: Any) -> None:
     known = note_of(saved(alice, "Reads at night."))
-    after = services.stamped(replace(known, content="Reads in the morning."), known.updated_at)
-    made = services.stamped(replace(known, id="mem-1737372000-a1b2", content="Likes tea."), known.updated_at)
-    outcome = services.change_notes(
+    after = notes.stamped(replace(known, content="Reads in the morning."), known.updated_at)
+    made = notes.stamped(replace(known, id="mem-1737372000-a1b2", content="Likes tea."), known.updated_at)
+    outcome = notes.change_notes(
         by=ChangeContext(actor=scribe),
         owner="alice",
         kind=Kind.IMPORT,
-        changes=[services.NoteChange(known.id, known, after), services.NoteChange(made.id, None, made)],
+        changes=[notes.NoteChange(known.id, known, after), notes.NoteChange(made.id, None, made)],
     )
     text = proposal_page(page, outcome)
     assert "2 notes" in text
