@@ -7,7 +7,7 @@ Reads only; frozen values come out. Rules of access are `permissions`, reading i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,7 +17,8 @@ from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from approvals.models import Kind, Proposal, Status, User
+from approvals.accounts.names import display_names
+from approvals.models import Kind, Proposal, Status
 from memory_app import reads
 from memory_app.models import Change, TargetKind
 from memory_app.reads import Block, BlockNotFound
@@ -103,12 +104,6 @@ def history_entries(changes: Sequence[Change], *, older: Change | None = None) -
             )
         )
     return tuple(entries)
-
-
-def display_names(usernames: Iterable[str]) -> dict[str, str]:
-    """What people are called, by username, in one query."""
-    people = User.objects.filter(username__in={name for name in usernames if name})
-    return {person.username: person.display_name for person in people}
 
 
 def url_of_target(proposal: Proposal) -> str:

@@ -196,11 +196,6 @@ def titles_of_targets(proposals: ProposalQuerySet, most: int) -> dict[str, str]:
     return dict(titles.order_by("target_title"))
 
 
-def names_of(usernames: set[str]) -> dict[str, str]:
-    """What people are called, by username, in one query."""
-    return {person.username: person.display_name for person in User.objects.filter(username__in=usernames)}
-
-
 def _ids(proposals: ProposalQuerySet) -> list[int]:
     return list(proposals.values_list("pk", flat=True)[: PAGE_SIZE + 1])
 

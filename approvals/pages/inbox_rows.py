@@ -15,6 +15,7 @@ from django.db.models import QuerySet
 
 from approvals.models import Kind, Mergeability, Proposal, Revision, Status
 from approvals.review.targets import BlockState, TargetState, base_sha256, current_states
+from approvals.services.notes.values import NoteChange
 from memory_app import reads
 from memory_app.dolt.errors import DoltError
 from memory_app.models import TargetKind
@@ -118,8 +119,8 @@ def _row(proposal: Proposal, revision: Revision | None, standing: TargetState | 
         # Of an edit that fits exactly once, the words are the same on the text as it was and as it is now.
         change, note = whole_change(revision.edits), None
     elif len(revision.note_changes) == 1:
-        before, after = _notes(revision.note_changes[0])
-        change, note = whole_change_of_note(before, after), after or before
+        of_note = NoteChange.from_json(revision.note_changes[0])
+        change, note = whole_change_of_note(of_note.before, of_note.after), of_note.after or of_note.before
     else:
         return InboxRow(proposal)
     return InboxRow(proposal, change, seen_sha256, note) if change else InboxRow(proposal)
@@ -171,11 +172,6 @@ def _length(note: Note) -> int:
     """Of everything in a note that was written for people or models to read, in characters."""
     beside = (note.rationale, note.category, note.superseded_reason)
     return len(note.content) + sum(len(text or "") for text in beside) + sum(map(len, note.tags))
-
-
-def _notes(change: dict[str, Any]) -> tuple[Note | None, Note | None]:
-    before, after = change["before"], change["after"]
-    return Note.from_json(before) if before else None, Note.from_json(after) if after else None
 
 
 def _may_be_decided_unopened(proposal: Proposal) -> bool:

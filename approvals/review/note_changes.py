@@ -12,6 +12,7 @@ from typing import Any
 import structlog
 
 from approvals.models import Proposal
+from approvals.services.notes.values import NoteChange
 from memory_app import reads
 from memory_app.dolt.errors import DoltError
 from memory_app.models import MemoryNote
@@ -76,15 +77,14 @@ def note_reviews(proposal: Proposal, changes: list[dict[str, Any]]) -> tuple[Not
     except DoltError:
         log.exception("replacements_unreadable", user_id=proposal.owner)
         replacements = {}
-    return tuple(_note_review(change, replacements, proposal.created_at) for change in changes)
+    return tuple(_note_review(NoteChange.from_json(change), replacements, proposal.created_at) for change in changes)
 
 
-def _note_review(change: dict[str, Any], replacements: dict[str, reads.Note], proposed: datetime) -> NoteReview:
-    before = reads.Note.from_json(change["before"]) if change["before"] else None
-    after = reads.Note.from_json(change["after"]) if change["after"] else None
+def _note_review(change: NoteChange, replacements: dict[str, reads.Note], proposed: datetime) -> NoteReview:
+    before, after = change.before, change.after
     is_dated = after and not before and after.created_at.date() != proposed.date()
     return NoteReview(
-        change["id"],
+        change.id,
         before,
         after,
         segments=worddiff.with_replaced_paragraphs(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from django import template
 
-from approvals.pages import inbox
+from approvals.accounts.names import display_names
 
 register = template.Library()
 
@@ -23,6 +23,6 @@ def person(context: template.Context, username: str) -> str:
     key = "_people"
     names: dict[str, str] = context.get(key) or {}
     if username not in names:
-        names = names | inbox.names_of({username})
+        names = names | display_names({username})
         context.dicts[0][key] = names
     return names.get(username, username)

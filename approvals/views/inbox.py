@@ -17,11 +17,11 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from approvals import services
+from approvals.accounts.names import display_names
 from approvals.accounts.sign_in import signed_in
 from approvals.accounts.viewer import viewer_of
 from approvals.models import Agent, Kind, Mergeability, Proposal, ProposalQuerySet, Status, User
-from approvals.pages import inbox as queue
-from approvals.pages.inbox import Key
+from approvals.pages.inbox import Key, arrived, counts, last_decisions, listed, page, titles_of_targets
 from approvals.pages.inbox_filters import AGES, ANY_RISK, REVERTED, InboxFilters, Listing, Tab, url_of
 from approvals.permissions import readable_owners
 from approvals.risks import flags, wording
@@ -67,48 +67,48 @@ def inbox(request: Request) -> HttpResponse:
     listing = _with_owner_named(Listing.from_query(request.GET.dict()), owners)
     tab, filters = listing.tab, listing.filters
     visible = Proposal.objects.visible_to(owners)
-    proposals = queue.listed(visible, tab, filters)
+    proposals = listed(visible, tab, filters)
 
     since = Key.parse(request.GET.get("since", ""))
     if since and request.htmx:
-        arrived = queue.arrived(proposals, tab, since)
-        if not arrived:
+        number = arrived(proposals, tab, since)
+        if not number:
             return HttpResponse(status=204)
-        return render(request, "inbox/arrived.html", {"arrived": arrived, "list_url": listing.url})
+        return render(request, "inbox/arrived.html", {"arrived": number, "list_url": listing.url})
 
     services.recover_on_read()
     _expire_overdue()
-    counts = queue.counts(visible)
-    request.waiting = counts[Tab.YOURS]  # for the navigation
-    page = queue.page(
+    by_tab = counts(visible)
+    request.waiting = by_tab[Tab.YOURS]  # for the navigation
+    shown = page(
         proposals,
         tab,
         before=Key.parse(request.GET.get("before", "")),
         after=Key.parse(request.GET.get("after", "")),
     )
-    names = queue.names_of({group.owner for group in page.groups} if owners is None else set(owners))
+    names = display_names({group.owner for group in shown.groups} if owners is None else set(owners))
     fields = _fields(
         visible, None if owners is None else {owner: names.get(owner, owner) for owner in owners}, tab, filters
     )
     context = {
         "tab": tab.value,
-        "tabs": [(each.value, counts[each]) for each in Tab],
-        "counts_here": counts[tab],
-        "found": proposals.count() if filters.active and not page.is_empty else None,
+        "tabs": [(each.value, by_tab[each]) for each in Tab],
+        "counts_here": by_tab[tab],
+        "found": proposals.count() if filters.active and not shown.is_empty else None,
         "density": kept_choices.chosen(request, "density", set(Density)) or Density.COMFORTABLE.value,
         "filters": filters,
         "filter_fields": fields,
         "filter_count": sum(1 for field in fields if field.value),
         "filter_chips": _chips(fields, listing),
-        "page": page,
+        "page": shown,
         "names": names,
         "several_owners": owners is None or len(owners) > 1,
         "row_url": request.get_full_path(),
         "listing": listing,
         "list_query": listing.query,
-        "poll_url": url_of(listing.parameters | {"since": page.newest or str(Key(timezone.now(), 0))}),
-        "poll": tab is Tab.YOURS and not page.newer,
-        "last_decisions": queue.last_decisions(visible) if page.is_empty and tab is Tab.YOURS else [],
+        "poll_url": url_of(listing.parameters | {"since": shown.newest or str(Key(timezone.now(), 0))}),
+        "poll": tab is Tab.YOURS and not shown.newer,
+        "last_decisions": last_decisions(visible) if shown.is_empty and tab is Tab.YOURS else [],
     }
     return render(request, "inbox/list.html" if request.htmx else "inbox/inbox.html", context)
 
@@ -169,12 +169,12 @@ def _with_owner_named(listing: Listing, owners: list[str] | None) -> Listing:
     typed = listing.filters.owner
     if not typed or owners is None or typed in owners:
         return listing
-    called = [name for name, shown in queue.names_of(set(owners)).items() if shown.casefold() == typed.casefold()]
+    called = [name for name, shown in display_names(set(owners)).items() if shown.casefold() == typed.casefold()]
     return replace(listing, filters=replace(listing.filters, owner=called[0])) if len(called) == 1 else listing
 
 
 def _fields(visible: ProposalQuerySet, people: dict[str, str] | None, tab: Tab, filters: InboxFilters) -> list[Field]:
-    targets = queue.titles_of_targets(visible.filter(target_kind=TargetKind.BLOCK), MOST_CHOICES + 1)
+    targets = titles_of_targets(visible.filter(target_kind=TargetKind.BLOCK), MOST_CHOICES + 1)
     states = _OUTCOMES if tab is Tab.DECIDED else Mergeability.choices
     offered: list[tuple[str, Any, Any]] = [
         ("about", _("About"), [("block", _("blocks")), ("note", _("notes"))]),
@@ -209,6 +209,6 @@ def _chips(fields: list[Field], listing: Listing) -> list[Chip]:
 
 
 def _expire_overdue() -> None:
-    """Without a worker nobody else looks at the calendar (design.md §6): once a minute, a reader does."""
+    """Expire proposals whose time is over: once a minute, where there is no worker that does it by the clock."""
     if settings.CELERY_TASK_ALWAYS_EAGER and cache.add("approvals.expire", 1, timeout=60):
         services.expire()

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from approvals.accounts.names import display_names
 from approvals.accounts.sign_in import kept_fields, signed_in
 from approvals.accounts.viewer import viewer_of
 from approvals.forms.proposal import ApproveForm, RejectForm
@@ -130,7 +131,7 @@ def _neighbours(request: Request, review: Review, listing: Listing) -> dict[str,
     following = inbox.next_for(user, found, listing) if found.is_decided else None
     has_place = not found.is_decided or listing.tab is Tab.DECIDED
     people = {found.owner, *(event.actor for event in review.events if event.actor_kind == Event.ActorKind.PERSON)}
-    names = inbox.names_of(people | ({following.owner} if following else set()))
+    names = display_names(people | ({following.owner} if following else set()))
     is_others = following is not None and following.owner != user.username
     return {
         "place": inbox.place_of(user, found, listing) if has_place else None,

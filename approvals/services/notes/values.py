@@ -36,6 +36,12 @@ class NoteChange:
             "after": self.after.as_json() if self.after else None,
         }
 
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> NoteChange:
+        """Return what `as_json` wrote."""
+        before, after = (reads.Note.from_json(values[side]) if values[side] else None for side in ("before", "after"))
+        return cls(values["id"], before, after)
+
 
 @dataclass(frozen=True)
 class NoteChangeOutcome:
