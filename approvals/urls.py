@@ -51,7 +51,7 @@ urlpatterns = [
     path("settings/policies/", policies_page.policies, name="policies"),
     path("settings/", settings_page.settings, name="settings"),
     path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
-    # With what was typed before, which may be a whole block: nobody may send that much to the first one.
+    # With what was typed before, which may be a whole block: the first one takes less.
     path("sign-in/and-go-on/", sign_in.SignIn.as_view(), name="sign_in_and_go_on"),
     path("sign-out/", django_views.LogoutView.as_view(), name="sign_out"),
     path(

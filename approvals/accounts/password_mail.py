@@ -30,7 +30,7 @@ _thread: threading.Thread | None = None
 
 
 def send_soon(email: str) -> None:
-    """Have a link sent to whoever has an account with this address."""
+    """Enqueue a link for the account with this address, if there is one."""
     try:
         enqueue(TASK, email)
     except NoWorker:
@@ -42,7 +42,8 @@ def send_soon(email: str) -> None:
 
 
 def send(email: str) -> None:
-    """Send it; nothing where there is no such account. The address in it is the site's own, whatever Host was asked."""
+    """Send the link to the account with this address, if there is one. It names the site's own address, never the
+    Host of a request."""
     form = PasswordResetForm({"email": email})
     if not form.is_valid():
         return

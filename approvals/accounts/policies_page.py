@@ -19,7 +19,7 @@ from approvals.review.policies import notes_apply_at_once
 @signed_in()
 @require_http_methods(["GET", "HEAD", "POST"])
 def policies(request: HttpRequest) -> HttpResponse:
-    """The policy for notes about oneself, and, read-only, those of one's students."""
+    """Show the policy for notes about oneself, and, read-only, those of one's students."""
     user = viewer_of(request)
     policy = Policy.objects.filter(owner=user.username).first() or Policy(owner=user.username)
     form = PolicyForm(request.POST or None, instance=policy)

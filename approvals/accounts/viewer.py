@@ -10,5 +10,5 @@ from approvals.models import User
 
 
 def viewer_of(request: HttpRequest) -> User:
-    """The signed-in person. For views behind `login_required`, which an anonymous visitor never reaches."""
+    """Return the signed-in person, for views behind `login_required`, which an anonymous visitor never reaches."""
     return cast(User, request.user)

@@ -18,7 +18,7 @@ from approvals.admin import conversations, memory, notes, people, proposals, sea
 
 
 def sign_in(request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-    """Where the admin sends those it does not let in: to sign in; to nothing, if they have."""
+    """Return where the admin sends those it does not let in: to sign in; to nothing, if they have."""
     if request.user.is_authenticated and not admin.site.has_permission(request):
         raise Http404
     target = request.GET.get("next") or reverse("admin:index")
@@ -32,7 +32,7 @@ INTERNALS = frozenset(
 
 
 def app_list(request: HttpRequest, app_label: str | None = None) -> list[dict[str, Any]]:
-    """The models by app, and those of `INTERNALS` under a heading of their own at the end."""
+    """Return the models by app, and those of `INTERNALS` under a heading of their own at the end."""
     apps = _by_app(request, app_label)
     if app_label is not None:
         return apps

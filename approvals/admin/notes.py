@@ -44,7 +44,7 @@ class NoteAdminForm(MemoryForm[MemoryNote]):
 
     def clean_tags(self) -> tuple[str, ...]:
         typed: str = self.cleaned_data["tags"]
-        # A tag may hold a comma; tags that nobody touched come back as they are.
+        # A tag may contain a comma; unchanged tags come back as they are.
         if self._loaded.sha256 and typed.strip() == ", ".join(self._loaded.tags):
             return tuple(self._loaded.tags)
         return notes.tidied(typed.split(","))

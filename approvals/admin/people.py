@@ -69,7 +69,7 @@ class PersonAdmin(NeverDeleted, PlainList[User], UserAdmin[User]):
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> list[str]:
         fixed = [*self.readonly_fields, *(["username"] if obj else [])]
-        # Or whoever may edit people could make themselves anything.
+        # Otherwise staff who may edit people could give themselves every right.
         return fixed if request.user.is_superuser else [*fixed, *_RIGHTS]
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:

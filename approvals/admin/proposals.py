@@ -40,7 +40,7 @@ from memory_app.text import worddiff
 
 log = structlog.get_logger(__name__)
 
-#: How many are shown on one page to be decided together; more than these nobody reads.
+#: Proposals on one page that are decided together; a person does not read more of them.
 MOST_AT_ONCE = 25
 
 
@@ -161,7 +161,7 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
 
     @admin.display(description=gettext_lazy("evidence"))
     def quoted(self, proposal: Proposal) -> str:
-        """The messages given as evidence, a line for each."""
+        """Return the messages given as evidence, a line for each."""
         turns = (
             (marked(str(turn.get("role", ""))), marked(str(turn.get("content", "")))) for turn in proposal.evidence
         )
@@ -176,7 +176,7 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
         return Truncator(proposal.reasoning).words(12)
 
     def has_decide_permission(self, request: HttpRequest) -> bool:
-        """Staff decide (design.md §3 rule 11); each decision is checked again by its service."""
+        """Whether to offer the decisions: to staff. The service checks each decision again."""
         user = viewer_of(request)
         return user.is_active and user.is_staff
 
@@ -231,7 +231,7 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
     def _page(
         self, request: HttpRequest, queryset: QuerySet[Proposal], action: ReviewAction, form: DecisionForm
     ) -> HttpResponse:
-        """Every chosen proposal with its change, and one button."""
+        """Return the page with the change of every chosen proposal, and one button."""
         chosen = list(queryset.select_related("agent", "decided_by").order_by("created_at", "id")[: MOST_AT_ONCE + 1])
         candidates = [_candidate(request, proposal, action) for proposal in chosen[:MOST_AT_ONCE]]
         approving = action is ReviewAction.APPROVE
@@ -252,7 +252,7 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
         return TemplateResponse(request, "admin/approvals/proposal/decide.html", context, status=status)
 
     def _seen(self, request: HttpRequest, queryset: QuerySet[Proposal]) -> list[tuple[int, int, str]]:
-        """(id, revision, sha256 of the target) as the page showed them; others are not touched."""
+        """Return (id, revision, sha256 of the target) of the proposals that the page showed."""
         seen = []
         for pk in queryset.order_by("created_at", "id").values_list("pk", flat=True):
             revision = whole_number(request.POST.get(f"revision_{pk}", ""))
@@ -261,7 +261,7 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
         return seen
 
     def _decide(self, request: HttpRequest, pk: int, done: str, decide: Callable[[], Proposal]) -> None:
-        """One decision and one message about it; a refusal of one does not stop the others."""
+        """Take one decision and say what came of it; a refusal of one does not stop the others."""
         try:
             proposal = decide()
         except Refused as error:

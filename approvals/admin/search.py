@@ -1,4 +1,4 @@
-"""The search index: how far it follows the memory, and what is in it. Made anew by `manage.py reindex`."""
+"""The search index: how far it follows the memory, and what is in it. `manage.py reindex` rebuilds it."""
 
 from __future__ import annotations
 

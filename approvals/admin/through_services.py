@@ -73,8 +73,8 @@ class MemoryForm(forms.ModelForm[M]):
         return cleaned
 
     def _post_clean(self) -> None:
-        """Fill the instance, no more: to check constraints (there are none), Django asks the router where it
-        may write, and the router says nowhere. What makes a row valid is known to the services."""
+        """Fill the instance and check nothing: for constraints (there are none) Django would ask the router where it
+        may write, which is nowhere. The services know what makes a row valid."""
         construct_instance(self, self.instance, self._meta.fields, self._meta.exclude)
 
 
@@ -93,11 +93,11 @@ class ThroughServices(PlainList[M]):
     delete_confirmation_template = "admin/memory_app/delete_confirmation_of_memory.html"
 
     def text_of(self, row: M) -> str:
-        """What the row says, to be shown beside what was typed and before it is deleted."""
+        """Return what the row says, to be shown beside what was typed and before it is deleted."""
         raise NotImplementedError
 
     def pages_of(self, row: M) -> list[tuple[str, str]]:
-        """Titles and addresses of people's pages about the row."""
+        """Return titles and addresses of people's pages about the row."""
         raise NotImplementedError
 
     def delete_seen(self, request: HttpRequest, row: M, *, loaded_sha256: str, comment: str) -> None:
@@ -137,7 +137,7 @@ class ThroughServices(PlainList[M]):
     def _shown_again(
         self, request: HttpRequest, object_id: str | None, form_url: str, error: Exception, context: dict[str, Any]
     ) -> HttpResponse:
-        """The form as it was sent, with the refusal on it; sent once more, it is about what is there now."""
+        """Return the form as it was sent, with the refusal on it; sent once more, it is about what is there now."""
         request.memory_refusal = error  # type: ignore[attr-defined]
         if object_id and isinstance(error, self.changed):
             row = self._row(request, object_id)
@@ -150,7 +150,7 @@ class ThroughServices(PlainList[M]):
         return response
 
     def _made_again(self, request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
-        """The row went while it was edited: a form to make it again, with what was typed."""
+        """Return a form to make the row again with what was typed: it was deleted while it was edited."""
         owner, _slash, name = request.POST.get("target", "").partition("/")
         _amend(request, owner=owner, label=name, loaded_sha256="")
         add = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_add")
@@ -159,7 +159,7 @@ class ThroughServices(PlainList[M]):
     def _form(
         self, request: HttpRequest, object_id: str | None, form_url: str, context: dict[str, Any]
     ) -> HttpResponse:
-        """Django's own view without the `atomic()` around it."""
+        """Return the answer of Django's own view without the `atomic()` around it."""
         return cast(HttpResponse, self._changeform_view(request, object_id, form_url, context))  # type: ignore[attr-defined]
 
     # -- deleting ---------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ class ThroughServices(PlainList[M]):
         return response
 
     def _confirmation(self, request: HttpRequest, object_id: str, context: dict[str, Any]) -> HttpResponse:
-        """Django's own view without the `atomic()` around it."""
+        """Return the answer of Django's own view without the `atomic()` around it."""
         row = self._row(request, object_id)
         context["text"] = self.text_of(row) if row else ""
         return cast(HttpResponse, self._delete_view(request, object_id, context))  # type: ignore[attr-defined]
@@ -208,7 +208,7 @@ class ThroughServices(PlainList[M]):
     def get_deleted_objects(
         self, objs: Any, request: HttpRequest
     ) -> tuple[list[Any], dict[str, int], set[str], list[str]]:
-        """The row alone: nothing hangs on it, and collecting would open its table for writing."""
+        """Return the row alone: no other row refers to it, and collecting would open its table for writing."""
         return [str(obj) for obj in objs], {str(self.opts.verbose_name_plural): len(objs)}, set(), []
 
     def _row(self, request: HttpRequest, object_id: str | None) -> M | None:

@@ -47,10 +47,10 @@ _REGIONS = (
 
 
 def with_line_breaks_of(original: str, typed: str) -> str:
-    """`typed` with the line breaks a browser lost.
+    """Return `typed` with the line breaks a browser lost.
 
-    Text areas send CRLF whatever they were given. A body stored with LF must come back with LF, and one
-    that nobody touched must come back exactly, or each save would be a change of every line.
+    Text areas always send CRLF. A body stored with LF must come back with LF, and an unchanged one must come back
+    exactly; otherwise each save would change every line.
     """
     text = typed.replace("\r\n", "\n").replace("\r", "\n")
     if text == original.replace("\r\n", "\n").replace("\r", "\n"):
@@ -103,7 +103,7 @@ class BlockForm(forms.Form):
 
     @classmethod
     def initial_of(cls, block: Block) -> dict[str, Any]:
-        """What the form shows for a block as it stands."""
+        """Return what the form shows for a block as it stands."""
         return {
             "title": block.title,
             "description": block.description,
@@ -114,7 +114,7 @@ class BlockForm(forms.Form):
         }
 
     def fields_of_block(self, current: Block | None) -> BlockFields:
-        """What was typed, as service arguments.
+        """Return what was typed, as service arguments.
 
         Args:
             current: the block it is typed over; what a form does not show is kept from it.
@@ -167,7 +167,7 @@ class AccountForm(forms.ModelForm[User]):
 
 
 def time_zones() -> Sequence[tuple[str, Any]]:
-    """Names of the time zone database by region, for a select with groups."""
+    """Return names of the time zone database by region, for a select with groups."""
     regions: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for name in sorted(available_timezones()):
         region, slash, place = name.partition("/")
@@ -186,7 +186,7 @@ REFUSALS = (Refused, ForbiddenCharacter, EngineUnavailable, OutcomeUnknown, Dirt
 
 
 def add_refusal(form: forms.BaseForm, error: Exception) -> int:
-    """Say on the form why a service refused, beside the field concerned; the HTTP status to answer with.
+    """Write on the form why a service refused, beside the field concerned. Return the HTTP status to answer with.
 
     Args:
         error: one of `REFUSALS`.
@@ -214,7 +214,7 @@ def add_refusal(form: forms.BaseForm, error: Exception) -> int:
         case Refused():
             form.add_error(None, error.message)
         case _:
-            # Sending it again is safe even when this one did arrive: the sha256 tells.
+            # Sending it again is safe even when this one did arrive: the sha256 shows it.
             form.add_error(
                 None, _("The memory does not answer right now. Nothing you typed is lost; try again in a moment.")
             )

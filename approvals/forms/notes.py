@@ -1,6 +1,6 @@
 """Forms of the pages of notes: what may be typed, and how it becomes arguments of `services.notes`.
 
-What a note may say is checked by the service, which tells by how much a text is too long.
+The service checks what a note may say; its refusal names by how much a text is too long.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class NoteForm(forms.Form):
 
     @classmethod
     def initial_of(cls, note: Note) -> dict[str, Any]:
-        """What the form shows for a note as it stands."""
+        """Return what the form shows for a note as it stands."""
         return {
             "content": note.content,
             "type": note.type,
@@ -61,14 +61,14 @@ class NoteForm(forms.Form):
         }
 
     def fields_of_note(self, current: Note | None) -> dict[str, Any]:
-        """What was typed, as fields of a note.
+        """Return what was typed, as fields of a note.
 
         Args:
             current: the note it is typed over, whose line breaks are kept.
         """
         data = self.cleaned_data
         tags = data["tags"]
-        # A tag may hold a comma; tags that nobody touched come back as they are.
+        # A tag may contain a comma; unchanged tags come back as they are.
         same = current is not None and tags.strip() == ", ".join(current.tags)
         return {
             "content": with_line_breaks_of(current.content if current else "", data["content"]),
@@ -81,7 +81,7 @@ class NoteForm(forms.Form):
 
 
 class ReinstateNoteForm(forms.Form):
-    """Saying that a superseded note holds again."""
+    """The confirmation that a superseded note is true again."""
 
     comment = comment_field(_("Why it is true again. Saved in the history."))
     loaded_sha256 = forms.CharField(widget=forms.HiddenInput)
@@ -105,7 +105,7 @@ class SupersedeNoteForm(forms.Form):
     loaded_sha256 = forms.CharField(widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, Any]:
-        """Words typed after the list was made are an id, or still to be looked for; never just ignored."""
+        """Take words typed after the list was made for an id, or ask to search for them; never ignore them."""
         cleaned = super().clean() or self.cleaned_data
         words = cleaned.get("words", "")
         if words and words != cleaned.get("searched", ""):

@@ -1,4 +1,4 @@
-"""The forms of signing in and of deciding. Forms of the memory pages are `forms_memory`."""
+"""The forms of signing in and of deciding. Forms of the memory pages are `forms.memory`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Markdown as we read it: CommonMark with tables and strikethrough, in bounds that hold for whoever wrote it.
+"""Markdown as we read it: CommonMark with tables and strikethrough, within bounds that hold for any author.
 
 Belongs here: the parser, what it costs at most, and which links it finds. No Django. Not here: HTML (`markdown`), and
 what a link says about a change (`risks`).
@@ -50,7 +50,7 @@ class Link:
 
 
 def links(text: str) -> Iterator[Link]:
-    """Every link that rendering `text` makes, and every address it defines; addresses of mail in <> are none.
+    """Yield every link that rendering `text` makes, and every address it defines, but no addresses of mail in <>.
 
     A text over `LONGEST` is not rendered.
     """
@@ -99,7 +99,7 @@ class _LinkReader(Parser):
 
 
 def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """The rule for tables, ended where the cells of all of them are too many: missing ones are filled in."""
+    """Return the rule for tables, ended where the cells of all of them are too many: missing ones are filled in."""
     if start + 2 > end:
         return False
     columns = state.src[state.bMarks[start + 1] : state.eMarks[start + 1]].strip(" \t|").count("|") + 1
@@ -112,7 +112,7 @@ def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _flat_below(rule: _BlockRule) -> _BlockRule:
-    """The rule of a container, which makes none below `DEEPEST`: what the parser finds too deep it leaves out."""
+    """Return the rule of a container that stops below `DEEPEST`: the parser leaves out what is deeper."""
 
     def bounded(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return state.level < DEEPEST and rule(state, start, end, silent)
@@ -121,7 +121,7 @@ def _flat_below(rule: _BlockRule) -> _BlockRule:
 
 
 def _few_failures(rule: _InlineRule) -> _InlineRule:
-    """The rule for links or images, which finds no more of them after `MOST_BRACKETS` that were none."""
+    """Return the rule for links or images, which finds no more of them after `MOST_BRACKETS` that were none."""
 
     def bounded(state: StateInline, silent: bool) -> bool:
         if not state.src.startswith(("[", "!["), state.pos) or state.env.get("brackets", 0) >= MOST_BRACKETS:

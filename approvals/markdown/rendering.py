@@ -75,7 +75,7 @@ class LaidOut:
 
 
 def render(text: str, *, top: int = TOP) -> SafeString:
-    """HTML for `text`, whoever wrote it. Invisible characters are replaced by visible marks.
+    """Return HTML for `text`, by any author. Invisible characters are replaced by visible marks.
 
     A text over `commonmark.LONGEST` is shown as it is written, under a note that says so.
 
@@ -131,7 +131,7 @@ def _number_headings(tokens: Sequence[Token], *, top: int, anchored: bool) -> tu
 
 
 def on_one_line(text: str) -> str:
-    """The words of `text` for lists: without the marks of Markdown, the cells of tables parted by dots."""
+    """Return the words of `text` for lists: without the marks of Markdown, the cells of tables parted by dots."""
     return " ".join(" ".join(filter(None, map(_words_of_line, text.splitlines()))).split())
 
 

@@ -32,7 +32,7 @@ class HistoryEntry:
     """One line of a history.
 
     Args:
-        actor: who approved or edited, as a name to read; empty for nobody.
+        actor: who approved or edited, as a name to read; empty where no person did.
         proposal: where the change came from; None for direct edits and for proposals that are gone.
         previous: the commit of the target's change before this one; empty for its first, None when the
             page does not reach that far.
@@ -81,7 +81,7 @@ class FieldChange:
 
 
 def history_entries(changes: Sequence[Change], *, older: Change | None = None) -> tuple[HistoryEntry, ...]:
-    """The ledger's rows with names and proposals, in two queries however many there are.
+    """Return the ledger's rows with names and proposals, in two queries for any number of them.
 
     Args:
         changes: newest first; of one target, when `previous` is to mean anything.
@@ -107,7 +107,7 @@ def history_entries(changes: Sequence[Change], *, older: Change | None = None) -
 
 
 def url_of_target(proposal: Proposal) -> str:
-    """Where what a proposal is about can be read; for what is not there yet, the list it would be in."""
+    """Return the page of a proposal's target; for one that does not exist yet, the list it would be in."""
     if proposal.target_kind == TargetKind.BLOCK:
         return reverse("block", args=[proposal.owner, proposal.target])
     is_new = proposal.kind == Kind.SAVE and proposal.status not in (Status.APPROVED, Status.APPLIED)
@@ -117,7 +117,7 @@ def url_of_target(proposal: Proposal) -> str:
 
 
 def waiting_by_block(owner: str, labels: Sequence[str]) -> dict[str, list[Proposal]]:
-    """Open proposals to some blocks of an owner, oldest first, by label."""
+    """Return the open proposals for some blocks of an owner, oldest first, by label."""
     waiting: defaultdict[str, list[Proposal]] = defaultdict(list)
     for proposal in (
         Proposal.objects.open()
@@ -131,9 +131,9 @@ def waiting_by_block(owner: str, labels: Sequence[str]) -> dict[str, list[Propos
 
 
 def moment(text: str) -> str:
-    """An `as_of` as `recall.resolve_revision` takes it, from what people and address bars make of it.
+    """Return an `as_of` as `reads.resolve_revision` takes it, from the forms that people and browsers give it.
 
-    A time without a zone is meant in the viewer's own; a plus sign in an address arrives as a space.
+    A time without a zone is in the viewer's zone; a plus sign in an address arrives as a space.
     """
     text = text.strip()
     if len(text) > 6 and text[-6] == " " and text[-3] == ":":
@@ -152,7 +152,7 @@ def moment(text: str) -> str:
 
 
 def point_in_history(revision: str) -> tuple[str, datetime | None]:
-    """The commit that a hash or a time means, and when that is: the time asked for, else when the commit was made.
+    """Return the commit that a hash or a time means, and its time: the one asked for, else when it was made.
 
     Raises:
         RevisionNotFound: it is neither.
@@ -166,7 +166,7 @@ def point_in_history(revision: str) -> tuple[str, datetime | None]:
 
 
 def version(owner: str, label: str, revision: str) -> Version:
-    """A block at `revision`: `NOW`, the hash of a commit on main, a time, or empty for before it all.
+    """Return a block at `revision`: `NOW`, the hash of a commit on main, a time, or empty for before the first change.
 
     Raises:
         RevisionNotFound: it is none of these.
@@ -194,7 +194,7 @@ _FIELDS = (
 
 
 def field_changes(before: object | None, after: object | None) -> tuple[FieldChange, ...]:
-    """The fields other than the text in which two blocks (or their `BlockFields`) differ."""
+    """Return the fields other than the text in which two blocks (or their `BlockFields`) differ."""
     changes = []
     for name, label in _FIELDS:
         old, new = _shown(before, name), _shown(after, name)

@@ -1,6 +1,6 @@
 """How far an import has come, where the one who waits for it can ask: in the cache, which all processes share.
 
-Kept under a key that the page's form or the client makes up and nobody can guess, and only for the person or token
+Kept under a key that the page's form or the client makes up and others cannot guess, and only for the person or token
 that imports. A cache that is away costs the display, never the import.
 """
 
@@ -32,14 +32,14 @@ log = structlog.get_logger(__name__)
 #: What a form or a client may call an import.
 KEY = re.compile(r"[A-Za-z0-9_-]{16,64}")
 
-#: After which nothing of the file is in the memory. Of anything else nobody knows how far it got.
+#: Errors after which nothing of the file is in the memory. After any other error it is unknown how far it came.
 _REFUSALS = (Unreadable, Refused, ForbiddenCharacter)
 
 #: Seconds an entry is kept.
 KEPT = 3600
 #: Seconds between two reports of one stage; a look costs the same as ten.
 PACE = 0.2
-#: Seconds without a word after which nobody is at it any more: weighing 100,000 memories took 170 on a busy machine.
+#: Seconds without progress after which an import counts as lost: weighing 100,000 memories took 170 on a busy machine.
 SILENCE = 400
 
 
@@ -72,12 +72,12 @@ def new_key() -> str:
 
 
 def of_person(pk: int) -> str:
-    """How a person is named as the one who waits."""
+    """Return the name of a person as the one who waits."""
     return f"person-{pk}"
 
 
 def of_token(pk: int) -> str:
-    """How a token is named as the one who waits."""
+    """Return the name of a token as the one who waits."""
     return f"token-{pk}"
 
 
@@ -87,7 +87,7 @@ class UnderWay(Exception):
 
 @contextmanager
 def claimed(viewer: str, key: str) -> Iterator[None]:
-    """Let `viewer` begin no other import of that key before the one inside is over.
+    """Keep `viewer` from beginning another import of that key before the one inside is over.
 
     Raises:
         UnderWay: there is one; nothing inside was done.
@@ -96,7 +96,7 @@ def claimed(viewer: str, key: str) -> Iterator[None]:
         yield
         return
     name = _claim(viewer, key)
-    # One step, since two senders may both find nobody at it. Whoever is gone touches it no more, and loses it.
+    # One atomic step, since two senders may both find the key free. An import whose process is gone loses it.
     if not _from_cache(lambda: cache.add(name, 1, timeout=SILENCE), without=True):
         raise UnderWay
     try:
@@ -107,12 +107,12 @@ def claimed(viewer: str, key: str) -> Iterator[None]:
 
 @contextmanager
 def watched(viewer: str, key: str) -> Iterator[None]:
-    """Have the progress of the import done inside told under `key`, to `viewer` alone.
+    """Store the progress of the import done inside under `key`, for `viewer` alone.
 
-    Around the import itself, where a refusal and a database that went away can be told apart.
+    Around the import itself, where a refusal differs from a database that went away.
 
     Args:
-        key: one that `KEY` matches; anything else tells nobody.
+        key: one that `KEY` matches; with anything else nothing is stored.
     """
     if not KEY.fullmatch(key):
         yield
@@ -133,7 +133,7 @@ def watched(viewer: str, key: str) -> Iterator[None]:
 
 
 def look(viewer: str, key: str) -> Progress | None:
-    """How far the import `viewer` calls `key` has come; None when there is none (yet)."""
+    """Return how far the import `viewer` calls `key` has come; None when there is none (yet)."""
     if not KEY.fullmatch(key):
         return None
     told = _from_cache(lambda: cache.get(_name(viewer, key)), without=None)
@@ -145,7 +145,7 @@ def look(viewer: str, key: str) -> Progress | None:
 
 
 def latest(viewer: str) -> str:
-    """The key of the import that `viewer` has under way; empty when there is none."""
+    """Return the key of the import that `viewer` has under way; empty when there is none."""
     key = str(_from_cache(lambda: cache.get(_name(viewer, "latest"), ""), without=""))
     found = look(viewer, key)
     return key if found is not None and found.state is ImportState.RUNNING else ""
@@ -185,7 +185,7 @@ def _claim(viewer: str, key: str) -> str:
 
 
 def _from_cache(ask: Callable[[], T], *, without: T) -> T:
-    """What the cache answers, or `without` where it is away."""
+    """Return what the cache answers, or `without` where it is away."""
     try:
         return ask()
     except RedisError as error:

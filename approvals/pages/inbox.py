@@ -1,6 +1,6 @@
 """What the review queue shows: counts for its tabs, pages by key, rows grouped by target.
 
-Queries only, however many proposals wait. A row is `inbox_rows`, narrowing the list is `filters`, deciding is
+Queries only, however many proposals wait. A row is `inbox_rows`, narrowing the list is `inbox_filters`, deciding is
 `services`, HTTP is `views.inbox`.
 """
 
@@ -20,7 +20,7 @@ from approvals.permissions import proposals_visible_to
 
 PAGE_SIZE = 25
 
-#: Which states each tab holds.
+#: The states of the proposals in each tab.
 STATUSES: Mapping[Tab, tuple[Status, ...]] = {
     Tab.YOURS: (Status.OPEN,),
     Tab.DECIDED: DECIDED,
@@ -42,7 +42,7 @@ class Key:
 
     @classmethod
     def parse(cls, text: str) -> Key | None:
-        """None for what is not a key, which the address bar may well hold."""
+        """Return the key, or None for any other text in the address."""
         microseconds, _dash, pk = text.rpartition("-")
         digits = microseconds.removeprefix("-")  # what agents hand in may be older than 1970
         if not (digits.isascii() and digits.isdigit() and pk.isascii() and pk.isdigit()):
@@ -105,23 +105,23 @@ class InboxPosition:
 
 
 def counts(proposals: ProposalQuerySet) -> dict[Tab, int]:
-    """How many of `proposals` each tab holds, in one query over an index."""
+    """Return how many of `proposals` are in each tab, in one query over an index."""
     by_status = dict(proposals.order_by().values_list("status").annotate(Count("pk")))
     return {tab: sum(by_status.get(status, 0) for status in statuses) for tab, statuses in STATUSES.items()}
 
 
 def waiting_for(user: User) -> int:
-    """How many proposals wait for this person's decision."""
+    """Return how many proposals wait for this person's decision."""
     return proposals_visible_to(user).filter(status__in=STATUSES[Tab.YOURS]).count()
 
 
 def listed(proposals: ProposalQuerySet, tab: Tab, filters: InboxFilters) -> ProposalQuerySet:
-    """Those of `proposals` that a tab holds and the filters let through, in no order."""
+    """Return those of `proposals` that are in a tab and match the filters, unordered."""
     return filters.apply(proposals.filter(status__in=STATUSES[tab]), tab)
 
 
 def page(proposals: ProposalQuerySet, tab: Tab, *, before: Key | None = None, after: Key | None = None) -> Page:
-    """Twenty-five of `proposals`, newest first, below `before` or above `after`."""
+    """Return a page of `proposals`, newest first, below `before` or above `after`."""
     column = _column(tab)
     # Of several owners the index gives the ids in no order: ids are sorted in 2 ms, 10,000 whole rows took 25.
     if after:
@@ -147,7 +147,7 @@ def page(proposals: ProposalQuerySet, tab: Tab, *, before: Key | None = None, af
 
 
 def arrived(proposals: ProposalQuerySet, tab: Tab, since: Key) -> int:
-    """How many of `proposals` came after the newest the reader has."""
+    """Return how many of `proposals` came after the newest the reader has."""
     return _above(proposals, _column(tab), since).count()
 
 
@@ -184,12 +184,12 @@ def place_of(user: User, proposal: Proposal, listing: Listing) -> InboxPosition 
 
 
 def last_decisions(proposals: ProposalQuerySet) -> list[Proposal]:
-    """What was decided last, for the page that says nothing waits."""
+    """Return what was decided last, for the page that says nothing waits."""
     return list(proposals.decided().select_related("agent", "decided_by").order_by("-decided_at", "-id")[:3])
 
 
 def titles_of_targets(proposals: ProposalQuerySet, most: int) -> dict[str, str]:
-    """What the targets of `proposals` are called, by label, as their newest proposal has it; the first `most`."""
+    """Return the titles of the first `most` targets of `proposals` by label, as their newest proposals have them."""
     # In two steps, of which the first is answered by an index, for any number of proposals.
     newest = proposals.order_by("target").values_list("target").annotate(Max("pk"))[:most]
     titles = Proposal.objects.filter(pk__in=[pk for _target, pk in newest]).values_list("target", "target_title")

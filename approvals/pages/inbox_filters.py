@@ -147,7 +147,7 @@ class Listing:
 
 
 def url_of(parameters: Mapping[str, str]) -> str:
-    """The address of a list with these parameters."""
+    """Return the address of a list with these parameters."""
     return f"{reverse('inbox')}?{urlencode(parameters)}" if parameters else reverse("inbox")
 
 

@@ -87,7 +87,7 @@ def _small(proposals: Sequence[Proposal]) -> Iterable[Revision]:
 
 
 def _standings(pairs: Sequence[tuple[Proposal, Revision]]) -> dict[int, TargetState]:
-    """The targets as they are now, by proposal; none of them when the memory does not answer."""
+    """Return the targets as they are now, by proposal; empty when the memory does not answer."""
     on_blocks = [proposal for proposal, _revision in pairs if proposal.target_kind == TargetKind.BLOCK]
     about_notes = [pair for pair in pairs if pair[0].target_kind != TargetKind.BLOCK]
     try:
@@ -127,7 +127,7 @@ def _row(proposal: Proposal, revision: Revision | None, standing: TargetState | 
 
 
 def whole_change(edits: list[dict[str, Any]]) -> tuple[Segment, ...]:
-    """The words a single small replacement changes; empty for every other edit.
+    """Return the words a single small replacement changes; empty for every other edit.
 
     A change of white space or punctuation alone is easily overlooked in a list: it is read on its page.
     """
@@ -141,7 +141,7 @@ def whole_change(edits: list[dict[str, Any]]) -> tuple[Segment, ...]:
 
 
 def whole_change_of_note(before: Note | None, after: Note | None) -> tuple[Segment, ...]:
-    """The words of a short note that is made, reworded, superseded or deleted; empty for every other change.
+    """Return the words of a short note that is made, reworded, superseded or deleted; empty for every other change.
 
     What takes the place of a superseded note is another note, which a list does not read: that one is read on
     its page. So is a change of more than the text, which takes a table.

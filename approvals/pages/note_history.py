@@ -42,7 +42,7 @@ class NoteVersion:
 
 
 def note_version(owner: str, id_: str, revision: str) -> NoteVersion:
-    """A note at `NOW`, at a commit on main or at a time.
+    """Return a note at `NOW`, at a commit on main or at a time.
 
     Raises:
         RevisionNotFound: it is none of these.
@@ -80,7 +80,7 @@ class NoteStep:
 
 
 def steps(owner: str, id_: str, *, before: int | None = None) -> tuple[tuple[NoteStep, ...], int | None]:
-    """The changes of a note, newest first, and the id to continue from when there are more."""
+    """Return the changes of a note, newest first, and the id to continue from when there are more."""
     changes = reads.history(owner, TargetKind.NOTE, id_, limit=CHANGES_ON_A_PAGE + 1, before=before)
     page = changes[:CHANGES_ON_A_PAGE]
     older = changes[CHANGES_ON_A_PAGE] if len(changes) > CHANGES_ON_A_PAGE else None

@@ -1,4 +1,4 @@
-"""Which notes could take the place of one that no longer holds. Reads only."""
+"""Which notes could take the place of one that is no longer true. Reads only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from memory_app import reads
 from memory_app.reads import Note
 from memory_app.text import notes
 
-#: Notes offered to choose from; whoever sees too many looks with more words.
+#: Notes offered to choose from; with more words a search finds fewer.
 MOST_OFFERED = 8
 
 #: Characters of a note that others are compared with, where no words were given.

@@ -92,7 +92,7 @@ def change_shown(review: Review, view: DiffMode, *, unfolded: bool = False) -> C
 
 
 def redline(segments: Iterable[Segment]) -> Redline:
-    """The changed paragraphs with one unchanged one around each; the others folded."""
+    """Return the changed paragraphs with one unchanged one around each; the others folded."""
     passages: list[Passage] = []
     changes = 0
     for item, place in _numbered(worddiff.fold(worddiff.paragraphs(worddiff.with_replaced_paragraphs(segments)))):
@@ -102,7 +102,7 @@ def redline(segments: Iterable[Segment]) -> Redline:
 
 
 def _numbered(items: Iterable[Paragraph | Fold]) -> Iterator[tuple[Paragraph | Fold, int]]:
-    """Each with the number of the run of changed paragraphs it is in, from 1; 0 for what did not change."""
+    """Return each with the number of its run of changed paragraphs, from 1; 0 for what did not change."""
     changes, in_change = 0, False
     for item in items:
         changed = isinstance(item, Paragraph) and item.changed
@@ -113,13 +113,13 @@ def _numbered(items: Iterable[Paragraph | Fold]) -> Iterator[tuple[Paragraph | F
 
 @dataclass(frozen=True)
 class _Places:
-    """The numbers of the redline's changes by line of the text before and of the text after."""
+    """Return the numbers of the redline's changes by line of the text before and of the text after."""
 
     before: Mapping[int | None, int]
     after: Mapping[int | None, int]
 
     def of(self, row: DiffRow) -> int:
-        """Which change a row of the table belongs to; the later one where one ends and the next begins; 0 for none."""
+        """Return the number of the change that a row of the table belongs to, 0 for none; of two, the later one."""
         return max(self.before.get(row.left_line, 0), self.after.get(row.right_line, 0))
 
 

@@ -1,7 +1,7 @@
 """How a proposal stands to its target as it is now: a comparison of texts, without a database.
 
 The foundation applies a proposal's edits again where they still fit exactly; what does not fit is a
-conflict for a person (design.md §3 rule 6).
+conflict for a person.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Assessment:
 
 
 def assess(revision: Revision, block: Block | None) -> Assessment:
-    """Compare a revision with the block as it is now (`None`: deleted meanwhile)."""
+    """Compare a revision with the block as it is now (`None` where it was deleted)."""
     if block is None:
         return Assessment(Mergeability.CONFLICT, None, is_stale=True)
     if block.sha256 == revision.base_sha256:

@@ -1,4 +1,4 @@
-"""What needs a person, and what an owner lets happen by itself (design.md §7)."""
+"""What needs a person's approval, and what an owner lets agents do without it."""
 
 from __future__ import annotations
 

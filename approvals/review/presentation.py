@@ -153,7 +153,7 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
     before, after = shown.base_text, shown.result_text
     if block and assessment and assessment.is_stale and assessment.result_text is not None:
         before, after = block.body, assessment.result_text
-    # Nobody reads an import as one text: its notes are shown one by one.
+    # An import is not one text: its notes are shown one by one.
     segments = () if proposal.target_kind == TargetKind.IMPORT else worddiff.diff(before, after)
     risk_report = _risks(proposal, shown, before, after, segments)
     siblings = tuple(
@@ -231,7 +231,7 @@ def _today(proposal: Proposal, revision: Revision) -> tuple[TargetState | None, 
 def _actions(
     proposal: Proposal, viewer: User, assessment: Assessment | None, changed_since: bool
 ) -> frozenset[ReviewAction]:
-    """The permitted actions that can succeed: a button that must fail is not drawn."""
+    """Return the permitted actions that can succeed: a button that must fail is not drawn."""
     actions = available_actions(viewer, proposal)
     if changed_since:
         actions -= {ReviewAction.REVERT}

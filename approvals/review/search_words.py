@@ -35,12 +35,12 @@ def search_words(segments: Iterable[Segment], excerpt: Iterable[Sequence[str]], 
 
 
 def wanted_words(query: str) -> list[str]:
-    """The words of a query as `search_words` has them, each once."""
+    """Return the words of a query as `search_words` has them, each once."""
     return list(dict.fromkeys(folded(query).split()))
 
 
 def _changed(segments: Iterable[Segment], kind: Kind) -> Iterator[str]:
-    """The words of the text before ("removed") or after ("added") that are not wholly in both."""
+    """Yield the words of the text before ("removed") or after ("added") that are not wholly in both."""
     word, is_changed = "", False
     for segment in segments:
         if segment.kind not in ("same", kind):

@@ -49,7 +49,7 @@ class NotesState:
         notes: those it changes.
         replacements: those it puts in the place of others. They do not change, but a reviewer reads them:
             what a decision names as seen covers their texts too.
-        closes_circle: one of those would by now be superseded by the note it replaces.
+        closes_circle: one of those would, with what changed since, be superseded by the note it replaces.
     """
 
     notes: dict[str, str]
@@ -72,7 +72,7 @@ class NotesState:
 
 
 def base_sha256(revision: Revision) -> str:
-    """What `TargetState.sha256` was when the revision was made: what a list, which does not look, may name as seen.
+    """Return `TargetState.sha256` as it was when the revision was made, which a list may name as seen.
 
     A note put in another's place is not in the revision, so this never fits a revision that puts one there.
     """
@@ -90,14 +90,14 @@ def _sha256_of(notes: dict[str, str]) -> str:
 
 
 def current_state(proposal: Proposal, revision: Revision) -> BlockState | NotesState:
-    """The target of a proposal as it is now."""
+    """Return the target of a proposal as it is now."""
     if proposal.target_kind == TargetKind.BLOCK:
         return BlockState(reads.find_block(proposal.owner, proposal.target))
     return replace(_notes_at(proposal, revision), closes_circle=_closes_circle(proposal, revision))
 
 
 def state_at_head(proposal: Proposal, revision: Revision) -> tuple[str, BlockState | NotesState]:
-    """The target of a proposal as it is now, and a commit of main that is not newer than that."""
+    """Return the target of a proposal as it is now, and a commit of main that is not newer than that."""
     if proposal.target_kind == TargetKind.BLOCK:
         try:
             snapshot = reads.snapshot(proposal.owner, proposal.target)
@@ -125,7 +125,7 @@ def current_states(owner: str, pairs: Sequence[tuple[Proposal, Revision]]) -> li
 
 
 def replacement_ids(revision: Revision) -> list[str]:
-    """The ids of the notes a revision puts in the place of those it changes."""
+    """Return the ids of the notes a revision puts in the place of those it changes."""
     ids = []
     for change in revision.note_changes:
         before, after = change["before"] or {}, change["after"] or {}
@@ -135,14 +135,14 @@ def replacement_ids(revision: Revision) -> list[str]:
 
 
 def targets_of(proposal: Proposal, revision: Revision) -> tuple[tuple[str, str], ...]:
-    """(kind, label or id) of everything a revision changes: its trailers and its rows in the ledger."""
+    """Return (kind, label or id) of everything a revision changes: its trailers and its rows in the ledger."""
     if proposal.target_kind == TargetKind.BLOCK:
         return ((TargetKind.BLOCK, proposal.target),)
     return tuple((TargetKind.NOTE, change["id"]) for change in revision.note_changes)
 
 
 def rows_to_write(proposal: Proposal, revision: Revision, *, base: reads.Block | None = None) -> tuple[Write, ...]:
-    """The rows a revision writes, on top of its base commit.
+    """Return the rows a revision writes, on top of its base commit.
 
     Args:
         base: the block at that commit, where the caller has it.
@@ -165,7 +165,7 @@ def rows_to_write(proposal: Proposal, revision: Revision, *, base: reads.Block |
 
 
 def note_rows_to_write(owner: str, changes: list[dict[str, object]]) -> tuple[NoteWrite, ...]:
-    """Stored note changes as rows to write."""
+    """Return stored note changes as rows to write."""
     return tuple(
         NoteWrite(
             owner=owner,
@@ -178,7 +178,7 @@ def note_rows_to_write(owner: str, changes: list[dict[str, object]]) -> tuple[No
 
 
 def matches(proposal: Proposal, revision: Revision, commit: str) -> bool:
-    """Whether the target at `commit` is what the revision says it becomes (design.md §3 rule 9).
+    """Whether the target at `commit` is what the revision says it becomes.
 
     Raises:
         RevisionNotFound: `commit` cannot be read.

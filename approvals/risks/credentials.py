@@ -1,12 +1,12 @@
 """Keys, tokens, passwords and card numbers in a text: what does not belong into a memory that models read.
 
-Belongs here: the patterns, and what tells a secret from a text about one. Not here: whether it is new (`risks`), and
-that a note with one waits for a person (`services.notes`).
+Belongs here: the patterns, and what makes a secret different from a text about one. Not here: whether it is new
+(`flags`), and that a note with one waits for a person (`services.notes`).
 
 Rules of our own, from the formats that providers publish. detect-secrets, the library for this, reads source code: it
 needs 6.6 ms for a note of a sentence, knows no phrase of prose ("Das Passwort lautet …"), and its measure of entropy
 takes most words for secrets. A number alone is none (matriculation, telephone, ISBN, a commit's hash), and neither is a
-sentence about a password that does not say it. What is missed is still shown to whoever reads the change.
+sentence about a password that does not say it. A reviewer still reads what is missed, word for word.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class Credential:
 
 
 def find(text: str) -> Iterator[Credential]:
-    """The secrets in a text, each as often as it stands there."""
+    """Yield the secrets in a text, each as often as it stands there."""
     for kind, beginnings, pattern in _PATTERNS:
         if any(beginning in text for beginning in beginnings):
             for match in pattern.finditer(text):
@@ -167,7 +167,7 @@ def find(text: str) -> Iterator[Credential]:
 
 
 def _said(text: str) -> Iterator[Credential]:
-    """What sentences call a password: "Das Passwort lautet …"."""
+    """Yield what sentences call a password: "Das Passwort lautet …"."""
     for word, end in _words(text):
         match = _SAYING.match(text, end)
         if match is None:
@@ -179,7 +179,7 @@ def _said(text: str) -> Iterator[Credential]:
 
 
 def _words(text: str) -> Iterator[tuple[str, int]]:
-    """The words for a secret in the text, and where each ends."""
+    """Yield the words for a secret in the text, and where each ends."""
     lower = text.lower()
     if len(lower) != len(text):  # a few letters, such as İ, become two
         lower = "".join(letter.lower() if len(letter.lower()) == 1 else letter for letter in text)

@@ -89,7 +89,7 @@ class RiskReport:
     deleted_share: float
 
     def as_json(self) -> dict[str, Any]:
-        """As plain JSON, for keeping. `from_json` reads it back."""
+        """Return plain JSON, which `from_json` reads back."""
         return {"risks": [asdict(risk) for risk in self.risks], "deleted_share": self.deleted_share}
 
     @classmethod
@@ -106,7 +106,7 @@ def report(
     beside: tuple[str, str] = ("", ""),
     said: str = "",
 ) -> RiskReport:
-    """The flags of a change, and how much of the text it takes away; arguments are those of `flags`."""
+    """Return the flags of a change, and how much of the text it takes away; arguments are those of `flags`."""
     flagged = flags(before, after, segments=segments, is_deletion=is_deletion, beside=beside, said=said)
     return RiskReport(flagged, deleted_share(before, segments))
 
@@ -120,7 +120,7 @@ def flags(
     beside: tuple[str, str] = ("", ""),
     said: str = "",
 ) -> tuple[Risk, ...]:
-    """The flags of the change from `before` to `after`, in the order of `KEYS`, each at most once.
+    """Return the flags of the change from `before` to `after`, in the order of `KEYS`, each at most once.
 
     Args:
         segments: the diff of the two texts, when the caller has it already.
@@ -149,7 +149,7 @@ def flags(
 
 
 def deleted_share(before: str, segments: Sequence[Segment]) -> float:
-    """How much of `before` a change takes away, from 0 to 1, in characters that are not white space.
+    """Return how much of `before` a change takes away, from 0 to 1, in characters that are not white space.
 
     A few words put in the place of others take away only what they are shorter by.
     """
@@ -195,18 +195,18 @@ def has_secret(text: str) -> bool:
 
 def _secrets(before: str, after: str, said: str, whole: tuple[str, str]) -> Risk | None:
     """Return the flag for secrets that a change adds, and for those the agent says that neither `whole` text has."""
-    new, told = list(credentials.find(after)), list(credentials.find(said))
-    if not new and not told:  # the ordinary case, which costs one look
+    new, quoted = list(credentials.find(after)), list(credentials.find(said))
+    if not new and not quoted:  # the ordinary case, which costs one look
         return None
     had = _values(before)
     new = [credential for credential in new if credential.value not in had]
-    if told:
+    if quoted:
         known = _values(whole[0]) | _values(whole[1])
-        told = [credential for credential in told if credential.value not in known]
-    if not new and not told:
+        quoted = [credential for credential in quoted if credential.value not in known]
+    if not new and not quoted:
         return None
-    risk = _risk(SECRETS, "danger", [credential.masked for credential in (*new, *told)])
-    return replace(risk, params={**risk.params, "said": len(told)}) if told else risk
+    risk = _risk(SECRETS, "danger", [credential.masked for credential in (*new, *quoted)])
+    return replace(risk, params={**risk.params, "said": len(quoted)}) if quoted else risk
 
 
 def _values(text: str) -> set[str]:

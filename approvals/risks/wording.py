@@ -22,12 +22,12 @@ _TITLES: Mapping[str, Any] = {
 
 
 def title(key: str) -> str:
-    """Two or three words; the key itself for one from another time."""
+    """Return two or three words; the key itself where it is an old one."""
     return str(_TITLES.get(key, key))
 
 
 def sentence(risk: Risk) -> str:
-    """What was found and why it may matter."""
+    """Return what was found and why it may matter."""
     count = risk.params.get("count", 0)
     match risk.key:
         case "secrets":

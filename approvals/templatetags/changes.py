@@ -25,19 +25,19 @@ register = template.Library()
 
 @register.simple_tag
 def line(segments: Iterable[Segment]) -> SafeString:
-    """Segments in a row, as real insertions and deletions."""
+    """Return segments in a row, as insertions and deletions."""
     return SafeString("".join(_segment(segment.kind, segment.text) for segment in segments))
 
 
 @register.simple_tag
 def excerpt(parts: Sequence[Sequence[str]]) -> SafeString:
-    """The stored excerpt of a change: segments, and gaps where text was left out."""
+    """Return the stored excerpt of a change: segments, and gaps where text was left out."""
     return SafeString("".join(_segment(kind, text) for kind, text in parts))
 
 
 @register.simple_tag
 def source(segments: Iterable[Segment]) -> SafeString:
-    """Segments with a sign for each blank, tab and line end."""
+    """Return segments with a sign for each blank, tab and line end."""
     return format_html_join(
         "",
         "{}",
@@ -67,13 +67,13 @@ def _changed(kind: str, shown: SafeString) -> SafeString:
 
 @register.inclusion_tag("components/redline.html")
 def redline(segments: Iterable[Segment]) -> dict[str, Any]:
-    """Word-level redline with the unchanged paragraphs folded."""
+    """Return a word-level redline with the unchanged paragraphs folded."""
     return {"redline": diff_mode.redline(segments)}
 
 
 @register.simple_tag
 def words(added: int, removed: int) -> SafeString:
-    """How much was added and removed, if anything. The number says which by its sign, not by its colour."""
+    """Return how much was added and removed, if anything. The number says which by its sign, not by its colour."""
     if not (added or removed):
         return SafeString()
     plus = f'<span class="words-added">+{number(added)}</span> ' if added else ""
@@ -84,19 +84,19 @@ def words(added: int, removed: int) -> SafeString:
 
 @register.filter
 def type_name(type_: str) -> str:
-    """What a type of notes is called."""
+    """Return the name of a type of notes."""
     return str(note_list.TYPE_NAMES.get(type_) or invisible.plain(type_))
 
 
 @register.filter
 def source_name(source: str) -> str:
-    """Who wrote a note, in words."""
+    """Return who wrote a note, in words."""
     return str(note_list.SOURCE_NAMES.get(source) or invisible.plain(source))
 
 
 @register.simple_tag
 def field_value(name: str, value: str | datetime) -> str:
-    """A field of a note as a table shows it: a time in the viewer's zone, a type by its name, confidence in percent."""
+    """Return a field of a note for a table: times in the viewer's zone, types by name, confidence in percent."""
     if isinstance(value, datetime):
         return when(value)
     if name == "confidence" and value:

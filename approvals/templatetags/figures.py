@@ -22,7 +22,7 @@ register = template.Library()
 
 @register.simple_tag
 def when(at: datetime | None) -> str:
-    """Date and time in the viewer's zone."""
+    """Return the date and time in the viewer's zone."""
     if at is None:
         return ""
     local = timezone.localtime(at)
@@ -31,7 +31,7 @@ def when(at: datetime | None) -> str:
 
 @register.simple_tag
 def when_said(text: str) -> str:
-    """A time an agent wrote down; shown as it stands where it is none."""
+    """Return a time an agent wrote down; text that is no time comes back as it is."""
     try:
         at = parse_datetime(text)
     except ValueError:
@@ -46,7 +46,7 @@ def when_said(text: str) -> str:
 
 @register.simple_tag
 def age(at: datetime | None) -> str:
-    """How long ago, with date and time on hover."""
+    """Return how long ago it was, with date and time on hover."""
     if at is None:
         return ""
     local = timezone.localtime(at)
@@ -67,7 +67,7 @@ def _written(local: datetime) -> str:
 
 @register.filter
 def number(value: int) -> str:
-    """A number with its thousands apart."""
+    """Return a number with separators between thousands."""
     if 0 <= value < 1_000:
         return str(value)
     return str(number_format(value, force_grouping=True))
@@ -75,7 +75,7 @@ def number(value: int) -> str:
 
 @register.simple_tag
 def percent(share_of_one: float) -> str:
-    """A share of 1 in percent; what is there but rounds to nothing says so."""
+    """Return a share of 1 in percent; below one percent, say so."""
     if 0 < share_of_one < 0.01:
         return _("less than 1%")
     return _("%(percent)d%%") % {"percent": round(share_of_one * 100)}
@@ -83,5 +83,5 @@ def percent(share_of_one: float) -> str:
 
 @register.simple_tag
 def share(part: int, whole: int) -> int:
-    """Percent of a whole, for the length of a bar."""
+    """Return the percentage of a whole, for the length of a bar."""
     return min(100, round(100 * part / whole)) if whole else 0

@@ -13,13 +13,13 @@ register = template.Library()
 
 @register.filter
 def named(username: str, names: Mapping[str, str] | None) -> str:
-    """What a person is called, from the names the view looked up."""
+    """Return the name of a person, from the names the view looked up."""
     return (names or {}).get(username, username)
 
 
 @register.simple_tag(takes_context=True)
 def person(context: template.Context, username: str) -> str:
-    """What a person is called. One query per person and page; lists use `named`."""
+    """Return the name of a person. One query per person and page; lists use `named`."""
     key = "_people"
     names: dict[str, str] = context.get(key) or {}
     if username not in names:

@@ -44,13 +44,13 @@ _CHIPS = 2
 
 @register.simple_tag
 def target_url(proposal: Proposal) -> str:
-    """Where what a proposal is about can be read; for what is not there yet, the list it would be in."""
+    """Return the page of a proposal's target; for one that does not exist yet, the list it would be in."""
     return url_of_target(proposal)
 
 
 @register.simple_tag
 def proposal_url(proposal: Proposal, list_query: str = "", **more: object) -> str:
-    """The page of a proposal, which leads back to the list it was opened from; `more` are parameters of the page."""
+    """Return the address of a proposal with the list it is opened from; `more` are parameters of the page."""
     url = proposal.get_absolute_url()
     parameters = ({"list": list_query} if list_query else {}) | more
     return f"{url}?{urlencode(parameters)}" if parameters else url
@@ -58,7 +58,7 @@ def proposal_url(proposal: Proposal, list_query: str = "", **more: object) -> st
 
 @register.simple_tag(takes_context=True)
 def row_facts(context: template.Context, proposal: Proposal, single: inbox.Group | str = "") -> SafeString:
-    """What a row says of its proposal on one line; for a target without a header of its own also whose and which it is.
+    """Return the facts of a row on one line; where the target has no header of its own, also its owner and title.
 
     Args:
         single: the group of such a row.
@@ -83,13 +83,13 @@ def row_facts(context: template.Context, proposal: Proposal, single: inbox.Group
 
 @register.simple_tag
 def list_url_of(group: inbox.Group, listing: Listing) -> str:
-    """The list narrowed to one target."""
+    """Return the list narrowed to one target."""
     return url_of(listing.parameters | {"owner": group.owner, "target": group.target})
 
 
 @register.simple_tag(takes_context=True)
 def row_actions(context: template.Context, row: InboxRow) -> SafeString:
-    """The forms of a row that decide about it. For a list they are drawn once, and each row's own values filled in:
+    """Return the forms of a row that decide about it. A list renders them once and fills in each row's own values:
     25 rows of six reasons each took two thirds of the page's time."""
     proposal, typed_form = row.proposal, context.get("reject_form")
     parts: list[str] | None = None if typed_form else context.dicts[0].get(_ACTIONS)
@@ -121,13 +121,13 @@ def row_actions(context: template.Context, row: InboxRow) -> SafeString:
 
 @register.filter
 def headline(proposal: Proposal) -> SafeString:
-    """A proposal on one line: its reason, or where none was given what it does."""
+    """Return a proposal on one line: its reason, or where none was given what it does."""
     return opening(proposal.reasoning or capfirst(f"{Kind(proposal.kind).label}: {proposal.target_title}"))
 
 
 @register.simple_tag
 def policy_says(proposal: Proposal, *, is_own: bool, owner_name: str) -> str:
-    """Why a person is asked about a proposal, or none was, in a sentence.
+    """Return why a person is asked about a proposal, or none was, in a sentence.
 
     Args:
         is_own: the viewer is the owner.
@@ -154,7 +154,7 @@ def policy_says(proposal: Proposal, *, is_own: bool, owner_name: str) -> str:
 
 @register.simple_tag
 def chips(proposal: Proposal) -> SafeString:
-    """What is out of the ordinary about a proposal; nothing for the ordinary one."""
+    """Return chips for what is out of the ordinary about a proposal; empty for an ordinary one."""
     if _is_ordinary(proposal):
         return SafeString()
     values = {
@@ -180,13 +180,13 @@ def _is_ordinary(proposal: Proposal) -> bool:
 
 @register.simple_tag
 def risk_title(risk: Risk) -> str:
-    """A flag in two or three words."""
+    """Return a flag in two or three words."""
     return wording.title(risk.key)
 
 
 @register.inclusion_tag("components/risk.html")
 def risk_text(risk: Risk) -> dict[str, Any]:
-    """A flag's title, its sentence and what was found."""
+    """Return a flag's title, its sentence and what was found."""
     return {
         "title": wording.title(risk.key),
         "sentence": wording.sentence(risk),
@@ -197,7 +197,7 @@ def risk_text(risk: Risk) -> dict[str, Any]:
 
 @register.simple_tag
 def decided(proposal: Proposal) -> str:
-    """The outcome in words: "Approved by Tim"."""
+    """Return the outcome in words: "Approved by Tim"."""
     who = proposal.decided_by.display_name if proposal.decided_by else ""
     outcomes = {
         Status.APPROVED: _("Approved by %(who)s"),
@@ -214,7 +214,7 @@ def decided(proposal: Proposal) -> str:
 
 @register.inclusion_tag("components/reject_fields.html")
 def reject_fields(proposal: Proposal, form: ApproveForm | None = None) -> dict[str, Any]:
-    """The reasons and the free text, holding what `form` holds."""
+    """Return the fields of reasons and free text, filled in from `form`."""
     return {
         "proposal": proposal,
         "reasons": RejectReason.choices,
@@ -227,7 +227,7 @@ def reject_fields(proposal: Proposal, form: ApproveForm | None = None) -> dict[s
 
 @register.filter
 def typed(form: ApproveForm | None, name: str) -> str:
-    """What a form holds in a field; empty without a form."""
+    """Return the value of a field of a form; empty without a form."""
     return _typed(form, name)
 
 

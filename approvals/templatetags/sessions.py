@@ -17,7 +17,7 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def conversation_url(context: template.Context, owner: str, session_id: str) -> str:
-    """Where the conversation of a session is read; empty when no message of it is kept.
+    """Return where the conversation of a session is read; empty when no message of it is kept.
 
     One query per session and page, so not for lists.
     """
@@ -35,6 +35,6 @@ def conversation_url(context: template.Context, owner: str, session_id: str) -> 
 
 @register.simple_tag(takes_context=True)
 def session_link(context: template.Context, owner: str, session_id: str) -> str:
-    """A session's name, as a link where its conversation is kept."""
+    """Return a session's name, as a link where its conversation is kept."""
     address = conversation_url(context, owner, session_id)
     return format_html('<a href="{}">{}</a>', address, marked(session_id)) if address else marked(session_id)

@@ -36,7 +36,7 @@ _ORDINARY = re.compile(r"[\n\x20-\x7e]*")
 @register.filter  # a filter too, for the sentences of `blocktranslate`
 @register.simple_tag
 def marked(text: str) -> SafeString:
-    """Text with a visible mark in the place of characters nobody could see."""
+    """Return text with a visible mark in the place of invisible characters."""
     if _ORDINARY.fullmatch(text):
         return SafeString(html.escape(text))  # a list of 25 has 150 such texts, and looking at each took half its time
     return drawn(invisible.visible(text))
@@ -44,7 +44,7 @@ def marked(text: str) -> SafeString:
 
 @register.filter
 def plain(text: object) -> str:
-    """The same for where no mark-up can stand: titles, options, attributes, hidden words."""
+    """Return the same as plain text, where no markup is possible: titles, options, attributes, hidden words."""
     return invisible.plain(str(text))
 
 
@@ -74,13 +74,13 @@ def _part(part: VisibleText | Letters | InvisibleMark | Whitespace) -> str:
 
 @register.filter(name="markdown")
 def rendered(text: str, top: int = rendering.TOP) -> SafeString:
-    """A text as HTML, its highest heading at level `top`."""
+    """Return a text as HTML, its highest heading at level `top`."""
     return rendering.render(text, top=top)
 
 
 @register.filter
 def opening(text: str) -> SafeString:
-    """The beginning of a text on one line, cut between words. Where there is less room, the style sheet clamps it."""
+    """Return the beginning of a text on one line, cut between words; the style sheet clamps it further."""
     flat = " ".join(text.strip()[:_LOOKED_AT].split())
     if len(flat) > _OPENING:
         cut = flat[:_OPENING]
@@ -98,7 +98,7 @@ class Opened:
 
 @register.filter
 def opened(text: str) -> Opened:
-    """A reason cut after a word where it is long, so that what it is about stays in view below it."""
+    """Return a reason cut after a word where it is long, so that what it is about stays in view below it."""
     text = text.strip()
     if len(text) <= _REASON_IN_FULL and text.count("\n") <= _REASON_LINES:
         return Opened(text, "")

@@ -1,6 +1,7 @@
 """What was said with an owner: the conversations kept, one of them, and deleting them.
 
-Whoever may not read an owner's memory is told that there is none; so is who may only read and asks to delete.
+A viewer who may not read an owner's memory gets the answer of a page that is not there. So does one who may only
+read, for the pages that delete.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class MessagePage:
 @signed_in()
 @require_safe
 def conversations(request: HttpRequest, owner: str) -> HttpResponse:
-    """The conversations kept about an owner, newest first; `?before=` turns the page."""
+    """Show the conversations kept about an owner, newest first; `?before=` turns the page."""
     person = readable_owner(request, owner)
     before = Key.parse(request.GET.get("before", ""))
     found = kept.sessions(owner, limit=CONVERSATIONS_ON_A_PAGE + 1, before=(before.at, before.pk) if before else None)
@@ -60,7 +61,7 @@ def conversations(request: HttpRequest, owner: str) -> HttpResponse:
 @signed_in()
 @require_safe
 def conversation(request: HttpRequest, owner: str, session_id: str) -> HttpResponse:
-    """What was said in one conversation, from the beginning, fifty messages a page.
+    """Show what was said in one conversation, from the beginning, fifty messages a page.
 
     `?page=` turns the page; `?message=` opens the one on which the message of that number is.
     """
@@ -151,7 +152,7 @@ def _page_of(message: Message) -> int:
 
 
 def _back(owner: str, session_id: str, page: int = 1) -> HttpResponse:
-    """To the conversation; to the list, when no message of it is left."""
+    """Redirect to the conversation; to the list, when no message of it is left."""
     if kept.find_session(owner, session_id) is None:
         return redirect("conversations", owner=owner)
     address = reverse("conversation", args=[owner, session_id])

@@ -1,7 +1,6 @@
 """Pages for what went wrong: the whole page for a visit, a panel for a part of one.
 
-The agent API answers its errors itself, in its one shape; whoever routes them (the root URL
-configuration) asks here only for people's pages.
+The agent API answers its own errors. The root URL configuration uses these views for people's pages only.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ def away(request: HttpRequest, error: BaseException | None) -> HttpResponse:
 
 
 def unavailable(request: HttpRequest) -> HttpResponse:
-    """A database does not answer. Without the request, whose context reads one of them."""
+    """Return the page for a database that does not answer, without the request, whose context reads one of them."""
     name = "components/error_part.html" if getattr(request, "htmx", False) else "503.html"
     response = render(None, name, {"error": "503"}, status=503)
     response["Retry-After"] = "10"
@@ -57,8 +56,8 @@ def unavailable(request: HttpRequest) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """The form's secret did not match, mostly after signing out in another tab. What was typed is shown
-    again, to be copied."""
+    """Return the page for a form whose secret did not match, mostly after signing out in another tab. It shows what was
+    typed, to be copied."""
     try:
         typed = [value for name in ("comment", "body") if (value := request.POST.get(name, "").strip())]
     except UnreadablePostError:  # the form never arrived in full

@@ -56,7 +56,7 @@ class Density(StrEnum):
 @signed_in()
 @require_safe
 def inbox(request: Request) -> HttpResponse:
-    """The page; with `since` only whether more came: 204, or a line offering to show it.
+    """Show the page; with `since`, answer only whether more came: 204, or a line offering to show it.
 
     `density` is kept for the next pages, and leaves the address.
     """
@@ -151,21 +151,21 @@ class Chip:
 
 
 def _agents(visible: ProposalQuerySet) -> list[str]:
-    """Names of the agents that proposed something this person may see, and no others."""
+    """Return the names of the agents that proposed something this person may see."""
     # Asked of each agent, which are few: telling them from the proposals means reading all of those.
     theirs = visible.order_by().filter(agent=OuterRef("pk"))
     return list(Agent.objects.filter(Exists(theirs)).values_list("name", flat=True)[:MOST_CHOICES])
 
 
 def _deciders(visible: ProposalQuerySet) -> list[tuple[str, str]]:
-    """Who decided something this person may see, by username, with what they are called."""
+    """Return the people who decided something this person may see: username and name."""
     theirs = visible.order_by().filter(decided_by=OuterRef("pk"))
     people = User.objects.filter(Exists(theirs))[:MOST_CHOICES]
     return sorted(((person.username, person.display_name) for person in people), key=lambda item: item[1].lower())
 
 
 def _with_owner_named(listing: Listing, owners: list[str] | None) -> Listing:
-    """The filter of an owner who was typed by name instead of username, where one of these is called so."""
+    """Return the filters with the username of an owner who was typed by name, where one of these has that name."""
     typed = listing.filters.owner
     if not typed or owners is None or typed in owners:
         return listing

@@ -15,7 +15,7 @@ _KEPT = timedelta(days=365)
 
 
 def chosen(request: Request, name: str, offered: Container[str]) -> str:
-    """What was chosen last of `offered`; empty where nothing was, or something else is kept."""
+    """Return which of `offered` was chosen last; empty where none was."""
     kept: str = request.COOKIES.get(_cookie(name), "")
     return kept if kept in offered else ""
 

@@ -1,4 +1,4 @@
-"""What a person is told when a decision could not be carried out: what happened, and what changed."""
+"""Notices about a decision that could not be carried out: what happened, and what changed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from memory_app.dolt.errors import DoltError
 from memory_app.models import Change, TargetKind
 from memory_app.text import worddiff
 
-#: Changes of their own that a person is told apart from those of others; each costs a read of the block as it was.
+#: Changes a person made themselves that are recognised as theirs; each costs a read of the block as it was.
 MOST_OWN = 5
 
 
@@ -50,11 +50,11 @@ class Panel:
 
 
 def panel_for(error: DecisionRefused | DoltError, decision: Mapping[str, Any], viewer: User) -> Panel:
-    """Return what a person is told of `error`.
+    """Return the notice for `error`.
 
     Args:
         decision: the cleaned fields of the form; the state it was made against is compared with today's.
-        viewer: who decided; what they changed themselves is not told as somebody else's doing.
+        viewer: who decided; what they changed themselves is not reported as another's change.
     """
     if isinstance(error, DoltError):
         return Panel(
@@ -92,7 +92,7 @@ def _title(error: DecisionRefused) -> str:
 
 
 def _message(error: DecisionRefused) -> str:
-    """What agents are told too, except where a page can say it in fewer words."""
+    """Return the message of the refusal, which agents get too; shorter where the page shows the rest."""
     decided = error.proposal
     who = decided.decided_by.display_name if decided.decided_by else decided.agent.name
     if isinstance(error, AlreadyDecided) and decided.status == Status.APPROVED:
@@ -143,7 +143,7 @@ def _target_changed(error: TargetChanged, seen_sha256: str, viewer: User) -> Pan
 
 
 def _is_own(changes: Sequence[Change], viewer: User, seen_sha256: str) -> bool:
-    """Whether everything that happened to a block since it was seen was this person's doing, in the ledger's last rows.
+    """Whether only this person changed a block since it was seen, by the last rows of the ledger.
 
     Then an unbroken run of their changes leads from the block as it was seen to the block as it is now.
     """
@@ -176,6 +176,6 @@ def _own_change(proposal: Proposal, block: reads.Block, change: Change) -> Panel
 
 
 def _text_seen(proposal: Proposal, seen_sha256: str) -> str | None:
-    """The text of the target that the decision was made against, where a revision recorded it."""
+    """Return the target's text that the decision was made against, where a revision recorded it."""
     revision = Revision.objects.filter(proposal=proposal, base_sha256=seen_sha256).first()
     return revision.base_text if revision else None

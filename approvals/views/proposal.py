@@ -30,7 +30,7 @@ from memory_app.models import TargetKind
 @signed_in()
 @require_safe
 def proposal(request: Request, pk: int) -> HttpResponse:
-    """The page; for the switch between its views only the change."""
+    """Show the page; for the switch between views of the change, only the change."""
     found = proposal_or_404(pk, viewer_of(request))
     kept = kept_fields(request)
     if kept:

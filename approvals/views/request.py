@@ -7,7 +7,7 @@ from django_htmx.middleware import HtmxDetails
 
 
 class Request(HttpRequest):
-    """Never made by us; views take it in the place of `HttpRequest`.
+    """The type of a request in our views; no instance of it is made.
 
     Attributes:
         htmx: true when a part of a page is asked for.
@@ -19,5 +19,5 @@ class Request(HttpRequest):
 
 
 def whole_number(text: str, *, digits: int = 9) -> int | None:
-    """A number from an address; None for anything else, and for more digits than any of ours has."""
+    """Return a number from an address; None for anything else, and for more than `digits` digits."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= digits else None

@@ -1,6 +1,6 @@
-"""Reading memory: whose it is, the blocks of an owner, one block now and earlier, its history.
+"""Reading memory: the blocks of an owner, one block now and earlier, its history.
 
-Changing it is `views.editing`. Whoever may not read an owner's memory is told that there is none.
+Changing it is `block_forms`. A viewer who may not read an owner's memory gets the answer of a page that is not there.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class RecentChange:
         notes: Mapping[str, Note],
         automatic: Mapping[int, Automatic],
     ) -> RecentChange:
-        """With the title of a block or the first words of a note."""
+        """Return it with the title of a block or the first words of a note."""
         change = entry.change
         known = automatic.get(change.proposal_id or 0) if change.action == Change.Action.APPLIED else None
         if change.target_kind == TargetKind.BLOCK:
@@ -91,7 +91,7 @@ class RecentChange:
 
 
 def recent_changes(owner: str) -> list[Change]:
-    """The last changes of an owner's memory, newest first; of a commit of many notes, one."""
+    """Return the last changes of an owner's memory, newest first; of a commit of many notes, one."""
     changes: dict[str, Change] = {}
     while len(changes) < RECENT_CHANGES:
         # Ten thousand rows may be one import: what lies before it is looked for without it.
@@ -106,7 +106,7 @@ def recent_changes(owner: str) -> list[Change]:
 @signed_in()
 @require_safe
 def memory(request: HttpRequest, owner: str) -> HttpResponse:
-    """The blocks of an owner and what changed lately."""
+    """Show the blocks of an owner and what changed lately."""
     person = readable_owner(request, owner)
     user = viewer_of(request)
     blocks = reads.blocks(owner)
@@ -149,7 +149,7 @@ def memory(request: HttpRequest, owner: str) -> HttpResponse:
 @signed_in()
 @require_safe
 def block(request: HttpRequest, owner: str, label: str) -> HttpResponse:
-    """One block, as it is or (`?as_of=` a commit or a time) as it was."""
+    """Show one block, as it is or (`?as_of=` a commit or a time) as it was."""
     person = readable_owner(request, owner)
     user = viewer_of(request)
     as_of = request.GET.get("as_of", "").strip()
@@ -184,7 +184,7 @@ def block(request: HttpRequest, owner: str, label: str) -> HttpResponse:
 @signed_in()
 @require_safe
 def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
-    """Every change of a block, newest first; with `?a=` and `?b=`, what changed between two of them."""
+    """Show every change of a block, newest first; with `?a=` and `?b=`, what changed between two of them."""
     person = readable_owner(request, owner)
     user = viewer_of(request)
     before = whole_number(request.GET.get("before", ""), digits=17)
@@ -237,7 +237,7 @@ def compare(before: Version, after: Version) -> Comparison:
 
 
 def unknown_revision(request: HttpRequest, person: User, label: str, revision: str) -> HttpResponse:
-    """Say that a commit or time is none of this memory's, with the ways on."""
+    """Return the page for a commit or time that this memory does not know, with links onward."""
     there = reads.find_block(person.username, label)
     title = there.display_title if there else reads.title_of(label)
     context = {**_about(viewer_of(request), person), "label": label, "title": title}
@@ -245,7 +245,7 @@ def unknown_revision(request: HttpRequest, person: User, label: str, revision: s
 
 
 def opening(body: str) -> str:
-    """The first words of a text for lists: without headings and tables, where there is anything else."""
+    """Return the first words of a text for lists, without headings and tables where the text has more than these."""
     lines = [line.strip() for line in body[: OPENING_LENGTH * 8].splitlines()]
     prose = [line for line in lines if line and not line.startswith(("#", "|", "---", "```"))]
     words = rendering.on_one_line("\n".join(prose or lines))
@@ -253,5 +253,5 @@ def opening(body: str) -> str:
 
 
 def _about(user: User, person: User) -> dict[str, object]:
-    """What every page of a memory says: whose it is, and whether the viewer may change it here."""
+    """Return what every page of a memory needs: whose it is, and whether it is the viewer's own."""
     return {"section": "memory", "owner": person, "is_own": user.pk == person.pk}

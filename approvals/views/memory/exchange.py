@@ -33,7 +33,7 @@ _EXPORT_SECONDS = 60
 @signed_in()
 @require_safe
 def export_markdown(request: HttpRequest, owner: str) -> HttpResponse:
-    """The notes that hold today, as memories.md; `?portable=1`: in the four sections all its readers know."""
+    """Send today's notes as memories.md; `?portable=1`: in the four sections all its readers know."""
     deadlines.allow(_EXPORT_SECONDS)
     readable_owner(request, owner)
     if request.GET.get("portable"):
@@ -44,7 +44,7 @@ def export_markdown(request: HttpRequest, owner: str) -> HttpResponse:
 @signed_in()
 @require_safe
 def export_json(request: HttpRequest, owner: str) -> HttpResponse:
-    """All blocks and notes, the superseded ones too, as JSON."""
+    """Send all blocks and notes, the superseded ones too, as JSON."""
     deadlines.allow(_EXPORT_SECONDS)
     readable_owner(request, owner)
     blocks = [
@@ -73,7 +73,7 @@ def export_json(request: HttpRequest, owner: str) -> HttpResponse:
 @transaction.non_atomic_requests
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_markdown(request: Request, owner: str) -> HttpResponse:
-    """Bring in a memories.md, as one commit in the owner's name. How far it has come, `import_progress` tells."""
+    """Bring in a memories.md, as one commit in the owner's name. `import_progress` reports how far it is."""
     person = own_memory(request, owner)
     waiting_as = import_progress.of_person(person.pk)
     if request.method != "POST":
@@ -110,7 +110,7 @@ def import_markdown(request: Request, owner: str) -> HttpResponse:
 @signed_in()
 @require_safe
 def import_progress_part(request: Request, owner: str) -> HttpResponse:
-    """How far an import of this person's has come, for the page that waits for it."""
+    """Show how far an import of this person is, for the page that waits for it."""
     person = own_memory(request, owner)
     key, said = request.GET.get("key", ""), request.GET.get("said", "")
     if not import_progress.KEY.fullmatch(key):
@@ -138,7 +138,7 @@ def _form(comment: str = "") -> ImportForm:
 
 
 def _import_again(request: Request, person: User, form: ImportForm, *, status: int = 422) -> HttpResponse:
-    """The form with what is wrong and what was typed, under another key: the old one is that of the failure."""
+    """Return the form with its errors and what was typed, under a new key: the old one belongs to the failure."""
     form.data = {**request.POST.dict(), "key": import_progress.new_key()}
     return _import_page(request, person, {"form": form}, status=status)
 

@@ -17,7 +17,7 @@ LONGEST_QUERY = 500
 @signed_in()
 @require_safe
 def search(request: HttpRequest, owner: str) -> HttpResponse:
-    """What a memory says about `?q=`: blocks, notes and what waits."""
+    """Show what matches `?q=` in a memory: blocks, notes and open proposals."""
     person = readable_owner(request, owner)
     query = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_QUERY]
     context = {

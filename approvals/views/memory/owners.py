@@ -49,7 +49,7 @@ SORTS: dict[str, Callable[[OwnerRow], tuple[bool, float]]] = {
 
 
 def owner_rows(people: Sequence[User]) -> list[OwnerRow]:
-    """What waits for each person and when their memory changed, in two queries."""
+    """Return what waits for each person and when their memory changed, in two queries."""
     names = [person.username for person in people]
     open_ones = Proposal.objects.open().filter(owner__in=names).order_by().values_list("owner")
     waiting = {
@@ -65,7 +65,7 @@ def owner_rows(people: Sequence[User]) -> list[OwnerRow]:
 @signed_in()
 @require_safe
 def memories(request: HttpRequest) -> HttpResponse:
-    """Whose memory this person may read; straight to their own when that is all."""
+    """Show whose memory this person may read; straight to their own when that is all."""
     user = viewer_of(request)
     owners = permissions.readable_owners(user)
     if owners == [user.username]:

@@ -176,7 +176,7 @@ class NoteSupersede(NoteFormView[SupersedeNoteForm]):
 
 
 class NoteReinstate(NoteFormView[ReinstateNoteForm]):
-    """The way back: a superseded note holds again, and agents find it."""
+    """Reinstate a superseded note: agents find it again."""
 
     template_name = "notes/note_reinstate.html"
     form_class = ReinstateNoteForm

@@ -1,6 +1,6 @@
 """Reading notes: the list, one note now and earlier with its history; and taking back what policy applied.
 
-Changing them is `views.note_editing`. Whoever may not read an owner's memory is told that there is none.
+Changing them is `note_forms`. A viewer who may not read an owner's memory gets the answer of a page that is not there.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from memory_app.reads import recall_counts
 @signed_in()
 @require_safe
 def notes(request: HttpRequest, owner: str) -> HttpResponse:
-    """The notes of an owner, fifty a page, narrowed by the address."""
+    """Show the notes of an owner, fifty a page, narrowed by the address."""
     person = readable_owner(request, owner)
     filters = NoteFilters.from_query(request.GET.dict())
     number = whole_number(request.GET.get("page", ""))
@@ -60,7 +60,7 @@ def notes(request: HttpRequest, owner: str) -> HttpResponse:
 @signed_in()
 @require_safe
 def note(request: HttpRequest, owner: str, note_id: str) -> HttpResponse:
-    """One note, as it is or (`?as_of=`) as it was, and everything that happened to it."""
+    """Show one note, as it is or (`?as_of=`) as it was, and everything that happened to it."""
     person = readable_owner(request, owner)
     as_of = request.GET.get("as_of", "").strip()
     before = request.GET.get("before", "")
@@ -101,7 +101,7 @@ def note(request: HttpRequest, owner: str, note_id: str) -> HttpResponse:
 @signed_in()
 @require_safe
 def automatic(request: HttpRequest, owner: str) -> HttpResponse:
-    """Everything policy applied without asking anybody, with what it changed and the way to take it back."""
+    """Show everything policy applied without asking a person, with what it changed and the button to revert it."""
     person = readable_owner(request, owner)
     page = note_list.automatic_page(owner, viewer_of(request), whole_number(request.GET.get("page", "")) or 1)
     context = {**about_notes(request, person), "tab": "automatic", "page": page}
@@ -112,7 +112,7 @@ def automatic(request: HttpRequest, owner: str) -> HttpResponse:
 @signed_in(return_to=lambda pk: reverse("proposal", args=[pk]))
 @require_POST
 def revert(request: HttpRequest, pk: int) -> HttpResponse:
-    """Take back what policy applied, and say how it went where the button was pressed."""
+    """Revert what policy applied, and say what came of it on the page of the button."""
     back = local_path(request, request.POST.get("next", ""), reverse("proposal", args=[pk]))
     try:
         services.notes.revert(actor=viewer_of(request), proposal_id=pk)
