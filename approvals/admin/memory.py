@@ -59,23 +59,13 @@ class MemoryBlockAdmin(ThroughServices[MemoryBlock]):
     list_display = ["__str__", "title", "used", "limit", "read_only", "updated_at"]
     list_filter = ["read_only", "updated_at"]
     search_fields = ["owner", "label", "title", "body"]
+    names = ["owner", "label"]
+    content = ["title", "description", "body", "limit", "read_only"]
     readonly_fields = ["schema_ref", "sha256", "created_at", "updated_at"]
 
     @admin.display(description=gettext_lazy("length"))
     def used(self, block: MemoryBlock) -> int:
         return len(block.body)
-
-    def get_readonly_fields(self, request: HttpRequest, obj: MemoryBlock | None = None) -> list[str]:
-        return [*self.readonly_fields, "owner", "label"] if obj else []
-
-    def get_fieldsets(self, request: HttpRequest, obj: MemoryBlock | None = None) -> Any:
-        content = ["title", "description", "body", "limit", "read_only", "comment", "loaded_sha256"]
-        fieldsets: list[Any] = [(None, {"fields": ["owner", "label", *content]})]
-        if obj:
-            fieldsets.append(
-                (gettext_lazy("Version"), {"fields": ["schema_ref", "sha256", "created_at", "updated_at"]})
-            )
-        return fieldsets
 
     def text_of(self, row: MemoryBlock) -> str:
         return row.body

@@ -64,6 +64,8 @@ class NoteAdmin(ThroughServices[MemoryNote]):
     list_display = ["__str__", "type", "opening", "source", "confidence", "created_at"]
     list_filter = ["type", "source", "created_at"]
     search_fields = ["note_id", "owner", "content"]
+    names = ["owner"]
+    content = ["content", "type", "tags", "category", "confidence", "rationale"]
     readonly_fields = [
         "note_id",
         "importance",
@@ -80,16 +82,6 @@ class NoteAdmin(ThroughServices[MemoryNote]):
     @admin.display(description=gettext_lazy("content"))
     def opening(self, note: MemoryNote) -> str:
         return Truncator(note.content).chars(80)
-
-    def get_readonly_fields(self, request: HttpRequest, obj: MemoryNote | None = None) -> list[str]:
-        return [*self.readonly_fields, "owner"] if obj else []
-
-    def get_fieldsets(self, request: HttpRequest, obj: MemoryNote | None = None) -> Any:
-        content = ["owner", "content", "type", "tags", "category", "confidence", "rationale", "comment"]
-        fieldsets: list[Any] = [(None, {"fields": [*content, "loaded_sha256"]})]
-        if obj:
-            fieldsets.append((gettext_lazy("Version"), {"fields": self.readonly_fields}))
-        return fieldsets
 
     def text_of(self, row: MemoryNote) -> str:
         return row.content

@@ -85,6 +85,10 @@ class ThroughServices(PlainList[M]):
     changed: ClassVar[type[Exception]]
     not_found: ClassVar[type[Exception]]
 
+    #: Fields that are typed once, for a new row, and those that may change.
+    names: ClassVar[list[str]]
+    content: ClassVar[list[str]]
+
     actions = None  # bulk deletion writes rows outside a commit
     # No date_hierarchy: it truncates dates in SQL by time zone names, which Dolt does not know.
     list_per_page = 50
@@ -103,6 +107,15 @@ class ThroughServices(PlainList[M]):
     def delete_seen(self, request: HttpRequest, row: M, *, loaded_sha256: str, comment: str) -> None:
         """Delete the row by its service, if it still is what the confirmation showed."""
         raise NotImplementedError
+
+    def get_readonly_fields(self, request: HttpRequest, obj: M | None = None) -> list[str]:
+        return [*self.readonly_fields, *self.names] if obj else []
+
+    def get_fieldsets(self, request: HttpRequest, obj: M | None = None) -> Any:
+        fieldsets: list[Any] = [(None, {"fields": [*self.names, *self.content, "comment", "loaded_sha256"]})]
+        if obj:
+            fieldsets.append((gettext_lazy("Version"), {"fields": self.readonly_fields}))
+        return fieldsets
 
     def get_form(
         self, request: HttpRequest, obj: M | None = None, change: bool = False, **kwargs: Any

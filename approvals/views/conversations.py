@@ -22,7 +22,7 @@ from approvals.accounts.sign_in import signed_in
 from approvals.accounts.viewer import viewer_of
 from approvals.models import User
 from approvals.pages.inbox import Key
-from approvals.views.memory.owners import readable_owner
+from approvals.views.memory.owners import about, readable_owner
 from approvals.views.request import whole_number
 from memory_app import conversations as kept
 from memory_app.conversations import Conversation
@@ -122,12 +122,9 @@ def message_delete(request: HttpRequest, owner: str, session_id: str, number: in
 
 
 def _about(request: HttpRequest, person: User) -> dict[str, object]:
-    viewer = viewer_of(request)
     return {
-        "section": "memory",
-        "owner": person,
-        "is_own": viewer.pk == person.pk,
-        "may_delete": permissions.may_delete_messages(viewer, person.username),
+        **about(request, person),
+        "may_delete": permissions.may_delete_messages(viewer_of(request), person.username),
         "days": settings.CONVERSATION_DAYS,
         "tab": "conversations",
     }

@@ -23,7 +23,7 @@ from django_stubs_ext import StrOrPromise
 from approvals.accounts.sign_in import signed_in, typed_before
 from approvals.forms.memory import REFUSALS, add_refusal
 from approvals.models import User
-from approvals.views.memory.owners import own_memory
+from approvals.views.memory.owners import about, own_memory
 
 F = TypeVar("F", bound=Form)
 
@@ -112,4 +112,4 @@ class ServiceFormView(FormView[F]):
         return self.get_form_class()({**self.request.POST.dict(), "loaded_sha256": sha256})
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(section="memory", owner=self.owner, is_own=True, **kwargs)
+        return super().get_context_data(**about(self.request, self.owner), **kwargs)

@@ -23,6 +23,7 @@ from approvals.review.mergeability import assess
 from approvals.services import BlockFields
 from approvals.services.errors import BlockChanged, LabelTaken
 from approvals.views.memory.block_views import unknown_revision
+from approvals.views.memory.owners import about
 from approvals.views.request import whole_number
 from approvals.views.service_form import ServiceFormView
 from memory_app import reads
@@ -114,7 +115,7 @@ class BlockEdit(ServiceFormView[BlockForm]):
     def offer_again(self, typed: dict[str, Any]) -> HttpResponse:
         """Return the form of a new block with what was typed: the block was deleted while it was edited."""
         form = NewBlockForm(initial={**typed, "label": self.label, "loaded_sha256": ""})
-        context = {"section": "memory", "owner": self.owner, "is_own": True, "form": form, "deleted": True}
+        context = {**about(self.request, self.owner), "form": form, "deleted": True}
         return render(self.request, "memory/block_new.html", context, status=409)
 
     def get_success_message(self) -> str:

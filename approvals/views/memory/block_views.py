@@ -30,7 +30,7 @@ from approvals.pages.blocks import (
     waiting_by_block,
 )
 from approvals.pages.note_list import Automatic, automatic_changes
-from approvals.views.memory.owners import readable_owner
+from approvals.views.memory.owners import about, readable_owner
 from approvals.views.request import whole_number
 from memory_app import reads
 from memory_app.dolt.errors import RevisionNotFound
@@ -125,7 +125,7 @@ def memory(request: HttpRequest, owner: str) -> HttpResponse:
         request,
         "memory/memory.html",
         {
-            **_about(user, person),
+            **about(request, person),
             "rows": [
                 BlockRow(
                     block=block,
@@ -151,7 +151,6 @@ def memory(request: HttpRequest, owner: str) -> HttpResponse:
 def block(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     """Show one block, as it is or (`?as_of=` a commit or a time) as it was."""
     person = readable_owner(request, owner)
-    user = viewer_of(request)
     as_of = request.GET.get("as_of", "").strip()
     try:
         shown = version(owner, label, as_of or NOW)
@@ -160,7 +159,7 @@ def block(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     if shown.block is None and shown.last is None and not as_of:
         raise Http404
     context = {
-        **_about(user, person),
+        **about(request, person),
         "label": label,
         "title": shown.block.display_title if shown.block else reads.title_of(label),
         "shown": shown,
@@ -186,7 +185,6 @@ def block(request: HttpRequest, owner: str, label: str) -> HttpResponse:
 def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     """Show every change of a block, newest first; with `?a=` and `?b=`, what changed between two of them."""
     person = readable_owner(request, owner)
-    user = viewer_of(request)
     before = whole_number(request.GET.get("before", ""), digits=17)
     changes = reads.history(owner, TargetKind.BLOCK, label, limit=CHANGES_ON_A_PAGE + 1, before=before)
     current = reads.find_block(owner, label)
@@ -195,7 +193,7 @@ def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     page = changes[:CHANGES_ON_A_PAGE]
     older = changes[CHANGES_ON_A_PAGE] if len(changes) > CHANGES_ON_A_PAGE else None
     context = {
-        **_about(user, person),
+        **about(request, person),
         "label": label,
         "title": current.display_title if current else reads.title_of(label),
         "current": current,
@@ -240,7 +238,7 @@ def unknown_revision(request: HttpRequest, person: User, label: str, revision: s
     """Return the page for a commit or time that this memory does not know, with links onward."""
     there = reads.find_block(person.username, label)
     title = there.display_title if there else reads.title_of(label)
-    context = {**_about(viewer_of(request), person), "label": label, "title": title}
+    context = {**about(request, person), "label": label, "title": title}
     return render(request, "memory/unknown_revision.html", {**context, "revision": revision}, status=404)
 
 
@@ -250,8 +248,3 @@ def opening(body: str) -> str:
     prose = [line for line in lines if line and not line.startswith(("#", "|", "---", "```"))]
     words = rendering.on_one_line("\n".join(prose or lines))
     return words if len(words) <= OPENING_LENGTH else words[:OPENING_LENGTH].rsplit(" ", 1)[0] + "\u00a0…"
-
-
-def _about(user: User, person: User) -> dict[str, object]:
-    """Return what every page of a memory needs: whose it is, and whether it is the viewer's own."""
-    return {"section": "memory", "owner": person, "is_own": user.pk == person.pk}

@@ -19,7 +19,7 @@ from approvals.models import Proposal, User
 from approvals.pages import import_progress
 from approvals.services import imports
 from approvals.services.notes import ChangeContext
-from approvals.views.memory.owners import own_memory, readable_owner
+from approvals.views.memory.owners import about, own_memory, readable_owner
 from approvals.views.request import Request
 from memory_app import reads
 from memory_app.runtime import deadlines
@@ -144,7 +144,7 @@ def _import_again(request: Request, person: User, form: ImportForm, *, status: i
 
 
 def _import_page(request: Request, person: User, context: dict[str, object], *, status: int = 200) -> HttpResponse:
-    context |= {"section": "memory", "owner": person, "is_own": True, "tab": "notes"}
+    context |= about(request, person) | {"tab": "notes"}
     return render(request, "notes/import_part.html" if request.htmx else "notes/import.html", context, status=status)
 
 

@@ -7,9 +7,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from approvals.accounts.sign_in import signed_in
-from approvals.accounts.viewer import viewer_of
 from approvals.pages.memory_search import find
-from approvals.views.memory.owners import readable_owner
+from approvals.views.memory.owners import about, readable_owner
 
 LONGEST_QUERY = 500
 
@@ -21,9 +20,7 @@ def search(request: HttpRequest, owner: str) -> HttpResponse:
     person = readable_owner(request, owner)
     query = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_QUERY]
     context = {
-        "section": "memory",
-        "owner": person,
-        "is_own": viewer_of(request).pk == person.pk,
+        **about(request, person),
         "query": query,
         "found": find(owner, query) if query else None,
     }

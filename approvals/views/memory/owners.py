@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from urllib.parse import urlencode
 
 from django.db.models import Count, Min, OuterRef, Q, QuerySet, Subquery
@@ -129,3 +130,8 @@ def own_memory(request: HttpRequest, owner: str) -> User:
     if person.pk != viewer_of(request).pk:
         raise Http404
     return person
+
+
+def about(request: HttpRequest, owner: User) -> dict[str, Any]:
+    """Return what every page of a memory needs: whose it is, and whether it is the viewer's own."""
+    return {"section": "memory", "owner": owner, "is_own": owner.pk == viewer_of(request).pk}

@@ -24,7 +24,7 @@ from approvals.pages.blocks import NOW
 from approvals.pages.note_list import SOURCE_NAMES, TYPE_NAMES, NoteFilters
 from approvals.permissions import ReviewAction, available_actions
 from approvals.services.errors import DecisionRefused, NotesChanged, ProposalNotFound
-from approvals.views.memory.owners import readable_owner
+from approvals.views.memory.owners import about, readable_owner
 from approvals.views.request import whole_number
 from memory_app import reads
 from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown, RevisionNotFound
@@ -136,7 +136,7 @@ def revert(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def about_notes(request: HttpRequest, person: User) -> dict[str, object]:
-    return {"section": "memory", "owner": person, "is_own": viewer_of(request).pk == person.pk, "tab": "notes"}
+    return {**about(request, person), "tab": "notes"}
 
 
 def _page_url(filters: NoteFilters, number: int) -> str:
