@@ -1,8 +1,8 @@
-"""How long this thread may wait for its databases: a deadline that is really kept.
+"""How long this thread may wait for its databases: an exact deadline.
 
-Belongs here: refusing statements once time is up, and ending the one that is under way then. What a caller is
-told about it is for whoever set the deadline. Bound to the thread as Django's connections are, since it is they
-that wait; why nothing runs in a thread of its own: docs/decisions/0010.
+Belongs here: refusing statements after the deadline, and interrupting the one that runs when it passes. The code that
+sets a deadline decides what its caller is told. A deadline is bound to one thread, as Django's connections are.
+Why no tool runs in a thread of its own: docs/decisions/0010. Why fixed limits do not replace this: 0019.
 """
 
 from __future__ import annotations
@@ -24,53 +24,53 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 log = structlog.get_logger(__name__)
 
-#: Seconds to put down what came of a call whose time is up.
+#: Seconds to record the outcome of a call whose deadline has passed.
 GRACE = 2.0
-#: Seconds after which what was cut and still runs is cut again.
-_AGAIN = 0.25
-#: Milliseconds by which the time that a lock is waited for may be wrong: setting SQLite's limit anew before each
-#: statement would cost 2 µs every time.
-_SLACK = 100
+#: Seconds between two interruptions of the same deadline.
+_INTERRUPT_EVERY = 0.25
+#: Milliseconds by which SQLite's lock timeout may differ from the time left: setting it before each statement would
+#: cost 2 µs every time.
+_LOCK_TIMEOUT_TOLERANCE = 100
 
 
 class DeadlineExceeded(OperationalError):
-    """The time is up: the statement was not sent, or given up."""
+    """The deadline has passed: the statement was not sent, or was interrupted."""
 
     def __init__(self) -> None:
         super().__init__("the time for this call is up")
 
 
 class Deadline:
-    """A moment, and the connections that must not wait past it."""
+    """A point in time, and the connections that must not wait past it."""
 
     def __init__(self, seconds: float) -> None:
         self.at = time.monotonic() + seconds
         self._lock = threading.Lock()
         self._watched: dict[int, _Watched] = {}
-        self._is_over = self._has_cut = self._has_passed = False
+        self._has_ended = self._has_interrupted = self._has_passed = False
 
     @property
     def remaining(self) -> float:
-        """Seconds left; negative afterwards."""
+        """Return the seconds left; negative once the deadline has passed."""
         return self.at - time.monotonic()
 
     @property
     def has_passed(self) -> bool:
-        """Whether the time was up at some moment, an extension or not."""
+        """Whether the deadline has passed, even when it was extended afterwards."""
         return self._has_passed or self.remaining <= 0
 
     def extend(self) -> None:
-        """Give a moment more when the time is up; nothing happens before."""
+        """Allow `GRACE` seconds more once the deadline has passed; do nothing before that."""
         if self.remaining > 0:
             return
         with self._lock:
             self._has_passed = True
-            self._renew_what_was_cut()
+            self._close_interrupted()
             self.at = time.monotonic() + GRACE
         _watchdog.watch(self)
 
     def allow(self, seconds: float) -> None:
-        """Let it be so long from now on, if that is longer and the time is not up."""
+        """Move the deadline to `seconds` from now, if that is later and it has not passed."""
         if seconds <= self.remaining or self.has_passed:
             return
         with self._lock:
@@ -78,41 +78,46 @@ class Deadline:
         _watchdog.watch(self)
 
     def watch(self, connection: BaseDatabaseWrapper) -> None:
-        """Hold for this connection too, from now on."""
+        """Apply this deadline to the connection too."""
         connection.execute_wrappers.append(self._before_each_statement)
         with self._lock:
             self._watched[id(connection)] = watched = _Watched(connection)
-            watched.look()
+            watched.attach()
 
-    def let_go(self, connection: BaseDatabaseWrapper, *, is_last: bool = False) -> None:
+    def unwatch(self, connection: BaseDatabaseWrapper, *, is_last: bool = False) -> None:
+        """Stop applying this deadline to the connection; `is_last` as in `_Watched.detach`."""
         connection.execute_wrappers.remove(self._before_each_statement)
         with self._lock:
-            self._watched.pop(id(connection)).let_go(is_last=is_last)
+            self._watched.pop(id(connection)).detach(is_last=is_last)
 
     def end(self, *, is_last: bool) -> None:
+        """Stop applying this deadline to all its connections."""
         with self._lock:
-            self._is_over = True
-            self._renew_what_was_cut()
+            self._has_ended = True
+            self._close_interrupted()
         for watched in list(self._watched.values()):
-            self.let_go(watched.connection, is_last=is_last)
+            self.unwatch(watched.connection, is_last=is_last)
 
-    def cut(self) -> bool:
-        """End what waits, if the time is up by now; called by the watchdog. Whether to come again: a statement may
-        be about to start this moment, which an interruption does not reach."""
+    def interrupt_all(self) -> bool:
+        """Interrupt the connections if the deadline has passed; called by the watchdog.
+
+        Returns:
+            Whether to call it again: an interruption does not reach a statement that is just about to start.
+        """
         with self._lock:
-            if self._is_over or self.remaining > 0:
+            if self._has_ended or self.remaining > 0:
                 return False
-            self._has_cut = True
+            self._has_interrupted = True
             for watched in self._watched.values():
                 watched.interrupt()
             return True
 
-    def _renew_what_was_cut(self) -> None:
-        # What interrupts one statement might reach the next one on the same connection.
-        if self._has_cut:
+    def _close_interrupted(self) -> None:
+        """Close interrupted connections: the interruption might reach the next statement on the same connection."""
+        if self._has_interrupted:
             for watched in self._watched.values():
                 watched.connection.close()
-            self._has_cut = False
+            self._has_interrupted = False
 
     def _before_each_statement(
         self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]
@@ -123,106 +128,106 @@ class Deadline:
         watched = self._watched[id(context["connection"])]
         if watched.raw is not watched.connection.connection:
             with self._lock:
-                watched.look()
+                watched.attach()
         watched.limit_locks(now, self.at)
         return execute(sql, params, many, context)
 
 
 class _Watched:
-    """One connection of Django's, and what it takes to end its waiting from another thread."""
+    """One of Django's connections, and what another thread needs to interrupt it."""
 
     def __init__(self, connection: BaseDatabaseWrapper) -> None:
         self.connection = connection
         self.raw: Any = None
-        self._waits: _Waits | None = None
+        self._lock_timeout: _LockTimeout | None = None
         self._is_sqlite = connection.vendor == "sqlite"
         database: Any = connection
         self._error: type[Exception] = database.Database.Error  # the driver's own
-        self._line: socket.socket | None = None
+        self._socket: socket.socket | None = None
 
-    def look(self) -> None:
-        """Take the driver's connection as it is now; in the thread it belongs to."""
-        self._hang_up()
+    def attach(self) -> None:
+        """Take the driver's current connection; call this in the thread it belongs to."""
+        self._close_socket()
         self.raw = self.connection.connection
-        self._waits = None
+        self._lock_timeout = None
         if self.raw is None or self._is_sqlite:
             return
-        # A handle of our own: the driver's may not be touched from another thread, and its number may by then
-        # stand for something else.
+        # A duplicate handle: another thread must not use the driver's, whose number may be reused for another file.
         with contextlib.suppress(self._error, OSError):
-            self._line = socket.socket(fileno=os.dup(self.raw.fileno()))
+            self._socket = socket.socket(fileno=os.dup(self.raw.fileno()))
 
     def interrupt(self) -> None:
-        """Make whatever runs on it end at once; from another thread, and without waiting.
+        """End the statement that runs on the connection; called from another thread, returns at once.
 
-        SQLite has a call for it. A server may not answer any more, so its line is cut: the client gets an error,
-        and the server rolls back what was not committed.
+        SQLite has a call for this. A server may have stopped answering, so its socket is shut down: the client gets an
+        error, and the server rolls back what was not committed.
         """
         if self._is_sqlite:
-            with contextlib.suppress(self._error):  # closed this moment
+            with contextlib.suppress(self._error):  # the connection was closed at the same time
                 if self.raw is not None:
                     self.raw.interrupt()
-        elif self._line is not None:
-            with contextlib.suppress(OSError):  # the server was first
-                self._line.shutdown(socket.SHUT_RDWR)
+        elif self._socket is not None:
+            with contextlib.suppress(OSError):  # the server closed it first
+                self._socket.shutdown(socket.SHUT_RDWR)
 
     def limit_locks(self, now: float, until: float) -> None:
-        """Have SQLite wait for a lock no longer than that: an interruption does not reach it there."""
+        """Limit how long SQLite waits for a lock: an interruption does not end that wait."""
         if not self._is_sqlite:
             return
-        waits = self._waits
-        if waits is None:
-            with self.connection.wrap_database_errors:  # this may be interrupted as well
-                waits = self._waits = _waits_of(self.connection, self.raw)
-        wanted = min(math.ceil((until - now) * 1000) + 10, waits.usual)
-        if abs(wanted - waits.now) > _SLACK:
+        timeout = self._lock_timeout
+        if timeout is None:
+            with self.connection.wrap_database_errors:  # the PRAGMA may be interrupted as well
+                timeout = self._lock_timeout = _lock_timeout_of(self.connection, self.raw)
+        wanted = min(math.ceil((until - now) * 1000) + 10, timeout.configured)
+        if abs(wanted - timeout.current) > _LOCK_TIMEOUT_TOLERANCE:
             with self.connection.wrap_database_errors:
-                waits.set(wanted)
+                timeout.set(wanted)
 
-    def let_go(self, *, is_last: bool) -> None:
-        """End here.
+    def detach(self, *, is_last: bool) -> None:
+        """Close our handle, and restore the lock timeout where it was shortened.
 
         Args:
-            is_last: no other deadline holds for this connection, so that locks are waited for as usual again.
+            is_last: no other deadline applies to this connection.
         """
-        self._hang_up()
-        if is_last and self._waits and self._waits.is_short and self.raw is self.connection.connection:
-            with contextlib.suppress(self._error):  # an outer deadline's interruption, which closes it
-                self._waits.set(self._waits.usual)
+        self._close_socket()
+        timeout = self._lock_timeout
+        if is_last and timeout and timeout.is_too_short and self.raw is self.connection.connection:
+            with contextlib.suppress(self._error):  # interrupted by an outer deadline, which closes the connection
+                timeout.set(timeout.configured)
 
-    def _hang_up(self) -> None:
-        if self._line is not None:
-            self._line.close()
-            self._line = None
+    def _close_socket(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
 
 
-class _Waits:
-    """How long a connection to SQLite waits for a lock, in milliseconds: usually, and now."""
+class _LockTimeout:
+    """How long a connection to SQLite waits for a lock, in milliseconds: as configured, and now."""
 
     def __init__(self, raw: Any) -> None:
         self.raw = raw
-        self.usual: int = raw.execute("PRAGMA busy_timeout").fetchone()[0]
-        self.now = self.usual
+        self.configured: int = raw.execute("PRAGMA busy_timeout").fetchone()[0]
+        self.current = self.configured
 
     @property
-    def is_short(self) -> bool:
-        """Whether it is too short to be left so; most calls leave seconds, and the next one begins with as many."""
-        return bool(self.now < self.usual // 8)
+    def is_too_short(self) -> bool:
+        """Whether it has to be restored. Most calls leave seconds, which the next deadline adjusts anyway."""
+        return bool(self.current < self.configured // 8)
 
     def set(self, milliseconds: int) -> None:
         self.raw.execute(f"PRAGMA busy_timeout = {milliseconds}")
-        self.now = milliseconds
+        self.current = milliseconds
 
 
-_WAITS = "assent_lock_waits"
+_LOCK_TIMEOUT = "assent_lock_timeout"
 
 
-def _waits_of(connection: BaseDatabaseWrapper, raw: Any) -> _Waits:
-    """What is known of this connection; kept with Django's wrapper, since each deadline would ask anew."""
-    known: _Waits | None = getattr(connection, _WAITS, None)
+def _lock_timeout_of(connection: BaseDatabaseWrapper, raw: Any) -> _LockTimeout:
+    """Return the lock timeout of this connection; cached on Django's wrapper, or each deadline would query it."""
+    known: _LockTimeout | None = getattr(connection, _LOCK_TIMEOUT, None)
     if known is None or known.raw is not raw:
-        known = _Waits(raw)
-        setattr(connection, _WAITS, known)
+        known = _LockTimeout(raw)
+        setattr(connection, _LOCK_TIMEOUT, known)
     return known
 
 
@@ -231,10 +236,10 @@ _thread = threading.local()
 
 @contextlib.contextmanager
 def within(seconds: float) -> Iterator[Deadline]:
-    """Let this thread's databases take no longer; inside another deadline, the earlier one counts.
+    """Limit how long this thread waits for its databases; of nested deadlines, the earlier one counts.
 
-    Inside, a database that would wait longer raises an error of Django's (`DeadlineExceeded`, or what the engine
-    says to being interrupted) near that moment, never later than a moment after it.
+    A database that would wait longer raises one of Django's errors at the deadline, or a moment later:
+    `DeadlineExceeded`, or the engine's error for an interrupted statement.
     """
     outer = _current()
     deadline = Deadline(seconds if outer is None else min(seconds, outer.remaining))
@@ -251,7 +256,7 @@ def within(seconds: float) -> Iterator[Deadline]:
 
 @contextlib.contextmanager
 def watching(connection: BaseDatabaseWrapper) -> Iterator[None]:
-    """Have the deadline, when there is one, hold for a connection opened on the way."""
+    """Apply the current deadline, when there is one, to a connection opened inside it."""
     deadline = _current()
     if deadline is None:
         yield
@@ -260,36 +265,36 @@ def watching(connection: BaseDatabaseWrapper) -> Iterator[None]:
     try:
         yield
     finally:
-        deadline.let_go(connection)
+        deadline.unwatch(connection)
 
 
 def remaining() -> float:
-    """Seconds this thread has left; infinite without a deadline."""
+    """Return the seconds this thread has left; infinite without a deadline."""
     deadline = _current()
     return math.inf if deadline is None else deadline.remaining
 
 
 def at_most(seconds: int) -> int:
-    """So many seconds, or what is left of this thread's, in whole ones: for drivers that can count no other."""
+    """Return `seconds`, or what this thread has left if that is less, in whole seconds as some drivers require."""
     left = remaining()
     return seconds if left >= seconds else max(1, math.ceil(left))
 
 
 def require() -> None:
-    """Raise DeadlineExceeded when the time is up: before what may take long and asks no database."""
+    """Raise DeadlineExceeded once the deadline has passed: call it before long work that queries no database."""
     if remaining() <= 0:
         raise DeadlineExceeded
 
 
 def extend() -> None:
-    """A moment more, when the time is up, to put down what came of a call."""
+    """Allow `GRACE` seconds more once the deadline has passed, to record the outcome of a call."""
     deadline = _current()
     if deadline is not None:
         deadline.extend()
 
 
 def allow(seconds: float) -> None:
-    """Let what this thread does take so long, where whoever set the deadline could not know that it may."""
+    """Move this thread's deadline to `seconds` from now, where the code that set it did not know the work."""
     deadline = _current()
     if deadline is not None:
         deadline.allow(seconds)
@@ -299,11 +304,11 @@ def _current() -> Deadline | None:
     return getattr(_thread, "deadline", None)
 
 
-# -- ending what waits ----------------------------------------------------------------------------
+# -- the watchdog ---------------------------------------------------------------------------------
 
 
 class _Watchdog:
-    """One thread of the process, which sleeps until the next deadline. It is started by the first one."""
+    """One thread of the process, which sleeps until the next deadline. The first deadline starts it."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -334,8 +339,8 @@ class _Watchdog:
                     self._changed.wait(left)
                     continue
                 heapq.heappop(self._waiting)
-            if deadline.cut():
-                self._push(time.monotonic() + _AGAIN, deadline)
+            if deadline.interrupt_all():
+                self._push(time.monotonic() + _INTERRUPT_EVERY, deadline)
 
 
 _watchdog = _Watchdog()

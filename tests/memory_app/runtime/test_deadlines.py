@@ -1,4 +1,4 @@
-"""A deadline ends what waits, on real databases: for a lock, for a server that hangs, for its turn."""
+"""A deadline interrupts waiting on real databases: for a lock, for a server that hangs, for the index builder."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from memory_app.search.cache import indices
 from tests import environment
 from tests.support.holding import frozen, held, held_row
 
-#: How much later than it should an answer may come on a busy machine.
+#: Seconds an answer may be late on a busy machine.
 LATE = 2.0
 
 
 @contextmanager
 def timed(seconds: float) -> Iterator[None]:
-    """What runs inside takes these seconds, about."""
+    """Assert that the block takes about this many seconds."""
     began = time.monotonic()
     yield
     assert seconds - 0.1 <= time.monotonic() - began < seconds + LATE
 
 
-def test_without_waiting_nothing_is_noticed(goals: Any) -> None:
+def test_a_deadline_that_does_not_pass_changes_nothing(goals: Any) -> None:
     with deadlines.within(5) as deadline:
         assert reads.block("alice", "goals").body == goals.body
         with open_at(head_of_main()):
@@ -42,7 +42,7 @@ def test_without_waiting_nothing_is_noticed(goals: Any) -> None:
     assert not any(connections[alias].execute_wrappers for alias in connections)
 
 
-def test_no_statement_is_sent_once_time_is_up(goals: Any) -> None:
+def test_no_statement_is_sent_after_the_deadline(goals: Any) -> None:
     with deadlines.within(0):
         for ask in (SearchIndex.objects.exists, head_of_main, lambda: reads.block("alice", "goals")):
             with pytest.raises(deadlines.DeadlineExceeded):
@@ -52,10 +52,10 @@ def test_no_statement_is_sent_once_time_is_up(goals: Any) -> None:
 
 
 @pytest.mark.skipif(not environment.is_embedded(), reason="a server has no lock for all of its memory")
-def test_waiting_for_the_memory_s_writer_ends_in_time(goals: Any) -> None:
+def test_waiting_for_the_writer_of_the_memory_ends_at_the_deadline(goals: Any) -> None:
     def write() -> None:
         with dolt_transaction():
-            raise AssertionError("somebody else was writing")
+            raise AssertionError("another process was writing")
 
     with held(MEMORY), timed(1), deadlines.within(1), pytest.raises(DatabaseError):
         retrying(write)
@@ -63,10 +63,10 @@ def test_waiting_for_the_memory_s_writer_ends_in_time(goals: Any) -> None:
         assert verbs.dirty_tables() == ()
 
 
-# Of people nobody writes about: a worker may still be indexing for the test before.
+# Owners without a memory: a worker may still be indexing for the test before.
 
 
-def test_waiting_for_a_row_ends_in_time_and_leaves_nothing(alice: Any) -> None:
+def test_waiting_for_a_row_ends_at_the_deadline_and_writes_nothing(alice: Any) -> None:
     SearchIndex.objects.create(owner="carol")
     with held_row(SearchIndex, owner="carol"), timed(1), deadlines.within(1) as deadline:
         with pytest.raises(DatabaseError), transaction.atomic():
@@ -77,7 +77,7 @@ def test_waiting_for_a_row_ends_in_time_and_leaves_nothing(alice: Any) -> None:
     assert not SearchIndex.objects.filter(owner="dora").exists()
 
 
-def test_a_lock_may_be_waited_for_as_long_as_ever_afterwards(alice: Any) -> None:
+def test_the_lock_timeout_is_as_configured_after_a_deadline(alice: Any) -> None:
     with deadlines.within(1):
         SearchIndex.objects.create(owner="carol")
     with held_row(SearchIndex, owner="carol", seconds=2):
@@ -86,7 +86,7 @@ def test_a_lock_may_be_waited_for_as_long_as_ever_afterwards(alice: Any) -> None
 
 @pytest.mark.skipif(environment.is_embedded(), reason="the embedded engine is no server")
 @pytest.mark.parametrize("alias", ["default", "memory"])
-def test_a_server_that_hangs_is_waited_for_no_longer(goals: Any, alias: str) -> None:
+def test_waiting_for_a_server_that_hangs_ends_at_the_deadline(goals: Any, alias: str) -> None:
     def ask() -> object:
         return head_of_main() if alias == "memory" else SearchIndex.objects.exists()
 
@@ -97,7 +97,7 @@ def test_a_server_that_hangs_is_waited_for_no_longer(goals: Any, alias: str) -> 
     ask()  # on a new connection
 
 
-def test_a_moment_more_is_given_for_the_books(alice: Any) -> None:
+def test_extending_a_passed_deadline_allows_a_few_writes(alice: Any) -> None:
     with deadlines.within(0.2) as deadline:
         time.sleep(0.4)
         with pytest.raises(deadlines.DeadlineExceeded):
@@ -108,7 +108,7 @@ def test_a_moment_more_is_given_for_the_books(alice: Any) -> None:
         assert 0 < deadlines.remaining() <= deadlines.GRACE
 
 
-def test_of_two_deadlines_the_earlier_one_counts(alice: Any) -> None:
+def test_of_nested_deadlines_the_earlier_one_counts(alice: Any) -> None:
     with deadlines.within(5), deadlines.within(10):
         assert deadlines.remaining() <= 5
     with deadlines.within(5):
@@ -117,14 +117,14 @@ def test_of_two_deadlines_the_earlier_one_counts(alice: Any) -> None:
         assert not SearchIndex.objects.filter(owner="carol").exists()
 
 
-def test_a_statement_that_runs_on_is_interrupted() -> None:
+def test_a_running_statement_is_interrupted() -> None:
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
     with timed(1), deadlines.within(1), pytest.raises(DatabaseError), connection.cursor() as cursor:
         cursor.execute(endless)
     assert not SearchIndex.objects.filter(owner="carol").exists()
 
 
-def test_the_turn_at_an_index_is_waited_for_in_time(alice: Any) -> None:
+def test_waiting_for_another_index_builder_ends_at_the_deadline(alice: Any) -> None:
     SearchIndex.objects.create(owner="carol")
     indices.index_of("carol")
     building = indices._building.setdefault("carol", threading.Lock())
@@ -133,7 +133,9 @@ def test_the_turn_at_an_index_is_waited_for_in_time(alice: Any) -> None:
     indices.index_of("carol")
 
 
-def test_a_deadline_that_cannot_begin_leaves_the_thread_as_it_was(goals: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deadline_that_cannot_begin_leaves_no_trace_on_its_thread(
+    goals: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
@@ -150,7 +152,7 @@ def test_a_deadline_that_cannot_begin_leaves_the_thread_as_it_was(goals: Any, mo
         assert reads.block("alice", "goals").body == goals.body
 
 
-def test_a_deadline_is_of_its_thread_alone(goals: Any) -> None:
+def test_a_deadline_applies_to_its_thread_only(goals: Any) -> None:
     seen: list[float] = []
 
     def other() -> None:
@@ -165,7 +167,7 @@ def test_a_deadline_is_of_its_thread_alone(goals: Any) -> None:
     assert seen == [float("inf"), 1]
 
 
-def test_work_is_not_begun_again_after_its_time() -> None:
+def test_work_is_not_retried_after_the_deadline() -> None:
     calls: list[float] = []
     busy = _busy_error()
 
