@@ -1,4 +1,4 @@
-"""What every page knows: how many proposals wait for its reader, and which part of the site it is."""
+"""Template variables of every page: how many proposals wait for its reader, and the section it belongs to."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ _REVIEW = frozenset({"inbox", "proposal", "approve", "reject"})
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
-    """`waiting`: counted when the page prints it, unless the view did so already (`request.waiting`).
-    `section`: what to highlight; a view may name another. `csrf_cookie`: where scripts find the token.
-    `notes_are_off`: what the pages about notes say at their top."""
+    """Return the variables.
+
+    `waiting`: counted when the page prints it, unless the view has counted already (`request.waiting`).
+    `section`: the part of the navigation to highlight; a view may set another. `csrf_cookie`: where scripts find the
+    token. `notes_are_off`: whether the pages about notes show that notes are switched off.
+    """
     user = getattr(request, "user", None)
     if not isinstance(user, User):
         return {"waiting": 0, "section": "", "csrf_cookie": settings.CSRF_COOKIE_NAME}

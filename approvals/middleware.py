@@ -1,5 +1,5 @@
-"""What every page needs around it: requests that can be read, a time in which they are answered, the viewer's time
-zone, and an answer while a database is away."""
+"""Middleware of the pages: refuse unreadable requests, set a deadline, activate the viewer's time zone, and answer
+while a database is away."""
 
 from __future__ import annotations
 
@@ -25,22 +25,21 @@ from memory_app.runtime import deadlines
 from memory_app.runtime.unavailable import is_away
 from memory_app.webserver import addresses, charsets
 
-#: Where agents call; the reference beside it (`/api/docs/`) is a page.
+#: Prefix of the agent API; its reference (`/api/docs/`) is a page.
 AGENT_API = "/api/v1/"
 
-#: Addresses of machines: they have no session, and health must not ask a database who is asking.
+#: Addresses without a session: agents have none, and a health check must not query a database for one.
 _MACHINES = ("/api/", "/healthz", "/readyz")
 
-#: Characters of an address without its query. Ours have at most 250; to see that `/admin/r/////…` of 8,000 is none,
-#: the admin's own pattern takes half a second, of everyone's, with no one signed in.
+#: Characters of an address without its query. Ours have at most 250. Without this limit, anyone could keep a processor
+#: busy: the admin's own URL pattern takes half a second to reject `/admin/r/////…` of 8,000 characters.
 LONGEST_PATH = 1_000
 
 
 class ReadableMiddleware:
-    """Refuses requests nobody can or wants to read, before anything reads them; stands before what does.
+    """Refuse requests that are not UTF-8 (`charsets`), contain NUL or are too large.
 
-    Everything here is UTF-8 (`charsets`), without NUL. And Django takes in files whole, whatever their size
-    and the page.
+    Must come before every middleware that reads the request: Django would read uploaded files of any size, on any page.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -61,7 +60,7 @@ class ReadableMiddleware:
 
 
 def _has_nul(request: HttpRequest) -> bool:
-    """Names and sessions are looked up in PostgreSQL, where NUL is an error; Django's admin looks up anything."""
+    """Whether the request contains NUL. PostgreSQL raises an error for it, and the admin looks up any parameter."""
     if request.path.startswith("/admin/") and "%00" in request.META["QUERY_STRING"]:
         return True
     return "\0" in request.path or any("\0" in cookie for cookie in request.COOKIES.values())
@@ -77,9 +76,9 @@ def _largest_body(request: HttpRequest) -> int:
 
 
 class DeadlineMiddleware:
-    """Lets no request wait longer for its databases than `PAGE_TIMEOUT`, unless it is given more (`deadlines.allow`).
+    """Set a deadline of `PAGE_TIMEOUT` for the databases; a view may move it (`deadlines.allow`).
 
-    Stands before what asks them: sessions, and who is signed in.
+    Must come before sessions and authentication, which query them.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -91,12 +90,12 @@ class DeadlineMiddleware:
 
 
 def for_pages(middleware: type) -> type:
-    """A middleware of Django's that lets calls of the agent API pass: they have no session, form or language.
+    """Return a subclass that skips calls of the agent API, which have no session, form or language.
 
-    All of them together took a fifth of the time of such a call.
+    Together these middlewares took a fifth of the time of such a call.
     """
 
-    def __call__(self: Any, request: HttpRequest) -> Any:  # noqa: N807 (a method, put into a class below)
+    def __call__(self: Any, request: HttpRequest) -> Any:  # noqa: N807 (a method of the class below)
         passes = request.path_info.startswith(AGENT_API)
         return self.get_response(request) if passes else middleware.__call__(self, request)
 
@@ -112,21 +111,21 @@ HtmxMiddleware = for_pages(django_htmx.middleware.HtmxMiddleware)
 
 
 class TimezoneMiddleware:
-    """Activates `User.time_zone` for the request. A zone that this machine does not know counts as UTC."""
+    """Activate `User.time_zone` for the request; UTC where this machine does not know the zone."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        # Without a cookie this costs nothing, not even loading a session.
+        # Without a cookie there is no session to load.
         user = request.user if request.COOKIES and not request.path.startswith(_MACHINES) else None
         try:
-            is_somebody = isinstance(user, User)  # this is what loads the session and the person
+            is_person = isinstance(user, User)  # loads the session and the person
         except Exception as error:
             if not is_away(error):
                 raise
             return errors.away(request, error)
-        if is_somebody:
+        if is_person:
             assert isinstance(user, User)
             try:
                 zone = zoneinfo.ZoneInfo(user.time_zone)
@@ -138,9 +137,9 @@ class TimezoneMiddleware:
 
 
 class PageMiddleware:
-    """For pages: 503 with a way on while a database is away, and caches that know a part from a page.
+    """Answer 503 while a database is away, and set the cache headers of pages and of their parts.
 
-    The agent API answers for itself, in its own shape, before this is asked.
+    The agent API handles these errors itself, in its own format.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -149,18 +148,18 @@ class PageMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         if settings.DEBUG and response.status_code == 404 and request.resolver_match is None:
-            response = errors.not_found(request)  # for an unknown address Django would show its list of addresses
-        # One address answers whole pages and parts of them: without this, the browser's Back shows a
-        # bare part as a page.
+            response = errors.not_found(request)  # Django would show its list of addresses
+        # One address answers whole pages and parts of them. Without this header, the browser's Back button shows a
+        # part as a page.
         patch_vary_headers(response, ["HX-Request"])
-        # Memory text stays out of caches and of the browser's storage.
+        # Memory texts must not be kept in caches or in the browser's storage.
         if settings.SESSION_COOKIE_NAME in request.COOKIES and "Cache-Control" not in response:
             patch_cache_control(response, private=True, no_store=True)
         return response
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, Http404):
-            return errors.not_found(request)  # also while debugging, where Django would show its own
+            return errors.not_found(request)  # in debug mode Django would show its own page
         if isinstance(exception, UnreadablePostError):
             return errors.bad_request(request)  # the client went away or stopped: not an error of ours
         return errors.away(request, exception) if is_away(exception) else None

@@ -1,8 +1,8 @@
-"""Who may see what and do what; the one place that answers (design.md §3 rules 11 and 13).
+"""Who may read what and do what; no other module decides this.
 
-Pages draw their buttons from `available_actions`, and the services ask the same function again before
-they act. Owners do everything on their own memory, tutors read and decide for assigned owners, staff
-decide and use the admin; agents read and propose, and are no `User`.
+Pages show their buttons according to `available_actions`, and the services call the same function again before they
+act. Owners do everything on their own memory, tutors read and decide for assigned owners, staff decide and use the
+admin. Agents read and propose; an agent is not a `User`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ class ReviewAction(StrEnum):
 
 
 def may_read(user: User, owner: str) -> bool:
-    """Whether a person may see an owner's memory and proposals; others are told that it is not there."""
+    """Whether a person may see an owner's memory and proposals; others get the same answer as if it did not exist."""
     if not user.is_active:
         return False
     return user.username == owner or user.is_staff or _tutors(user, owner)
 
 
 def may_decide(user: User, owner: str) -> bool:
-    """Whether a person may decide about proposals to an owner's memory: whoever may read it, today."""
+    """Whether a person may decide about proposals to an owner's memory: today, everyone who may read it."""
     return may_read(user, owner)
 
 
@@ -37,27 +37,27 @@ def may_edit(user: User, owner: str) -> bool:
 
 
 def may_delete_messages(user: User, owner: str) -> bool:
-    """Whether a person may delete what was said with an owner: whoever may write that memory.
+    """Whether a person may delete an owner's conversations: everyone who may edit that memory.
 
-    Tutors read it, as evidence; they decide about proposals (design.md §3 rule 11), and deleting what an owner
-    said, which nothing brings back, is no such decision.
+    Tutors read conversations as evidence and decide about proposals. Deleting a conversation cannot be undone and is
+    not a decision about a proposal.
     """
     return may_edit(user, owner)
 
 
 def may_redact(user: User, owner: str) -> bool:
-    """Whether a person may remove the texts of proposals that were not taken: whoever may write that memory.
+    """Whether a person may remove the texts of proposals that were not accepted: everyone who may edit that memory.
 
-    A tutor may reject one as too private, which removes them too; afterwards nothing brings a text back.
+    A tutor may reject a proposal as too private, which also removes its texts. Removed texts cannot be restored.
     """
     return may_edit(user, owner)
 
 
 def available_actions(actor: User, proposal: Proposal) -> frozenset[ReviewAction]:
-    """What `actor` may do about `proposal` now.
+    """Return what `actor` may do with `proposal` now.
 
-    The owner of an agent is not its proposer and may decide. Whether the change still fits is not asked
-    here: that is a matter of texts, and the answer may change between drawing a button and pressing it.
+    The owner of an agent may decide about its proposals. Whether the change still fits is not checked here: the
+    texts may change between showing a button and pressing it.
     """
     if not may_decide(actor, proposal.owner):
         return frozenset()
@@ -71,7 +71,7 @@ def available_actions(actor: User, proposal: Proposal) -> frozenset[ReviewAction
 
 
 def readable_owners(user: User) -> list[str] | None:
-    """Usernames of the owners a person may read, own name first; None means everyone (staff)."""
+    """Return the usernames of the owners a person may read, own name first; None means everyone (staff)."""
     if not user.is_active:
         return []
     if user.is_staff:
@@ -81,7 +81,7 @@ def readable_owners(user: User) -> list[str] | None:
 
 
 def proposals_visible_to(user: User) -> ProposalQuerySet:
-    """The proposals a person may see, for lists."""
+    """Return the proposals a person may see."""
     return Proposal.objects.visible_to(readable_owners(user))
 
 

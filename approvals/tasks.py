@@ -1,4 +1,4 @@
-"""Celery tasks of the review; inline where there is no broker. Each may come twice without harm."""
+"""Celery tasks of the review; they run inline where there is no broker. All are idempotent."""
 
 from celery import shared_task
 

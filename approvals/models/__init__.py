@@ -1,6 +1,6 @@
-"""People, agents, proposals and what was decided about them: the tables of this app, all in the `default` database.
+"""People, agents, proposals and decisions: the tables of this app, all in the `default` database.
 
-May be imported from everywhere above `memory_app`; rules about them are in `approvals.services` and `permissions`.
+Everything above `memory_app` may import them; the rules are in `approvals.services` and `approvals.permissions`.
 """
 
 from approvals.models.events import Event, Policy

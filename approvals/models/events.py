@@ -1,4 +1,4 @@
-"""What owners let agents do without asking, and what happened to proposals."""
+"""Policies of owners, and the history of proposals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from approvals.models.proposals import Proposal
 
 
 class Policy(models.Model):
-    """What an owner lets agents do without asking; site defaults where nothing is said."""
+    """What an owner allows agents to do without review; empty fields mean the site default."""
 
     class Notes(models.TextChoices):
         DEFAULT = "", _("site default")
@@ -35,7 +35,7 @@ class Policy(models.Model):
 
 
 class Event(models.Model):
-    """Something that happened to a proposal; together, its history."""
+    """One entry in the history of a proposal."""
 
     class What(models.TextChoices):
         PROPOSED = "proposed", _("proposed")
@@ -57,7 +57,7 @@ class Event(models.Model):
     proposal = models.ForeignKey(Proposal, models.CASCADE, related_name="events")
     owner = models.CharField(_("owner"), max_length=64)
     what = models.CharField(_("what"), max_length=16, choices=What)
-    # Username of the person, name of the agent, or "assent" for what happens by itself.
+    # Username of the person, name of the agent, or "assent" for automatic events.
     actor = models.CharField(_("by"), max_length=64)
     actor_kind = models.CharField(_("by whom"), max_length=8, choices=ActorKind)
     revision = models.PositiveIntegerField(_("revision"))

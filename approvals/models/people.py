@@ -1,4 +1,4 @@
-"""People, tutorships and agents. Their pages are `approvals.accounts`, what they may do is `approvals.permissions`."""
+"""People, tutorships and agents. Their pages are in `approvals.accounts`, their rights in `approvals.permissions`."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 
 class User(AbstractUser):
-    """A person. The username is their name in every versioned row: it is never changed or reused, so
-    people are deactivated, not deleted."""
+    """A person. Versioned rows name people by username, so a username is never changed or reused.
+
+    People are deactivated, not deleted.
+    """
 
     username = models.CharField(
         _("username"),
@@ -60,7 +62,7 @@ class Tutorship(models.Model):
 
 
 class Agent(models.Model):
-    """A program that proposes. It reads and proposes, it never decides."""
+    """A program that reads memory and proposes changes; it never decides."""
 
     name = models.CharField(
         _("name"),

@@ -44,7 +44,7 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
         return self.filter(status__in=DECIDED)
 
     def pending(self) -> ProposalQuerySet:
-        """Not decided, in whichever step: these count against caps and limits."""
+        """Filter undecided proposals in any state: they count against caps and limits."""
         return self.filter(status__in=PENDING)
 
     def of_owner(self, owner: str) -> ProposalQuerySet:
@@ -54,9 +54,9 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
         return self.filter(owner=owner, target_kind=kind, target=target)
 
     def about_notes(self, ids: Collection[str]) -> ProposalQuerySet:
-        """Those that make, change or delete one of these notes, alone or in an import.
+        """Filter proposals that create, change or delete one of these notes, alone or in an import.
 
-        With more ids than `MOST_IDS`, which only an import has, the proposals are looked up at once, not lazily.
+        With more ids than `MOST_IDS`, which only an import has, the query runs at once, not lazily.
         """
         if len(ids) <= MOST_IDS:
             named = ProposedNote.objects.filter(proposal=OuterRef("pk"), note_id__in=ids)
@@ -73,11 +73,11 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
         return self.filter(agent=agent)
 
     def visible_to(self, owners: Iterable[str] | None) -> ProposalQuerySet:
-        """Those of the owners that `permissions.readable_owners` names; None means all."""
+        """Filter by owners, as `permissions.readable_owners` returns them; None means all."""
         return self.all() if owners is None else self.filter(owner__in=owners)
 
     def lease_ran_out(self) -> ProposalQuerySet:
-        """Begun, and its lease has expired or was released: free to be finished by another call or `recover`."""
+        """Filter proposals whose lease expired or was released: another call or `recover` may finish them."""
         ran_out = Q(lease_expires_at__lt=timezone.now()) | Q(lease_expires_at=None)
         return self.filter(ran_out, status__in=[Status.PREPARING, Status.MERGING])
 
@@ -86,14 +86,14 @@ _ProposalManager = models.Manager.from_queryset(ProposalQuerySet)
 
 
 class ProposalManager(_ProposalManager["Proposal"]):
-    """Defers the words a proposal is found by, which only the database reads: a large import has a megabyte."""
+    """Defer `search_words`, which only the database reads: those of a large import are a megabyte."""
 
     def get_queryset(self) -> ProposalQuerySet:
         return ProposalQuerySet(self.model, using=self._db).defer("search_words")
 
 
 class Proposal(models.Model):
-    """One change an agent asks for, of one target, until a person has decided about it."""
+    """A change of one target that an agent proposes, with the decision about it."""
 
     owner = models.CharField(_("owner"), max_length=64)
     target_kind = models.CharField(_("target kind"), max_length=16, choices=TargetKind, default=TargetKind.BLOCK)
@@ -107,9 +107,9 @@ class Proposal(models.Model):
     reasoning = models.TextField(_("reason"), blank=True)
     confidence = models.CharField(_("confidence"), max_length=8, choices=Confidence, default=Confidence.MEDIUM)
     session_id = models.CharField(_("session"), max_length=128, blank=True)
-    # [{"role": …, "content": …, "at": …?}]: the conversation turns the agent gave as evidence.
+    # [{"role": …, "content": …, "at": …?}]: the conversation turns the agent attached as evidence.
     evidence = models.JSONField(_("evidence"), default=list, blank=True)
-    # What the inbox shows of the change without reading texts or branches:
+    # The excerpt that the inbox shows without reading texts or branches:
     # [["same" | "removed" | "added" | "gap", text]…], at most a few dozen words.
     excerpt = models.JSONField(_("excerpt"), default=list, blank=True)
     words_added = models.PositiveIntegerField(_("words added"), default=0)
@@ -123,14 +123,14 @@ class Proposal(models.Model):
     updated_at = models.DateTimeField(_("changed"), auto_now=True)
     expires_at = models.DateTimeField(_("expires"))
     lease_expires_at = models.DateTimeField(null=True, blank=True)
-    # A policy of the owner's applies it without a decision; it has no branch, and can be reverted.
+    # The owner's policy applies it without a decision; it has no branch, and can be reverted.
     auto_applied = models.BooleanField(_("automatic"), default=False)
-    # Of notes only: blocks always wait. Empty on proposals that are older than the column.
+    # For notes only: blocks always wait. Empty on proposals that are older than the column.
     review_reason = models.CharField(_("why a person is asked"), max_length=8, choices=ReviewReason, blank=True)
     reverted_by_commit = models.CharField(max_length=64, blank=True)
 
-    # The decision. From MERGING on these hold what the merge needs, so that `recover` can finish it. Of one that its
-    # agent withdrew, `merge_operation` is that of the call.
+    # The decision. From MERGING on, these fields contain what the merge needs, so that `recover` can finish it. When an
+    # agent withdrew the proposal, `merge_operation` is the operation of that call.
     decided_by = models.ForeignKey(
         User, models.PROTECT, null=True, blank=True, related_name="decisions", verbose_name=_("decided by")
     )
@@ -142,12 +142,12 @@ class Proposal(models.Model):
     main_before = models.CharField(max_length=64, blank=True)
     merge_commit = models.CharField(max_length=64, blank=True)
 
-    # When its texts were removed (`services.texts`): an empty text then says "removed", not "nothing".
+    # When its texts were removed (`services.texts`): pages then show an empty text as removed.
     redacted_at = models.DateTimeField(_("texts removed"), null=True, blank=True)
     # The files of the memory may still hold the texts of a dropped branch, until garbage is collected.
     is_garbage_left = models.BooleanField(default=False)
 
-    # What `search_words` makes of its reason, target and change, as a list is searched by it.
+    # `ChangeSummary.search_words` of its reason, target and change; lists search this column.
     search_words = models.TextField(blank=True, editable=False)
 
     objects = ProposalManager()
@@ -160,16 +160,16 @@ class Proposal(models.Model):
             models.Index(fields=["owner", "status", "created_at", "id"], name="proposal_owner_status"),
             models.Index(fields=["agent", "owner", "status"], name="proposal_agent_owner"),
             models.Index(fields=["owner", "target", "status"], name="proposal_owner_target"),
-            # The inbox of staff, and the counts beside the tabs, run over all owners.
+            # The inbox of staff, and the counts on its tabs, cover all owners.
             models.Index(fields=["status", "created_at", "id"], name="proposal_status_created"),
-            # What was decided, the newest decision first: of some owners, and of all.
+            # Decided proposals, the newest decision first: of some owners, and of all.
             models.Index(fields=["owner", "status", "decided_at", "id"], name="proposal_owner_decided"),
             models.Index(fields=["status", "decided_at", "id"], name="proposal_status_decided"),
-            # The blocks offered as a filter.
+            # The blocks that the filter offers.
             models.Index(fields=["target_kind", "owner", "target"], name="proposal_kind_owner"),
-            # The admin's list, which is of no status and no owner.
+            # The admin's list, which filters by neither status nor owner.
             models.Index(fields=["-created_at", "-id"], name="proposal_created"),
-            # Asked by each run of recovery, of all proposals there ever were.
+            # Every run of `recover` asks for these among all proposals.
             models.Index(fields=["redacted_at"], condition=Q(is_garbage_left=True), name="proposal_garbage_left"),
         ]
 
@@ -185,7 +185,7 @@ class Proposal(models.Model):
 
     @property
     def is_being_amended(self) -> bool:
-        """Whether its agent is changing it now: it was open before, and will be open with the next revision."""
+        """Whether its agent is changing it now: it was open before, and reopens with the next revision."""
         return self.status == Status.PREPARING and self.current_revision_number > 1
 
     @property
@@ -203,7 +203,7 @@ class Proposal(models.Model):
 
     @property
     def current_revision(self) -> Revision:
-        """The revision a decision is about; read once, and again when the number or the row itself has moved on."""
+        """Return the revision a decision is about; cached until the number or the row changes."""
         known: Revision | None = self.__dict__.get("_current")
         if known is None or known.number != self.current_revision_number:
             known = _REVISION.first(proposal=self.pk, number=self.current_revision_number)
@@ -219,13 +219,13 @@ class Proposal(models.Model):
             setattr(self, name, value)
 
     def hold_current_revision(self, revision: Revision) -> None:
-        """Set the revision that counts, as it was just written, instead of reading it again."""
+        """Cache the current revision as it was just written, instead of reading it again."""
         self.__dict__["_current"] = revision
 
     def refresh_from_db(self, *args: Any, **kwargs: Any) -> None:
         super().refresh_from_db(*args, **kwargs)
         known: Revision | None = self.__dict__.get("_current")
-        # Its texts never change, and those of an import take long to read: only whether it is this row still.
+        # Texts never change, and those of an import take long to read: only check that the row is the same.
         if known and not self.revisions.filter(pk=known.pk, head_commit=known.head_commit).exists():
             del self.__dict__["_current"]
 
@@ -235,7 +235,7 @@ class Proposal(models.Model):
 
 
 class Revision(models.Model):
-    """What a proposal's branch holds, with the texts, which outlive the branch."""
+    """One version of a proposal: its branch, and its texts, which are kept after the branch is dropped."""
 
     class Origin(models.TextChoices):
         AGENT = "agent", _("by the agent")
@@ -254,11 +254,11 @@ class Revision(models.Model):
     #  {"op": "rewrite", "content": …}…]: see memory_app.text.edits.
     edits = models.JSONField(_("edits"))
     result_text = models.TextField(_("text proposed"), blank=True)
-    # For notes, what becomes of each: [{"id": …, "before": note | null, "after": note | null}…], notes
-    # as `reads.Note.as_json` gives them. An import has many. `edits` is empty then.
+    # For notes, each change: [{"id": …, "before": note | null, "after": note | null}…], notes
+    # as `reads.Note.as_json` returns them. An import has many. `edits` is empty then.
     note_changes = models.JSONField(_("notes changed"), default=list, blank=True)
-    # Of an import, the `RiskReport` as JSON: 10,000 notes take 1 to 4 s. Null on everything else, whose report is
-    # made on reading, and on imports older than the column.
+    # The `RiskReport` of an import as JSON: computing it takes 1 to 4 s for 10,000 notes. Null on imports older than
+    # the column, and on all other proposals, whose report is computed when it is read.
     risk_report = models.JSONField(_("risks found"), null=True, blank=True)
     created_at = models.DateTimeField(_("made"), default=timezone.now)
 
@@ -267,7 +267,7 @@ class Revision(models.Model):
         verbose_name_plural = _("revisions")
         ordering = ["proposal", "number"]
         constraints = [models.UniqueConstraint(fields=["proposal", "number"], name="revision_once")]
-        # `recover` asks which of the branches there are belong to decided proposals.
+        # `recover` asks which of the existing branches belong to decided proposals.
         indexes = [models.Index(fields=["branch"], name="revision_branch")]
 
     def __str__(self) -> str:
@@ -282,8 +282,11 @@ _REVISION = Prepared(
 
 
 class ProposedNote(models.Model):
-    """That a waiting import is about a note: what each of its notes becomes is in its revision, as one JSON of up to
-    ten thousand, which the page of a single note must not have to read. Gone once it is decided."""
+    """A note that a waiting import changes; deleted once the import is decided.
+
+    The revision contains the changes as one JSON of up to ten thousand notes, which is too slow to read for the page of
+    a single note.
+    """
 
     proposal = models.ForeignKey(Proposal, models.CASCADE, related_name="proposed_notes", verbose_name=_("proposal"))
     note_id = models.CharField(_("note"), max_length=64)

@@ -1,4 +1,4 @@
-"""The states and kinds of a proposal, and the reasons people and policies give."""
+"""The states and kinds of a proposal, and the reasons for review and rejection."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Status(models.TextChoices):
-    """The states of a proposal; the API gives them in lower case, as they are stored."""
+    """The states of a proposal; the API returns them in lower case, as they are stored."""
 
     PREPARING = "preparing", _("being prepared")
     OPEN = "open", _("open")
@@ -24,15 +24,15 @@ class Status(models.TextChoices):
     APPLIED = "applied", _("automatic")
 
 
-#: Decided, and nothing of them is in the memory: their texts can be removed.
+#: Decided, and not in the memory: their texts can be removed.
 NOT_TAKEN = (Status.REJECTED, Status.WITHDRAWN, Status.EXPIRED)
 
 
-#: Not decided yet, whatever step they are in.
+#: Not decided yet.
 PENDING = (Status.PREPARING, Status.OPEN, Status.MERGING)
 
 
-#: Nothing more will happen to these.
+#: Final states.
 DECIDED = (
     Status.APPROVED,
     Status.REJECTED,
@@ -43,7 +43,7 @@ DECIDED = (
 
 
 class Mergeability(models.TextChoices):
-    """How an open proposal stands to its target as it is now, recomputed after each change to it."""
+    """Whether an open proposal fits its current target; recomputed after each change of the target."""
 
     CLEAN = "clean", _("applies")
     REBASABLE = "rebasable", _("the block changed, the edit still fits")
@@ -53,7 +53,7 @@ class Mergeability(models.TextChoices):
 
 
 class Kind(models.TextChoices):
-    """What sort of change a proposal makes, for filters and chips."""
+    """The kind of change, for filters and chips."""
 
     EDIT = "edit", _("edit")
     REWRITE = "rewrite", _("rewrite")
@@ -71,7 +71,7 @@ class Confidence(models.TextChoices):
 
 
 class ReviewReason(models.TextChoices):
-    """Why a change of notes waits for a person, as it was when it was proposed."""
+    """Why a change of notes waited for a person when it was proposed."""
 
     POLICY = "policy", _("the owner’s policy: agents ask before they write notes")
     SCOPE = "scope", _("the agent’s token: it may propose notes, not write them")
@@ -79,7 +79,7 @@ class ReviewReason(models.TextChoices):
 
 
 class RejectReason(models.TextChoices):
-    """Presets of the reject form; the key goes back to the agent as data."""
+    """Presets of the reject form; the agent gets the key."""
 
     WRONG = "wrong", _("Wrong")
     OUTDATED = "outdated", _("Outdated")

@@ -17,9 +17,9 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("folder", type=Path, help="the folder to make; missing, or empty")
+        parser.add_argument("folder", type=Path, help="the folder to create; must be missing or empty")
         parser.add_argument(
-            "--verify", action="store_true", help="then open the backup in a temporary place, and check it there"
+            "--verify", action="store_true", help="afterwards, open the backup in a temporary place and check it there"
         )
 
     def handle(self, *args: Any, folder: Path, verify: bool, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""`manage.py rebuild_ledger`: make the ledger again from what main went through."""
+"""`manage.py rebuild_ledger`: rebuild the ledger from the log of main."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from approvals.recovery.ledger import rebuild_ledger
 
 
 class Command(BaseCommand):
-    help = "Make the ledger again from the commits of the memory; rows that are right stay as they are."
+    help = "Rebuild the ledger from the commits of the memory; correct rows stay as they are."
 
     def handle(self, *args: Any, **options: Any) -> None:
         rebuilt = rebuild_ledger()

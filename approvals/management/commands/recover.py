@@ -1,4 +1,4 @@
-"""`manage.py recover`: finish what a crash left half done."""
+"""`manage.py recover`: finish what a crash interrupted."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -9,13 +9,13 @@ from approvals import services
 
 
 class Command(BaseCommand):
-    help = "Finish proposals and merges a crash left half done, top up the ledger, drop left-over branches."
+    help = "Finish interrupted proposals and merges, add missing ledger rows, drop left-over branches."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--trust-log",
             action="store_true",
-            help="after restoring an older `default` by hand: believe what the memory says of itself",
+            help="after restoring an older `default` by hand: believe what the log of the memory says",
         )
 
     def handle(self, *args: Any, trust_log: bool = False, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""`manage.py restore DIR [--verify]`: put a backup into an empty place."""
+"""`manage.py restore DIR [--verify]`: restore a backup into empty databases."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from memory_app.databases.backups.errors import BackupError
 
 
 class Command(BaseCommand):
-    help = "Restore a backup into empty databases, those the settings name. Stop the site first."
+    help = "Restore a backup into the databases the settings name, which must be empty. Stop the site first."
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("folder", type=Path, help="what `backup` has made")
+        parser.add_argument("folder", type=Path, help="the folder that `backup` wrote")
         parser.add_argument(
             "--verify", action="store_true", help="only check that it could be restored, in a temporary place"
         )
-        # For `restore` itself, which runs this in a process with other databases.
+        # `restore` itself uses it, in a child process with other databases.
         parser.add_argument("--here", action="store_true", help=SUPPRESS)
 
     def handle(self, *args: Any, folder: Path, verify: bool, here: bool, **options: Any) -> None:
