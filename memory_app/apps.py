@@ -1,4 +1,4 @@
-"""App configuration: the schema of the versioned tables is committed after each migrate."""
+"""App configuration: commits the schema of the versioned tables after each migration."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ class MemoryAppConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        # `checks` registers itself; `celery` must be known before a `shared_task` is called.
+        # Importing `checks` registers it; the Celery app must exist before a `shared_task` is called.
         from memory_app import celery  # noqa: F401
         from memory_app.configuration import checks  # noqa: F401
         from memory_app.runtime import upkeep
@@ -29,7 +29,7 @@ class MemoryAppConfig(AppConfig):
 
 
 def _commit_schema(*, using: str, **kwargs: Any) -> None:
-    """End a migration of `memory` in a Dolt commit: uncommitted tables would exist on no branch."""
+    """Commit after a migration of `memory`: uncommitted tables would exist on no branch."""
     from memory_app.dolt.connections import MEMORY
     from memory_app.writing import commits
 

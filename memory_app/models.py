@@ -1,8 +1,7 @@
 """The versioned rows (`MemoryBlock`, `MemoryNote`, in `memory`) and the ledger (`Change`, in `default`).
 
 Rows of `memory` name their owner by username: there are no foreign keys between the databases.
-New columns of versioned tables are null or have a `db_default`, or branches made before them could no
-longer be merged (design.md §3 rule 17).
+New columns of versioned tables are null or have a `db_default`: otherwise older branches could not be merged.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ NOTE_NAMESPACE = uuid.UUID("0c7f4a0e-3f0d-5b58-9a0b-6b1d1f6f2a77")
 USERNAME = re.compile(r"[a-z0-9._-]{1,64}")
 LABEL = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
-#: A block's own limit may be raised to this many characters, never beyond.
+#: Characters to which the limit of a block may be raised.
 MAX_BLOCK_LIMIT = 200_000
 
 
@@ -33,7 +32,7 @@ def note_pk(owner: str, note_id: str) -> uuid.UUID:
 
 
 class TargetKind(models.TextChoices):
-    """What a proposal or a row of the ledger is about. Only proposals know imports: their commits are about notes."""
+    """What a proposal or a row of the ledger is about. Only proposals use IMPORT: the ledger has a row per note."""
 
     BLOCK = "block", _("block")
     NOTE = "note", _("note")
@@ -49,8 +48,10 @@ class NoteSource(models.TextChoices):
 
 
 class MemoryBlock(models.Model):
-    """A labelled document about one owner. Each write rewrites `sha256`, so any two concurrent changes
-    of one block conflict instead of being merged cell by cell (design.md §3 rule 5)."""
+    """A labelled document about one owner.
+
+    Each write changes `sha256`, so two concurrent changes of one block conflict instead of being merged cell by cell.
+    """
 
     id = models.UUIDField(primary_key=True, editable=False)
     owner = models.CharField(_("owner"), max_length=64)
@@ -69,8 +70,8 @@ class MemoryBlock(models.Model):
         verbose_name = _("memory block")
         verbose_name_plural = _("memory blocks")
         ordering = ["owner", "label"]
-        # One plain index and no unique one: Dolt cannot merge a table with both over the same
-        # columns, and the id is unique per owner and label anyway.
+        # A plain index without a unique one: Dolt cannot merge a table with both over the same columns. The id is
+        # unique per owner and label anyway.
         indexes = [models.Index(fields=["owner", "label"], name="block_owner_label")]
 
     def __str__(self) -> str:
@@ -78,9 +79,9 @@ class MemoryBlock(models.Model):
 
 
 class MemoryNote(models.Model):
-    """A short typed statement about one owner, with an id of its own."""
+    """A short typed statement about one owner, with its own id."""
 
-    # Derived from owner and note_id, like a block's: two owners who import one file keep their own notes.
+    # Derived from owner and note_id, like a block's: two owners who import the same file have separate notes.
     id = models.UUIDField(primary_key=True, editable=False)
     owner = models.CharField(_("owner"), max_length=64)
     note_id = models.CharField(_("id"), max_length=64, editable=False)
@@ -95,7 +96,7 @@ class MemoryNote(models.Model):
     session_id = models.CharField(_("session"), max_length=128, null=True, blank=True)
     superseded_by = models.CharField(_("replaced by"), max_length=64, null=True, blank=True)
     superseded_reason = models.TextField(_("why outdated"), null=True, blank=True)
-    # What makes a note superseded: there need not be another that takes its place.
+    # A note is superseded when this is set; a replacement is optional.
     superseded_at = models.DateTimeField(_("outdated since"), null=True, blank=True)
     sha256 = models.CharField(max_length=64, editable=False)
     created_at = models.DateTimeField(_("created"), editable=False)
@@ -115,8 +116,8 @@ class MemoryNote(models.Model):
 class Change(models.Model):
     """One row of the ledger: what a commit on main did to one target.
 
-    A cache of the Dolt log that makes history fast (scanning `dolt_history_*` took 2.6 s at 17,000
-    commits); `manage.py rebuild_ledger` makes it again from the log's trailers.
+    A cache of the Dolt log that makes history fast: scanning `dolt_history_*` took 2.6 s at 17,000 commits.
+    `manage.py rebuild_ledger` rebuilds it from the trailers of the log.
     """
 
     class Action(models.TextChoices):
@@ -147,17 +148,17 @@ class Change(models.Model):
         verbose_name_plural = _("changes")
         ordering = ["-at", "-id"]
         constraints = [
-            # Not on `commit` alone: an import is one commit and a row for each of its notes, and rows found
-            # uncommitted may be blocks of several owners with one label.
+            # Not on `commit` alone: an import is one commit with a row per note, and uncommitted rows found on main
+            # may be blocks of several owners with the same label.
             models.UniqueConstraint(fields=["commit", "owner", "target_kind", "target"], name="change_once_per_target"),
         ]
         indexes = [
             models.Index(fields=["owner", "target_kind", "target", "-at", "-id"], name="change_of_target"),
             models.Index(fields=["owner", "-at", "-id"], name="change_of_owner"),
             models.Index(fields=["owner", "id"], name="change_since"),
-            # Of all owners: the commit at a time, and the last ones recorded.
+            # Of all owners: the commit at a given time, and the last recorded ones.
             models.Index(fields=["-at", "-id"], name="change_at"),
-            # `recover` looks each time for reverts, and for what became of proposals that are open.
+            # Each run of `recover` looks for reverts and for approvals of open proposals.
             models.Index(fields=["proposal_id"], condition=models.Q(action="reverted"), name="change_reverts"),
             models.Index(fields=["proposal_id"], condition=models.Q(action="approved"), name="change_approvals"),
         ]
@@ -167,10 +168,10 @@ class Change(models.Model):
 
 
 class DirectWrite(models.Model):
-    """A write of main that no proposal stands for, put down before it is made.
+    """A write of main without a proposal, recorded before its commit is made.
 
-    By it the ledger is made again: a commit that claims to be a person's own edit is believed when its operation is
-    here, and the person's comment is kept here and in the ledger, never in the memory's log.
+    Needed to rebuild the ledger: a commit counts as a person's own edit only if its operation is listed here. The
+    person's comment is kept here and in the ledger, never in the log of the memory.
     """
 
     operation = models.CharField(max_length=32, primary_key=True)
@@ -190,9 +191,9 @@ class DirectWrite(models.Model):
 
 
 class Message(models.Model):
-    """One turn of a conversation an agent had with an owner: evidence, and text for search when asked for.
+    """One turn of a conversation between an agent and an owner: evidence, and searchable on request.
 
-    Never versioned and never part of the memory; deleted when its retention time is over.
+    Neither versioned nor part of the memory; deleted after its retention time.
     """
 
     class Role(models.TextChoices):
@@ -203,12 +204,12 @@ class Message(models.Model):
 
     owner = models.CharField(_("owner"), max_length=64)
     session_id = models.CharField(_("session"), max_length=128)
-    # The agent's own id, or a number we give: sending a message twice keeps one.
+    # The agent's own id, or one we generate. A message sent twice with the same id is stored once.
     message_id = models.CharField(_("id"), max_length=128)
     role = models.CharField(_("role"), max_length=16, choices=Role)
     content = models.TextField(_("content"))
     author = models.CharField(_("author"), max_length=128, blank=True)
-    # By name, as in the ledger: the agent that handed it in, and that alone of all agents may delete it.
+    # The agent that sent it, by name as in the ledger; no other agent may delete it.
     agent = models.CharField(_("agent"), max_length=64, blank=True)
     at = models.DateTimeField(_("said"))
     received_at = models.DateTimeField(_("received"), auto_now_add=True)
@@ -231,7 +232,7 @@ class Message(models.Model):
 
 
 class NoteAccess(models.Model):
-    """How often agents recalled a note, and when last. Beside the versioned tables: reading commits nothing."""
+    """How often agents recalled a note, and when last. Not versioned, so that reading commits nothing."""
 
     owner = models.CharField(_("owner"), max_length=64)
     note_id = models.CharField(_("note"), max_length=64)
@@ -248,7 +249,7 @@ class NoteAccess(models.Model):
 
 
 class SearchIndex(models.Model):
-    """How far an owner's chunks follow the memory. A derived thing: `manage.py reindex` makes it anew."""
+    """How far an owner's chunks follow the memory. Derived data: `manage.py reindex` rebuilds it."""
 
     owner = models.CharField(_("owner"), max_length=64, unique=True)
     embedder = models.CharField(_("embedder"), max_length=128)
@@ -256,11 +257,11 @@ class SearchIndex(models.Model):
     change_id = models.BigIntegerField(default=0)
     message_id = models.BigIntegerField(default=0)
     commit = models.CharField(_("commit"), max_length=64, blank=True)
-    # Goes up with every write of chunks; processes that hold the arrays fetch what is newer than theirs.
+    # Increases with every write of chunks; processes fetch the chunks that are newer than their arrays.
     version = models.BigIntegerField(default=0)
-    # Removed chunks older than this are gone: arrays below it are loaded anew.
+    # Removed chunks older than this version are deleted: arrays below it are reloaded.
     floor = models.BigIntegerField(default=0)
-    # One process at a time writes an owner's chunks; a lease, since that process may die.
+    # A lease: one process at a time writes an owner's chunks, and that process may die.
     busy_until = models.DateTimeField(null=True, blank=True)
     updated_at = models.DateTimeField(_("changed"), auto_now=True)
 
@@ -273,7 +274,7 @@ class SearchIndex(models.Model):
 
 
 class Chunk(models.Model):
-    """One thing a search can find, with its words and its vector (see `search.rows.Row`)."""
+    """One searchable passage, with its terms and its vector (see `search.rows.Row`)."""
 
     owner = models.CharField(_("owner"), max_length=64)
     source = models.CharField(_("source"), max_length=16)

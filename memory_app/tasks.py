@@ -1,4 +1,4 @@
-"""Celery tasks of the memory itself; inline where there is no broker. Each may come twice without harm."""
+"""Celery tasks of the memory; they run inline where there is no broker. All are idempotent."""
 
 import structlog
 from celery import shared_task
@@ -12,30 +12,30 @@ log = structlog.get_logger(__name__)
 
 @shared_task(name="memory_app.gc")
 def gc() -> bool:
-    """Collect garbage when the file has outgrown its live size; whether it was done."""
+    """Collect garbage when the file has outgrown its live size. Return whether it was collected."""
     return maintenance.collect_garbage().done
 
 
 @shared_task(name="memory_app.reindex", autoretry_for=(Exception,), max_retries=8, retry_backoff=1)
 def reindex(owner: str) -> int:
-    """Bring an owner's search index up to the memory; how many documents were written."""
+    """Bring an owner's search index up to date. Return how many documents were written."""
     return store.reindex(owner).documents
 
 
 @shared_task(name="memory_app.reindex_all")
 def reindex_all() -> int:
-    """Take up what a lost message left behind; how many owners were."""
+    """Bring every outdated index up to date, as after a lost message. Return how many owners had one."""
     behind = store.owners_behind()
     for owner in behind:
         try:
             store.reindex(owner)
         except Exception:
-            # One owner's trouble must not keep the others from being found.
+            # A failure for one owner must not stop the others.
             log.exception("reindex_failed", user_id=owner)
     return len(behind)
 
 
 @shared_task(name="memory_app.purge_conversations")
 def purge_conversations() -> int:
-    """Delete messages after `settings.CONVERSATION_DAYS`; how many."""
+    """Delete messages older than `settings.CONVERSATION_DAYS`. Return how many."""
     return conversations.purge()

@@ -15,13 +15,13 @@ from memory_app.dolt.errors import DoltError
 
 class Command(BaseCommand):
     help = (
-        "Gives back the space of decided proposals: the embedded memory does that by itself when much has come "
-        "together, and so does Dolt's server. Safe beside a running site; writers wait until it ends."
+        "Free the space of decided proposals. The embedded memory and Dolt's server also do this automatically. "
+        "Safe while the site runs; writers wait until it ends."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--force", action="store_true", help="embedded: however little there is (a server always collects)"
+            "--force", action="store_true", help="embedded: collect however little there is (a server always collects)"
         )
 
     def handle(self, *args: Any, force: bool, **options: Any) -> None:

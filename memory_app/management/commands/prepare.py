@@ -1,7 +1,7 @@
-"""`manage.py prepare`: migrate both databases, where that is needed.
+"""`manage.py prepare`: migrate both databases if needed.
 
-`migrate` does one database at a time and takes seconds to find that nothing is to be done; `make
-setup`, every start of `serve` and the container that runs before the others call this instead.
+`migrate` handles one database at a time and takes seconds to find that nothing is to be done. `make setup`, every start
+of `serve` and the container that runs before the others call this command instead.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ ALIASES = ("default", "memory")
 
 
 class Command(BaseCommand):
-    help = "Migrates both databases; does nothing, quickly, when they are up to date."
-    # The database checks ask for tables that may not be there yet; migrate runs them itself.
+    help = "Migrate both databases; quick when they are up to date."
+    # The database checks query tables that may not exist yet; `migrate` runs them itself.
     requires_system_checks = []
 
     def handle(self, *args: Any, **options: Any) -> None:

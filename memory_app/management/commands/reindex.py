@@ -1,4 +1,4 @@
-"""`manage.py reindex [--owner NAME]`: make the search index anew."""
+"""`manage.py reindex [--owner NAME]`: rebuild the search index."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memory_app.search import store
 
 
 class Command(BaseCommand):
-    help = "Make the search index of one owner, or of all, anew from the memory and the conversations."
+    help = "Rebuild the search index of one owner, or of all, from the memory and the conversations."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--owner", help="username; all owners without it")
@@ -25,13 +25,13 @@ class Command(BaseCommand):
             raise CommandError(f"There is no memory of {owner}.")
         for name in [owner] if owner is not None else sorted(known):
             while store.is_busy(name):
-                time.sleep(0.2)  # a worker is at it; its lease ends in a minute at most
+                time.sleep(0.2)  # a worker is indexing; its lease ends within a minute
             done = store.reindex(name, whole=True, progress=self._bar(name))
             note = "" if done.has_vectors else " (the embedder did not answer: by words only)"
             self.stdout.write(f"{name}: {done.documents} documents{note}")
 
     def _bar(self, name: str) -> store.Progress:
-        """A bar on a terminal, nothing in a log."""
+        """Return a callback that draws a progress bar on a terminal and nothing in a log."""
 
         def show(done: int, total: int) -> None:
             if sys.stderr.isatty() and total:

@@ -1,8 +1,8 @@
-"""`manage.py serve`: everything between a checked-out folder and a running Assent, in one process.
+"""`manage.py serve`: start Assent from a checked-out folder, in one process.
 
-Looks at the port, prepares the databases, finishes decisions a crash interrupted, and then *becomes*
-gunicorn (exec), so that Ctrl-C and a supervisor's signals reach the server itself and nothing is left
-behind. `make run` is this command with the demo data.
+It checks the port, prepares the databases and finishes interrupted decisions. Then it replaces itself by gunicorn
+(exec), so that Ctrl-C and a supervisor's signals reach the server and no process is left behind. `make run` is this
+command with the demo data.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ HOST = "127.0.0.1"
 
 
 class Command(BaseCommand):
-    help = "Prepares the databases and serves Assent on 127.0.0.1."
+    help = "Prepare the databases and serve Assent on 127.0.0.1."
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", type=int, default=8000, help="the port to listen on (default: 8000)")
-        parser.add_argument("--demo", action="store_true", help="make the demo people, blocks and proposals first")
+        parser.add_argument("--demo", action="store_true", help="create the demo people, blocks and proposals first")
 
     def handle(self, *args: Any, port: int, demo: bool, **options: Any) -> None:
         check_port(port)
         call_command("prepare", stdout=self.stdout)
-        call_command("recover", stdout=io.StringIO())  # it logs what it did; nobody reads a row of zeros
+        call_command("recover", stdout=io.StringIO())  # it logs what it did
         if settings.CELERY_TASK_ALWAYS_EAGER:
-            forget_what_is_old()
+            purge_expired()
         if demo:
             self.stdout.write("[4/4] making demo people, their memory and some proposals (some seconds)")
             call_command("demo", address=address_of(port), stdout=self.stdout)
@@ -51,28 +51,24 @@ class Command(BaseCommand):
 
 
 def address_of(port: int) -> str:
-    """Where people find the server: where the settings say, else at the port alone."""
+    """Return the public address of the server: the configured one, else the loopback address."""
     return os.environ.get("ASSENT_PUBLIC_URL", f"http://{HOST}:{port}")
 
 
-def forget_what_is_old() -> None:
-    """Delete what is kept for a time only. Beat does it where there is one; elsewhere each start does."""
+def purge_expired() -> None:
+    """Delete expired rows, at each start: only needed where no Celery beat does it."""
     app.loader.import_default_modules()
     for name in ("memory_app.purge_conversations", "agent_tools.purge", "agent_tools.purge_tool_calls"):
         app.tasks[name]()
 
 
 def check_port(port: int) -> None:
-    """Refuse a port that something else uses, or that we may not have.
-
-    Raises:
-        CommandError: with the sentence that says which port to try.
-    """
+    """Raise CommandError when the port is taken or cannot be used; its message suggests another."""
     other = f"Choose another, for example `make run PORT={port + 1}`."
     if not 0 < port < 65536:
         raise CommandError("A port is a number from 1 to 65535, for example `make run PORT=8001`.")
     with socket.socket() as probe:
-        # Connecting finds a listener that binding would not: one on all addresses, on macOS.
+        # On macOS, connecting finds a listener on all addresses, which binding does not.
         probe.settimeout(1)
         if probe.connect_ex((HOST, port)) == 0:
             raise CommandError(f"Port {port} is taken. {other}")
@@ -87,10 +83,10 @@ def check_port(port: int) -> None:
 def become_gunicorn(port: int) -> None:
     """Replace this process by gunicorn; does not return.
 
-    The environment goes along, which matters on macOS: DoltLite was put into it there when this
-    process started, and a worker cannot do that for itself.
+    The environment is passed on. On macOS it names DoltLite since this process started, and a worker cannot add that
+    itself.
     """
-    upkeep.stop()  # a new program takes this process over: nothing of it would run at its exit
+    upkeep.stop()  # `exec` runs no exit handlers
     connections.close_all()
     configuration = Path(settings.BASE_DIR) / "gunicorn.conf.py"
     environment = os.environ | {"ASSENT_PUBLIC_URL": address_of(port)}

@@ -19,7 +19,7 @@ from django.utils import timezone
 from agent_tools.calls import audit
 from agent_tools.models import IdempotencyKey, ToolCall
 from agent_tools.tasks import purge_tool_calls
-from memory_app.management.commands.serve import forget_what_is_old
+from memory_app.management.commands.serve import purge_expired
 from memory_app.models import Message
 from tests.agent_tools.checks import answered, refused
 from tests.end_to_end.test_away import gone
@@ -107,13 +107,13 @@ def test_where_no_beat_runs_a_start_deletes_them(api: Any, call: Any, alice: Any
     message = {"messages": [{"role": "user", "content": "Hello."}]}
     answered(api.post("/api/v1/users/alice/conversations/s/messages/", message))
     audit.settle()
-    forget_what_is_old()
+    purge_expired()
     assert ToolCall.objects.count() == 2
     long_ago = timezone.now() - timedelta(days=400)
     ToolCall.objects.update(at=long_ago)
     IdempotencyKey.objects.update(created_at=long_ago)
     Message.objects.update(received_at=long_ago)
-    forget_what_is_old()
+    purge_expired()
     for kept in (ToolCall, IdempotencyKey, Message):
         assert not kept.objects.exists()
 
