@@ -1,4 +1,4 @@
-"""What is done after a crash, a restore or a doubt: finish what was begun, compare both databases, back up, rebuild.
+"""Backup, restore, recovery after a crash, the consistency check, and rebuilding the ledger.
 
-Called by management commands, by the beat, and by services that have to repair before they write.
+Called by management commands, by Celery beat, and by services that have to commit stray rows before they write.
 """

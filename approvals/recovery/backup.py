@@ -1,7 +1,7 @@
-"""Copying both databases while the site runs, as a pair that belongs together.
+"""Copy both databases while the site runs, as a consistent pair.
 
-`default` first, then the memory: what the older half lacks has to be in the other's log, which `recover` can read;
-it cannot make commits. With the memory first, approved texts were lost (12 to 18 problems that nothing healed).
+`default` first, then the memory: `recover` can read missing rows from the memory's log, but it cannot restore missing
+commits. With the memory first, approved texts were lost: 12 to 18 problems that `recover` could not fix.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ PARTIAL = ".partial"
 def backup(folder: Path) -> Manifest:
     """Write a backup of both databases into `folder`.
 
-    Nothing stands under that name before the backup is whole; an interrupted one leaves a folder beside it that
-    ends in `.partial`.
+    The folder appears under this name when the backup is complete. An interrupted backup leaves a folder next to it
+    whose name ends in `.partial`.
 
     Args:
         folder: must be missing or empty.
 
     Raises:
-        WrongPlace: there is something in it.
-        CopyFailed: a database could not be copied; nothing is left behind.
+        WrongPlace: the folder is not empty.
+        CopyFailed: a database could not be copied; all files are removed.
     """
     folder = folder.absolute()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise WrongPlace(f"{folder} is not empty: name a new folder, for example {folder}/{_now():%Y-%m-%dT%H%M%SZ}.")
-    with _written_whole(folder) as partial:
+    with _atomic_folder(folder) as partial:
         began_at = _now()
-        default = _described("default", connection.vendor, _version_of_default(), databases.copy_name())
-        memory = _described("memory", dolt().engine, dolt().version(), dolt().copy_name())
+        default = _describe("default", connection.vendor, _version_of_default(), databases.copy_name())
+        memory = _describe("memory", dolt().engine, dolt().version(), dolt().copy_name())
         databases.back_up_default(partial / default.copy)
         head = head_of_main()
         commits, branches = len(dolt().log(head)), len(dolt().branches())
@@ -72,8 +72,8 @@ def backup(folder: Path) -> Manifest:
 
 
 @contextmanager
-def _written_whole(folder: Path) -> Iterator[Path]:
-    """A new folder beside `folder`, which takes its place when nothing goes wrong, and is removed otherwise."""
+def _atomic_folder(folder: Path) -> Iterator[Path]:
+    """Yield a new folder next to `folder`; rename it to `folder` on success, remove it on failure."""
     partial = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}{PARTIAL}")
     try:
         partial.mkdir(mode=0o700, parents=True)
@@ -91,7 +91,7 @@ def _written_whole(folder: Path) -> Iterator[Path]:
 
 
 def _fsync(folder: Path) -> None:
-    """Make the new name of a backup survive a power cut."""
+    """Flush the directory entry of a backup to disk."""
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)
@@ -99,7 +99,7 @@ def _fsync(folder: Path) -> None:
         os.close(opened)
 
 
-def _described(alias: str, engine: str, version: str, copy: str) -> Database:
+def _describe(alias: str, engine: str, version: str, copy: str) -> Database:
     return Database(engine=engine, version=version, copy=copy, migrations=applied_migrations(alias))
 
 

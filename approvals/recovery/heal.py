@@ -1,8 +1,8 @@
-"""What `default` lacks beside a newer memory, read from the memory: for `recover`, after a restore.
+"""Restore rows that `default` lacks from a newer memory: for `recover`, after a restore.
 
-A backup copies `default` first and the memory a moment later. In between people approve and reject, agents propose,
-and policy applies. What of that reached the memory is put down here: who decided, and what the texts were before and
-after. Reasons and comments are only in `default`; those of that moment are lost, and the rows say so.
+A backup copies `default` first and the memory a moment later. In between people approve and reject, agents propose, and
+policy applies changes. The memory contains who decided, and the texts before and after. Reasons and comments are only
+in `default`: those of that moment are lost, and the restored rows say so.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from memory_app.writing.rows import TargetMoved
 
 log = structlog.get_logger(__name__)
 
-#: Ids given out after a copy was made are known to nobody but those who saw them: so many are left out.
+#: Ids to skip after a restore: those assigned after the copy are unknown here, but people may have seen them.
 SKIPPED_IDS = 1_000
 
 _PROPOSALS = Proposal._meta.db_table
 
 
 def approve_merged() -> int:
-    """Mark open proposals APPROVED that the ledger, made from main's log, says were approved; how many.
+    """Mark open proposals APPROVED whose approval is in the ledger. Return how many.
 
     On a running site there are none: a proposal leaves OPEN before it is merged.
     """
@@ -55,10 +55,10 @@ def approve_merged() -> int:
     return len(merges)
 
 
-def make_branches_again() -> int:
-    """Make the branches again that open proposals should have and do not; how many.
+def recreate_missing_branches() -> int:
+    """Recreate missing branches of open proposals from the texts in `default`. Return how many.
 
-    They were dropped by a decision that is not in `default`, which holds the texts.
+    A decision dropped them that the restored `default` does not contain.
     """
     present = {branch.name for branch in dolt().branches()}
     is_current = Q(proposal__status=Status.OPEN, number=F("proposal__current_revision_number"))
@@ -70,12 +70,12 @@ def make_branches_again() -> int:
         try:
             head = write_revision_branch(proposal, revision)
         except (RevisionNotFound, reads.BlockNotFound, TargetMoved):
-            # Its base is not in this memory: check_memory tells of it, and a person can reject it.
+            # Its base is not in this memory: check_memory reports it, and a person can reject the proposal.
             log.warning("branch_not_made_again", proposal=proposal.pk, base=revision.base_commit)
             continue
         Revision.objects.filter(pk=revision.pk).update(head_commit=head)
         if not Proposal.objects.open().filter(pk=proposal.pk).exists():
-            # Decided since it was read, by somebody who found no branch to drop.
+            # Decided since it was read, when there was no branch to drop.
             give_up_branch(revision)
             continue
         recheck(proposal.owner, targets_of(proposal, revision))
@@ -84,7 +84,7 @@ def make_branches_again() -> int:
 
 
 def drop_unknown_branches() -> int:
-    """Drop branches no revision has: made for a decision that was under way when the memory was copied; how many."""
+    """Drop branches without a revision, from decisions that ran while the memory was copied. Return how many."""
     present = [branch.name for branch in dolt().branches() if parse_branch_name(branch.name)]
     known = set(Revision.objects.exclude(branch="").values_list("branch", flat=True))
     unknown = [name for name in present if name not in known]
@@ -94,10 +94,12 @@ def drop_unknown_branches() -> int:
 
 
 def skip_ids(last: Mapping[str, int] | None = None) -> None:
-    """Give no id out again that a backup's manifest, the databases, main's log or a branch knows, nor the next ones.
+    """Advance the id sequences past all known ids, and `SKIPPED_IDS` further, so that no id is assigned twice.
+
+    Ids are known from the backup's manifest, the databases, the log of main and the names of branches.
 
     Args:
-        last: the highest id of each table that the manifest knows.
+        last: the highest id of each table in the manifest.
     """
     numbers = [Change.objects.aggregate(Max("proposal_id"))["proposal_id__max"] or 0]
     numbers += [named[0] for branch in dolt().branches() if (named := parse_branch_name(branch.name))]
@@ -117,7 +119,7 @@ def _approve(proposal: Proposal, row: Change) -> None:
     if head and head != proposal.current_revision.head_commit:
         _add_merged_revision(proposal, row, head)
     person = User.objects.filter(username=row.actor).first()
-    # Of older commits DoltLite's log knows whole seconds: not before what it decides about was proposed.
+    # DoltLite's log has whole seconds for older commits: the decision must not precede the proposal's events.
     at = max([row.at, *proposal.events.values_list("at", flat=True)])
     with transaction.atomic(durable=True):
         closed = Proposal.objects.filter(pk=proposal.pk, status=Status.OPEN).update(
@@ -141,7 +143,7 @@ def _approve(proposal: Proposal, row: Change) -> None:
 
 
 def _add_merged_revision(proposal: Proposal, row: Change, head: str) -> None:
-    """What was merged was made again for the decision, on the memory as it was then: a revision of its own."""
+    """Add the revision that was merged, if the decision had reapplied the proposal to a newer base."""
     if known := proposal.revisions.filter(head_commit=head).first():
         proposal.current_revision_number = known.number
         return

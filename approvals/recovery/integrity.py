@@ -1,6 +1,6 @@
-"""Does everything that is written in two places agree? For `manage.py check_memory` and restored backups.
+"""Check that both databases and the ledger agree: for `manage.py check_memory` and for restored backups.
 
-Reads only. What cannot be read is a finding like any other: a damaged database is when people run this.
+Read-only. A database that cannot be read is a finding as well: people run this check when a database is damaged.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from django.db import connections
 from django.db.utils import Error as DatabaseError
 
 from approvals.models import Proposal, Revision, Status
-from approvals.recovery.ledger import disagreeing, says
+from approvals.recovery.ledger import expected_entries, wrong_rows
 from approvals.recovery.pair import missing_from_memory
 from approvals.services.notes.values import sha256_of
 from memory_app import reads
@@ -31,10 +31,10 @@ LOOK = "Somebody wrote to a database directly: find out who, and restore a backu
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that does not agree.
+    """One inconsistency.
 
     Args:
-        code: what kind of thing, for programs; stays the same between releases.
+        code: its kind, for programs; stable between releases.
         about: the proposal, commit, branch or table, for programs.
         what: a sentence for people.
         advice: what to do about it.
@@ -53,11 +53,11 @@ class Finding:
 
 
 def problems() -> Iterator[Finding]:
-    """Yield what does not agree; nothing when all is well. Never raises for what a database says."""
+    """Yield the inconsistencies. Database errors become findings."""
     for check in (_files, _uncommitted, _under_way):
         yield from _guarded(check)
     if older := tuple(_guarded(_older_memory)):
-        yield from older  # instead of a line for each change, branch and decision it does not have
+        yield from older  # instead of a finding for each missing change, branch and decision
         return
     for check in (_branches, _open, _decided, _history):
         yield from _guarded(check)
@@ -67,20 +67,20 @@ def _guarded(check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
     try:
         yield from check()
     except (DatabaseError, DoltError, UnicodeDecodeError) as error:
-        said = " ".join(str(error).split()) or error.__class__.__name__
-        what = f"The check of {check.__name__.strip('_').replace('_', ' ')} could not be finished: {said}."
+        message = " ".join(str(error).split()) or error.__class__.__name__
+        what = f"The check of {check.__name__.strip('_').replace('_', ' ')} could not be finished: {message}."
         yield Finding("unreadable", check.__name__.strip("_"), what, f"If both databases answer: {RESTORE}")
 
 
 def _older_memory() -> Iterator[Finding]:
-    """Whether the memory ends before what the ledger knows, as after a restore in the wrong order."""
+    """Check that the memory is not older than the ledger, as after a restore in the wrong order."""
     missing = missing_from_memory()
     if missing and missing.is_older:
         yield Finding("memory_older", "memory", str(missing), RESTORE)
 
 
 def _files() -> Iterator[Finding]:
-    """Whether the files of embedded databases are whole."""
+    """Check the files of embedded databases for damage."""
     damage = [("memory", line) for line in dolt().damage()]
     default = connections["default"]
     if default.vendor == "sqlite":
@@ -97,7 +97,7 @@ def _uncommitted() -> Iterator[Finding]:
 
 
 def _branches() -> Iterator[Finding]:
-    """Whether every branch is of a proposal that needs it."""
+    """Check that every branch belongs to an undecided proposal."""
     needed = dict(Revision.objects.exclude(branch="").values_list("branch", "proposal__status"))
     for branch in dolt().branches():
         if branch.name == MAIN:
@@ -113,7 +113,7 @@ def _branches() -> Iterator[Finding]:
 
 
 def _open() -> Iterator[Finding]:
-    """Whether what people are asked to approve is what its branch holds."""
+    """Check that the branch of every open proposal contains the text that people review."""
     for proposal in Proposal.objects.open().select_related("agent").iterator(chunk_size=200):
         revision = proposal.current_revision
         about = f"proposal {proposal.pk}"
@@ -132,7 +132,7 @@ def _open() -> Iterator[Finding]:
 
 
 def _under_way() -> Iterator[Finding]:
-    """Whether something was begun and not finished, by nobody who is still at it."""
+    """Check that no proposal is PREPARING or MERGING with an expired lease."""
     for proposal in Proposal.objects.lease_ran_out():
         since = proposal.lease_expires_at
         ran_out = f"and its lease ran out at {since:%Y-%m-%d %H:%M:%S} UTC" if since else "without a lease"
@@ -141,7 +141,7 @@ def _under_way() -> Iterator[Finding]:
 
 
 def _decided() -> Iterator[Finding]:
-    """Whether decisions and main say the same."""
+    """Check that decisions and the log of main agree."""
     own = {commit.hash: commit for commit in dolt().own_log()}
     merges = {head: commit.hash for commit in own.values() for head in commit.parents[1:]}
     for proposal in Proposal.objects.decided().iterator(chunk_size=200):
@@ -176,13 +176,13 @@ def _of_decision(proposal: Proposal, own: dict[str, Commit], merges: dict[str, s
 
 
 def _history() -> Iterator[Finding]:
-    """Whether the ledger says what main went through, no more and no less."""
+    """Check that the ledger has exactly the rows that the log of main requires."""
     present: dict[str, list[Change]] = {}
     for row in Change.objects.order_by("id").iterator(chunk_size=2000):
         present.setdefault(row.commit, []).append(row)
     for commit in dolt().own_log():
         rows = present.pop(commit.hash, [])
-        wrong = disagreeing(commit, rows)
+        wrong = wrong_rows(commit, rows)
         for row in wrong:
             what = (
                 f"The ledger says of commit {commit.hash} that {row.actor or row.agent or 'nobody'} {row.action} "
@@ -190,10 +190,10 @@ def _history() -> Iterator[Finding]:
             )
             yield Finding("ledger_differs", commit.hash, what, f"{REBUILD} {LOOK}")
         recorded = {(row.owner, row.target_kind, row.target) for row in rows}
-        for said in says(commit):
-            for kind, target in said.entry.targets:
-                if (said.entry.owner, kind, target) not in recorded:
-                    changed = f"{kind} {said.entry.owner}/{target}"
+        for expected in expected_entries(commit):
+            for kind, target in expected.entry.targets:
+                if (expected.entry.owner, kind, target) not in recorded:
+                    changed = f"{kind} {expected.entry.owner}/{target}"
                     what = f"Commit {commit.hash} changed {changed}, which the ledger does not have."
                     advice = REBUILD if rows else RECOVER
                     yield Finding("ledger_lacks", commit.hash, what, advice)
@@ -203,14 +203,14 @@ def _history() -> Iterator[Finding]:
 
 
 def _as_proposed(proposal: Proposal, revision: Revision, commit: str) -> bool:
-    """Whether the memory at `commit` is what the revision makes of it, read from the texts themselves."""
+    """Whether the texts of the memory at `commit` are the result of the revision."""
     if proposal.target_kind == TargetKind.BLOCK:
         return _body(proposal, commit) == revision.result_text
     return _notes_are(proposal, revision, commit, "after")
 
 
 def _as_before(proposal: Proposal, revision: Revision) -> bool:
-    """Whether the revision shows as the text before what was there when it was made."""
+    """Whether the text before, in the revision, is the text at its base commit."""
     if proposal.target_kind == TargetKind.BLOCK:
         return _body(proposal, revision.base_commit) == revision.base_text
     return _notes_are(proposal, revision, revision.base_commit, "before")
@@ -226,7 +226,7 @@ def _body(proposal: Proposal, commit: str) -> str:
 def _notes_are(proposal: Proposal, revision: Revision, commit: str, side: str) -> bool:
     found = reads.find_notes(proposal.owner, [change["id"] for change in revision.note_changes], commit)
     for change in revision.note_changes:
-        said = reads.Note.from_json(change[side]) if change[side] else None
-        if sha256_of(said) != sha256_of(found.get(change["id"])):
+        note = reads.Note.from_json(change[side]) if change[side] else None
+        if sha256_of(note) != sha256_of(found.get(change["id"])):
             return False
     return True

@@ -1,8 +1,8 @@
-"""Keeping the ledger equal to what main went through, also where somebody wrote outside the one way to write.
+"""Keep the ledger equal to the log of main, also after writes that bypassed Assent.
 
-What a row of the ledger says comes from three places, none of which free text reaches: the rows a commit changed
-(the memory itself), the proposal or direct write its operation belongs to (`default`), and the trailers of its
-message, which are believed only where these two agree.
+A row of the ledger is derived from three sources, none of which contains free text: the rows a commit changed (in the
+memory), the proposal or direct write with its operation (in `default`), and the trailers of its message. A trailer is
+only trusted where the other two agree with it. See docs/architecture.md.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 
-#: How many recorded commits back the ledger is compared with the log, each time.
+#: How many recorded commits each run goes back to compare the ledger with the log.
 LOOK_BACK = 100
 
-#: Commits known to be older than announcing; it never changes for any, and a rebuild asks for each in turn.
+#: Commits known to be older than announced direct writes: a cache, since a rebuild asks for each commit in turn.
 _older: set[str] = set()
 MOST_HELD = 50_000
 
-#: What commits without a proposal may say they did.
+#: Actions of commits without a proposal.
 _DIRECT = {
     Change.Action.EDITED,
     Change.Action.CREATED,
@@ -49,9 +49,9 @@ _DIRECT = {
 
 
 def retry_after_committing_stray_rows(write: Callable[[], T]) -> T:
-    """Run `write`, once more when rows of somebody else were in the way and were put on record as theirs.
+    """Run `write`; if main has uncommitted rows, commit them as `unknown` and run it again.
 
-    They must not stop people from reviewing, nor be signed by whoever comes next.
+    Stray rows must not block reviews, nor become part of another author's commit.
     """
     try:
         return write()
@@ -61,54 +61,54 @@ def retry_after_committing_stray_rows(write: Callable[[], T]) -> T:
 
 
 def commit_stray_rows() -> str:
-    """Commit rows somebody left uncommitted on main, as `unknown`; the commit, or an empty string."""
+    """Commit uncommitted rows on main, as `unknown`. Return the commit, or an empty string."""
     commit = commits.commit_dirt(uuid.uuid4().hex)
     if commit is None:
         return ""
     log.error("uncommitted_changes_found", commit=commit.hash)
-    _record(commit, says(commit))
+    _record(commit, expected_entries(commit))
     return commit.hash
 
 
 def sync_ledger(*, trust_log: bool = False) -> int:
-    """Add the ledger rows of commits on main that have none; how many were added.
+    """Add the missing ledger rows of commits on main. Return how many were added.
 
     Args:
-        trust_log: believe what a commit says of itself although `default` does not know its operation. For a
-            `default` restored from before that commit, and only then. A run without it, as a start or the beat is,
-            may have come first: what that put down as written outside Assent is looked at once more.
+        trust_log: trust the trailers of a commit although `default` does not know its operation. Only for a `default`
+            restored from before that commit. A run without it may have come first, at a start or by beat: commits that
+            it recorded as written outside Assent are examined again.
     """
     own = dolt().own_log(None if trust_log else _last_recorded())
     recorded: set[str] = set()
     for some in portions([commit.hash for commit in own]):
         recorded |= set(Change.objects.filter(commit__in=some).values_list("commit", flat=True))
-    doubted = _nobodys() if trust_log else set()
+    doubted = _recorded_as_outside() if trust_log else set()
     added = 0
     for commit in reversed(own):
         # The rows of a commit are written together: one that has any has all.
         if commit.hash in recorded and commit.hash not in doubted:
             continue
-        said = says(commit, trust_log=trust_log)
-        is_outside = any(each.entry.action == Change.Action.RECOVERED for each in said)
+        expected = expected_entries(commit, trust_log=trust_log)
+        is_outside = any(each.entry.action == Change.Action.RECOVERED for each in expected)
         if commit.hash in recorded and is_outside:
             continue
         with transaction.atomic():
-            if commit.hash in doubted:  # and never the row a writer has put down this moment
+            if commit.hash in doubted:  # never a row that a writer is inserting at the same time
                 Change.objects.filter(commit=commit.hash).delete()
-            added += _record(commit, said)
+            added += _record(commit, expected)
         if is_outside:
-            log.error("written_outside_assent", commit=commit.hash, owners=[each.entry.owner for each in said])
+            log.error("written_outside_assent", commit=commit.hash, owners=[each.entry.owner for each in expected])
     return added
 
 
-def _nobodys() -> set[str]:
-    """The commits that stand in the ledger as written outside Assent."""
+def _recorded_as_outside() -> set[str]:
+    """Return the commits that the ledger records as written outside Assent."""
     return set(Change.objects.filter(action=Change.Action.RECOVERED).values_list("commit", flat=True))
 
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """How many rows of the ledger a rebuild took away, wrote, and found as they are to be."""
+    """How many rows of the ledger a rebuild removed, wrote and kept."""
 
     removed: int
     written: int
@@ -116,10 +116,10 @@ class Rebuilt:
 
 
 def rebuild_ledger() -> Rebuilt:
-    """Make the ledger again from what main went through.
+    """Rebuild the ledger from the log of main.
 
-    Rows that are right stay as they are, with their numbers, which the search index follows, and with their times:
-    commits older than the trailer `At` know theirs to the second only.
+    Correct rows keep their ids, which the search index follows, and their times: commits older than the trailer `At`
+    only have theirs to the second.
     """
     own = dolt().own_log()
     present: dict[str, list[Change]] = {}
@@ -127,18 +127,18 @@ def rebuild_ledger() -> Rebuilt:
         present.setdefault(row.commit, []).append(row)
     total = sum(map(len, present.values()))
     wrong: list[int] = []
-    missing: list[tuple[Commit, tuple[Said, ...], datetime | None]] = []
+    missing: list[tuple[Commit, tuple[ExpectedEntry, ...], datetime | None]] = []
     for commit in reversed(own):
         rows = present.pop(commit.hash, [])
-        said = says(commit)
-        if disagreeing(commit, rows) or len(rows) < sum(len(each.entry.targets) for each in said):
-            wrong += [row.pk for row in rows]  # all of them: pages show the rows of a commit in one order
-            missing.append((commit, said, rows[0].at if rows else None))
+        expected = expected_entries(commit)
+        if wrong_rows(commit, rows) or len(rows) < sum(len(each.entry.targets) for each in expected):
+            wrong += [row.pk for row in rows]  # all of them: pages show the rows of a commit in the order of their ids
+            missing.append((commit, expected, rows[0].at if rows else None))
     wrong += [row.pk for rows in present.values() for row in rows]  # of commits that main does not have
     with transaction.atomic():
         for some in portions(wrong):
             Change.objects.filter(pk__in=some).delete()
-        written = sum(_record(commit, said, at) for commit, said, at in missing)
+        written = sum(_record(commit, expected, at) for commit, expected, at in missing)
     return Rebuilt(removed=len(wrong), written=written, kept=total - len(wrong))
 
 
@@ -146,18 +146,18 @@ def rebuild_ledger() -> Rebuilt:
 
 
 @dataclass(frozen=True)
-class Said:
-    """What the ledger is to say of one owner's rows in a commit.
+class ExpectedEntry:
+    """The ledger entry that a commit requires for one owner.
 
     Args:
-        comment_known: False for direct edits whose comment only the message has, which kept 4,000 characters of it.
+        comment_known: False for direct edits whose comment is only in the message, cut to 4,000 characters.
     """
 
     entry: LedgerEntry
     comment_known: bool = True
 
     def agrees(self, row: Change) -> bool:
-        """Whether a row of the ledger says the same of one of the targets."""
+        """Whether a row of the ledger equals this entry for one of the targets."""
         entry = self.entry
         return (
             (row.action, row.actor, row.agent, row.proposal_id)
@@ -167,10 +167,10 @@ class Said:
         )
 
 
-def says(commit: Commit, *, trust_log: bool = False) -> tuple[Said, ...]:
-    """Return what the ledger is to say of a commit main went through: its targets by owner, and who did what.
+def expected_entries(commit: Commit, *, trust_log: bool = False) -> tuple[ExpectedEntry, ...]:
+    """Return the ledger entries that a commit of main requires, one per owner; none for a change of schema.
 
-    Rows nobody accounts for are `written outside Assent`, each owner's for itself. None for a change of schema.
+    Rows without a known operation are recorded as `written outside Assent`, in one entry per owner.
 
     Args:
         trust_log: see `sync_ledger`.
@@ -180,34 +180,34 @@ def says(commit: Commit, *, trust_log: bool = False) -> tuple[Said, ...]:
         ((owner, targets),) = changed.items()
         trailers = Trailers.of(commit.message)
         if len(commit.parents) > 1:
-            said = _merged(trailers, owner, targets, commit.parents[1], trust_log=trust_log)
+            expected = _merged(trailers, owner, targets, commit.parents[1], trust_log=trust_log)
         else:
-            said = _written(commit, trailers, owner, targets, trust_log=trust_log)
-        if said:
-            return (said,)
+            expected = _written(commit, trailers, owner, targets, trust_log=trust_log)
+        if expected:
+            return (expected,)
     return tuple(
-        Said(LedgerEntry(action=Change.Action.RECOVERED, owner=owner, targets=targets, operation=""))
+        ExpectedEntry(LedgerEntry(action=Change.Action.RECOVERED, owner=owner, targets=targets, operation=""))
         for owner, targets in changed.items()
     )
 
 
-def disagreeing(commit: Commit, rows: list[Change]) -> list[Change]:
-    """Return those rows of a commit that say something else than it did.
+def wrong_rows(commit: Commit, rows: list[Change]) -> list[Change]:
+    """Return the rows of a commit that differ from its expected entries.
 
-    A row that `sync_ledger` made from the log of a restored memory is right as long as it says what the log says.
+    Rows that `sync_ledger` made from the log of a restored memory are correct if they agree with the log.
     """
     bad = rows
     for trust_log in (False, True):
         if bad:
-            said = {each.entry.owner: each for each in says(commit, trust_log=trust_log)}
-            bad = [row for row in bad if row.owner not in said or not said[row.owner].agrees(row)]
+            expected = {each.entry.owner: each for each in expected_entries(commit, trust_log=trust_log)}
+            bad = [row for row in bad if row.owner not in expected or not expected[row.owner].agrees(row)]
     return bad
 
 
 def _merged(
     trailers: Trailers, owner: str, targets: tuple[tuple[str, str], ...], head: str, *, trust_log: bool
-) -> Said | None:
-    """What a merge says: an approval, known by the head it merged."""
+) -> ExpectedEntry | None:
+    """Return the entry of a merge: an approval, identified by the merged head."""
     revision = (
         Revision.objects.filter(head_commit=head, proposal__owner=owner)
         .select_related("proposal__agent", "proposal__decided_by")
@@ -218,13 +218,13 @@ def _merged(
         if not (trust_log and is_approval and trailers.owner in (owner, "")):
             return None
         agent = Trailers.of(dolt().log(head, limit=1)[0].message).agent
-        return Said(_entry(trailers, owner, targets, agent=agent, proposal_id=trailers.proposal_id))
+        return ExpectedEntry(_entry(trailers, owner, targets, agent=agent, proposal_id=trailers.proposal_id))
     proposal = revision.proposal
     believed = (
         is_approval and trailers.person and trailers.operation == (proposal.merge_operation or trailers.operation)
     )
     decided_by = proposal.decided_by.username if proposal.decided_by else ""
-    return Said(
+    return ExpectedEntry(
         LedgerEntry(
             action=Change.Action.APPROVED,
             owner=owner,
@@ -240,8 +240,8 @@ def _merged(
 
 def _written(
     commit: Commit, trailers: Trailers, owner: str, targets: tuple[tuple[str, str], ...], *, trust_log: bool
-) -> Said | None:
-    """What a commit says that is no merge: policy applied it, a person took that back, or wrote it themselves."""
+) -> ExpectedEntry | None:
+    """Return the entry of a commit that is not a merge: applied by policy, reverted, or written directly."""
     if trailers.owner != owner:
         return None
     if trailers.action in (Change.Action.APPLIED, Change.Action.REVERTED) and trailers.proposal_id is not None:
@@ -251,25 +251,25 @@ def _written(
             operation = proposal.operation if applied else revert_operation(proposal)
             if (proposal.owner, operation) != (owner, trailers.operation):
                 return None
-            return Said(_entry(trailers, owner, targets, agent=proposal.agent.name, proposal_id=proposal.pk))
-        return Said(_entry(trailers, owner, targets, proposal_id=trailers.proposal_id)) if trust_log else None
+            return ExpectedEntry(_entry(trailers, owner, targets, agent=proposal.agent.name, proposal_id=proposal.pk))
+        return ExpectedEntry(_entry(trailers, owner, targets, proposal_id=trailers.proposal_id)) if trust_log else None
     if trailers.action not in _DIRECT or trailers.proposal_id is not None:
         return None
     announced = DirectWrite.objects.filter(pk=trailers.operation).first()
     if announced:
         if (announced.owner, announced.action, announced.actor) != (owner, trailers.action, trailers.person):
             return None
-        return Said(_entry(trailers, owner, targets, comment=announced.comment))
+        return ExpectedEntry(_entry(trailers, owner, targets, comment=announced.comment))
     if trailers.at is None and _is_older_than_announcing(commit):
-        return Said(_entry(trailers, owner, targets, comment=trailers.comment), comment_known=False)
-    return Said(_entry(trailers, owner, targets), comment_known=False) if trust_log else None
+        return ExpectedEntry(_entry(trailers, owner, targets, comment=trailers.comment), comment_known=False)
+    return ExpectedEntry(_entry(trailers, owner, targets), comment_known=False) if trust_log else None
 
 
 def _is_older_than_announcing(commit: Commit) -> bool:
-    """Whether `commit` was made before direct writes were announced: nothing before it says its time, either.
+    """Whether `commit`, which has no trailer `At`, is older than announced direct writes.
 
-    Asked of a commit that does not say its time itself. A release that announces gives every commit its time, so
-    one without that comes from elsewhere as soon as there is one with it before.
+    The release that introduced announcements also introduced `At`. So a commit without it after a commit with it was
+    made outside Assent.
     """
     passed: list[str] = []
     parents, is_older = commit.parents, True
@@ -288,7 +288,7 @@ def _is_older_than_announcing(commit: Commit) -> bool:
 
 
 def revert_operation(proposal: Proposal) -> str:
-    """The operation that takes back what policy applied: derived, so that whoever presses again finds the first."""
+    """Return the operation id of a revert: derived, so that a repeated call finds the first one's commit."""
     return uuid.uuid5(uuid.UUID(proposal.operation), "revert").hex
 
 
@@ -317,8 +317,10 @@ def _entry(
 
 
 def _last_recorded() -> str | None:
-    """A recorded commit to look on from: not the very last, since a writer that died before its ledger
-    row may have been followed by one that did not."""
+    """Return a recorded commit to start from.
+
+    Not the last one: a writer may have died before its ledger row, and another may have recorded a later commit.
+    """
     recent = list(Change.objects.order_by("-at", "-id").values_list("commit", flat=True)[:LOOK_BACK])
     for hash_ in reversed(recent):
         try:
@@ -329,16 +331,16 @@ def _last_recorded() -> str | None:
     return None
 
 
-def _record(commit: Commit, said: tuple[Said, ...], at: datetime | None = None) -> int:
-    """Write what a commit did into the ledger, all of it or nothing; how many rows were added.
+def _record(commit: Commit, expected: tuple[ExpectedEntry, ...], at: datetime | None = None) -> int:
+    """Write the ledger rows of a commit in one transaction. Return how many were added.
 
     Args:
-        at: when it was made, where that is known better than from the commit.
+        at: its time, if known more precisely than from the commit.
     """
     rows = Change.objects.filter(commit=commit.hash)
     before = rows.count()
     at = at or ledger.time_of(commit)
-    with transaction.atomic():  # in one order of owners, since each waits for its owner's lock
-        for each in said:
+    with transaction.atomic():  # sorted by owner, since each entry waits for its owner's lock
+        for each in expected:
             ledger.record(commit.hash, each.entry, at=at)
     return rows.count() - before

@@ -1,4 +1,4 @@
-"""Make the rows of proposals again that only the memory knows, after a restore of an older `default`."""
+"""Recreate the rows of proposals that are only in the memory, after a restore of an older `default`."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from memory_app.writing import ledger, rows
 log = structlog.get_logger(__name__)
 
 
-def make_proposals_again() -> int:
-    """Make the rows of proposals that only the memory knows: approved, applied by policy, or waiting on a branch.
+def recreate_missing_proposals() -> int:
+    """Recreate the rows of proposals that are only in the memory: approved, applied by policy, or open on a branch.
 
     Returns:
-        How many. They keep their numbers, which agents and people have seen.
+        How many. They keep their numbers, which agents and people may have seen.
     """
     known = set(Proposal.objects.values_list("pk", flat=True))
     decided = Change.objects.filter(
@@ -44,21 +44,21 @@ def make_proposals_again() -> int:
     ).order_by("id")
     unknown = {row.proposal_id: row for row in decided if row.proposal_id not in known}
     for number, row in unknown.items():
-        _make_decided_again(int(number or 0), row)
+        _recreate_decided(int(number or 0), row)
     known |= {number for number in unknown if number}
     made = len(unknown)
     for branch in dolt().branches():
         named = parse_branch_name(branch.name)
         if named is None or dolt().is_ancestor(branch.head):
-            continue  # main, or a branch on which nothing was written yet
+            continue  # main, or a branch without a commit yet
         number, revision = named
         if number not in known and revision == 1:
-            made += _make_open_again(number, branch.head)
+            made += _recreate_open(number, branch.head)
     return made
 
 
-def _make_decided_again(number: int, row: Change) -> None:
-    """The row of a proposal that the ledger says was approved, or applied by policy."""
+def _recreate_decided(number: int, row: Change) -> None:
+    """Recreate the row of a proposal that was approved or applied by policy, from its row in the ledger."""
     targets = tuple(
         Change.objects.filter(commit=row.commit, owner=row.owner).order_by("id").values_list("target_kind", "target")
     )
@@ -67,7 +67,7 @@ def _make_decided_again(number: int, row: Change) -> None:
     before = commit.parents[0]
     operation = Trailers.of(commit.message).operation
     person = None if auto_applied else User.objects.filter(username=row.actor).first()
-    _make_again(
+    _recreate(
         number,
         owner=row.owner,
         targets=targets,
@@ -76,7 +76,7 @@ def _make_decided_again(number: int, row: Change) -> None:
         after=row.commit,
         at=row.at,
         head=next(iter(commit.parents[1:]), ""),
-        # Of what policy applied it is the commit's own: the same call that comes again finds it by that.
+        # If policy applied it, this is the commit's operation: a repeated call finds the proposal by it.
         operation=operation if auto_applied else uuid.uuid4().hex,
         status=Status.APPLIED if auto_applied else Status.APPROVED,
         auto_applied=auto_applied,
@@ -89,14 +89,14 @@ def _make_decided_again(number: int, row: Change) -> None:
     )
 
 
-def _make_open_again(number: int, head: str) -> int:
-    """The row of a proposal that waits on a branch; 0 where that is no proposal of one owner's."""
+def _recreate_open(number: int, head: str) -> int:
+    """Recreate the row of an open proposal from its branch. Return 1, or 0 if the branch is not about one owner."""
     commit = commit_of(head)
     changed = ledger.targets_changed(commit)
     if len(changed) != 1:
         return 0
     ((owner, targets),) = changed.items()
-    proposal = _make_again(
+    proposal = _recreate(
         number,
         owner=owner,
         targets=targets,
@@ -112,7 +112,7 @@ def _make_open_again(number: int, head: str) -> int:
     return 1
 
 
-def _make_again(
+def _recreate(
     number: int,
     *,
     owner: str,
@@ -182,7 +182,7 @@ def _record_events(proposal: Proposal, at: datetime) -> None:
 
 @dataclass(frozen=True)
 class ChangeTexts:
-    """Both sides of a change; `changes` for notes only."""
+    """The texts before and after a change; `changes` for notes only."""
 
     before: str
     after: str
@@ -193,7 +193,7 @@ class ChangeTexts:
 
 
 def texts_of_change(owner: str, targets: Sequence[tuple[str, str]], before: str, after: str) -> ChangeTexts:
-    """What a change made of its targets, read at the commits before and after it."""
+    """Return the texts of a change's targets, read at the commits before and after it."""
     if targets[0][0] == TargetKind.BLOCK:
         label = targets[0][1]
         old, new = _block_at(owner, label, before), _block_at(owner, label, after)
@@ -226,7 +226,7 @@ def _kind_of(changes: Sequence[NoteChange]) -> Kind:
 
 
 def _agent(name: str) -> Agent:
-    """The agent of this name. One made after `default` was copied has no token any more, and is made inactive."""
+    """Return the agent of this name. One created after the copy of `default` has no token, and becomes inactive."""
     return Agent.objects.get_or_create(
         name=name or "unknown", defaults={"is_active": False, "description": _("Known from the memory only")}
     )[0]

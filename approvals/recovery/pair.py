@@ -1,6 +1,6 @@
-"""Whether the memory has what the other database says it has.
+"""Check that the memory contains the commits of the ledger.
 
-It does not after a restore in the wrong order, and then one sentence says what is lost, not a line for each change.
+After a restore in the wrong order it does not; then one sentence says what is lost, instead of a line for each change.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ MOST_OWNERS = 5
 
 @dataclass(frozen=True)
 class Missing:
-    """Changes in the ledger that are in no commit of main.
+    """Changes in the ledger whose commits are not on main.
 
     Args:
-        commits: how many.
-        is_older: the memory simply ends before them; else it is another one, or lost some in between.
+        commits: how many commits are missing.
+        is_older: the memory ends before them; otherwise it is another memory, or lost commits in between.
         head_at: time of main's last commit.
     """
 
@@ -51,7 +51,7 @@ class Missing:
 
 
 def missing_from_memory() -> Missing | None:
-    """What the ledger knows and the memory does not have; None when it has everything."""
+    """Return the changes of the ledger that the memory lacks; None when it has all."""
     log = dolt().log()
     in_log = {commit.hash for commit in log}
     ledger = Change.objects.order_by("at", "id").values_list("commit", "owner", "at")

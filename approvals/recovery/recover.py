@@ -1,8 +1,7 @@
-"""Finishing what a crash left half done, and telling what does not add up.
+"""Finish what a crash interrupted, and report what cannot be finished.
 
-Touches only rows whose lease ran out, and rolls forward: a branch that was being made is made, a merge
-that was under way is finished (design.md §3 rule 7). Runs at start, by beat, as a command, and, where there
-is no beat, when somebody reads.
+Only rows with an expired lease are touched, and always rolled forward: an interrupted branch is written, an interrupted
+merge is finished. Runs at start, by Celery beat, as a command, and, where there is no beat, when a request reads.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from django.db.models import Q
 from redis.exceptions import RedisError
 
 from approvals.models import DECIDED, Mergeability, Proposal, Revision, Status
-from approvals.recovery.heal import approve_merged, drop_unknown_branches, make_branches_again, skip_ids
+from approvals.recovery.heal import approve_merged, drop_unknown_branches, recreate_missing_branches, skip_ids
 from approvals.recovery.ledger import commit_stray_rows, sync_ledger
-from approvals.recovery.missing_proposals import make_proposals_again
+from approvals.recovery.missing_proposals import recreate_missing_proposals
 from approvals.services import branches, texts
 from approvals.services.decide.merge import finish_merging
 from approvals.services.errors import DecisionRefused, NotesChanged
 from approvals.services.notes import agents
 from approvals.services.notes.revert import finish_reverting
-from approvals.services.preparing import finish_preparing, make_alone, take_over
+from approvals.services.preparing import finish_once, finish_preparing, take_over
 from approvals.services.recheck import recheck_unknown
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.errors import DoltError
@@ -34,9 +33,9 @@ from memory_app.models import Change, TargetKind
 
 log = structlog.get_logger(__name__)
 
-#: Seconds between two looks of readers: as often as beat's.
+#: Seconds between two checks by readers, as often as beat runs.
 EVERY = 30
-#: Seconds between two tries to collect what a crash left of removed texts.
+#: Seconds between two attempts to collect removed texts that a crash left.
 COLLECT_EVERY = 300
 
 
@@ -45,12 +44,12 @@ class RecoveryReport:
     """What `recover` did; all counts of rows or commits.
 
     Args:
-        known_approved: open proposals that main holds approved, in a memory newer than `default`.
-        made_again: proposals that only the memory knew.
-        branches_made: branches of open proposals that were missing.
-        failed: proposals that could not be finished and stay as they were, for the next run.
-        dirt: the commit of rows somebody had left uncommitted, empty when there were none.
-        texts_collected: proposals whose removed texts are now in no file of the memory.
+        known_approved: open proposals that are approved on main, in a memory newer than `default`.
+        recreated_proposals: proposals that were only in the memory.
+        recreated_branches: missing branches of open proposals.
+        failed: proposals that could not be finished and stay unchanged, for the next run.
+        dirt: the commit of uncommitted rows found on main, empty when there were none.
+        texts_collected: proposals whose removed texts are no longer in any file of the memory.
     """
 
     opened: int = 0
@@ -60,8 +59,8 @@ class RecoveryReport:
     ledger_rows: int = 0
     branches_dropped: int = 0
     known_approved: int = 0
-    made_again: int = 0
-    branches_made: int = 0
+    recreated_proposals: int = 0
+    recreated_branches: int = 0
     failed: tuple[int, ...] = ()
     dirt: str = ""
     texts_collected: int = 0
@@ -73,10 +72,10 @@ class RecoveryReport:
         ]
         if self.known_approved:
             parts.append(f"{self.known_approved} found approved in the memory")
-        if self.made_again:
-            parts.append(f"{self.made_again} proposals made again from the memory")
-        if self.branches_made:
-            parts.append(f"{self.branches_made} branches made again")
+        if self.recreated_proposals:
+            parts.append(f"{self.recreated_proposals} proposals made again from the memory")
+        if self.recreated_branches:
+            parts.append(f"{self.recreated_branches} branches made again")
         if self.reverted:
             parts.append(f"{self.reverted} reverts finished")
         if self.texts_collected:
@@ -89,12 +88,12 @@ class RecoveryReport:
 
 
 def recover(*, trust_log: bool = False, last_ids: Mapping[str, int] | None = None) -> RecoveryReport:
-    """Roll everything forward whose lease ran out, top up the ledger, make and drop branches as the rows say.
+    """Finish proposals with an expired lease, complete the ledger, recreate missing and drop left-over branches.
 
     Args:
-        trust_log: after `default` was restored from a backup older than the memory; see `sync_ledger`. Proposals
-            that only the memory knows get their rows back, and no id is given out twice.
-        last_ids: with `trust_log`, the highest id of each table that the backup's manifest knows.
+        trust_log: after `default` was restored from a backup older than the memory; see `sync_ledger`. Recreates
+            proposals that are only in the memory, and skips ids that may have been assigned.
+        last_ids: with `trust_log`, the highest id of each table in the backup's manifest.
     """
     opened = approved = reopened = 0
     failed: list[int] = []
@@ -105,13 +104,13 @@ def recover(*, trust_log: bool = False, last_ids: Mapping[str, int] | None = Non
         try:
             outcome = finish(proposal)
         except Exception:
-            # One proposal that cannot be finished must not keep the others from it.
+            # A failure of one proposal must not stop the others.
             log.exception("recovery_failed", proposal=proposal.pk)
             failed.append(proposal.pk)
             continue
         if outcome.status == Status.APPROVED:
             approved += 1
-        elif outcome.status in (Status.WITHDRAWN, Status.PREPARING):  # the second: somebody else is at it
+        elif outcome.status in (Status.WITHDRAWN, Status.PREPARING):  # PREPARING: another call works on it
             continue
         elif proposal.status == Status.PREPARING:
             opened += 1
@@ -119,18 +118,18 @@ def recover(*, trust_log: bool = False, last_ids: Mapping[str, int] | None = Non
             reopened += 1
     ledger_rows = sync_ledger(trust_log=trust_log)
     known_approved = approve_merged()
-    made_again = make_proposals_again() if trust_log else 0
+    recreated_proposals = recreate_missing_proposals() if trust_log else 0
     recheck_unknown()
     report = RecoveryReport(
         opened=opened,
         approved=approved,
         reopened=reopened,
-        reverted=_finish_reverts(),  # which the ledger tells of
+        reverted=_finish_reverts(),  # needs the ledger rows from above
         ledger_rows=ledger_rows,
         branches_dropped=_drop_left_over() + (drop_unknown_branches() if trust_log else 0),
         known_approved=known_approved,
-        made_again=made_again,
-        branches_made=make_branches_again(),
+        recreated_proposals=recreated_proposals,
+        recreated_branches=recreate_missing_branches(),
         failed=tuple(failed),
         dirt=dirt,
         texts_collected=_collect_removed_texts(),
@@ -141,14 +140,16 @@ def recover(*, trust_log: bool = False, last_ids: Mapping[str, int] | None = Non
 
 
 def recover_on_read() -> None:
-    """Without a worker nobody else would until the next start: twice a minute a reader looks, and recovers if
-    a lease ran out, the ledger does not know where main is, or a proposal could not be checked. Never fails the
-    reading."""
+    """Recover twice a minute, in a request that reads: without a worker, nothing else would before the next start.
+
+    Only runs if a lease has expired, the head of main is not in the ledger, or a proposal could not be checked. Never
+    fails the request.
+    """
     if not settings.CELERY_TASK_ALWAYS_EAGER or not cache.add("approvals.recover", 1, timeout=EVERY):
         return
     try:
         if _is_time_to_collect():
-            texts.collect_soon()  # takes seconds, for which a reader does not wait
+            texts.collect_soon()  # takes seconds: not in the request itself
         is_behind = not Change.objects.filter(commit=head_of_main()).exists()
         unknown = Proposal.objects.open().filter(mergeability=Mergeability.UNKNOWN)
         if is_behind or Proposal.objects.lease_ran_out().exists() or unknown.exists():
@@ -158,22 +159,25 @@ def recover_on_read() -> None:
 
 
 def is_interrupted(owner: str) -> bool:
-    """Whether a change of this memory is under way: on main perhaps, and not in the ledger, which search follows."""
-    # The status on its own first: with the whole condition in one OR, SQLite read all proposals of the owner.
+    """Whether a change of this memory may be on main but not yet in the ledger, which search follows."""
+    # Filters by status first: with the whole condition in one OR, SQLite read all proposals of the owner.
     under_way = Proposal.objects.of_owner(owner).filter(status__in=[Status.MERGING, Status.PREPARING])
     return under_way.filter(Q(status=Status.MERGING) | Q(auto_applied=True)).exists()
 
 
 def finish(proposal: Proposal) -> Proposal:
-    """Finish one proposal a crash left PREPARING or MERGING; it comes back OPEN, APPLIED or APPROVED, and as it was
-    where somebody else has begun to finish it."""
+    """Finish one interrupted PREPARING or MERGING proposal.
+
+    Returns:
+        The proposal, OPEN, APPLIED or APPROVED; unchanged if another call has begun to finish it.
+    """
     fresh = Proposal.objects.select_related("agent", "decided_by").get(pk=proposal.pk)
     if fresh.status == Status.PREPARING:
         if not take_over(fresh):
             return fresh
         try:
             if fresh.target_kind == TargetKind.BLOCK:
-                return make_alone(fresh, finish_preparing, is_mine=True)
+                return finish_once(fresh, finish_preparing, is_mine=True)
             return agents.finish(fresh, is_mine=True)
         except NotesChanged as refusal:
             log.warning("application_dropped", proposal=proposal.pk, why=refusal.message)
@@ -189,7 +193,7 @@ def finish(proposal: Proposal) -> Proposal:
 
 
 def _finish_reverts() -> int:
-    """Proposals that were taken back and do not say so yet."""
+    """Update proposals whose revert is only in the ledger. Return how many."""
     reverts = Change.objects.filter(action=Change.Action.REVERTED, proposal_id__isnull=False)
     applied = Proposal.objects.filter(status=Status.APPLIED, reverted_by_commit="")
     left = list(applied.filter(pk__in=reverts.values("proposal_id")).select_related("agent"))
@@ -199,7 +203,7 @@ def _finish_reverts() -> int:
 
 
 def _is_time_to_collect() -> bool:
-    """Not with every run: where the server denies it, each try is refused and logged."""
+    """Whether to collect now: not in every run, because a server that denies it would log each attempt."""
     return texts.is_garbage_left() and bool(cache.add("approvals.collect_removed_texts", 1, timeout=COLLECT_EVERY))
 
 
@@ -212,7 +216,7 @@ def _collect_removed_texts() -> int:
 
 
 def _drop_left_over() -> int:
-    """Branches of decided proposals whose dropping had failed. Looks at branches, so recovery only."""
+    """Drop the branches of decided proposals that are still there. Return how many."""
     present = {branch.name for branch in dolt().branches()}
     if len(present) == 1:
         return 0

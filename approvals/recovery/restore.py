@@ -1,7 +1,7 @@
-"""Putting a backup into an empty place, and finding out whether one could be.
+"""Restore a backup into empty databases, and verify that one can be restored.
 
-The databases in files are made in a folder of their own and moved when all is well, so there a restore happens as a
-whole or not at all. Servers are restored where they are, one after the other.
+Databases in files are restored in a temporary folder and then moved, so such a restore is atomic. Databases on servers
+are restored in place, one after the other.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class Restored:
-    """What came of a restore.
+    """The result of a restore.
 
     Args:
-        problems: what `check_memory` says; none when all is well.
+        problems: the findings of `check_memory`.
     """
 
     report: str
@@ -55,12 +55,12 @@ def restore(folder: Path) -> Restored:
 
     Raises:
         NotABackup, Damaged, TooNew: see `backups.errors`.
-        WrongPlace: the databases are of another kind, or hold something.
-        PairMismatch: the two halves do not belong together.
-        CopyFailed: a database could not be written; the message says what is left of it.
+        WrongPlace: the databases are of another engine, or not empty.
+        PairMismatch: the two databases of the backup do not belong together.
+        CopyFailed: a database could not be written; the message says what was left.
     """
     folder = folder.absolute()
-    manifest = _examined(folder)
+    manifest = _read_and_check(folder)
     _require_empty()
     if not _in_files():
         return _restore_here(folder, manifest)
@@ -76,16 +76,16 @@ def restore(folder: Path) -> Restored:
 
 
 def verify(folder: Path) -> Restored:
-    """Check that a backup could be restored: restore it into a temporary place, and throw that away.
+    """Check that a backup can be restored: restore it into temporary databases, and delete them.
 
-    On servers that place is a database named like Assent's with `_verify` at its end. The user in the settings has
-    to be allowed to make and drop it.
+    On servers, these are named like Assent's with `_verify` at the end. The user in the settings must be allowed to
+    create and drop them.
 
     Raises:
         BackupError: as for `restore`; Damaged also where the restored databases do not agree.
     """
     folder = folder.absolute()
-    _examined(folder)
+    _read_and_check(folder)
     with tempfile.TemporaryDirectory(prefix="assent-verify-") as scratch, _side_databases() as environment:
         done = _restore_in_child(folder, {"ASSENT_DATA_DIR": scratch, **environment})
     if done.problems:
@@ -94,7 +94,7 @@ def verify(folder: Path) -> Restored:
 
 
 def restore_here(folder: Path) -> Restored:
-    """Restore straight into the databases the settings name; `restore` calls it where that is safe."""
+    """Restore in place, into the databases the settings name; `restore` calls it in a child process."""
     manifest = Manifest.read(folder)
     _require_empty()
     return _restore_here(folder, manifest)
@@ -103,7 +103,7 @@ def restore_here(folder: Path) -> Restored:
 # -- steps ----------------------------------------------------------------------------------------
 
 
-def _examined(folder: Path) -> Manifest:
+def _read_and_check(folder: Path) -> Manifest:
     manifest = Manifest.read(folder)
     manifest.require_known_migrations()
     for alias, made_on, here, variable in (
@@ -133,19 +133,19 @@ def _restore_here(folder: Path, manifest: Manifest) -> Restored:
         connections.close_all()
         if not left:
             raise
-        # On a server nothing can be taken back without the right to drop databases.
+        # On a server, undoing this would need the right to drop databases.
         advice = f"{' and '.join(left)} {'are' if left[1:] else 'is'} filled: drop and make them before you try again."
         raise type(error)(f"{error} What is left: {advice}") from error
 
 
 def _finish(manifest: Manifest) -> Restored:
     try:
-        return _brought_up_to_date(manifest)
+        return _bring_up_to_date(manifest)
     except (DatabaseError, DoltError) as error:
         raise Damaged(f"The restored databases cannot be read: {' '.join(str(error).split())}.") from error
 
 
-def _brought_up_to_date(manifest: Manifest) -> Restored:
+def _bring_up_to_date(manifest: Manifest) -> Restored:
     """Bring two restored databases up to date with each other and with this version.
 
     Raises:
@@ -160,24 +160,24 @@ def _brought_up_to_date(manifest: Manifest) -> Restored:
     if missing := missing_from_memory():
         raise PairMismatch(f"This is no pair. {missing}")
     call_command("prepare", stdout=io.StringIO())
-    _let_go()
+    _expire_leases()
     report = recover(trust_log=True, last_ids=manifest.last_ids)
     _forget_newer_indices()
     found = tuple(str(problem) for problem in problems())
     log.info("restored", head=head_of_main(), report=str(report), problems=len(found))
     connections.close_all()
-    return Restored(_told(report), found)
+    return Restored(_summary(report), found)
 
 
-def _let_go() -> None:
-    """Nobody works on a restored database: what was under way when it was copied is finished now, not in 30 s."""
+def _expire_leases() -> None:
+    """Expire all leases, so that `recover` finishes interrupted work at once: no other process uses these databases."""
     now = timezone.now()
     Proposal.objects.exclude(lease_expires_at=None).update(lease_expires_at=now)
     SearchIndex.objects.update(busy_until=None)
 
 
 def _forget_newer_indices() -> None:
-    """Make the search index of an owner anew that reflects a commit main does not have."""
+    """Reset search indices that reflect a commit main does not have, so that they are rebuilt."""
     log_ = {commit.hash for commit in dolt().log()}
     for index in SearchIndex.objects.exclude(commit=""):
         if index.commit not in log_:
@@ -185,9 +185,9 @@ def _forget_newer_indices() -> None:
 
 
 def _restore_in_child(folder: Path, environment: dict[str, str]) -> Restored:
-    """Restore in a process of its own, whose settings name other databases.
+    """Restore in a child process, whose settings name other databases.
 
-    Threads and tasks of this one would go on to speak to the databases that its settings name.
+    Threads and tasks of this process would continue to use the databases of its own settings.
     """
     done = subprocess.run(
         [sys.executable, str(settings.BASE_DIR / "manage.py"), "restore", str(folder), "--here"],
@@ -200,17 +200,17 @@ def _restore_in_child(folder: Path, environment: dict[str, str]) -> Restored:
     )
     if done.returncode:
         raise BackupError(done.stderr.rpartition("Error: ")[2].strip())
-    said = json.loads(done.stdout.splitlines()[-1])
-    return Restored(said["report"], tuple(said["problems"]))
+    result = json.loads(done.stdout.splitlines()[-1])
+    return Restored(result["report"], tuple(result["problems"]))
 
 
 def _environment(given: dict[str, str]) -> dict[str, str]:
-    """That of this process with other values, which also go before files that are named for them."""
+    """Return this process's environment with these values, which also override `…_FILE` variables of their names."""
     files = {f"{name}_FILE" for name in given}
     return {name: value for name, value in os.environ.items() if name not in files} | given
 
 
-def _told(report: RecoveryReport) -> str:
+def _summary(report: RecoveryReport) -> str:
     return "" if report == RecoveryReport() else str(report)
 
 
@@ -228,13 +228,13 @@ def _require_empty() -> None:
 
 
 def _require_no_files() -> None:
-    """What a site that was started meanwhile has made must not be overwritten."""
+    """Raise WrongPlace if a site started during the restore has created its files, which must not be overwritten."""
     if present := [str(file) for path in _in_files() for file in sqlite_files.files_of(str(path))]:
         raise WrongPlace(f"Something made {', '.join(present)} while the backup was restored: is the site running?")
 
 
 def _in_files() -> list[Path]:
-    """The databases of this site that are files."""
+    """Return the paths of this site's databases that are files."""
     paths = []
     if connection.vendor == "sqlite":
         paths.append(sqlite_files.path_of(str(connection.settings_dict["NAME"])))
@@ -245,7 +245,7 @@ def _in_files() -> list[Path]:
 
 @contextmanager
 def _side_databases() -> Iterator[dict[str, str]]:
-    """Empty databases beside those of this site on its servers, as the environment that names them."""
+    """Create temporary databases on this site's servers, and yield the environment that names them."""
     environment, made = {}, []
     try:
         for alias, variable, url in (

@@ -1,7 +1,7 @@
 """The use cases: imperative verbs with an actor, each in the module of its name.
 
-They return the thing or raise an exception of `errors`; they decide, write the audit trail and call
-`memory_app.writing.commits`, which nobody else does.
+They return the changed object or raise an exception of `errors`. They decide, record events, and commit through
+`memory_app.writing.commits`; apart from `approvals.recovery`, no other package does.
 """
 
 from approvals.recovery.backup import backup

@@ -1,4 +1,4 @@
-"""The branches of proposals: their names, what is written on them, and when they are dropped."""
+"""The branches of proposals: names, writing, dropping."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BRANCH = re.compile(r"p/(\d{1,18})(?:-(\d{1,9}))?")
 
 
 def write_revision_branch(proposal: Proposal, revision: Revision, *, base: reads.Block | None = None) -> str:
-    """Put what a revision says on its branch, on top of its base commit; the head's hash.
+    """Write a revision to its branch, on top of its base commit. Return the hash of the head.
 
     Args:
         base: see `finish_preparing`.
@@ -44,18 +44,18 @@ def write_revision_branch(proposal: Proposal, revision: Revision, *, base: reads
 
 
 def branch_name(proposal_id: int, revision: int) -> str:
-    """Short, since DoltLite rewrites the list of all branches on each write."""
+    """Return the name of a revision's branch: short, because DoltLite rewrites the list of branches on each write."""
     return f"p/{proposal_id}" if revision == 1 else f"p/{proposal_id}-{revision}"
 
 
 def parse_branch_name(branch: str) -> tuple[int, int] | None:
-    """The proposal and the revision `branch_name` made this name of; None when it is no such name."""
+    """Return the proposal and the revision number in a `branch_name`; None for other names."""
     found = _BRANCH.fullmatch(branch)
     return (int(found[1]), int(found[2] or 1)) if found else None
 
 
 def drop_branches(proposal: Proposal) -> None:
-    """Remove the branches of a decided proposal. Failing costs only space: `recover` does it again."""
+    """Drop the branches of a decided proposal. A failure only costs space: `recover` drops them later."""
     for number in range(1, proposal.current_revision_number + 1):
         name = branch_name(proposal.pk, number)
         try:
@@ -67,11 +67,11 @@ def drop_branches(proposal: Proposal) -> None:
 def give_up_branch(revision: Revision) -> None:
     """Drop a branch that was written while its proposal was decided, or whose dropping had failed.
 
-    Where the texts were removed they have to go from the files once more.
+    If the texts of the proposal were removed, garbage has to be collected again.
     """
     proposal = Proposal.objects.get(pk=revision.proposal_id)
     if proposal.is_redacted:
-        with suppress(RevisionNotFound):  # whoever collects dropped it this moment, and may not know of its commit
+        with suppress(RevisionNotFound):  # a concurrent `collect` dropped it, and may not know its commit
             Revision.objects.filter(pk=revision.pk).update(head_commit=dolt().head(revision.branch))
         Proposal.objects.filter(pk=proposal.pk).update(is_garbage_left=True)
     commits.drop_branch(proposal.owner, revision.branch)

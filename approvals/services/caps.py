@@ -1,4 +1,4 @@
-"""How many proposals may wait: of one agent for one owner, and in all."""
+"""Limits of undecided proposals: per agent and owner, and in all."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ _PENDING = ", ".join(f"'{status.value}'" for status in PENDING)
 
 
 def require_room(agent: Agent, owner: str) -> None:
-    """Raise unless the agent may have another proposal waiting for this owner.
+    """Raise unless the agent may make another proposal for this owner.
 
     Raises:
-        TooManyPending: `PENDING_CAP` of its own wait already.
-        MemoryFull: `MAX_OPEN_PROPOSALS` wait in all.
+        TooManyPending: it has `PENDING_CAP` undecided proposals for this owner.
+        MemoryFull: there are `MAX_OPEN_PROPOSALS` undecided proposals in all.
     """
     _require(agent, owner, own=pending_of(agent, owner).count(), in_all=Proposal.objects.pending().count())
 
 
-def equal_or_room(agent: Agent, owner: str, *, may_tell: bool, **same: str) -> Proposal | None:
-    """Return the agent's waiting proposal that equals this one; None when there is room for another.
+def find_equal_or_require_room(agent: Agent, owner: str, *, may_tell: bool, **same: str) -> Proposal | None:
+    """Return the agent's undecided proposal that equals this one; None when there is room for another.
 
-    Call it inside the transaction that inserts the row: the agent's other calls wait until it ends.
+    Call it inside the transaction that inserts the row: it locks the agent until that transaction ends.
 
     Args:
-        may_tell: whether the agent may learn that an equal one waits; if not, only the room counts.
+        may_tell: whether the agent may learn that an equal one exists; if not, only the limits are checked.
         same: the columns, with their values, in which two proposals are equal.
 
     Raises:
@@ -37,7 +37,7 @@ def equal_or_room(agent: Agent, owner: str, *, may_tell: bool, **same: str) -> P
     """
     _lock(agent)
     equal = " AND ".join(f"{column} = %s" for column in same)
-    # One statement, since each call asks.
+    # One statement, because every proposing call runs it.
     statement = f"""
         WITH own AS (SELECT * FROM {_TABLE} WHERE agent_id = %s AND owner = %s AND status IN ({_PENDING}))
         SELECT (SELECT MIN(id) FROM own WHERE {equal}), (SELECT COUNT(*) FROM own),
@@ -65,9 +65,9 @@ def _require(agent: Agent, owner: str, *, own: int, in_all: int) -> None:
 
 
 def _lock(agent: Agent) -> None:
-    """Let one agent's calls wait for each other until the transaction ends, or racing calls could pass the cap.
+    """Lock the agent's row until the transaction ends; otherwise concurrent calls could exceed the cap.
 
-    SQLite has one writer anyway.
+    SQLite has a single writer anyway.
     """
     if connection.features.has_select_for_update:
         _LOCKED.all(pk=agent.pk)

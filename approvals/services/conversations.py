@@ -1,6 +1,6 @@
-"""People delete what was said: a conversation, or one message of it. Never versioned, so nothing brings it back.
+"""People delete conversations or single messages. They are not versioned, so this cannot be undone.
 
-Agents delete what they handed in over the API (`agent_tools.tools.conversations`).
+Agents delete the messages they sent through the API (`agent_tools.tools.conversations`).
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ log = structlog.get_logger(__name__)
 
 
 def delete(*, actor: User, owner: str, session_id: str, message_id: str | None = None) -> int:
-    """Delete a conversation, or the one message of it; search forgets it.
+    """Delete a conversation or one message of it, also from the search index.
 
-    What an agent copied into a proposal, as evidence, stays with that proposal (`redact` removes it). The id of the
-    session stays with the notes and proposals made in it, and as long as the audit and kept answers do.
+    Evidence that an agent copied into a proposal stays there (`redact` removes it). Notes, proposals, the audit and
+    stored answers keep the id of the session.
 
     Returns:
-        How many messages are gone: none where they were deleted already.
+        How many messages were deleted; 0 when they were deleted before.
 
     Raises:
-        DeletionNotAllowed: this person may not delete what was said with this owner.
+        DeletionNotAllowed: this person may not delete this owner's conversations.
     """
     if not may_delete_messages(actor, owner):
         raise DeletionNotAllowed(_("You may not delete these messages."))

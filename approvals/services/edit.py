@@ -1,7 +1,6 @@
-"""People write memory directly: owners their own, staff through the admin. A commit in their name.
+"""People edit memory blocks directly: owners their own, staff through the admin. The commit is in their name.
 
-Each change carries the sha256 the form was loaded with, so that nobody overwrites what they have not
-seen.
+Each change names the sha256 the form was loaded with, so that no edit overwrites a text its author has not seen.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def edit_block(
 
     Raises:
         EditNotAllowed, BlockNotFound, OverLimit, LimitInvalid, NoChange.
-        BlockChanged: it is not at `loaded_sha256` any more; carries what it is now.
+        BlockChanged: it is no longer at `loaded_sha256`; has the current block.
         ForbiddenCharacter: NUL or a lone surrogate in a text.
     """
     _require_writer(actor, owner)
@@ -62,7 +61,7 @@ def edit_block(
 
 
 def create_block(*, actor: User, owner: str, label: str, fields: BlockFields, comment: str = "") -> Change:
-    """Make a new block.
+    """Create a block.
 
     Raises:
         EditNotAllowed, OverLimit, LimitInvalid, ForbiddenCharacter: as for `edit_block`.
@@ -90,7 +89,7 @@ def create_block(*, actor: User, owner: str, label: str, fields: BlockFields, co
 
 
 def delete_block(*, actor: User, owner: str, label: str, loaded_sha256: str, comment: str = "") -> Change:
-    """Remove a block from the memory; its history stays.
+    """Delete a block from the memory; its history stays.
 
     Raises:
         EditNotAllowed, BlockNotFound, BlockChanged: as for `edit_block`.

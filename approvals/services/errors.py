@@ -1,7 +1,6 @@
-"""Why a use case was refused. Each says it in a sentence a person can read.
+"""Refusals of the use cases. The message of each is a sentence for people.
 
-Subjects are carried along (the proposal, the block as it is now), so that a page or a tool can show
-what changed instead of only that something did.
+They have the object they are about (the proposal, the current block), so that a page or a tool can show what changed.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from memory_app.reads import Block, Note, NoteNotFound
 
 
 class Refused(Exception):
-    """Base of all refusals. `code` is stable and fit for an API."""
+    """Base of all refusals. `code` is stable, for APIs."""
 
     code: ClassVar[str] = "refused"
 
@@ -29,7 +28,7 @@ class Refused(Exception):
 
 
 class NoChange(Refused):
-    """The result equals the text that is there."""
+    """The result equals the current text."""
 
     code = "no_change"
 
@@ -54,7 +53,7 @@ class BlockReadOnly(Refused):
 
 
 class PreconditionFailed(Refused):
-    """The block is not at the sha256 the agent expected. `block` is what is there."""
+    """The block is not at the sha256 the agent expected. `block` is the current one."""
 
     code = "precondition_failed"
 
@@ -75,13 +74,13 @@ class TooManyPending(Refused):
 
 
 class MemoryFull(Refused):
-    """There are as many undecided proposals in all as the engine handles well."""
+    """The number of undecided proposals has reached what the engine handles well."""
 
     code = "memory_full"
 
 
 class BeingMade(Refused):
-    """Another call makes the same proposal this moment; the same call again finds it made."""
+    """Another call is making the same proposal; repeating this call later returns it."""
 
     code = "being_made"
 
@@ -102,7 +101,7 @@ class ProposalNotFound(Refused):
 
 
 class DecisionRefused(Refused):
-    """Base of what stops a decision about a proposal that can be seen; nothing was changed."""
+    """Base of refusals of a decision about a visible proposal; nothing was changed."""
 
     code = "decision_refused"
 
@@ -116,25 +115,25 @@ class NotAllowed(DecisionRefused):
 
 
 class AlreadyDecided(DecisionRefused):
-    """Somebody was first. `proposal` says who and what."""
+    """The proposal was decided before; `proposal` contains the decision."""
 
     code = "already_decided"
 
 
 class BeingDecided(DecisionRefused):
-    """Another decision holds the lease this moment."""
+    """Another decision holds the lease."""
 
     code = "being_decided"
 
 
 class NewRevision(DecisionRefused):
-    """The proposal holds other text than the one the decision names."""
+    """The decision names another revision than the current one."""
 
     code = "new_revision"
 
 
 class TargetChanged(DecisionRefused):
-    """The target is not what the reviewer was shown. `block` is what it is now, None when deleted."""
+    """The target changed since the reviewer saw it. `block` is the current one, None when deleted."""
 
     code = "target_changed"
 
@@ -144,25 +143,25 @@ class TargetChanged(DecisionRefused):
 
 
 class NoLongerFits(DecisionRefused):
-    """The edits cannot be applied to the text as it is now."""
+    """The edits cannot be applied to the current text."""
 
     code = "conflict"
 
 
 class NotRemovable(DecisionRefused):
-    """The texts of this proposal cannot be removed: it is undecided, or the memory holds what it says."""
+    """The texts of this proposal cannot be removed: it is undecided, or its change is in the memory."""
 
     code = "not_removable"
 
 
 class AlreadyInMemory(DecisionRefused):
-    """The memory says already what the proposal would make it say."""
+    """The proposed change is already in the memory."""
 
     code = "already_applied"
 
 
 class BranchMissing(DecisionRefused):
-    """The branch is gone or does not hold the text of the revision: what was seen cannot be merged."""
+    """The branch is missing or differs from the revision: what was reviewed cannot be merged."""
 
     code = "branch_missing"
 
@@ -177,7 +176,7 @@ class EditNotAllowed(Refused):
 
 
 class BlockChanged(Refused):
-    """The block is not what the form was loaded with. `current` is what it is, None when deleted."""
+    """The block changed since the form was loaded. `current` is the current one, None when deleted."""
 
     code = "block_changed"
 
@@ -187,13 +186,13 @@ class BlockChanged(Refused):
 
 
 class LabelTaken(Refused):
-    """The owner has a block of that label."""
+    """The owner has a block with this label."""
 
     code = "label_taken"
 
 
 class LabelInvalid(Refused):
-    """Labels are lower-case letters, digits, dash and underscore, at most 64."""
+    """A label has at most 64 characters: lower-case letters, digits, dash and underscore."""
 
     code = "label_invalid"
 
@@ -208,7 +207,7 @@ class LimitInvalid(Refused):
 
 
 class NoteInvalid(Refused):
-    """A field of a note is not acceptable. `field` names it as tools do."""
+    """A field of a note is invalid. `field` is its name in the tools."""
 
     code = "note_invalid"
 
@@ -218,7 +217,7 @@ class NoteInvalid(Refused):
 
 
 class NotesChanged(Refused):
-    """A note is not as it was read; nothing was written. `ids` are those of the whole change."""
+    """A note changed since it was read; nothing was written. `ids` are all notes of the change."""
 
     code = "notes_changed"
 
@@ -228,7 +227,7 @@ class NotesChanged(Refused):
 
 
 class NoteSuperseded(Refused):
-    """The note holds no more. `note` is it, with what took its place and since when."""
+    """The note is superseded. `note` says by which note and since when."""
 
     code = "note_superseded"
 
@@ -238,10 +237,10 @@ class NoteSuperseded(Refused):
 
 
 class NoteWaits(Refused):
-    """The note is in no memory yet: it waits for a person, in an undecided proposal of the same agent.
+    """The note is not in the memory yet: it is in an undecided proposal of the same agent.
 
     Args:
-        argument: what the note was given as.
+        argument: the argument of the call that named the note.
     """
 
     code = "note_waits"
@@ -252,7 +251,7 @@ class NoteWaits(Refused):
 
 
 class NoteWithdrawn(NoteNotFound):
-    """There is no such note: the proposal that was to make it was withdrawn by the same agent."""
+    """There is no such note: the same agent withdrew the proposal to create it."""
 
     def __init__(self, proposal: Proposal, id_: str) -> None:
         self.proposal = proposal
@@ -260,11 +259,11 @@ class NoteWithdrawn(NoteNotFound):
 
 
 class ReplacementNotFound(NoteNotFound):
-    """There is no note of the id that is to take another's place."""
+    """There is no note with the id of the replacement."""
 
 
 class ImportUnderWay(Refused):
-    """An import into this memory, or by this actor, is not over yet."""
+    """Another import into this memory, or by this actor, is still running."""
 
     code = "import_under_way"
 
@@ -276,6 +275,6 @@ class ImportUnderWay(Refused):
 
 
 class DeletionNotAllowed(Refused):
-    """This person may not delete what was said with this owner."""
+    """This person may not delete this owner's conversations."""
 
     code = "not_allowed"

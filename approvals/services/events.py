@@ -1,4 +1,4 @@
-"""Writing what happened to a proposal, in the words the pages and the API show."""
+"""Record the events of a proposal, which the pages and the API show."""
 
 from __future__ import annotations
 
@@ -24,10 +24,13 @@ def close(
     text: str,
     **data: Any,
 ) -> bool:
-    """Close a proposal that is still as expected, and record the event; whether it was. Call it inside a transaction.
+    """Close a proposal that is still as expected, and record the event. Call it inside a transaction.
 
     Args:
-        values, expected: names of fields and what they become, and what they have to be now; see `prepared.update`.
+        values, expected: fields with their new values, and with the values they must have now; see `prepared.update`.
+
+    Returns:
+        Whether it was as expected.
     """
     if not update(Proposal, values, where={"id": proposal.pk, **expected}):
         return False
@@ -41,11 +44,11 @@ def close(
 def record(
     proposal: Proposal, what: Event.What, *, actor: Actor, text: str = "", at: datetime | None = None, **data: Any
 ) -> Event:
-    """Add an event. Call it inside the transaction that changes the status, so that neither exists without the other.
+    """Record an event. Call it inside the transaction that changes the status, so that both are written or neither.
 
     Args:
-        actor: None is Assent itself (expiry, recovery).
-        at: when it happened, where that is not now.
+        actor: None for Assent itself (expiry, recovery).
+        at: when it happened; now by default.
     """
     if isinstance(actor, User):
         name, kind = actor.username, Event.ActorKind.PERSON

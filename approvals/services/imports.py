@@ -1,4 +1,4 @@
-"""Importing a memories.md: many notes as one change, reviewed or applied as a whole."""
+"""Import a memories.md: many notes as one change, reviewed or applied as a whole."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _QUOTED = re.compile("“[^“”]*”")
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Passages left out for one reason.
+    """Passages skipped for the same reason.
 
     Args:
-        reason: as the first of them has it; what it quotes may differ in the others.
-        lines: where they begin, in order.
+        reason: of the first passage; quotations may differ in the others.
+        lines: where the passages begin, in order.
     """
 
     reason: str
@@ -38,12 +38,12 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class ImportOutcome:
-    """What came of an import.
+    """The result of an import.
 
     Args:
-        outcome: None when the memory says all of it already.
-        created, updated, unchanged: how many notes the file makes, changes and leaves.
-        skipped: what of the file was left out, with its line.
+        outcome: None when nothing in the memory has to change.
+        created, updated, unchanged: how many notes the file creates, changes and leaves as they are.
+        skipped: passages of the file that were not imported, with their lines.
     """
 
     outcome: NoteChangeOutcome | None
@@ -54,12 +54,12 @@ class ImportOutcome:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing in the file even looks like a memory: it is another file."""
+        """Whether nothing in the file looks like a memory: it is probably another file."""
         return not (self.created or self.updated or self.unchanged or self.skipped)
 
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
-        """`skipped` by reason: one mistake made two thousand times is one."""
+        """Return `skipped` grouped by reason: a mistake repeated two thousand times is one entry."""
         reasons: dict[str, tuple[str, list[int]]] = {}
         for passage in self.skipped:
             alike = _QUOTED.sub("“”", passage.reason)
@@ -68,19 +68,19 @@ class ImportOutcome:
 
 
 def import_file(*, by: ChangeContext, owner: str, data: bytes) -> ImportOutcome:
-    """Read the bytes of a memories.md and import it, without its memories of days to come.
+    """Read the bytes of a memories.md and import it, without memories dated in the future.
 
     Raises:
-        Unreadable: nothing of the file is taken.
-        ImportUnderWay: one of the owner's, or by this actor, is not over yet; nothing was done.
+        Unreadable: nothing was imported.
+        ImportUnderWay: another import of this owner, or by this actor, is running; nothing was done.
         Others: as for `import_memories`.
     """
-    # Eight at once, by one token, kept every page waiting for up to 12 s: each has the processor for seconds.
+    # Eight imports at once, by one token, delayed every page by up to 12 s: each uses the processor for seconds.
     try:
         names = f"import of {owner}", f"import by {type(by.actor).__name__} {by.actor.pk}"
         with turns.taken(*names, by=by.operation):
             progress.report(Stage.READING, 0, 1)
-            # East of Greenwich it may be tomorrow already.
+            # East of Greenwich it may be the next day.
             latest = timezone.now().date() + timedelta(days=1)
             return import_memories(by=by, owner=owner, parsed=memories_md.read(data, latest=latest))
     except turns.Taken:
@@ -88,22 +88,22 @@ def import_file(*, by: ChangeContext, owner: str, data: bytes) -> ImportOutcome:
 
 
 def import_memories(*, by: ChangeContext, owner: str, parsed: Parsed) -> ImportOutcome:
-    """Bring what a memories.md says into the memory.
+    """Create and change the notes of a memories.md.
 
-    A note whose id is there already is changed where the file says something else; what the format cannot
-    carry (confidence, category, rationale, whether it is superseded …) stays; only that a person wrote it does not
-    stay with a text an agent brings. Nothing is deleted. Reports its progress (`memory_app.runtime.progress`).
+    A note with a known id is changed where the file differs. Fields the format does not have (confidence, category,
+    rationale, whether it is superseded …) stay, except the source "a person" when an agent imports another text.
+    Nothing is deleted. Reports its progress (`memory_app.runtime.progress`).
 
     Raises:
-        NoteInvalid: a memory no note can hold; nothing was changed.
+        NoteInvalid: a memory is not a valid note; nothing was changed.
         EditNotAllowed, NotesChanged, TooManyPending, MemoryFull: as for `notes.change_notes`.
     """
-    if earlier := notes.done_before(by):  # by now the memory may say all of it, and nothing of it would be new
+    if earlier := notes.earlier_outcome(by):  # afterwards nothing in the file differs from the memory
         made = sum(change.before is None for change in earlier.changes)
         changed = len(earlier.changes)
         return ImportOutcome(earlier, made, changed - made, len(parsed.memories) - changed, parsed.skipped)
     commit = reads.head()
-    parsed = _with_own_ids(owner, parsed)
+    parsed = _with_internal_ids(owner, parsed)
     known = reads.find_notes(owner, [memory.id for memory in parsed.memories])
     now = timezone.now()
     changes = []
@@ -112,9 +112,9 @@ def import_memories(*, by: ChangeContext, owner: str, parsed: Parsed) -> ImportO
         before = known.get(memory.id)
         if before is not None and parsed.is_portable and memories_md.section_of(before.type) == memory.type:
             memory = replace(memory, type=before.type)
-        if before is not None and _says_the_same(before, memory):
+        if before is not None and _equals(before, memory):
             continue
-        after = _updated(by, before, memory, now) if before else _made(by, owner, memory, now)
+        after = _changed_note(by, before, memory, now) if before else _new_note(by, owner, memory, now)
         notes.require_valid(after)
         created += before is None
         changes.append(NoteChange(memory.id, before, after))
@@ -128,8 +128,8 @@ def import_memories(*, by: ChangeContext, owner: str, parsed: Parsed) -> ImportO
     return ImportOutcome(outcome, created, len(changes) - created, unchanged, parsed.skipped)
 
 
-def _with_own_ids(owner: str, parsed: Parsed) -> Parsed:
-    """What was read, under the ids the notes have here: a portable file replaces those its readers do not know."""
+def _with_internal_ids(owner: str, parsed: Parsed) -> Parsed:
+    """Return the memories with the ids of existing notes: a portable file replaces ids that its readers do not know."""
     named = {memory.id for memory in parsed.memories}
     there = reads.find_notes(owner, named) if any(map(memories_md.is_portable_id, named)) else {}
     if len(there) == len(named):
@@ -138,22 +138,22 @@ def _with_own_ids(owner: str, parsed: Parsed) -> Parsed:
     return replace(parsed, memories=tuple(replace(each, id=own.get(each.id, each.id)) for each in parsed.memories))
 
 
-def _says_the_same(note: reads.Note, memory: Memory) -> bool:
+def _equals(note: reads.Note, memory: Memory) -> bool:
     said = (note.content, note.type, note.tags, note.created_at.date())
     day = memory.created or note.created_at.date()
     return said == (memory.content, memory.type, notes.tidied(memory.tags), day)
 
 
-def _updated(by: ChangeContext, note: reads.Note, memory: Memory, now: datetime) -> reads.Note:
+def _changed_note(by: ChangeContext, note: reads.Note, memory: Memory, now: datetime) -> reads.Note:
     changed = replace(note, content=memory.content, type=memory.type, tags=notes.tidied(memory.tags))
     if memory.created is not None and memory.created != note.created_at.date():
-        changed = replace(changed, created_at=_begin_of(memory.created))
+        changed = replace(changed, created_at=_midnight(memory.created))
     if note.source == NoteSource.USER and isinstance(by.actor, Agent) and changed.content != note.content:
         changed = replace(changed, source=NoteSource.IMPORT)
     return notes.stamped(changed, now)
 
 
-def _made(by: ChangeContext, owner: str, memory: Memory, now: datetime) -> reads.Note:
+def _new_note(by: ChangeContext, owner: str, memory: Memory, now: datetime) -> reads.Note:
     today = memory.created is None or memory.created == now.date()
     made = reads.Note(
         id=memory.id,
@@ -171,11 +171,11 @@ def _made(by: ChangeContext, owner: str, memory: Memory, now: datetime) -> reads
         superseded_reason=None,
         superseded_at=None,
         sha256="",
-        created_at=now if today or memory.created is None else _begin_of(memory.created),
+        created_at=now if today or memory.created is None else _midnight(memory.created),
         updated_at=now,
     )
     return notes.stamped(made, now)
 
 
-def _begin_of(day: date) -> datetime:
+def _midnight(day: date) -> datetime:
     return datetime.combine(day, time(), tzinfo=UTC)

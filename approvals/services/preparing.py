@@ -1,4 +1,4 @@
-"""Bring a PREPARING proposal to the end, one call at a time, whichever call that is."""
+"""Finish PREPARING proposals: any call may do it, one at a time."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from memory_app.runtime import deadlines
 
 log = structlog.get_logger(__name__)
 
-#: Writing 100,000 notes took from 25 s to well over 100 on a busy server; until then no other call takes it over.
+#: Writing 100,000 notes took from 25 s to well over 100 s on a busy server; no other call takes it over before.
 _LEASE_OF_A_NOTE = timedelta(milliseconds=3)
 
 
-#: Seconds to wait for another call that makes the same proposal, which takes some 50 ms.
+#: Seconds to wait for another call that makes the same proposal; that usually takes 50 ms.
 _PATIENCE = 5.0
 
 
@@ -34,7 +34,7 @@ def insert_prepared(proposal: Proposal, *, has_branch: bool = True, **texts: Any
     """Insert a PREPARING proposal and its first revision, inside the caller's transaction.
 
     Args:
-        has_branch: False for an automatic change, which is committed to main at once.
+        has_branch: False for an automatic change, which is committed directly to main.
         texts: the fields of the revision.
     """
     insert(proposal)
@@ -43,56 +43,56 @@ def insert_prepared(proposal: Proposal, *, has_branch: bool = True, **texts: Any
     proposal.hold_current_revision(insert(revision))
 
 
-def make_alone(
+def finish_once(
     proposal: Proposal, make: Callable[[Proposal], Proposal], *, is_mine: bool, is_resumed: bool = False
 ) -> Proposal:
-    """What `make` makes of a PREPARING proposal, or what another call made of it meanwhile.
+    """Finish a PREPARING proposal with `make`, unless another call finishes it first. Return the finished proposal.
 
     Args:
         is_mine: the caller has just begun it, or taken it over, and holds its lease.
-        is_resumed: the caller holds its operation id, which is for one call at a time: if who began it is not done
-            after a few seconds, it was killed. The lease of a large import would run on for minutes.
+        is_resumed: the caller holds its operation id, which only one call has at a time. If the first call is not done
+            after a few seconds, it was killed: waiting for the lease of a large import would take minutes.
 
     Raises:
-        BeingMade: another call is at it still, or found that it no longer fits.
+        BeingMade: another call still works on it, or found that it no longer fits.
     """
     if not is_mine:
-        proposal = _when_made(proposal, is_resumed=is_resumed)
+        proposal = _wait_until_made(proposal, is_resumed=is_resumed)
     if proposal.status != Status.PREPARING:
         return proposal
     try:
         return make(proposal)
     except Exception:
-        _release(proposal)
+        _release_lease(proposal)
         raise
 
 
-def take_over(proposal: Proposal, *, is_left: bool = False) -> bool:
-    """Take the lease of a PREPARING proposal that nobody is at any more; False where somebody may be.
+def take_over(proposal: Proposal, *, holder_is_gone: bool = False) -> bool:
+    """Take the lease of a PREPARING proposal if it has expired. Return whether this call holds it now.
 
     Args:
-        is_left: whoever has the lease, as the row was read, is known to be gone.
+        holder_is_gone: take it before it expires, because its holder is known to have died.
     """
     held, now = proposal.lease_expires_at, timezone.now()
-    if held and held >= now and not is_left:
+    if held and held >= now and not holder_is_gone:
         return False
     until = now + lease_of(len(proposal.current_revision.note_changes))
-    if not _as_read(proposal).update(lease_expires_at=until):
+    if not _row_as_read(proposal).update(lease_expires_at=until):
         return False
     proposal.lease_expires_at = until
     return True
 
 
 def lease_of(notes: int) -> timedelta:
-    """How long a proposal about so many notes may take to be made before others take it over."""
+    """Return the lease for preparing a proposal about so many notes; after it, other calls may take over."""
     return settings.LEASE + notes * _LEASE_OF_A_NOTE
 
 
-def _when_made(proposal: Proposal, *, is_resumed: bool) -> Proposal:
+def _wait_until_made(proposal: Proposal, *, is_resumed: bool) -> Proposal:
     end = time.monotonic() + min(_PATIENCE, deadlines.remaining())
     while proposal.status == Status.PREPARING and not take_over(proposal):
         if time.monotonic() >= end:
-            if is_resumed and take_over(proposal, is_left=True):
+            if is_resumed and take_over(proposal, holder_is_gone=True):
                 break
             raise BeingMade
         time.sleep(0.02)
@@ -103,25 +103,25 @@ def _when_made(proposal: Proposal, *, is_resumed: bool) -> Proposal:
     return proposal
 
 
-def _release(proposal: Proposal) -> None:
-    """Let others finish what failed here without waiting for its lease, which runs out where this cannot be written."""
+def _release_lease(proposal: Proposal) -> None:
+    """Release the lease, so that others need not wait for it; if this cannot be written, it expires."""
     deadlines.extend()
     try:
-        _as_read(proposal).update(lease_expires_at=None)
+        _row_as_read(proposal).update(lease_expires_at=None)
     except DatabaseError as error:
         log.warning("proposal_not_let_go", proposal=proposal.pk, error=type(error).__name__)
 
 
-def _as_read(proposal: Proposal) -> ProposalQuerySet:
-    """The row, unless it is made or its lease is another's by now."""
+def _row_as_read(proposal: Proposal) -> ProposalQuerySet:
+    """Select the row if it is still PREPARING with the lease that was read."""
     return Proposal.objects.filter(pk=proposal.pk, status=Status.PREPARING, lease_expires_at=proposal.lease_expires_at)
 
 
 def finish_preparing(proposal: Proposal, *, base: reads.Block | None = None) -> Proposal:
-    """Make the branch of a PREPARING proposal and open it. Harmless when done twice.
+    """Write the branch of a PREPARING proposal and open it. Idempotent.
 
     Args:
-        base: the block at the revision's base commit, where the caller has it.
+        base: the block at the revision's base commit, if the caller has read it.
     """
     revision = proposal.current_revision
     revision.head_commit = write_revision_branch(proposal, revision, base=base)
@@ -133,6 +133,6 @@ def finish_preparing(proposal: Proposal, *, base: reads.Block | None = None) -> 
             proposal.set_written(opened)
     if proposal.status == Status.PREPARING:
         proposal.refresh_from_db()
-    if proposal.is_decided:  # by others who finished it, since this call outlived its lease
+    if proposal.is_decided:  # another call finished it after this call's lease expired
         give_up_branch(revision)
     return proposal

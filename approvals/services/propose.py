@@ -1,8 +1,8 @@
 """An agent proposes: the edits become a branch with one commit, and a row that waits for a person.
 
-Row PREPARING → branch → commit → OPEN. Each step can be done again, so a crash between them is finished
-by `recover` or by the same call coming back with its operation id (design.md §3 rules 7 and 16). One at a time: who
-meets a row in this state waits for who makes it, and takes it over when that one's lease has run out.
+Row PREPARING → branch → commit → OPEN. Each step is idempotent: after a crash between them, `recover` or the same call
+with its operation id finishes the proposal. Only one call works on a row: others wait, and take over when its lease has
+expired. See docs/architecture.md, "A proposal's life".
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from django.utils import timezone
 from approvals.models import Agent, Kind, Proposal, Revision
 from approvals.review.summary import summarise
 from approvals.risks import flags
-from approvals.services.caps import equal_or_room, pending_of, require_room
+from approvals.services.caps import find_equal_or_require_room, pending_of, require_room
 from approvals.services.errors import BlockReadOnly, NoChange, OverLimit, PreconditionFailed
-from approvals.services.preparing import finish_preparing, insert_prepared, lease_of, make_alone
+from approvals.services.preparing import finish_once, finish_preparing, insert_prepared, lease_of
 from approvals.services.texts import require_texts
 from memory_app import reads
 from memory_app.models import TargetKind
@@ -32,21 +32,21 @@ from memory_app.text import edits as text_edits
 log = structlog.get_logger(__name__)
 
 
-#: From this share of a block's limit on, the agent is told that little room is left.
+#: Share of a block's limit from which the agent gets a warning.
 NEARLY_FULL = 0.9
 
 
 @dataclass(frozen=True)
 class Proposed:
-    """What came of a call to `propose`.
+    """The result of `propose`.
 
     Args:
-        created: False when an equal proposal of this agent waits already and is returned instead.
+        created: False when an equal undecided proposal of this agent is returned instead.
         warnings: sentences for the agent.
         occurrences: how many places the edits replace.
         used: length of the resulting text in characters.
         limit: the block's limit in characters.
-        content_sha256: of the target's text now.
+        content_sha256: of the target's current text.
     """
 
     proposal: Proposal
@@ -77,20 +77,20 @@ def propose(
     """Propose edits to one block: all of them, in order, or none.
 
     Args:
-        owner: username; the caller has made sure that the agent serves this owner.
-        reasoning: why, for the person who decides; not empty.
+        owner: username; the caller has checked that the agent serves this owner.
+        reasoning: why, for the person who decides; must not be empty.
         evidence: conversation turns `{role, content, at?}`.
         expected_sha256: of the block's text as the agent read it.
-        operation: 32 hexadecimal digits; the same one gives the same proposal.
-        may_read: whether the agent may read the block. If not, an equal proposal is one with the same edits, and the
-            caps are checked before the text: the order of refusals would otherwise tell whether an edit fits.
+        operation: 32 hexadecimal digits; a call with the same one returns the same proposal.
+        may_read: whether the agent may read the block. If not, proposals with the same edits are equal, and the caps
+            are checked before the text: otherwise the order of refusals would reveal whether an edit fits.
 
     Raises:
-        BlockNotFound, EditError: see `reads` and `edits`; the index tells which edit.
+        BlockNotFound, EditError: see `reads` and `edits`; `EditError.index` names the edit.
         BlockReadOnly, PreconditionFailed, NoChange, OverLimit, TooManyPending, MemoryFull: see `errors`.
-        AlreadyDecided: the operation was done before, and the texts of its proposal have been removed.
-        BeingMade: another call makes this proposal, and is not done after a few seconds.
-        EngineUnavailable: the branch could not be written; the row stays and `recover` finishes it.
+        AlreadyDecided: the proposal of this operation exists, and its texts have been removed.
+        BeingMade: another call is making this proposal, and did not finish within a few seconds.
+        EngineUnavailable: the branch could not be written; the row stays, and `recover` finishes it.
     """
     earlier = Proposal.objects.filter(operation=operation).first() if operation else None
     if earlier:
@@ -106,19 +106,19 @@ def propose(
             return _outcome(_finished(twin), created=False, block=block)
         require_room(agent, owner)
     applied = _apply(block, edits, expected_sha256)
-    said = {"reasoning": reasoning, "confidence": confidence, "session_id": session_id, "evidence": list(evidence)}
+    given = {"reasoning": reasoning, "confidence": confidence, "session_id": session_id, "evidence": list(evidence)}
     try:
-        proposal, created = _prepare(agent, base, applied, kind, operation=operation, may_read=may_read, said=said)
+        proposal, created = _prepare(agent, base, applied, kind, operation=operation, may_read=may_read, given=given)
         is_mine = created
     except IntegrityError:
-        # The same operation came twice at once and the other call inserted its row first.
+        # A concurrent call with the same operation inserted its row first.
         proposal, created, is_mine = Proposal.objects.get(operation=operation), True, False
     proposal = _finished(proposal, is_mine=is_mine, base=block if is_mine else None)
     return _outcome(proposal, created=created, block=block)
 
 
 def _apply(block: reads.Block, edits: Sequence[text_edits.Edit], expected_sha256: str | None) -> text_edits.Applied:
-    """Return the edits applied to the block, if it is as the agent read it, changes, and stays within its limit."""
+    """Return the edits applied to the block. Raise if it changed since it was read, stays the same or gets too long."""
     if expected_sha256 is not None and expected_sha256 != block.body_sha256:
         raise PreconditionFailed(block)
     applied = text_edits.apply(block.body, tuple(edits))
@@ -130,7 +130,7 @@ def _apply(block: reads.Block, edits: Sequence[text_edits.Edit], expected_sha256
 
 
 def _asked_before(agent: Agent, block: reads.Block, edits: Sequence[text_edits.Edit]) -> Proposal | None:
-    """Return the agent's pending proposal that asks for the same edits."""
+    """Return the agent's pending proposal with the same edits."""
     asked = text_edits.to_json(map(_as_asked, edits))
     pending = pending_of(agent, block.owner).filter(target_kind=TargetKind.BLOCK, target=block.label)
     for proposal in pending.order_by("-pk"):
@@ -152,12 +152,12 @@ def _prepare(
     *,
     operation: str,
     may_read: bool,
-    said: dict[str, Any],
+    given: dict[str, Any],
 ) -> tuple[Proposal, bool]:
-    """Insert the PREPARING row, unless caps forbid it or an equal proposal waits; whether it is new."""
+    """Insert the PREPARING row, unless an equal proposal exists. Return the proposal and whether it is new."""
     block = base.block
     result_sha256 = text_edits.sha256_of(applied.text)
-    summary = summarise(block.body, applied.text, said=flags.said_with(said["reasoning"], said["evidence"]))
+    summary = summarise(block.body, applied.text, said=flags.said_with(given["reasoning"], given["evidence"]))
     target = {"target_kind": TargetKind.BLOCK, "target": block.label}
     now = timezone.now()
     proposal = Proposal(
@@ -166,18 +166,18 @@ def _prepare(
         target_title=block.display_title,
         kind=kind,
         agent=agent,
-        search_words=summary.search_words(said["reasoning"], block.label, block.display_title),
+        search_words=summary.search_words(given["reasoning"], block.label, block.display_title),
         **summary.fields,
         result_sha256=result_sha256,
         operation=operation,
         created_at=now,
         expires_at=now + settings.PROPOSAL_EXPIRY,
         lease_expires_at=now + lease_of(0),
-        **said,
+        **given,
     )
     with transaction.atomic(durable=True):
-        # An agent that may not read could learn from an equal result of another edit that its own edit fits.
-        twin = equal_or_room(agent, block.owner, may_tell=may_read, **target, result_sha256=result_sha256)
+        # If another edit has the same result, this would reveal to an agent that may not read that its edit fits.
+        twin = find_equal_or_require_room(agent, block.owner, may_tell=may_read, **target, result_sha256=result_sha256)
         if twin:
             return twin, False
         insert_prepared(
@@ -195,7 +195,7 @@ def _finished(
     proposal: Proposal, *, is_mine: bool = False, is_resumed: bool = False, base: reads.Block | None = None
 ) -> Proposal:
     require_texts(proposal)
-    return make_alone(proposal, partial(finish_preparing, base=base), is_mine=is_mine, is_resumed=is_resumed)
+    return finish_once(proposal, partial(finish_preparing, base=base), is_mine=is_mine, is_resumed=is_resumed)
 
 
 def _outcome(proposal: Proposal, *, created: bool, block: reads.Block | None = None) -> Proposed:

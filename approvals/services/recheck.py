@@ -1,4 +1,4 @@
-"""After a change to a target: its other open proposals are checked again, and search learns of it."""
+"""After a change to a target: recheck its other open proposals, and update the search index."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from memory_app.search import reindexing
 
 log = structlog.get_logger(__name__)
 
-#: (kind, label or id) pairs, as the ledger has them.
+#: (kind, label or id) pairs, as in the ledger.
 Targets = Sequence[Sequence[str]]
 
-#: Beyond this many notes in one change, all of an owner's open note proposals are looked at instead.
+#: For changes of more notes than this, all open note proposals of the owner are rechecked.
 MANY = 200
-#: Proposals checked against one reading of what they are about.
+#: Proposals checked against one read of their targets.
 PORTION = 100
-#: Proposals checked inline after a decision, which takes 10 ms for 100. The others become `unknown`: their own page
-#: checks each as it is read, and `recover` checks them all.
+#: Proposals checked inline after a decision; 100 take 10 ms. The others become `unknown`: a proposal's page checks it
+#: when it is read, and `recover` checks all.
 MOST_INLINE = 400
 
 
 def after_change(owner: str, targets: Targets, *, are_new: bool = False) -> None:
-    """Have the open proposals on what changed checked again, and the owner's search index brought up: by a
-    worker, inline where there is none.
+    """Recheck open proposals on the changed targets, and update the owner's search index.
 
-    Never fails the change it comes after: a broker that is away means checking here and now.
+    A worker does it; this call does it inline where there is none, or where the broker is away. A failure never fails
+    the change before it.
 
     Args:
-        are_new: there was nothing of this kind before that anybody could have proposed to change.
+        are_new: the targets did not exist before, so no proposal can be about them.
     """
     named = [list(target) for target in targets] if len(targets) <= MANY else [[TargetKind.NOTE, ""]]
     if not are_new and _may_others_wait(owner, named):
@@ -48,15 +48,15 @@ def after_change(owner: str, targets: Targets, *, are_new: bool = False) -> None
         except NoWorker:
             _recheck_here(owner, named)
     reindexing.soon(owner)
-    # Whatever time this took, what it comes after is done, and the answer says so.
+    # The change is committed: its call may still answer, even when this has used up the time.
     deadlines.extend()
 
 
 def _may_others_wait(owner: str, targets: Targets) -> bool:
-    """Mostly none does; to ask takes a tenth of what it takes to tell a worker."""
+    """Whether other proposals may be affected: usually none, and this query costs a tenth of enqueueing a task."""
     try:
         return bool(_ids_on(owner, targets))
-    except DatabaseError:  # the time is up, say; a worker has its own
+    except DatabaseError:  # for example the deadline has passed; a worker has its own
         return True
 
 
@@ -68,12 +68,12 @@ def _recheck_here(owner: str, targets: Targets) -> None:
 
 
 def recheck(owner: str, targets: Targets, *, most: int | None = None) -> int:
-    """Write the mergeability of every open proposal on what changed; how many there are.
+    """Write the mergeability of every open proposal on the changed targets. Return how many there are.
 
-    What cannot be checked becomes `unknown`, never `clean`.
+    A proposal that cannot be checked becomes `unknown`, never `clean`.
 
     Args:
-        most: check so many, the oldest first, and leave the others `unknown`. All by default.
+        most: check this many, the oldest first, and set the others to `unknown`. All by default.
     """
     ids = _ids_on(owner, targets)
     checked = ids if most is None else ids[:most]
@@ -84,7 +84,7 @@ def recheck(owner: str, targets: Targets, *, most: int | None = None) -> int:
 
 
 def recheck_unknown() -> int:
-    """Check the open proposals that could not be checked before; how many are known now."""
+    """Check the open proposals that are `unknown`. Return how many no longer are."""
     unknown = Proposal.objects.open().filter(mergeability=Mergeability.UNKNOWN)
     by_owner: defaultdict[str, list[int]] = defaultdict(list)
     for owner, pk in unknown.order_by("id").values_list("owner", "pk"):
@@ -95,14 +95,14 @@ def recheck_unknown() -> int:
 
 
 def _check(owner: str, ids: Sequence[int]) -> None:
-    """Compare proposals with their targets as they are now, and write what is no longer so."""
+    """Compare proposals with their current targets, and write the mergeability that changed."""
     for start in range(0, len(ids), PORTION):
         some = Proposal.objects.open().filter(pk__in=ids[start : start + PORTION]).order_by("id")
         proposals = {proposal.pk: proposal for proposal in some}
         revisions = Revision.objects.filter(proposal__in=proposals).order_by("proposal_id").defer("risk_report")
         current = [each for each in revisions if each.number == proposals[each.proposal_id].current_revision_number]
         states = _states(owner, [(proposals[revision.proposal_id], revision) for revision in current])
-        # One statement for each new state: 200 rows written one by one took as long as the decision itself.
+        # One statement per new state: writing 200 rows one by one took as long as the decision itself.
         changed: defaultdict[tuple[Mergeability, int], list[int]] = defaultdict(list)
         for revision, state in zip(current, states, strict=True):
             if proposals[revision.proposal_id].mergeability != state:
@@ -113,15 +113,15 @@ def _check(owner: str, ids: Sequence[int]) -> None:
 
 def _states(owner: str, pairs: Sequence[tuple[Proposal, Revision]]) -> list[Mergeability]:
     try:
-        standings = current_states(owner, pairs)
+        targets = current_states(owner, pairs)
     except DoltError:
         log.exception("recheck_failed", user_id=owner, proposals=[proposal.pk for proposal, _ in pairs])
         return [Mergeability.UNKNOWN] * len(pairs)
-    return [standing.assess(revision).state for standing, (_, revision) in zip(standings, pairs, strict=True)]
+    return [target.assess(revision).state for target, (_, revision) in zip(targets, pairs, strict=True)]
 
 
 def _ids_on(owner: str, targets: Targets) -> list[int]:
-    """The open proposals on what changed, the oldest first."""
+    """Return the open proposals on the changed targets, the oldest first."""
     if len(targets) == 1 and targets[0][1]:
         ((kind, target),) = targets
         return (_ON_BLOCK if kind == TargetKind.BLOCK else _ON_NOTE).all(owner=owner, target=target)
@@ -141,10 +141,10 @@ def _on(owner: str, targets: Targets) -> ProposalQuerySet:
         return on_blocks
     if not all(ids):
         return on_blocks | waiting.exclude(target_kind=TargetKind.BLOCK)
-    # What is to take a note's place may itself be superseded by now, in a circle.
+    # The replacement of a note may itself have been superseded, in a circle.
     return on_blocks | waiting.about_notes(ids) | waiting.filter(kind=Kind.FORGET)
 
 
-# What most changes are of, one target.
+# Most changes have one target.
 _ON_BLOCK = Prepared(lambda owner, target: _ids(_on(owner, [(TargetKind.BLOCK, target)])), owner=str, target=str)
 _ON_NOTE = Prepared(lambda owner, target: _ids(_on(owner, [(TargetKind.NOTE, target)])), owner=str, target=str)

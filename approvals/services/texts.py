@@ -1,4 +1,4 @@
-"""An owner has the texts of a proposal removed that was not taken; nothing brings them back."""
+"""Remove the texts of proposals that were not accepted; this cannot be undone."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ log = structlog.get_logger(__name__)
 
 
 def redact(*, actor: User, proposal_id: int) -> Proposal:
-    """Remove the texts of a rejected, withdrawn, superseded or expired proposal. Harmless when done twice.
+    """Remove the texts of a rejected, withdrawn or expired proposal. Idempotent.
 
     Raises:
         ProposalNotFound: there is none, or this person may not see it.
-        NotAllowed: this person may see it, and not remove its texts.
-        NotRemovable: it is undecided, or what it says is in the memory.
+        NotAllowed: this person may see it, but not remove its texts.
+        NotRemovable: it is undecided, or its change is in the memory.
     """
     with transaction.atomic(durable=True):
         found = Proposal.objects.select_for_update(of=("self",)).select_related("agent", "decided_by")
@@ -54,12 +54,12 @@ def redact(*, actor: User, proposal_id: int) -> Proposal:
     return proposal
 
 
-#: Called with a proposal whose texts go: for whatever keeps copies of them in the layers above. Each is called in the
-#: transaction that blanks the rows, and once more afterwards, for a call that was still being answered.
+#: Callbacks that remove copies of a proposal's texts in the layers above. Each runs in the transaction that blanks the
+#: rows, and again after collecting garbage, for copies that a concurrent call has written.
 copies: list[Callable[[Proposal], None]] = []
 
 
-#: The name of the thread that collects where there is no worker; tests wait for it.
+#: Name of the thread that collects garbage where there is no worker; tests wait for it.
 THREAD = "collect removed texts"
 
 
@@ -67,14 +67,14 @@ _collecting = threading.Lock()
 
 
 def remove(proposal: Proposal, *, actor: events.Actor) -> bool:
-    """Blank every text of the proposal in `default`; whether there was something to blank.
+    """Blank every text of the proposal in `default`. Return whether there was something to blank.
 
-    Call it inside the transaction that decides about the proposal, and `collect_soon` after it. The reviewer's own
-    comment stays: it tells the agent what was wrong.
+    Call it inside the transaction that decides about the proposal, and `collect_soon` after it. The reviewer's comment
+    stays: it tells the agent what was wrong.
     """
     now = timezone.now()
     blanked = Proposal.objects.filter(pk=proposal.pk, redacted_at=None).update(
-        # A label or an id, which the row keeps anyway: lists and pages have something to call it by.
+        # A label or an id, which the row keeps anyway: lists and pages show it as the title.
         target_title=F("target"),
         reasoning="",
         session_id="",
@@ -90,7 +90,7 @@ def remove(proposal: Proposal, *, actor: events.Actor) -> bool:
     )
     if not blanked:
         return False
-    # An agent's own words about taking it back, and not a reviewer's.
+    # Of a withdrawn proposal, the comment is the agent's, not a reviewer's.
     Proposal.objects.filter(pk=proposal.pk, status=Status.WITHDRAWN).update(decision_comment="")
     proposal.revisions.update(base_text="", result_text="", base_sha256="", edits=[], note_changes=[], risk_report=None)
     proposal.proposed_notes.all().delete()
@@ -102,17 +102,13 @@ def remove(proposal: Proposal, *, actor: events.Actor) -> bool:
 
 
 def require_texts(proposal: Proposal) -> None:
-    """For a call that comes back with the operation of a proposal: its answer would be made from the texts.
-
-    Raises:
-        AlreadyDecided: they were removed.
-    """
+    """Raise AlreadyDecided if the texts were removed, which the answer to a repeated call would need."""
     if proposal.is_redacted:
         raise AlreadyDecided(proposal, _("The texts of this proposal were removed."))
 
 
 def collect_soon() -> None:
-    """Collect the garbage the removed texts are in: by a worker, in a thread of its own where there is none."""
+    """Collect the garbage with the removed texts: in a worker, or in a separate thread where there is none."""
     try:
         enqueue("approvals.collect_removed_texts")
     except NoWorker:
@@ -120,18 +116,18 @@ def collect_soon() -> None:
 
 
 def is_garbage_left() -> bool:
-    """Whether the files of the memory may still hold removed texts."""
-    # In the order of the partial index, or SQLite reads the whole table instead.
+    """Whether the files of the memory may still contain removed texts."""
+    # Ordered like the partial index: otherwise SQLite reads the whole table.
     return bool(Proposal.objects.filter(is_garbage_left=True).order_by("redacted_at").values_list("id")[:1])
 
 
 def collect() -> int:
-    """Drop the branches of redacted proposals, collect the garbage and note where it is done; of how many proposals.
+    """Drop the branches of redacted proposals, and collect garbage. Return for how many proposals it is done.
 
-    Done is what cannot be read any more, whoever collected it: a server may deny it to us, and collects by itself.
+    A proposal is done when its commits cannot be read any more. A server may deny collecting to us, and does it itself.
 
     Raises:
-        DoltError, DatabaseError: what is not done is left to the next run.
+        DoltError, DatabaseError: the next run does what is left.
     """
     left = list(Proposal.objects.filter(is_garbage_left=True).order_by("redacted_at").select_related("agent"))
     if not left:
@@ -166,7 +162,7 @@ def _is_there(commit: str) -> bool:
 
 def _collect_here() -> None:
     try:
-        with _collecting:  # one at a time; who waited finds it done, or the rest
+        with _collecting:  # one at a time
             collect()
     except Exception:
         log.exception("removed_texts_not_collected")

@@ -1,4 +1,4 @@
-"""The only package that commits to the memory: on main, and on a proposal's branch, each with its row of the ledger.
+"""The only package that commits to the memory: on main, with rows of the ledger, and on branches of proposals.
 
-Called by `approvals.services` and `approvals.recovery` alone, which decide what is written.
+Only `approvals.services` and `approvals.recovery` call it; they decide what is written.
 """

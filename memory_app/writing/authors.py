@@ -1,4 +1,4 @@
-"""Who a commit is by, as Dolt stores it."""
+"""The authors of commits, as Dolt stores them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ UNKNOWN = Author("unknown", "unknown@assent.invalid")
 
 
 def person(username: str, name: str = "") -> Author:
-    """The author line of a person. The address only tells people and agents apart: real ones would
-    stay in the log for ever."""
+    """Return the author of a person's commit.
+
+    The address only distinguishes people from agents. A real address would stay in the log for ever.
+    """
     return Author(name or username, f"{username}@person.assent.invalid")
 
 

@@ -1,8 +1,8 @@
-"""The one way to write main, and the way to write a proposal's branch.
+"""Commits on main and on the branches of proposals.
 
-Called by `approvals.services` only (an import contract keeps it so). A commit message is a subject and trailers;
-with the rows the commit changed and what `default` knows of its operation, the ledger can be rebuilt from them.
-No text of an agent or a person goes into a message: nothing there could ever be erased.
+Only `approvals.services` and `approvals.recovery` call this; an import contract checks it. A commit message is a
+subject and trailers. The ledger can be rebuilt from the trailers, the rows the commit changed, and the rows of
+`default` with its operation id. No text of an agent or a person goes into a message, because it could not be erased.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class Merge:
-    """Merge a reviewed commit, by its hash."""
+    """Merge a reviewed commit, identified by its hash."""
 
     head: str
 
@@ -41,26 +41,26 @@ def write_main(
     author: Author,
     subject: str,
     since: str | None = None,
-    beside: Callable[[str], object] | None = None,
+    on_record: Callable[[str], object] | None = None,
 ) -> Change:
     """Write main: merge a reviewed commit or change rows, in one commit, and record it in the ledger.
 
-    Retried from BEGIN while other writers are first; after a lost connection the operation id is looked
-    for before anything is tried again (design.md §3 rule 4).
+    Retried from BEGIN while other writers commit first. A lost connection does not say whether the commit was made, so
+    the log is searched for the operation id before another attempt.
 
     Args:
-        since: a commit of main from before the operation began; asked for by default.
-        beside: called with the new commit's hash in the transaction that records it: what `default` is to say of it.
+        since: a commit of main from before the operation began; the head of main by default.
+        on_record: called with the new commit's hash in the transaction that writes the ledger, to update `default`.
 
     Returns:
-        The ledger's row of the new commit; of several, that of the first target.
+        The ledger's row of the new commit; with several targets, the row of the first.
 
     Raises:
-        TargetMoved: a row is not at its `expected_sha256`, or a note would be superseded by itself in the end.
+        TargetMoved: a row is not at its `expected_sha256`, or a note would supersede itself in a circle.
         MergeConflict, AlreadyMerged, RevisionNotFound: see `dolt.errors`.
-        NothingToCommit: the rows are already as asked.
-        DirtyMemory: somebody wrote outside; `recover` deals with it.
-        EngineUnavailable, OutcomeUnknown: nothing is known to be written; recovery will tell.
+        NothingToCommit: the rows already have these values.
+        DirtyMemory: main has uncommitted rows from outside Assent; `recover` commits them.
+        EngineUnavailable, OutcomeUnknown: it is not known whether the commit was made; `recover` finds out.
     """
 
     def attempt() -> CommitResult:
@@ -69,28 +69,28 @@ def write_main(
                 at = timezone.now()
                 message = entry.message(subject, at, most=verbs.merge_message_limit)
                 return CommitResult(verbs.merge(work.head, message, author), at)
-            if len(work) == 1 and closes_circle(work[0]):  # an import says of no note what took its place
+            if len(work) == 1 and closes_circle(work[0]):  # an import supersedes no notes
                 raise TargetMoved(None)
             write_rows(work)
-            # Inside the transaction, so that times in the ledger follow the order of the commits; and after the
-            # rows, none of which is then younger than the commit that made it.
+            # Inside the transaction, so that the ledger's times follow the order of the commits. After writing the
+            # rows, so that no row is younger than its commit.
             at = timezone.now()
             return CommitResult(verbs.commit(entry.message(subject, at, most=verbs.commit_message_limit), author), at)
 
     if entry.proposal_id is None:
         announce(entry)
     try:
-        made = _once(attempt, entry, since)
+        made = _commit_once(attempt, entry, since)
     except (TargetMoved, NothingToCommit, DirtyMemory):
         if entry.proposal_id is None:
             DirectWrite.objects.filter(pk=entry.operation).delete()
         raise
-    return record(made.hash, entry, at=made.at, beside=beside)
+    return record(made.hash, entry, at=made.at, on_record=on_record)
 
 
 @dataclass(frozen=True)
 class CommitResult:
-    """A commit that was just made, and the time it says."""
+    """A commit that was just made, and the time in its trailer."""
 
     hash: str
     at: datetime
@@ -99,10 +99,9 @@ class CommitResult:
 def write_branch(
     name: str, *, base: str, writes: tuple[Write, ...], entry: LedgerEntry, author: Author, subject: str
 ) -> str:
-    """Make branch `name` at commit `base` with one commit on it; the head's hash.
+    """Create branch `name` at commit `base` with one commit on it. Return the hash of its head.
 
-    Done again after a crash it finishes what is there: a branch with this operation's commit is kept,
-    one without it is made anew.
+    Idempotent, also after a crash: a branch with this operation's commit is kept, one without it is recreated.
 
     Raises:
         RevisionNotFound: `base` cannot be read.
@@ -130,7 +129,7 @@ def write_branch(
     try:
         return retrying(attempt)
     except (TargetMoved, BranchExists, RevisionNotFound):
-        # Another process that makes the same, since this one outlived its lease, may have been first.
+        # Another process may have written the same branch first, after this one's lease expired.
         done = retrying(lambda: made() if dolt().exists(name) else None)
         if done is None:
             raise
@@ -138,18 +137,17 @@ def write_branch(
 
 
 def find(owner: str, operation: str, since: str) -> Commit | None:
-    """The commit on main after `since` that an operation on this owner's memory made, for a caller that does not
-    know whether it did."""
+    """Return the commit of an operation on main after `since`; None when it made none."""
     return dolt().find_operation(operation, since)
 
 
 def drop_branch(owner: str, name: str) -> None:
-    """Remove the branch of a proposal to this owner's memory; gone already is fine."""
+    """Drop the branch of a proposal to this owner's memory, if it exists."""
     retrying(lambda: dolt().drop_branch(name))
 
 
 def commit_schema() -> None:
-    """Commit whatever a migration left in the working set of main; nothing when there is nothing."""
+    """Commit what a migration left in the working set of main, if anything."""
 
     def attempt() -> str:
         current = connection()
@@ -172,9 +170,9 @@ def commit_schema() -> None:
 
 
 def commit_dirt(operation: str) -> Commit | None:
-    """Commit rows somebody left uncommitted on main, as author `unknown`; None when it is clean.
+    """Commit uncommitted rows on main as author `unknown`; return None when there are none.
 
-    Left there, they would go into the next writer's commit under that person's name.
+    Otherwise they would become part of the next commit, under the name of its author.
     """
     verbs = dolt()
     dirty = verbs.dirty_tables()
@@ -183,7 +181,7 @@ def commit_dirt(operation: str) -> Commit | None:
     current = connection()
     current.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
     try:
-        # No owner: it may be rows of several.
+        # No owner: the rows may belong to several.
         entry = LedgerEntry(action=Change.Action.RECOVERED, owner="", targets=(), operation=operation)
         subject = f"Uncommitted changes found in {', '.join(dirty)}"
         hash_ = verbs.commit(entry.message(subject, timezone.now(), most=verbs.commit_message_limit), UNKNOWN)
@@ -199,8 +197,8 @@ def commit_dirt(operation: str) -> Commit | None:
     return verbs.log(hash_, limit=1)[0]
 
 
-def _once(attempt: Callable[[], CommitResult], entry: LedgerEntry, since: str | None) -> CommitResult:
-    """Run `attempt`; after a lost connection, find out whether it had been committed."""
+def _commit_once(attempt: Callable[[], CommitResult], entry: LedgerEntry, since: str | None) -> CommitResult:
+    """Run `attempt`; after a lost connection, look for its commit before another attempt."""
     before = since or retrying(head_of_main)
     try:
         return retrying(attempt)

@@ -1,4 +1,4 @@
-"""The ledger: one row per commit and target, and the trailers of a commit from which it can be made again."""
+"""The ledger: one row per commit and target, and the trailers of commits from which it can be rebuilt."""
 
 from __future__ import annotations
 
@@ -21,18 +21,17 @@ from memory_app.text.trailers import Trailers
 from memory_app.writing.ledger_lock import lock_owner
 from memory_app.writing.rows import ROWS, portions
 
-#: More targets than these are counted in the message, not listed: the difference the commit makes has them.
+#: Targets listed in a message; above this number it only contains their count. The commit's diff has them all.
 MOST_TARGETS = 50
 
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """What a commit does, to whom, by whom: the trailers of its message and its row in the ledger.
+    """What a commit does, to whose memory, by whom: its trailers and its row in the ledger.
 
     Args:
-        operation: 32 hexadecimal digits, one per attempt; how a commit is found again after a lost
-            connection or a crash.
-        actor: username of the person who decided or edited, empty for nobody.
+        operation: 32 hexadecimal digits, one per attempt; identifies the commit after a lost connection or a crash.
+        actor: username of the person who decided or edited, empty when there is none.
         targets: (kind, label or id) pairs; more than one for an import.
     """
 
@@ -49,8 +48,8 @@ class LedgerEntry:
         """Return a commit message: the subject, then trailers.
 
         Args:
-            at: when the change is made; the ledger's time.
-            most: bytes the engine keeps; see `trailers.message` for what is left out above it.
+            at: the time of the change, as in the ledger.
+            most: bytes the engine keeps; see `trailers.message` for what is left out above that.
         """
         listed = len(self.targets) <= MOST_TARGETS
         return trailers.message(
@@ -71,29 +70,30 @@ class LedgerEntry:
 
 
 def announce(entry: LedgerEntry) -> None:
-    """Put down who is about to write what, and why: without it nobody could tell this commit from a forged one,
-    and the person's comment would be lost with a crash before the ledger has it."""
+    """Write the `DirectWrite` row of a commit that is about to be made.
+
+    It distinguishes the commit from a forged one, and keeps the person's comment if a crash prevents the ledger row.
+    """
     row = DirectWrite(
         operation=entry.operation, owner=entry.owner, action=entry.action, actor=entry.actor, comment=entry.comment
     )
     DirectWrite.objects.bulk_create([row], ignore_conflicts=True)
 
 
-def record(hash_: str, entry: LedgerEntry, at: datetime, beside: Callable[[str], object] | None = None) -> Change:
-    """Write the ledger's rows of a commit; rows that are there already stay (recovery comes twice).
+def record(hash_: str, entry: LedgerEntry, at: datetime, on_record: Callable[[str], object] | None = None) -> Change:
+    """Write the ledger's rows of a commit; existing rows stay, since recovery may record a commit twice.
 
-    Of several targets only those get a row that the commit changed: an import may find some of its notes as they
-    are to be.
+    With several targets, only those the commit changed get a row: some notes of an import may already be up to date.
 
     Args:
-        beside: see `write_main`.
+        on_record: see `write_main`.
 
     Returns:
-        The row of the first target: an import has thousands, and nobody reads them all again.
+        The row of the first target; an import has thousands.
     """
     targets = entry.targets
     if len(targets) > 1:
-        # In one order, so that the ledger is the same when it is rebuilt.
+        # Sorted, so that a rebuilt ledger has the same order.
         targets = targets_changed(dolt().log(hash_, limit=1)[0]).get(entry.owner, targets)
     same = {
         "commit": hash_,
@@ -106,7 +106,7 @@ def record(hash_: str, entry: LedgerEntry, at: datetime, beside: Callable[[str],
         "at": default_connection.ops.adapt_datetimefield_value(at),
     }
     names = ", ".join(map(default_connection.ops.quote_name, [*same, "target_kind", "target"]))
-    # Not bulk_create: with SQLite that takes 1.4 s for ten thousand rows, 1.1 of them to put the statement together.
+    # Not bulk_create: on SQLite it takes 1.4 s for ten thousand rows, of which 1.1 s build the statement.
     sql = (
         f"INSERT INTO {Change._meta.db_table} ({names}) "  # noqa: S608 (names of our own)
         f"VALUES ({', '.join(['%s'] * (len(same) + 2))}) ON CONFLICT DO NOTHING"
@@ -116,21 +116,21 @@ def record(hash_: str, entry: LedgerEntry, at: datetime, beside: Callable[[str],
         for number, some in enumerate(portions(targets)):
             progress.report(Stage.RECORDING, number * ROWS, len(targets))
             rows = [(*same.values(), kind, target) for kind, target in some]
-            if len(rows) == 1:  # many at once are a pipeline of their own, on PostgreSQL
+            if len(rows) == 1:  # on PostgreSQL, executemany opens a pipeline
                 cursor.execute(sql, rows[0])
             else:
                 cursor.executemany(sql, rows)
-        if beside:
-            beside(hash_)
+        if on_record:
+            on_record(hash_)
     kind, target = targets[0]
     return Change(target_kind=kind, target=target, **same | {"at": at})
 
 
 def time_of(commit: Commit) -> datetime:
-    """When a commit found in the log was made, for its rows in the ledger.
+    """Return the time of a commit found in the log, for its rows in the ledger.
 
-    It says so itself, unless it is older than that trailer or was made by others. DoltLite's log has whole seconds
-    and the ledger finer times: taken as it is, such a change would come before an older one of the same second.
+    The trailer `At` contains it, except in old commits and in those made outside Assent. DoltLite's log has whole
+    seconds, the ledger microseconds: without a correction, a change would precede an older one of the same second.
     """
     if at := Trailers.of(commit.message).at:
         return at
@@ -140,14 +140,14 @@ def time_of(commit: Commit) -> datetime:
             if dolt().is_ancestor(hash_, commit.hash):
                 return at
         except RevisionNotFound:
-            continue  # check_memory tells of it
+            continue  # check_memory reports it
     return commit.at
 
 
 def targets_changed(commit: Commit) -> dict[str, tuple[tuple[str, str], ...]]:
-    """(kind, label or id) of the rows a commit of main changed, sorted, by owner; empty for a schema's.
+    """Return (kind, label or id) of the rows a commit of main changed, sorted, by owner; empty for a schema change.
 
-    What the rows say, not what the message says: anybody who can speak to the engine can write a message.
+    Read from the rows, not from the message: every client of the engine can write any message.
 
     Raises:
         RevisionNotFound: the commit, or the one before it, cannot be read.

@@ -1,7 +1,7 @@
-"""Keeping the numbers of an owner's rows in the order in which the rows can be seen.
+"""A lock per owner that makes rows visible in the order of their ids.
 
-The index follows the ledger and the conversations by the highest id it has taken up. PostgreSQL gives out ids when rows
-are inserted and shows them when their transaction ends: an id that appears below that mark would never be looked at.
+The search index reads the ledger and the conversations from the highest id it has indexed. PostgreSQL assigns ids at
+insertion and shows rows at commit: a lower id that becomes visible later would never be indexed.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from django.db import connection
 
 
 def lock_owner(owner: str) -> None:
-    """Wait until nobody else is inserting rows of this owner; call first in the transaction that inserts them.
+    """Wait until no other transaction is inserting rows of this owner; call first in the inserting transaction.
 
-    SQLite has one writer anyway.
+    SQLite has a single writer anyway.
     """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:

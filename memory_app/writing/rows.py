@@ -1,4 +1,4 @@
-"""Write the versioned rows inside an open transaction of the memory; the commit is made by `commits`."""
+"""Write versioned rows inside an open transaction of the memory; `commits` makes the commit."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from memory_app.writing.values import BlockWrite, NoteWrite, Write
 T = TypeVar("T")
 
 
-#: Rows in one statement; SQLite's bound of 32,766 parameters allows 1,800 notes.
+#: Rows in one statement; SQLite's limit of 32,766 parameters allows 1,800 notes.
 ROWS = 500
 
 
 class TargetMoved(Exception):
-    """The row was not what the writer had been shown; nothing was written.
+    """The row changed since the writer read it; nothing was written.
 
     Attributes:
-        current: the block as it is now, None when there is none.
+        current: the current block, None when there is none.
     """
 
     def __init__(self, current: reads.Block | None) -> None:
@@ -63,7 +63,7 @@ def write_rows(writes: tuple[Write, ...]) -> None:
 
 
 def _write_notes(writes: list[NoteWrite]) -> None:
-    """All at once: an import has thousands, and a query for each would take minutes."""
+    """Write all notes in a few statements: an import has thousands, and one query each would take minutes."""
     if len(writes) == 1 and writes[0].note is not None and not writes[0].expected_sha256:
         _insert_note(writes[0].owner, writes[0].note)
         return
@@ -78,7 +78,7 @@ def _write_notes(writes: list[NoteWrite]) -> None:
         for key, write in keys.items()
         if write.note is not None and write.note.sha256 != present.get(key)
     }
-    # A changed row is taken out and put in again: an UPDATE for each of ten thousand took 4 s.
+    # Changed rows are deleted and inserted: an UPDATE for each of ten thousand took 4 s.
     gone = [key for key, write in keys.items() if write.note is None or (key in rows and key in present)]
     for some in portions(gone):
         MemoryNote.objects.filter(pk__in=some).delete()
@@ -94,7 +94,7 @@ def _write_notes(writes: list[NoteWrite]) -> None:
 
 
 def _insert_note(owner: str, note: reads.Note) -> None:
-    """One that is new: the key says whether it is, without asking first."""
+    """Insert a new note; a duplicate key raises TargetMoved, so no query is needed before."""
     try:
         insert(_note_row(note_pk(owner, note.id), note))
     except IntegrityError as error:
@@ -113,14 +113,13 @@ def _sha256s(keys: Sequence[UUID]) -> dict[UUID, str]:
 
 
 def closes_circle(write: Write) -> bool:
-    """Whether a note would be superseded by itself in the end: what takes its place may have been superseded
-    since that was looked at."""
+    """Whether a note would supersede itself in a circle: its replacement may have been superseded since the check."""
     if not isinstance(write, NoteWrite) or write.note is None or write.note.superseded_by is None:
         return False
     replacement_id = write.note.superseded_by
     now = reads.find_note(write.owner, write.id)
     if now and now.superseded_by == replacement_id:
-        return False  # so already; whoever corrects another word of it is not to blame
+        return False  # already so; this write changes another field
     return reads.closes_circle(write.owner, write.id, replacement_id)
 
 
@@ -136,7 +135,7 @@ def _note_row(key: UUID, note: reads.Note) -> MemoryNote:
 
 
 def write_block(write: BlockWrite) -> None:
-    """Raises TargetMoved."""
+    """Write one block. Raise TargetMoved when it is not at its `expected_sha256`."""
     key, now = block_id(write.owner, write.label), timezone.now()
     if write.fields is None:
         if not MemoryBlock.objects.filter(pk=key, sha256=write.expected_sha256).delete()[0]:
@@ -146,7 +145,7 @@ def write_block(write: BlockWrite) -> None:
     sha256 = reads.row_sha256(content | {"label": write.label})
     if sha256 == write.expected_sha256:
         _require_as_expected(write)
-        return  # as asked already; the commit will say that there is nothing to commit
+        return  # no change; the commit raises NothingToCommit
     values = content | {"sha256": sha256, "updated_at": now}
     if write.expected_sha256:
         if not update(MemoryBlock, values, where={"id": key, "sha256": write.expected_sha256}):

@@ -1,4 +1,4 @@
-"""What is to be written of a memory: plain values, from whoever decides to `commits`, which writes them."""
+"""Plain values that describe a write: the services create them, `commits` writes them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class BlockFields:
 
 @dataclass(frozen=True)
 class BlockWrite:
-    """Make, change or (`fields=None`) delete one block.
+    """Create, change or (`fields=None`) delete one block.
 
     Args:
-        expected_sha256: the row sha256 that must be there (empty: no such block may be there), checked
-            inside the transaction.
+        expected_sha256: the required current sha256 of the row (empty: no such block may exist), checked inside the
+            transaction.
     """
 
     owner: str
@@ -36,7 +36,7 @@ class BlockWrite:
 
 @dataclass(frozen=True)
 class NoteWrite:
-    """Make, change or (`note=None`) delete one note. `expected_sha256` as for a block."""
+    """Create, change or (`note=None`) delete one note. `expected_sha256` as for a block."""
 
     owner: str
     id: str

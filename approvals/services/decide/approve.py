@@ -29,8 +29,8 @@ def approve(*, actor: User, proposal_id: int, revision: int, seen_sha256: str, c
 
     Raises:
         ProposalNotFound: there is none, or this person may not see it.
-        DecisionRefused: by one of its subclasses; nothing was changed, the proposal is as it was.
-        EngineUnavailable, OutcomeUnknown: the merge could not be finished now; `recover` will.
+        DecisionRefused: one of its subclasses; nothing was changed.
+        EngineUnavailable, OutcomeUnknown: the merge could not be finished now; `recover` finishes it.
     """
     proposal = proposal_for(ReviewAction.APPROVE, actor, proposal_id, revision)
     try:

@@ -1,4 +1,4 @@
-"""What has to be true before a decision, and who was first when it is not."""
+"""The preconditions of a decision, and the refusals when they do not hold."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Seen:
     """The target as `approve` checked it: the same as the reviewer was shown.
 
     Args:
-        commit: of main, not newer than `standing`.
+        commit: a commit of main, not newer than `target`.
     """
 
     commit: str
-    standing: TargetState
+    target: TargetState
     assessment: Assessment
 
 
@@ -52,7 +52,7 @@ def require_revertible(actor: User, proposal_id: int) -> Proposal:
 
 
 def proposal_for(action: ReviewAction, actor: User, proposal_id: int, revision: int) -> Proposal:
-    """Return the proposal, at this revision, if this person may do this with it now.
+    """Return the proposal, if it is at this revision and this person may take this action now.
 
     Raises:
         ProposalNotFound, NotAllowed, AlreadyDecided, BeingDecided, NewRevision.
@@ -84,7 +84,7 @@ def require_revision(proposal: Proposal, revision: int) -> None:
 
 
 def raise_not_open(proposal: Proposal, revision: int) -> NoReturn:
-    """Raise what says who was first, for a proposal that is no longer open or at another revision.
+    """Raise the refusal for a proposal that is no longer open, or at another revision.
 
     Raises:
         AlreadyDecided, BeingDecided, NewRevision.
@@ -107,13 +107,13 @@ def raise_not_open(proposal: Proposal, revision: int) -> NoReturn:
 def require_as_seen(proposal: Proposal, seen_sha256: str) -> Seen:
     """Return the target, if it is as the reviewer saw it, the change fits it, and the branch contains the change."""
     shown = proposal.current_revision
-    commit, standing = state_at_head(proposal, shown)
-    if standing.sha256 != seen_sha256:
-        raise TargetChanged(proposal, block_of(standing))
-    assessment = standing.assess(shown)
+    commit, target = state_at_head(proposal, shown)
+    if target.sha256 != seen_sha256:
+        raise TargetChanged(proposal, block_of(target))
+    assessment = target.assess(shown)
     require_fit(proposal, assessment)
     require_branch(proposal, shown)
-    return Seen(commit, standing, assessment)
+    return Seen(commit, target, assessment)
 
 
 def require_fit(proposal: Proposal, assessment: Assessment) -> None:
@@ -137,7 +137,7 @@ def require_fit(proposal: Proposal, assessment: Assessment) -> None:
 def require_branch(proposal: Proposal, revision: Revision) -> None:
     """Raise BranchMissing unless the branch is at the recorded hash and contains the recorded text.
 
-    Only the hash a person reviewed is ever merged: a branch moved behind Assent's back is refused.
+    Only the hash a person reviewed is merged: a branch that was moved outside Assent is refused.
     """
     missing = _(
         "The branch of this proposal is gone or was changed, so what you saw cannot be merged. "
@@ -154,5 +154,5 @@ def require_branch(proposal: Proposal, revision: Revision) -> None:
         raise BranchMissing(proposal, missing)
 
 
-def block_of(standing: TargetState) -> reads.Block | None:
-    return standing.block if isinstance(standing, BlockState) else None
+def block_of(target: TargetState) -> reads.Block | None:
+    return target.block if isinstance(target, BlockState) else None

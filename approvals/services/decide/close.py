@@ -20,15 +20,15 @@ log = structlog.get_logger(__name__)
 
 
 def reject(*, actor: User, proposal_id: int, revision: int, reason: str, comment: str = "") -> Proposal:
-    """Reject a revision. Who, why and the head's hash stay; the branch goes, and with `too_private` every text.
+    """Reject a revision and drop its branch; with `too_private`, also remove every text.
 
     Args:
         reason: a `RejectReason` value.
-        comment: in the person's words, for the agent; required when the reason is `other`.
+        comment: for the agent; forms require it when the reason is `other`.
 
     Raises:
         ProposalNotFound, DecisionRefused: as for `approve`.
-        ValueError: no such reason; forms offer only those there are.
+        ValueError: an unknown reason; forms only offer known ones.
     """
     if reason not in RejectReason.values:
         raise ValueError(f"unknown reject reason {reason!r}")
@@ -49,9 +49,9 @@ def reject(*, actor: User, proposal_id: int, revision: int, reason: str, comment
 
 
 def close_as_present(*, actor: User, proposal_id: int, revision: int, seen_sha256: str) -> Proposal:
-    """Close a proposal whose change is already in the memory, without fault.
+    """Close a proposal whose change is already in the memory.
 
-    The agent sees a rejection as a duplicate, with a comment that says so.
+    The agent sees a rejection as a duplicate, with a comment that explains it.
 
     Args:
         seen_sha256: of the target as the reviewer saw it; a target that changed since may need the proposal again.
@@ -60,10 +60,10 @@ def close_as_present(*, actor: User, proposal_id: int, revision: int, seen_sha25
         ProposalNotFound, DecisionRefused: as for `approve`; `TargetChanged` also when the change is no longer there.
     """
     proposal = proposal_for(ReviewAction.REJECT, actor, proposal_id, revision)
-    standing = current_state(proposal, proposal.current_revision)
-    is_there = standing.assess(proposal.current_revision).state == Mergeability.ALREADY_APPLIED
-    if standing.sha256 != seen_sha256 or not is_there:
-        raise TargetChanged(proposal, block_of(standing))
+    target = current_state(proposal, proposal.current_revision)
+    is_there = target.assess(proposal.current_revision).state == Mergeability.ALREADY_APPLIED
+    if target.sha256 != seen_sha256 or not is_there:
+        raise TargetChanged(proposal, block_of(target))
     comment = _("This is already in memory; nothing was left to change.")
     return close(
         proposal,
@@ -87,8 +87,8 @@ def withdraw(*, agent: Agent, proposal_id: int, comment: str = "", operation: st
         operation: 32 hexadecimal digits that identify the call; repeating it returns the withdrawn proposal.
 
     Raises:
-        ProposalNotFound: this agent has no proposal of that number.
-        AlreadyDecided, BeingDecided: a person was first.
+        ProposalNotFound: this agent has no proposal with this number.
+        AlreadyDecided, BeingDecided: a person decided first, or is deciding.
     """
     proposal = _OF_AGENT.first(pk=proposal_id, agent=agent.pk)
     if proposal is None:
@@ -116,7 +116,7 @@ _OF_AGENT = Prepared(
 
 
 def close_by_itself(proposal: Proposal, status: Status, what: Event.What) -> Proposal:
-    """Close an open proposal without a person's decision (expiry)."""
+    """Close an open proposal without a decision by a person (expiry)."""
     return close(proposal, status, what, actor=None, text="", fields={})
 
 

@@ -1,4 +1,4 @@
-"""Proposals nobody decided about in time are closed."""
+"""Close proposals that were not decided in time."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from approvals.services.errors import DecisionRefused
 
 
 def expire(*, now: datetime | None = None) -> int:
-    """Close open proposals past their time; how many were closed.
+    """Close open proposals past `expires_at`. Return how many were closed.
 
     Args:
-        now: the moment to measure against, for tests of the calendar.
+        now: the time to compare with, for tests.
     """
     closed = 0
     overdue = Proposal.objects.open().filter(expires_at__lte=now or timezone.now()).select_related("agent")
@@ -23,6 +23,6 @@ def expire(*, now: datetime | None = None) -> int:
         try:
             close_by_itself(proposal, Status.EXPIRED, Event.What.EXPIRED)
         except DecisionRefused:
-            continue  # decided this moment
+            continue  # decided at the same time
         closed += 1
     return closed

@@ -2,8 +2,8 @@
 
 A state machine across two databases: `approve` moves OPEN → MERGING by compare-and-swap and stores what the merge
 needs; here the reviewed hash is merged, the row moves to APPROVED, and the branches are dropped. A process that dies
-leaves a lease behind; once it has expired, `recover` calls `finish_merging`, which goes on from any step. Merging a
-hash twice is harmless. The diagram is in docs/architecture.md, "Deciding".
+leaves a lease behind; once it has expired, `recover` calls `finish_merging`, which continues from any step. Merging a
+hash twice is harmless. See docs/architecture.md for the diagram.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ log = structlog.get_logger(__name__)
 
 
 def finish_merging(proposal: Proposal, *, seen: Seen | None = None) -> Proposal:
-    """Bring a MERGING proposal to APPROVED, from wherever it got to; used by `approve` and `recover`.
+    """Finish a MERGING proposal from any step, to APPROVED; used by `approve` and `recover`.
 
     Args:
-        seen: what `approve` checked just now; the operation is new, so the log is not searched for it.
+        seen: the target as `approve` has just checked it. The operation is new then, so the log is not searched for it.
 
     Raises:
-        DecisionRefused: the memory changed so that what was seen cannot be merged. The proposal is OPEN again; the
+        DecisionRefused: the memory changed, so that what was seen cannot be merged. The proposal is OPEN again; the
             memory is unchanged.
     """
     done = None if seen else commits.find(proposal.owner, proposal.merge_operation, since=proposal.main_before)
@@ -54,7 +54,9 @@ def finish_merging(proposal: Proposal, *, seen: Seen | None = None) -> Proposal:
             return proposal
         raise_not_open(proposal, proposal.current_revision_number)
     if done:
-        ledger.record(done.hash, _entry(proposal), at=ledger.time_of(done), beside=partial(_close_approved, proposal))
+        ledger.record(
+            done.hash, _entry(proposal), at=ledger.time_of(done), on_record=partial(_close_approved, proposal)
+        )
     if not matches(proposal, proposal.current_revision, merged):
         # Cannot happen while rows conflict as wholes; logged as an error in case it does.
         log.error("merge_result_differs", proposal=proposal.pk, commit=merged)
@@ -100,24 +102,24 @@ def _close_approved(proposal: Proposal, commit: str) -> None:
 def _merge(proposal: Proposal, seen: Seen | None) -> str:
     """Merge the revision; when the target changed since its base, reapply it on the head of main first."""
     revision = proposal.current_revision
-    standing: TargetState
+    target: TargetState
     if seen is None or proposal.target_kind != TargetKind.BLOCK:
-        standing = current_state(proposal, revision)
-        if standing.sha256 != proposal.seen_sha256:
+        target = current_state(proposal, revision)
+        if target.sha256 != proposal.seen_sha256:
             _reopen(proposal)
-            raise TargetChanged(proposal, block_of(standing))
-        assessment = standing.assess(revision)
+            raise TargetChanged(proposal, block_of(target))
+        assessment = target.assess(revision)
         if not assessment.can_be_approved:
             _reopen(proposal)
             require_fit(proposal, assessment)
     else:
         # A later change of the block makes the merge conflict: its row differs from the revision's base.
-        standing, assessment = seen.standing, seen.assessment
+        target, assessment = seen.target, seen.assessment
     if assessment.is_stale:
-        revision = _reapply_on_main(proposal, standing, assessment)
+        revision = _reapply_on_main(proposal, target, assessment)
     if not revision.head_commit:
-        _put_on_branch(proposal, revision)
-    if seen is None or assessment.is_stale:  # otherwise checked already, and what a hash names never changes
+        _write_branch(proposal, revision)
+    if seen is None or assessment.is_stale:  # otherwise checked before; the content of a hash never changes
         try:
             require_branch(proposal, revision)
         except BranchMissing:
@@ -131,9 +133,9 @@ def _merge(proposal: Proposal, seen: Seen | None) -> str:
             _reopen(proposal)
             raise TargetChanged(proposal, block_of(now)) from None
     # The text is as seen, but its row was written since the base: changed, and changed back. The engine compares
-    # rows, so the same text is put on a new branch from the head of main.
+    # rows, so the same text is written to a new branch from the head of main.
     revision = _reapply_on_main(proposal, now, assessment)
-    _put_on_branch(proposal, revision)
+    _write_branch(proposal, revision)
     try:
         return _write(proposal, revision)
     except MergeConflict:
@@ -153,7 +155,7 @@ def _write(proposal: Proposal, revision: Revision) -> str:
                 author=authors.person(reviewer.username, reviewer.display_name),
                 subject=f"Approve proposal {proposal.pk}: {proposal.target} of {proposal.owner}",
                 since=proposal.main_before,
-                beside=partial(_close_approved, proposal),
+                on_record=partial(_close_approved, proposal),
             )
         )
     except AlreadyMerged:
@@ -162,11 +164,11 @@ def _write(proposal: Proposal, revision: Revision) -> str:
     return change.commit
 
 
-def _reapply_on_main(proposal: Proposal, standing: TargetState, assessment: Assessment) -> Revision:
+def _reapply_on_main(proposal: Proposal, target: TargetState, assessment: Assessment) -> Revision:
     """Return a new revision based on the head of main, with exactly the text the reviewer was shown."""
     shown = proposal.current_revision
     assert assessment.result_text is not None
-    block = block_of(standing)
+    block = block_of(target)
     number = proposal.current_revision_number + 1
     with transaction.atomic(durable=True):
         revision = Revision.objects.create(
@@ -188,7 +190,7 @@ def _reapply_on_main(proposal: Proposal, standing: TargetState, assessment: Asse
     return revision
 
 
-def _put_on_branch(proposal: Proposal, revision: Revision) -> None:
+def _write_branch(proposal: Proposal, revision: Revision) -> None:
     """Write the branch of a reapplied revision.
 
     Raises:
@@ -263,6 +265,3 @@ def _entry(proposal: Proposal) -> ledger.LedgerEntry:
         proposal_id=proposal.pk,
         comment=proposal.decision_comment,
     )
-
-
-# -- refusals -------------------------------------------------------------------------------------

@@ -1,10 +1,10 @@
-"""Notes are saved, changed, superseded, deleted and imported: by people at once, by agents as policy says.
+"""Save, change, supersede, delete and import notes: people at once, agents as the owner's policy allows.
 
-The verbs are `change`; below it a person's change is written by `people`, an agent's by `agents`, and what
-policy applied is taken back by `revert`.
+The verbs are in `change`. Below it, `people` writes a person's change and `agents` an agent's; `revert` undoes what
+policy applied.
 """
 
-from approvals.services.notes.agents import done_before, require_room_unless_applied
+from approvals.services.notes.agents import earlier_outcome, require_room_unless_applied
 from approvals.services.notes.change import change_notes, delete, reinstate, save, supersede, update
 from approvals.services.notes.revert import revert
 from approvals.services.notes.values import ChangeContext, NoteChange, NoteChangeOutcome, require_valid, stamped, tidied
@@ -15,7 +15,7 @@ __all__ = [
     "NoteChangeOutcome",
     "change_notes",
     "delete",
-    "done_before",
+    "earlier_outcome",
     "reinstate",
     "require_room_unless_applied",
     "require_valid",

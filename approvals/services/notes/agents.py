@@ -1,9 +1,8 @@
-"""Agents change notes as their owner's policy says: a proposal that waits for a person, or one that is
-committed in the same breath, labelled and reversible (design.md §7).
+"""Agents change notes as their owner's policy allows: as a proposal for a person, or applied at once and reversible.
 
-Row PREPARING → commit → APPLIED for what policy applies; what waits goes on as proposals of blocks do. Policy is asked
-when the row is made and once more before the commit: weighing an import takes minutes, and what a crash left is taken
-up later still.
+Row PREPARING → commit → APPLIED for what policy applies; other proposals continue like those of blocks. The policy is
+read when the row is inserted, and again before the commit: assessing an import takes minutes, and `recover` may finish
+it even later.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from approvals.review.targets import note_rows_to_write, targets_of
 from approvals.risks import flags
 from approvals.services import events
 from approvals.services.branches import branch_name
-from approvals.services.caps import equal_or_room, require_room
+from approvals.services.caps import find_equal_or_require_room, require_room
 from approvals.services.errors import NotesChanged
 from approvals.services.notes.compare import NoteChangeResult, assess_changes
 from approvals.services.notes.values import ChangeContext, NoteChange, NoteChangeOutcome
-from approvals.services.preparing import finish_preparing, insert_prepared, lease_of, make_alone
+from approvals.services.preparing import finish_once, finish_preparing, insert_prepared, lease_of
 from approvals.services.recheck import after_change
 from approvals.services.texts import require_texts
 from memory_app import reads
@@ -44,7 +43,7 @@ def change(
     Raises:
         NotesChanged, TooManyPending, MemoryFull, BeingMade: see `change_notes`.
     """
-    if done := done_before(by):
+    if done := earlier_outcome(by):
         return done
     review_reason = _review_reason(by, owner)
     try:
@@ -54,33 +53,35 @@ def change(
     return _outcome(finish(proposal, is_mine=created, is_new=created), created=created)
 
 
-def done_before(by: ChangeContext) -> NoteChangeOutcome | None:
-    """What this operation came to, when it was begun before: what it changed may look otherwise by now."""
+def earlier_outcome(by: ChangeContext) -> NoteChangeOutcome | None:
+    """Return the outcome of an earlier call with this operation, as it was then; None when there was none."""
     earlier = Proposal.objects.filter(operation=by.operation).first() if by.operation else None
     return _outcome(finish(earlier, is_resumed=True)) if earlier else None
 
 
 def require_room_unless_applied(by: ChangeContext, agent: Agent, owner: str) -> None:
-    """Raise TooManyPending or MemoryFull as a proposal would; asked before the texts are compared where the agent
-    may not read them, since the order of refusals would tell what they say."""
+    """Raise TooManyPending or MemoryFull as a proposal would.
+
+    Called before comparing texts that the agent may not read: the order of refusals would reveal their content.
+    """
     if _review_reason(by, owner) is not None:
         require_room(agent, owner)
 
 
 def finish(proposal: Proposal, *, is_mine: bool = False, is_resumed: bool = False, is_new: bool = False) -> Proposal:
-    """Bring a PREPARING proposal to APPLIED, or to OPEN where a person is asked; used by `change` and `recover`.
+    """Finish a PREPARING proposal: to APPLIED, or to OPEN for review; used by `change` and `recover`.
 
     Args:
-        is_mine, is_resumed: see `make_alone`.
-        is_new: the operation was begun this moment, so that there is nothing of it to look for in the log.
+        is_mine, is_resumed: see `finish_once`.
+        is_new: the operation has just begun, so the log is not searched for its commit.
 
     Raises:
-        NotesChanged: a note changed since; the proposal is gone, as if it had never been.
+        NotesChanged: a note changed since; the proposal is deleted.
         AlreadyDecided: its texts were removed.
-        BeingMade: see `make_alone`.
+        BeingMade: see `finish_once`.
     """
     require_texts(proposal)
-    return make_alone(proposal, partial(_finish, is_new=is_new), is_mine=is_mine, is_resumed=is_resumed)
+    return finish_once(proposal, partial(_finish, is_new=is_new), is_mine=is_mine, is_resumed=is_resumed)
 
 
 def _finish(proposal: Proposal, *, is_new: bool = False) -> Proposal:
@@ -90,7 +91,7 @@ def _finish(proposal: Proposal, *, is_new: bool = False) -> Proposal:
         return finish_preparing(proposal)
     except rows.TargetMoved as error:
         commits.drop_branch(proposal.owner, proposal.current_revision.branch)
-        raise _gone(proposal) from error
+        raise _discard(proposal) from error
 
 
 def _finish_applying(proposal: Proposal, *, is_new: bool) -> Proposal:
@@ -117,16 +118,16 @@ def _finish_applying(proposal: Proposal, *, is_new: bool) -> Proposal:
                     author=authors.agent(proposal.agent.name),
                     subject=f"Apply {proposal.kind} of {proposal.target} by policy",
                     since=revision.base_commit,
-                    beside=close,
+                    on_record=close,
                 )
             )
         except rows.TargetMoved as error:
-            # Another process that finishes the same, since a large import outlived its lease, may have been first.
+            # Another process may have finished it first, after the lease of a large import expired.
             done = commits.find(proposal.owner, proposal.operation, since=revision.base_commit)
             if done is None:
-                raise _gone(proposal) from error
+                raise _discard(proposal) from error
     if done:
-        ledger.record(done.hash, entry, at=ledger.time_of(done), beside=close)
+        ledger.record(done.hash, entry, at=ledger.time_of(done), on_record=close)
     if proposal.status != Status.APPLIED:  # another process closed it
         proposal.refresh_from_db()
     after_change(proposal.owner, targets_of(proposal, revision), are_new=proposal.kind == Kind.SAVE)
@@ -134,7 +135,7 @@ def _finish_applying(proposal: Proposal, *, is_new: bool) -> Proposal:
 
 
 def _close_applied(proposal: Proposal, commit: str) -> None:
-    """Put down that a proposal is in the memory; in the transaction that records its commit."""
+    """Set APPLIED, in the transaction that records the commit in the ledger."""
     now = timezone.now()
     values = {
         "status": Status.APPLIED,
@@ -145,8 +146,8 @@ def _close_applied(proposal: Proposal, commit: str) -> None:
         "lease_expires_at": None,
         "updated_at": now,
     }
-    # From OPEN too: another process that finishes the same asked policy later and made it wait; it is in the
-    # memory all the same, and can be reverted.
+    # Also from OPEN: another process that finished it may have read a newer policy and set it to OPEN. The change is
+    # in the memory anyway, and can be reverted.
     events.close(
         proposal,
         values,
@@ -159,7 +160,7 @@ def _close_applied(proposal: Proposal, commit: str) -> None:
 
 
 def _finish_waiting(proposal: Proposal) -> Proposal:
-    """Have a person decide about what policy was to apply: since then the owner wants to be asked."""
+    """Turn an automatic change into a proposal for review: the owner's policy changed since it was inserted."""
     revision = proposal.current_revision
     with transaction.atomic(durable=True):
         waits = Proposal.objects.filter(pk=proposal.pk, status=Status.PREPARING, auto_applied=True).update(
@@ -171,13 +172,15 @@ def _finish_waiting(proposal: Proposal) -> Proposal:
                 _name_notes(proposal, [change["id"] for change in revision.note_changes])
     now = Proposal.objects.select_related("agent", "decided_by").filter(pk=proposal.pk).first()
     if now is None:  # another process found that it no longer fits
-        raise _gone(proposal)
+        raise _discard(proposal)
     return _finish(now) if now.status == Status.PREPARING else now
 
 
-def _gone(proposal: Proposal) -> NotesChanged:
-    """Somebody else changed a note in between. Nothing has happened yet that anybody could have seen, so nothing
-    stays; the agent reads the note again."""
+def _discard(proposal: Proposal) -> NotesChanged:
+    """Delete a PREPARING proposal whose notes changed since; return the error to raise.
+
+    Nobody has seen it yet. The agent reads the note again.
+    """
     Proposal.objects.filter(pk=proposal.pk, status=Status.PREPARING).delete()
     return NotesChanged([change["id"] for change in proposal.current_revision.note_changes])
 
@@ -186,7 +189,7 @@ def _gone(proposal: Proposal) -> NotesChanged:
 
 
 def _review_reason(by: ChangeContext, owner: str) -> ReviewReason | None:
-    """Why a person has to decide; None where nobody has to."""
+    """Return why a person has to decide; None when policy applies the change."""
     if not policies.notes_apply_at_once(owner):
         return ReviewReason.POLICY
     return None if by.may_apply else ReviewReason.SCOPE
@@ -201,7 +204,10 @@ def _prepare(
     review_reason: ReviewReason | None,
     base_commit: str | None,
 ) -> tuple[Proposal, bool]:
-    """Insert the PREPARING row; whether it is new. What policy applies does not count against the caps on waiting."""
+    """Insert the PREPARING row, unless an equal proposal exists. Return the proposal and whether it is new.
+
+    Changes that policy applies do not count against the caps.
+    """
     said = flags.said_with(by.reasoning, by.evidence)
     made = assess_changes(kind, changes, said=said)
     if review_reason is None and _shows_secret(by, made, said):
@@ -233,10 +239,10 @@ def _prepare(
     )
     with transaction.atomic(durable=True):
         if waits:
-            # An import proposes only what the memory does not say already: an equal one would tell what it says.
+            # An import contains only what differs from the memory: an equal one would reveal the memory's content.
             may_tell = by.may_read or not is_import
             same = {"kind": kind, "result_sha256": made.fields["result_sha256"]}
-            if twin := equal_or_room(agent, owner, may_tell=may_tell, **same):
+            if twin := find_equal_or_require_room(agent, owner, may_tell=may_tell, **same):
                 return twin, False
         insert_prepared(
             proposal,
@@ -255,10 +261,10 @@ def _prepare(
 
 
 def _shows_secret(by: ChangeContext, made: NoteChangeResult, said: str) -> bool:
-    """Whether a person has to see what policy would apply, since it reads like a key or a password, or what the agent
-    says with it does.
+    """Whether the change, or the agent's reasoning or evidence, looks like it contains a key or a password.
 
-    Where the agent may not read the memory, any secret counts: that a known one is applied would tell that it is there.
+    Policy does not apply such changes. If the agent may not read the memory, a secret that is already there counts too:
+    applying the change would reveal that.
     """
     if by.may_read:
         return flags.SECRETS in made.fields["risks"]
@@ -266,7 +272,7 @@ def _shows_secret(by: ChangeContext, made: NoteChangeResult, said: str) -> bool:
 
 
 def _name_notes(proposal: Proposal, ids: Sequence[str]) -> None:
-    """Put down which notes a waiting import is about."""
+    """Write the `ProposedNote` rows of a waiting import."""
     named = (ProposedNote(proposal=proposal, note_id=id_) for id_ in ids)
     ProposedNote.objects.bulk_create(named, batch_size=rows.ROWS)
 

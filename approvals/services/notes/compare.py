@@ -1,4 +1,4 @@
-"""What a proposed change of notes looks like to a reviewer: texts, differences, risks, title."""
+"""How a reviewer sees a proposed change of notes: texts, differences, risks, title."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class NoteChangeResult:
     """A proposed change of notes, as a reviewer sees it.
 
     Args:
-        before, after: the contents, as the two sides of the difference.
+        before, after: the contents, as the two sides of the diff.
         stored: the changes as a revision stores them.
-        fields: those of the proposal that follow from the change.
+        fields: the fields of the proposal derived from the change.
     """
 
     before: str
@@ -36,15 +36,15 @@ class NoteChangeResult:
     fields: dict[str, Any]
 
     def search_words(self, target: str, reasoning: str) -> str:
-        """Return the words a proposal of this change is found by."""
+        """Return the words by which lists find a proposal of this change."""
         return self.summary.search_words(reasoning, target, self.fields["target_title"])
 
 
 def assess_changes(kind: Kind, changes: tuple[NoteChange, ...], *, said: str = "") -> NoteChangeResult:
-    """Return what a proposal of these changes would make of the notes.
+    """Return how a reviewer sees these changes.
 
     Args:
-        said: what the agent says with it; see `risks.flags.said_with`.
+        said: the agent's reasoning and evidence; see `risks.flags.said_with`.
     """
     before, after = text_of([change.before for change in changes]), text_of([change.after for change in changes])
     stored = [change.as_json() for change in changes]
@@ -58,26 +58,26 @@ def assess_changes(kind: Kind, changes: tuple[NoteChange, ...], *, said: str = "
 
 
 def _meaning(change: NoteChange) -> str:
-    """Return what two equal changes share: everything but times and the ids of new notes."""
+    """Return what equal changes have in common: everything but times and the ids of new notes."""
     before, after = change.before, change.after
     if after is None:
         return change.id
     id_ = change.id if before else ""
     day = after.created_at.isoformat() if before and before.created_at != after.created_at else ""
-    beside = (after.tags, after.category, after.confidence, after.rationale)
+    fields = (after.tags, after.category, after.confidence, after.rationale)
     superseded = (after.superseded_by, after.superseded_reason)
-    return f"{id_} {after.type} {day} {json.dumps([*beside, *superseded])} {after.content}"
+    return f"{id_} {after.type} {day} {json.dumps([*fields, *superseded])} {after.content}"
 
 
 def text_of(of: Sequence[reads.Note | None]) -> str:
-    """Return the contents, as one side of the difference a reviewer reads."""
+    """Return the contents, as one side of the diff."""
     return "\n\n".join(note.content for note in of if note)
 
 
 def title_of(changes: tuple[NoteChange, ...]) -> str:
     """Return the title of a change: the text of an existing note as it is, or that of a new one.
 
-    What does not fit the column is cut between words; pages clamp it further.
+    A title too long for the column is cut between words; pages shorten it further.
     """
     if len(changes) > 1:
         return _("%(count)d notes") % {"count": len(changes)}

@@ -1,4 +1,4 @@
-"""People change notes at once: a commit in their name, in their own memory or, for staff, in another's."""
+"""People change notes at once: a commit in their name, in their own memory or, for staff, in any."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def write(
 
     Raises:
         EditNotAllowed: this person may not write this memory.
-        NotesChanged: a note is not its `before` any more.
-        NoChange: the notes are so already.
+        NotesChanged: a note is no longer its `before`.
+        NoChange: the notes are already so.
     """
     if not may_edit(actor, owner):
         raise EditNotAllowed(_("You may not edit this memory."))

@@ -1,7 +1,7 @@
-"""A person takes back what policy applied.
+"""A person reverts what policy applied.
 
-Commit → ledger → the proposal's row. Whoever dies in between is finished by `recover`, or by whoever presses again:
-the operation is the proposal's own, so the commit is found by it.
+Commit → ledger → the proposal's row. After a crash in between, `recover` or a repeated call finishes it: the operation
+id is derived from the proposal's, so the commit can be found.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ log = structlog.get_logger(__name__)
 
 
 def revert(*, actor: User, proposal_id: int) -> Change:
-    """Undo what policy applied: every note is put back to what it was before, in one commit.
+    """Undo what policy applied: restore every note to its state before, in one commit.
 
     Raises:
         ProposalNotFound, NotAllowed: as for deciding.
@@ -61,14 +61,14 @@ def revert(*, actor: User, proposal_id: int) -> Change:
         done = commits.find(entry.owner, entry.operation, since=proposal.merge_commit)
         if done is None:
             raise NotesChanged([change["id"] for change in back]) from error
-        entry = replace(entry, actor=Trailers.of(done.message).person)  # it may be another's
+        entry = replace(entry, actor=Trailers.of(done.message).person)  # it may be another person's
         made = ledger.record(done.hash, entry, at=ledger.time_of(done))
     finish_reverting(proposal, made)
     return made
 
 
 def finish_reverting(proposal: Proposal, made: Change) -> None:
-    """Put down with the proposal what `made`, in the ledger, says; used by `revert` and `recover`."""
+    """Update the proposal from the revert's row in the ledger, `made`; used by `revert` and `recover`."""
     person = User.objects.get(username=made.actor)
     with transaction.atomic(durable=True):
         closed = Proposal.objects.filter(pk=proposal.pk, reverted_by_commit="").update(

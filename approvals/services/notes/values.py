@@ -1,6 +1,6 @@
-"""What a change of notes is made of: who asks, what each note was and becomes, what came of it.
+"""The values of a change of notes: who makes it, each note before and after, and the outcome.
 
-Values and what makes a note valid; nothing is written here.
+Also the validation of notes; nothing is written here.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from approvals.services.errors import NoteInvalid
 from memory_app import reads
 from memory_app.text import edits, notes
 
-#: Fields of a note beside its content that hold free text.
-_SAID_BESIDE = ("rationale", "category", "tags", "superseded_reason")
+#: Free-text fields of a note other than its content.
+_OTHER_TEXTS = ("rationale", "category", "tags", "superseded_reason")
 
 
 @dataclass(frozen=True)
 class NoteChange:
-    """What becomes of one note: `before=None` makes it, `after=None` deletes it."""
+    """The change of one note: `before=None` creates it, `after=None` deletes it."""
 
     id: str
     before: reads.Note | None
@@ -45,14 +45,14 @@ class NoteChange:
 
 @dataclass(frozen=True)
 class NoteChangeOutcome:
-    """What came of a change of notes.
+    """The outcome of a change of notes.
 
     Args:
-        changes: what becomes of each note; the first is the one a tool speaks of.
-        commit: of main; empty while it waits for a person.
+        changes: the change of each note; a tool answers about the first.
+        commit: the commit on main; empty while it waits for a person.
         proposal: None for a person's own change.
-        created: False when an equal proposal of this agent waits already and is returned instead.
-        amended: the proposal waited already, and asks for something else now.
+        created: False when an equal undecided proposal of this agent is returned instead.
+        amended: an undecided proposal got another revision.
     """
 
     changes: tuple[NoteChange, ...]
@@ -67,7 +67,7 @@ class NoteChangeOutcome:
 
     @property
     def is_withdrawn(self) -> bool:
-        """Whether a note that waited was taken back."""
+        """Whether the proposal of an undecided note was withdrawn."""
         return self.proposal is not None and self.proposal.status == Status.WITHDRAWN
 
     @property
@@ -77,13 +77,13 @@ class NoteChangeOutcome:
 
 @dataclass(frozen=True)
 class ChangeContext:
-    """Who changes notes, and what goes into the record.
+    """Who changes notes, why, and with which rights.
 
     Args:
-        actor: a person (at once, in their own or, for staff, another's memory) or an agent.
-        may_apply: whether the agent's token has the scope that policy needs to apply (`notes:write`).
-        may_read: whether it may read the memory; if not, the order of refusals tells nothing of its texts.
-        operation: of an agent, 32 hexadecimal digits; the same one gives the same outcome.
+        actor: a person (applied at once) or an agent.
+        may_apply: whether the agent's token has the scope that policy requires (`notes:write`).
+        may_read: whether it may read the memory; if not, refusals must not reveal its texts.
+        operation: for agents, 32 hexadecimal digits; a call with the same one has the same outcome.
     """
 
     actor: User | Agent
@@ -97,14 +97,16 @@ class ChangeContext:
 
 
 def said_beside(changes: Sequence[dict[str, Any]]) -> tuple[str, str]:
-    """What stored changes say beside the texts of their notes, before and after, for weighing: models read it as
-    they read the texts. Fields a change leaves as they are bring nothing new and are left out."""
+    """Return the changed free-text fields other than the content, before and after, for the risk report.
+
+    Models read them like the contents. Unchanged fields are left out.
+    """
     sides: tuple[list[str], list[str]] = ([], [])
     for change in changes:
-        for name in _SAID_BESIDE:
-            said = [_as_text(note[name]) if note else "" for note in (change["before"], change["after"])]
-            if said[0] != said[1]:
-                for side, text in zip(sides, said, strict=True):
+        for name in _OTHER_TEXTS:
+            values = [_as_text(note[name]) if note else "" for note in (change["before"], change["after"])]
+            if values[0] != values[1]:
+                for side, text in zip(sides, values, strict=True):
                     side.append(text)
     before, after = ("\n\n".join(filter(None, side)) for side in sides)
     return before, after
@@ -115,22 +117,22 @@ def _as_text(value: str | list[str] | None) -> str:
 
 
 def stamped(note: reads.Note, now: datetime) -> reads.Note:
-    """The note, changed `now`, with the sha256 of what it says."""
+    """Return the note with `updated_at` now and the sha256 of its fields."""
     return replace(note, updated_at=now, sha256=reads.note_sha256(vars(note)))
 
 
 def sha256_of(note: reads.Note | None) -> str:
-    """Of what the note says; empty where there is none. Not the stored one, which an older version may have made."""
+    """Return the sha256 of the note's fields, empty for None; an older version may have computed the stored one."""
     return reads.note_sha256(vars(note)) if note else ""
 
 
 def tidied(tags: Sequence[str]) -> tuple[str, ...]:
-    """Trimmed, without empty ones and repetitions, in the order given."""
+    """Return the tags stripped, without empty ones and duplicates, in the order given."""
     return tuple(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
 
 
 def require_valid(note: reads.Note) -> None:
-    """Raise NoteInvalid, or ForbiddenCharacter, for what no note can hold."""
+    """Raise NoteInvalid or ForbiddenCharacter if a field is invalid."""
     for name in ("content", "rationale", "category", "superseded_reason", "session_id"):
         edits.check_text(getattr(note, name) or "", field=name)
     for tag in note.tags:

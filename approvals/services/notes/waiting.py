@@ -1,10 +1,10 @@
-"""New notes that wait for a person, and that their agent changes or takes back before anybody decided.
+"""Notes in undecided proposals, which their agent may change or withdraw before the decision.
 
-They are in no memory yet, so that a change of one is another revision of its proposal, and its deletion a withdrawal.
-Only the agent that proposed a note is told of it; for all others there is no such note.
+They are not in the memory yet: changing one is a new revision of its proposal, and deleting one withdraws the proposal.
+Only the agent that proposed a note learns about it; for all others there is no such note.
 
-OPEN → PREPARING with the new revision → branch → OPEN, as when it was proposed: `recover` finishes what a crash leaves.
-Meanwhile its page shows the new revision, and nothing can be decided.
+OPEN → PREPARING with the new revision → branch → OPEN; `recover` finishes interrupted amendments. While it is
+PREPARING, the page shows the new revision, and the proposal cannot be decided.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ log = structlog.get_logger(__name__)
 
 
 def find(by: ChangeContext, owner: str, note_id: str) -> Proposal | None:
-    """Return the actor's undecided proposal that makes this note, alone or in an import; people have none."""
+    """Return the actor's undecided proposal that creates this note, alone or in an import; None for people."""
     if not isinstance(by.actor, Agent):
         return None
     making = Proposal.objects.by_agent(by.actor).of_owner(owner).pending().filter(kind__in=[Kind.SAVE, Kind.IMPORT])
@@ -51,13 +51,13 @@ def find(by: ChangeContext, owner: str, note_id: str) -> Proposal | None:
 
 
 def require_none(by: ChangeContext, owner: str, note_id: str, *, argument: str = "note_id") -> None:
-    """Raise NoteWaits for a note of the actor's that waits."""
+    """Raise NoteWaits if the note is in an undecided proposal of the actor."""
     if proposal := find(by, owner, note_id):
         raise NoteWaits(proposal, note_id, argument)
 
 
 def withdrawn_before(by: ChangeContext, owner: str, note_id: str) -> NoteChangeOutcome | None:
-    """Return what `take_back` came to where this operation called it before, and nobody may have got the answer.
+    """Return the outcome of an earlier `take_back` with this operation, for a repeated call; None when there was none.
 
     Raises:
         AlreadyDecided: the texts of the proposal were removed since.
@@ -72,16 +72,16 @@ def withdrawn_before(by: ChangeContext, owner: str, note_id: str) -> NoteChangeO
 
 
 def require_not_withdrawn(by: ChangeContext, owner: str, note_id: str) -> None:
-    """Raise NoteWithdrawn for a note that the actor proposed and took back."""
+    """Raise NoteWithdrawn for a note that the actor proposed and withdrew."""
     if proposal := _withdrawn(by, owner, note_id).order_by("-pk").first():
         raise NoteWithdrawn(proposal, note_id)
 
 
 def amend(by: ChangeContext, proposal: Proposal, note_id: str, fields: dict[str, Any]) -> NoteChangeOutcome:
-    """Propose other fields of a note that waits: a new revision of its proposal.
+    """Change the fields of an undecided note, in a new revision of its proposal.
 
     Raises:
-        NoteWaits: in an import, which is decided as a whole.
+        NoteWaits: it is in an import, which is decided as a whole.
         NoteInvalid, BeingMade, BeingDecided, AlreadyDecided.
     """
     proposal = _open(proposal, note_id)
@@ -93,9 +93,9 @@ def amend(by: ChangeContext, proposal: Proposal, note_id: str, fields: dict[str,
     if sha256_of(after) == sha256_of(note):
         return NoteChangeOutcome((NoteChange(note_id, None, note),), "", proposal, created=False)
     changes = (NoteChange(note_id, None, after),)
-    told = {"reasoning": by.reasoning, "session_id": by.session_id, "evidence": list(by.evidence)}
-    # What the call does not say stays as it was said first.
-    told = {name: value for name, value in told.items() if value}
+    given = {"reasoning": by.reasoning, "session_id": by.session_id, "evidence": list(by.evidence)}
+    # Fields that the call leaves empty stay unchanged.
+    given = {name: value for name, value in given.items() if value}
     said = flags.said_with(by.reasoning or proposal.reasoning, by.evidence or proposal.evidence)
     made = compare.assess_changes(Kind.SAVE, changes, said=said)
     number = revision.number + 1
@@ -110,7 +110,7 @@ def amend(by: ChangeContext, proposal: Proposal, note_id: str, fields: dict[str,
             updated_at=now,
             search_words=made.search_words(note_id, by.reasoning or proposal.reasoning),
             **made.fields,
-            **told,
+            **given,
         )
         if moved:
             Revision.objects.create(
@@ -131,16 +131,16 @@ def amend(by: ChangeContext, proposal: Proposal, note_id: str, fields: dict[str,
     proposal = agents.finish(proposal, is_mine=True)
     try:
         commits.drop_branch(proposal.owner, revision.branch)
-    except (DoltError, DatabaseError):  # it goes with the decision at the latest
+    except (DoltError, DatabaseError):  # dropped after the decision at the latest
         log.exception("branch_not_dropped", proposal=proposal.pk, branch=revision.branch)
     return NoteChangeOutcome(changes, proposal.merge_commit, proposal, amended=True)
 
 
 def take_back(by: ChangeContext, proposal: Proposal, note_id: str) -> NoteChangeOutcome:
-    """Withdraw the proposal of a note that waits.
+    """Withdraw the proposal of an undecided note.
 
     Raises:
-        NoteWaits: in an import, which is withdrawn as a whole.
+        NoteWaits: it is in an import, which is withdrawn as a whole.
         BeingMade, BeingDecided, AlreadyDecided.
     """
     proposal = _open(proposal, note_id)
@@ -154,7 +154,7 @@ def _taken_back(proposal: Proposal, note_id: str) -> NoteChangeOutcome:
 
 
 def _withdrawn(by: ChangeContext, owner: str, note_id: str) -> ProposalQuerySet:
-    """Proposals that were to make this note, alone, and that the actor withdrew; people have none."""
+    """Return the actor's withdrawn proposals to create this note, not those in imports; none for people."""
     if not isinstance(by.actor, Agent):
         return Proposal.objects.none()
     making = Proposal.objects.by_agent(by.actor).on_target(owner, TargetKind.NOTE, note_id).filter(kind=Kind.SAVE)

@@ -79,7 +79,7 @@ def test_a_proposal_rejected_since_waits_again_on_a_branch_of_its_own(
             services.withdraw(agent=scribe, proposal_id=proposal.pk)
     assert [branch.name for branch in dolt().branches()] == ["main"]
 
-    assert services.recover().branches_made == 1
+    assert services.recover().recreated_branches == 1
     assert list(problems()) == []
     proposal.refresh_from_db()
     approve(proposal, tim)
@@ -120,7 +120,7 @@ def test_proposals_only_the_memory_knows_get_their_rows_and_numbers_back(
     assert not Proposal.objects.exists()
 
     report = services.recover(trust_log=True)
-    assert report.made_again == 4
+    assert report.recreated_proposals == 4
     found = {proposal.pk: proposal for proposal in Proposal.objects.all()}
     assert {pk: proposal.status for pk, proposal in found.items()} == {
         merged.pk: Status.APPROVED,
@@ -198,7 +198,7 @@ def test_an_open_proposal_on_a_lost_base_is_told_of_and_stops_nothing(
     with older_memory(tmp_path):
         edit_title(alice, "Other")
         propose(reads.block("alice", "goals"), "math", "maths")
-    assert services.recover().branches_made == 0
+    assert services.recover().recreated_branches == 0
     assert Proposal.objects.get().status == Status.OPEN
 
 

@@ -231,8 +231,8 @@ def test_uncommitted_rows_are_recorded_as_nobodys_and_reported(goals: Any) -> No
 
 
 def seen_in(block: reads.Block, proposal: Proposal) -> Seen:
-    standing = BlockState(block)
-    return Seen(proposal.main_before, standing, standing.assess(proposal.current_revision))
+    target = BlockState(block)
+    return Seen(proposal.main_before, target, target.assess(proposal.current_revision))
 
 
 def test_a_merge_that_is_on_main_already_is_not_undone_for_it(goals: Any, tim: Any, propose: Any) -> None:

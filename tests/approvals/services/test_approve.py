@@ -163,14 +163,14 @@ def test_a_block_that_changes_while_a_stale_proposal_is_made_again_is_not_approv
     """Another person is faster, between the look at the target and the head of main that the text is put on."""
     proposal = propose(goals, "math", "maths")
     edit(alice, "goals", "June", "July")
-    seen, made_again = today(), merge._reapply_on_main
+    seen, original = today(), merge._reapply_on_main
 
     def after_somebody_else(*arguments: Any) -> Any:
         if is_deleted:
             services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=seen)
         else:
             edit(alice, "goals", "July", "August")
-        return made_again(*arguments)
+        return original(*arguments)
 
     monkeypatch.setattr(merge, "_reapply_on_main", after_somebody_else)
     with pytest.raises(TargetChanged):

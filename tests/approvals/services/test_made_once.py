@@ -18,7 +18,7 @@ from approvals.recovery.recover import finish
 from approvals.services import notes
 from approvals.services.errors import BeingMade
 from approvals.services.notes import ChangeContext
-from approvals.services.preparing import finish_preparing, make_alone, take_over
+from approvals.services.preparing import finish_once, finish_preparing, take_over
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.errors import RevisionNotFound
@@ -153,7 +153,7 @@ def test_one_that_outlived_its_lease_takes_what_the_other_made(goals: Any, scrib
     Proposal.objects.update(lease_expires_at=timezone.now() - timedelta(seconds=1))
     finish(proposal)
 
-    assert make_alone(slow, finish_preparing, is_mine=True).status == Status.OPEN
+    assert finish_once(slow, finish_preparing, is_mine=True).status == Status.OPEN
     assert_whole(proposal.pk)
 
 
