@@ -31,7 +31,7 @@ from memory_app.search import (
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "locomo_dev.json"
 
-#: What issue and recipe hold us to: R@5, R@10, MRR.
+#: R@5, R@10 and MRR that the ranking has to reach.
 GOALS = {"turns": "goal: R@5 .70  R@10 .79  MRR .58", "observations": "goal: R@5 .58  R@10 .64  MRR .545"}
 
 _DEPTH = 100

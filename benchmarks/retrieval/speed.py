@@ -29,7 +29,7 @@ from memory_app.search import (
 )
 from memory_app.search.ranking.words import STOP_WORDS
 
-#: p50 in milliseconds by number of chunks (issue and design.md §8); a cold start is promised for 10,000.
+#: p50 in milliseconds by number of chunks; a cold start is promised for 10,000.
 SEARCH_TARGETS = {1_000: 3, 10_000: 8, 100_000: 40}
 COLD_TARGETS = {10_000: 300}
 

@@ -11,11 +11,13 @@ How good and how fast it is: `python -m benchmarks.retrieval`.
 
 from memory_app.search.ranking.chunking import (
     ConversationMessage,
+    IndexRow,
     Source,
     TextChunk,
     chunks_of_block,
     chunks_of_conversation,
     chunks_of_note,
+    row_of,
 )
 from memory_app.search.ranking.columns import ChunkFilters
 from memory_app.search.ranking.dense import (
@@ -26,7 +28,6 @@ from memory_app.search.ranking.dense import (
     wordllama,
 )
 from memory_app.search.ranking.index import ChunkHit, OwnerIndex, RankedChunks, Reasons, estimated_bytes
-from memory_app.search.ranking.rows import IndexRow, row_of
 
 __all__ = [
     "ChunkFilters",

@@ -17,8 +17,8 @@ from django.conf import settings
 from memory_app.models import Chunk, SearchIndex
 from memory_app.runtime import deadlines
 from memory_app.search import embedders
+from memory_app.search.ranking.chunking import IndexRow
 from memory_app.search.ranking.index import OwnerIndex
-from memory_app.search.ranking.rows import IndexRow
 
 _FIELDS = (
     "id",
@@ -153,7 +153,7 @@ def _is_usable(held: _Held, state: Mapping[str, Any]) -> bool:
     Those built while the embedder was set aside have none, and are built anew once it is back.
     """
     is_followed: bool = state["floor"] <= held.version <= state["version"]
-    return is_followed and not held.index.worn and not embedders.is_to_replace(held.embedder)
+    return is_followed and not held.index.is_fragmented and not embedders.is_to_replace(held.embedder)
 
 
 def _row(values: Sequence[Any]) -> IndexRow:

@@ -25,13 +25,12 @@ from memory_app.reads import recall_counts
 from memory_app.runtime import deadlines
 from memory_app.search import embedders, reindexing, store
 from memory_app.search.cache import indices
-from memory_app.search.ranking import broad
-from memory_app.search.ranking.chunking import Source, TextChunk
+from memory_app.search.ranking.chunking import Source, TextChunk, row_of
 from memory_app.search.ranking.columns import ChunkFilters
 from memory_app.search.ranking.dense import EmbedderUnavailable, stored
 from memory_app.search.ranking.index import ChunkHit as FoundHit
 from memory_app.search.ranking.index import OwnerIndex, RankedChunks
-from memory_app.search.ranking.rows import row_of
+from memory_app.search.ranking.query import is_broad
 from memory_app.text import context_budget
 
 log = structlog.get_logger(__name__)
@@ -187,7 +186,7 @@ def search(
         top_k,
         settings.COSINE_FLOOR if cosine_floor is None else cosine_floor,
         for_agents=for_agents,
-        is_broad=for_agents and "user_memory" in filters.sources and broad.is_broad(query),
+        is_broad=for_agents and "user_memory" in filters.sources and is_broad(query),
     )
     if as_of is not None:
         commit = reads.resolve_revision(as_of)

@@ -30,9 +30,9 @@ from memory_app.search.ranking.chunking import (
     chunks_of_block,
     chunks_of_conversation,
     chunks_of_note,
+    row_of,
 )
 from memory_app.search.ranking.dense import Embedder, EmbedderUnavailable, Vector, stored
-from memory_app.search.ranking.rows import row_of
 from memory_app.writing.ledger_lock import lock_owner
 
 log = structlog.get_logger(__name__)

@@ -14,8 +14,7 @@ from approvals.risks.prompt_injection import instructions
 from approvals.templatetags.texts import marked, opening
 from memory_app.search.ranking.chunking import cut, sections
 from memory_app.search.ranking.dates import cues
-from memory_app.search.ranking.query import asked_for
-from memory_app.search.ranking.shape import marks
+from memory_app.search.ranking.query import marks, parse_query
 from memory_app.search.ranking.words import words
 from memory_app.text import edits, invisible, memories_md
 from memory_app.text.fuzzy_match import nearest
@@ -117,9 +116,9 @@ FUNCTIONS: dict[str, tuple[Callable[[str], object], int]] = {
     "edits.apply": (lambda text: edits.apply(text, [edits.Rewrite(text + "!")]), BLOCK),
     "chunking.sections": (lambda text: [*sections(text)], BLOCK),
     "chunking.cut": (lambda text: cut(text, 1_000), BLOCK),
-    "text.words": (words, CHUNK),
-    "shape.marks": (marks, CHUNK),
-    "query.asked_for": (lambda text: asked_for(text, {1: "ann"}), QUERY),
+    "words.words": (words, CHUNK),
+    "query.marks": (marks, CHUNK),
+    "query.parse_query": (lambda text: parse_query(text, {1: "ann"}), QUERY),
     "dates.cues": (cues, QUERY),
     "memories_md.parse": (lambda text: memories_md.parse("### mem-2-bbbb\n> a\n" + text), BLOCK),
     "worddiff.paragraphs": (lambda text: paragraphs(diff("", text)), BLOCK),

@@ -1,8 +1,8 @@
-"""What a search finds: chunks of blocks, of notes and of conversations.
+"""What a search finds: chunks of blocks, of notes and of conversations, and the row an index stores of each.
 
 Belongs here: cutting a block by its sections and then by length, a note or message by length, and what of a chunk is
 searched.
-Not here: words (`text`), vectors (`dense`) and the table they are kept in.
+Not here: words (`words`), vectors (`dense`) and the table of chunks.
 """
 
 from __future__ import annotations
@@ -13,15 +13,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from memory_app.search.ranking.query import marks
+from memory_app.search.ranking.words import words
+
 #: Characters of a block's chunk: a section of a student's block is rarely longer, and a longer one says several things.
 LONGEST_PASSAGE = 1_000
-#: Characters of a note's or message's chunk. Notes of 2,000 characters (tools.md) stay whole.
+#: Characters of a note's or message's chunk. Notes of agents, at most 2,000 characters, stay whole.
 LONGEST_STATEMENT = 2_000
 #: Room for the chunks of one message between those of its neighbours in `Chunk.order`.
 PARTS = 4_096
 
-# What may close a header (blanks, signs, blanks) is cut off by plain code: in one pattern with a title of any length,
-# 1,000 blanks inside a title took 2.5 s and 3,000 over a minute, with every other thread waiting.
+# What may close a header (blanks, signs, blanks) is cut off by plain code. As part of this pattern, 1,000 blanks inside
+# a title took 2.5 s and 3,000 over a minute, with every other thread waiting.
 _HEADER = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*)")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 # Where a text may be cut, best first: paragraph, line, sentence (also Chinese and Japanese), word.
@@ -80,8 +83,65 @@ class TextChunk:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexRow:
+    """One chunk as the index stores it: enough to load the arrays of an owner again.
+
+    The text of the chunk is not part of it: hits name chunks, and the texts of the few shown are read then.
+
+    Attributes:
+        chunk_id: the key of the chunk in its table.
+        terms: the words of the chunk in order, folded, stop words included, separated by single spaces. Words and not
+            hashes of stems: similar and misspelt words are found through them, a changed stemmer or stop list needs no
+            new index, and loading is as fast (one dictionary look-up per word).
+        marks: `ExpressionKind`, as a number.
+        vector: float16, little-endian (`dense.stored`); b"" where there is none.
+    """
+
+    chunk_id: int
+    source: str
+    document_id: str
+    item_id: str
+    order: int
+    terms: str
+    marks: int
+    vector: bytes = b""
+    type: str = ""
+    tags: tuple[str, ...] = ()
+    category: str = ""
+    author: str = ""
+    at: datetime | None = None
+    session_id: str = ""
+    superseded: bool = False
+
+
+def row_of(chunk_id: int, chunk: TextChunk, vector: bytes = b"") -> IndexRow:
+    """Return the row of a chunk.
+
+    Arguments:
+        vector: made of `chunk.meaning`.
+    """
+    return IndexRow(
+        chunk_id=chunk_id,
+        source=chunk.source.value,
+        document_id=chunk.document_id,
+        item_id=chunk.item_id,
+        order=chunk.order,
+        terms=" ".join(words(chunk.searched)),
+        marks=int(marks(chunk.text)),
+        vector=vector,
+        type=chunk.type,
+        tags=chunk.tags,
+        category=chunk.category,
+        author=chunk.author,
+        at=chunk.at,
+        session_id=chunk.session_id,
+        superseded=chunk.superseded,
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class ConversationMessage:
-    """One message of a conversation, as `chunks_of_conversation` takes it."""
+    """One message of a conversation, for `chunks_of_conversation`."""
 
     id: str
     content: str
@@ -93,7 +153,7 @@ class ConversationMessage:
 def chunks_of_block(
     *, label: str, title: str, body: str, description: str = "", at: datetime | None = None
 ) -> tuple[TextChunk, ...]:
-    """A block's sections, cut further where they are long; the description is searched with the first."""
+    """Return the sections of a block, cut where they are long; the description is searched with the first."""
     passages = [
         (section, part) for section, text in sections(body) for part in cut(text, LONGEST_PASSAGE) if part.strip()
     ]
@@ -128,7 +188,7 @@ def chunks_of_note(
     session_id: str = "",
     superseded: bool = False,
 ) -> tuple[TextChunk, ...]:
-    """A note: one chunk, several when it is longer than notes may be (imported ones)."""
+    """Return the chunks of a note: one, or several where it is longer than `LONGEST_STATEMENT` (imported ones)."""
     return tuple(
         TextChunk(
             source=Source.USER_MEMORY,
@@ -149,7 +209,7 @@ def chunks_of_note(
 
 
 def chunks_of_conversation(session_id: str, messages: Iterable[ConversationMessage]) -> tuple[TextChunk, ...]:
-    """The messages of one session; empty ones are left out.
+    """Return the chunks of one session's messages; empty messages are left out.
 
     May be called with the new messages only: `Message.sequence` places them among those indexed before.
     """
@@ -171,7 +231,7 @@ def chunks_of_conversation(session_id: str, messages: Iterable[ConversationMessa
 
 
 def sections(body: str) -> Iterator[tuple[str, str]]:
-    """The sections of a Markdown text: (headers above it, text). A `#` line inside a code fence is no header."""
+    """Yield the sections of a Markdown text: (headers above it, text). A `#` line inside a code fence is no header."""
     path: list[tuple[int, str]] = []
     lines: list[str] = []
     fence = ""
@@ -195,7 +255,8 @@ def sections(body: str) -> Iterator[tuple[str, str]]:
 
 
 def cut(text: str, longest: int) -> list[str]:
-    """`text` in parts of at most `longest` characters, cut at paragraphs, lines, sentences, words, in this order."""
+    """Return `text` in parts of at most `longest` characters, cut at paragraphs, lines, sentences or words, in this
+    order of preference."""
     parts = []
     text = text.strip("\n")
     while len(text) > longest:
@@ -206,7 +267,7 @@ def cut(text: str, longest: int) -> list[str]:
 
 
 def _last_cut(text: str, longest: int) -> int:
-    """The last good place to cut, not so early that slivers come of it; else the limit itself."""
+    """Return the last good place to cut, not before a third of the limit; else the limit itself."""
     for pattern in _CUTS:
         places = [match.end() for match in pattern.finditer(text, 0, longest + 1) if longest // 3 < match.end()]
         if places:

@@ -1,7 +1,7 @@
-"""What is known of each chunk beside its words and vector, as arrays, and which chunks a filter leaves.
+"""The fields of each chunk beside its words and vector, as arrays, and which chunks pass a filter.
 
 Belongs here: one array per field by slot, the order of chunks in their documents, filters.
-Not here: postings (`lexical`) and ranking.
+Not here: postings (`postings`) and ranking.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from memory_app.search.ranking.chunking import Source
+from memory_app.search.ranking.chunking import IndexRow, Source
 from memory_app.search.ranking.dates import day_of
-from memory_app.search.ranking.rows import IndexRow
 
 Mask = npt.NDArray[np.bool_]
 
@@ -38,7 +37,7 @@ _FIELDS: dict[str, Any] = {
     "categories": np.int32,
     "sessions": np.int32,
     "superseded": np.bool_,
-    "alive": np.bool_,
+    "live": np.bool_,
     "texts": np.int64,
     "before": np.int32,
     "after": np.int32,
@@ -47,7 +46,7 @@ _FIELDS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class ChunkFilters:
-    """What a search is limited to; empty fields limit nothing. Tags are joined by OR."""
+    """What a search is limited to; an empty field limits nothing. Tags are joined by OR."""
 
     sources: frozenset[str] = frozenset()
     types: frozenset[str] = frozenset()
@@ -58,7 +57,7 @@ class ChunkFilters:
 
 
 class Codes:
-    """Texts to small numbers; the empty text is 0."""
+    """Texts as small numbers; the empty text is 0."""
 
     def __init__(self) -> None:
         self.texts = [""]
@@ -72,12 +71,12 @@ class Codes:
         return number
 
     def known(self, text: str) -> int:
-        """The number of `text`; -1, which no chunk has, when it was never met."""
+        """Return the number of `text`; of an unknown text -1, which no chunk has."""
         return self._numbers.get(text, -1)
 
 
 def grown(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
-    """`array` with room for `size` rows: itself, or a copy half as large again, so that adding stays cheap."""
+    """Return `array` with room for `size` rows: itself, or a copy half as large again, so that adding stays cheap."""
     if len(array) >= size:
         return array
     room = np.zeros((max(size, len(array) * 3 // 2), *array.shape[1:]), dtype=array.dtype)
@@ -123,7 +122,7 @@ class Columns:
             "categories": [strings[row.category] for row in rows],
             "sessions": [strings[row.session_id] for row in rows],
             "superseded": [row.superseded for row in rows],
-            "alive": [True] * len(rows),
+            "live": [True] * len(rows),
             "texts": [hash(row.terms) for row in rows],
             "before": [-1] * len(rows),
             "after": [-1] * len(rows),
@@ -141,8 +140,8 @@ class Columns:
             self._place(document, slots)
 
     def remove(self, slot: int) -> None:
-        """Take the chunk out; its neighbours become each other's."""
-        self.alive[slot] = False
+        """Remove the chunk and link its neighbours with each other."""
+        self.live[slot] = False
         self._in_document[int(self.documents[slot])].remove(slot)
         before, after = int(self.before[slot]), int(self.after[slot])
         if before >= 0:
@@ -151,13 +150,13 @@ class Columns:
             self.before[after] = before
 
     def in_document(self, source: str, document_id: str) -> list[int]:
-        """The slots of a document's chunks in order."""
+        """Return the slots of a document's chunks in order."""
         known = self.document_keys.known(document_key(source, document_id))
         return list(self._in_document.get(known, ()))
 
     def eligible(self, filters: ChunkFilters) -> Mask:
-        """Which slots the filters leave."""
-        mask: Mask = self.alive.copy()
+        """Return which slots pass the filters."""
+        mask: Mask = self.live.copy()
         if not filters.include_superseded:
             mask &= ~self.superseded
         if filters.sources:
@@ -193,5 +192,5 @@ class Columns:
 
 
 def document_key(source: str, document_id: str) -> str:
-    """A document's name among all sources: a label may look like a session id."""
+    """Return a document's key among all sources: a label may look like a session id."""
     return f"{source}\n{document_id}"

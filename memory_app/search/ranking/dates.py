@@ -3,9 +3,9 @@
 Belongs here: reading "8 May 2023", "May 2023", "2023-05-08", "in 2022", "last week" out of a query, and the agreement
 of dates with them. English month names; ISO dates in any language.
 Not here: times of day and time zones (a chunk's day is UTC's, and a named day reaches a week around), and questions
-*for* a date (`shape`).
+*for* a date (`query`).
 
-The degrees of agreement are the measured recipe's: a day within a week 1, a month .7, the month of a named but other
+The degrees of agreement were measured: a day within a week 1, a month .7, the month of a named but other
 day .6, a year alone .3. Without dates, recall at 10 on LoCoMo's turns falls from .801 to .792.
 """
 
@@ -67,12 +67,12 @@ class Cue:
 
 
 def day_of(at: date | None) -> int:
-    """Days since 1970; `UNDATED` for no date. A datetime counts by its own calendar day."""
+    """Return days since 1970; `UNDATED` for no date. A datetime counts by its own calendar day."""
     return UNDATED if at is None else at.toordinal() - _EPOCH.toordinal()
 
 
 def cues(query: str, today: date | None = None) -> tuple[Cue, ...]:
-    """The dates `query` names; relative ones ("last week") only when `today` is given."""
+    """Return the dates `query` names; relative ones ("last week") only where `today` is given."""
     found = [Cue(int(y), int(m), int(d) if d else None) for y, m, d in _ISO.findall(query) if 1 <= int(m) <= 12]
     rest = _ISO.sub(" ", query)
     years = [int(year) for year in _YEAR.findall(rest)]
@@ -87,7 +87,7 @@ def cues(query: str, today: date | None = None) -> tuple[Cue, ...]:
 
 
 def agreement(found: Sequence[Cue], days: Days) -> Degrees:
-    """How well each of `days` agrees with the best of the cues, 0 to 1."""
+    """Return how well each of `days` agrees with the best of the cues, 0 to 1."""
     result = np.zeros(len(days), dtype=np.float32)
     known = days != UNDATED
     dates = np.where(known, days, 0).astype("datetime64[D]")

@@ -1,10 +1,10 @@
 """Vectors of texts: the embedders' protocol, the default embedder, and how vectors are stored.
 
-Belongs here: what an embedder must be able to do, `wordllama` (256 numbers, offline, no model of its own to fetch),
+Belongs here: what an embedder must offer, `wordllama` (256 numbers, offline, no model of its own to fetch),
 the query's vector, float16 storage.
 Not here: embedders that need a service or an extra package, and what happens when one cannot be reached.
 
-The query's vector is the mean of its words' vectors weighted by their rarity among the owner's own chunks, stop words
+The query's vector is the mean of its words' vectors weighted by their IDF among the owner's own chunks, stop words
 dropped: with a plain mean, vectors alone find .350 of LoCoMo's turns among the first ten, so .605.
 """
 
@@ -34,7 +34,7 @@ Vector = npt.NDArray[np.float32]
 
 
 class EmbedderUnavailable(Exception):
-    """The embedder's model or service is not there; search goes on by words alone."""
+    """The embedder's model or service is not available; search goes on by words alone."""
 
 
 @runtime_checkable
@@ -65,35 +65,35 @@ class WordEmbedder(Embedder, Protocol):
 
 
 def unit(vectors: Vectors) -> Vectors:
-    """Each row at length 1; rows of zeros stay."""
+    """Return each row at length 1; rows of zeros stay."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     scaled: Vectors = (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
     return scaled
 
 
 def stored(vector: Vector) -> bytes:
-    """A chunk's vector as it is kept: float16, half the size, no measurable loss in ranking."""
+    """Return a chunk's vector as it is stored: float16, half the size, no measurable loss in ranking."""
     return bytes(vector.astype("<f2").tobytes())
 
 
 def loaded(stored_vectors: Sequence[bytes], dimensions: int) -> Vectors:
-    """Stored vectors as rows. A vector of another embedder (or none, b"") becomes zeros and is never similar."""
+    """Return stored vectors as rows. One of another embedder (or none, b"") becomes zeros and is never similar."""
     size = dimensions * 2
     blank = bytes(size)
     joined = b"".join([each if len(each) == size else blank for each in stored_vectors])
     return np.frombuffer(joined, dtype="<f2").reshape(len(stored_vectors), dimensions).astype(np.float32)
 
 
-def query_vector(embedder: WordEmbedder, words: Sequence[str], rarity: Sequence[float]) -> Vector:
+def query_vector(embedder: WordEmbedder, words: Sequence[str], idfs: Sequence[float]) -> Vector:
     """Return the vector of a query made of its words, length 1 (zeros when it has none).
 
     Arguments:
         words: the query's words that count.
-        rarity: the IDF of each among the owner's chunks.
+        idfs: the IDF of each among the owner's chunks.
     """
     if not words:
         return np.zeros(embedder.dimensions, dtype=np.float32)
-    mixed: Vector = np.asarray(rarity, dtype=np.float32) @ embedder.embed_words(words)
+    mixed: Vector = np.asarray(idfs, dtype=np.float32) @ embedder.embed_words(words)
     return unit(mixed)
 
 
@@ -147,7 +147,7 @@ class WordLlama:
         return len(self._tokenizer.encode(word, add_special_tokens=False).ids) <= 1
 
     def _means(self, texts: Sequence[str]) -> Vectors:
-        """The mean vector of each text's pieces."""
+        """Return the mean vector of each text's tokens."""
         means = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         if len(texts) <= _FEW:
             encoded = [self._tokenizer.encode(text, add_special_tokens=False) for text in texts]
@@ -174,7 +174,7 @@ _loading = threading.Lock()
 
 
 def wordllama() -> WordLlama:
-    """The default embedder, loaded once per process.
+    """Return the default embedder, loaded once per process.
 
     Raises:
         EmbedderUnavailable: the package is not installed.

@@ -1,7 +1,7 @@
 """One owner's chunks as arrays, and the search over them.
 
-Belongs here: building from rows, adding and removing chunks, ranking, memory size.
-Not here: keeping several owners' indices (and dropping the least used when `nbytes` add up), reading texts for hits.
+Belongs here: building from rows, adding and removing chunks, which chunks match a query, memory size.
+Not here: keeping the indices of several owners within a bound on memory (`cache`), and the texts of hits (`service`).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from datetime import date
 
 import numpy as np
 
-from memory_app.search.ranking import choosing, dates, signals
+from memory_app.search.ranking import dates, scoring
+from memory_app.search.ranking.chunking import IndexRow
 from memory_app.search.ranking.columns import (
-    BLOCK,
     CONVERSATION,
     NOTE,
     SOURCES,
@@ -34,11 +34,9 @@ from memory_app.search.ranking.dense import (
     query_vector,
     whole_vector,
 )
-from memory_app.search.ranking.postings import Postings, Slots, Values
-from memory_app.search.ranking.query import Asked, asked_for, first_name
-from memory_app.search.ranking.rows import IndexRow
-from memory_app.search.ranking.scoring import fused
-from memory_app.search.ranking.shape import ExpressionKind
+from memory_app.search.ranking.postings import Postings, Values
+from memory_app.search.ranking.query import ExpressionKind, ParsedQuery, first_name, parse_query
+from memory_app.search.ranking.selection import best_slots, best_slots_for_agents
 from memory_app.search.ranking.similar import WordVectors
 from memory_app.search.ranking.words import LONGEST_QUERY
 
@@ -46,16 +44,14 @@ from memory_app.search.ranking.words import LONGEST_QUERY
 #: lives passes at .25 (1 in 84 at .2, 1 in 2,000 at .3), and so does "pass algebra" for "mathematics" (.256).
 COSINE_FLOOR = 0.25
 
-_TEXT = -1
-
 
 @dataclass(frozen=True, slots=True)
 class Reasons:
     """Why a chunk was found.
 
     Attributes:
-        words: words of the query that the chunk has (as the chunk has them, when the query misspelt one).
-        cosine: similarity of meaning, -1 to 1; 0 without vectors.
+        words: words of the query that the chunk has; of a word the query misspelt, the chunk's spelling.
+        cosine: of the vectors, -1 to 1; 0 without vectors.
         date, author: the chunk agrees with a date, or is by the one author, that the query names.
         exact: the query names the chunk's document by its id.
     """
@@ -72,7 +68,7 @@ class ChunkHit:
     """A chunk that was found. `score` is 0 to 1: 1 is best in everything the query asks for.
 
     Attributes:
-        weak: it does not match; nothing nearer was there (`OwnerIndex.search`, `nearest`).
+        weak: it does not match; it is one of the nearest notes (`OwnerIndex.search`, `for_agents`).
     """
 
     chunk_id: int
@@ -85,7 +81,11 @@ class ChunkHit:
 
 @dataclass(frozen=True, slots=True)
 class RankedChunks:
-    """The hits, best first. `by_words_only`: there is no embedder or it did not answer, so meaning was left out."""
+    """The hits, best first.
+
+    Attributes:
+        by_words_only: there is no embedder, or it did not answer, so meaning was left out.
+    """
 
     hits: tuple[ChunkHit, ...]
     by_words_only: bool = False
@@ -96,7 +96,7 @@ class OwnerIndex:
 
     Arguments:
         rows: the owner's chunks, in any order.
-        embedder: the one that made the rows' vectors; None searches by words alone.
+        embedder: the one that made the rows' vectors; without one, search is by words alone.
     """
 
     def __init__(self, rows: Sequence[IndexRow] = (), embedder: Embedder | None = None) -> None:
@@ -121,12 +121,12 @@ class OwnerIndex:
         return self._postings.nbytes + self._columns.nbytes + self._vectors.nbytes + word_vectors + 100 * len(self)
 
     @property
-    def worn(self) -> bool:
-        """Whether so many chunks were removed that building anew from rows would free memory worth having."""
+    def is_fragmented(self) -> bool:
+        """Whether so many chunks were removed that building the arrays again from rows frees much memory."""
         return self._columns.size - len(self) > max(1_000, len(self))
 
     def add(self, rows: Sequence[IndexRow]) -> None:
-        """Add chunks; one whose id is there already is replaced."""
+        """Add chunks; one whose id is known already is replaced."""
         with self._lock:
             rows = list({row.chunk_id: row for row in rows}.values())
             self.remove(row.chunk_id for row in rows)
@@ -145,7 +145,7 @@ class OwnerIndex:
                     self._authors[int(self._columns.authors[slot])] = first_name(row.author)
 
     def remove(self, chunk_ids: Iterable[int]) -> None:
-        """Remove chunks; unknown ids are none of ours and pass."""
+        """Remove chunks; unknown ids are ignored."""
         with self._lock:
             for chunk_id in chunk_ids:
                 slot = self._slots.pop(chunk_id, None)
@@ -154,13 +154,13 @@ class OwnerIndex:
                     self._columns.remove(slot)
 
     def replace(self, chunk_ids: Iterable[int], rows: Sequence[IndexRow]) -> None:
-        """Put `rows` in the place of chunks, in one step: a search finds either the old or the new."""
+        """Replace chunks by `rows` in one step: a search finds either the old or the new."""
         with self._lock:
             self.remove(chunk_ids)
             self.add(rows)
 
     def replace_document(self, source: str, document_id: str, rows: Sequence[IndexRow]) -> None:
-        """Put `rows` in the place of all chunks of a document; none removes it."""
+        """Replace all chunks of a document by `rows`; no rows remove it."""
         with self._lock:
             slots = self._columns.in_document(source, document_id)
             self.replace([int(self._columns.chunk_ids[slot]) for slot in slots], rows)
@@ -176,33 +176,36 @@ class OwnerIndex:
         for_agents: bool = False,
         useful: Sequence[str] = (),
     ) -> RankedChunks:
-        """The best chunks for a query, best first; equal texts and further chunks of one note or message only once.
+        """Return the best chunks for a query, best first; equal texts, and chunks of one note or message, only once.
 
-        A chunk is listed when it shares a word with the query, is named by it, or reaches `cosine_floor`: there may be
-        none. Of a long query the beginning counts (`text.LONGEST_QUERY`).
+        A chunk matches if it shares a word with the query, is named by it, or reaches `cosine_floor`: there may be
+        none. Of a long query the beginning counts (`words.LONGEST_QUERY`).
 
         Arguments:
             today: what "last week" in the query is relative to; without it such words are no dates.
-            for_agents: notes that match keep their places where passages of blocks score better, and the rest of the
-                notes follow as weak hits up to `top_k` (`choosing.places`).
-            useful: ids of notes in the order in which they follow then, instead of that of their scores.
+            for_agents: matching notes keep their places where passages of blocks score better, and the other notes
+                follow as weak hits up to `top_k` (`selection.best_slots_for_agents`).
+            useful: ids of notes, in the order of the weak hits; by score without them.
         """
         filters = filters or ChunkFilters()
         # Before the lock is taken: a service that hangs for 5 s would hold up the owner's other searches one by one.
         whole = self._whole_vector(query, filters)
         with self._lock:
-            among = self._eligible(filters)
-            if not among.any():
+            eligible = self._eligible(filters)
+            if not eligible.any():
                 return RankedChunks(())
-            asked = asked_for(query, self._authors, today)
-            most_useful = [self._columns.strings.known(id_) for id_ in useful]
-            return self._ranked(asked, among, max(top_k, 0), cosine_floor, whole, for_agents, most_useful)
+            parsed = parse_query(query, self._authors, today)
+            useful_items = [self._columns.strings.known(id_) for id_ in useful]
+            return self._ranked(parsed, eligible, max(top_k, 0), cosine_floor, whole, for_agents, useful_items)
 
     def _eligible(self, filters: ChunkFilters) -> Mask:
         return self._columns.eligible(filters) if self._slots else np.zeros(0, dtype=bool)
 
     def _whole_vector(self, query: str, filters: ChunkFilters) -> Vector | None:
-        """The vector of the query as a whole; None where words make it, nothing is searched or the embedder failed."""
+        """Return the vector of the query as a whole.
+
+        None where it is made of its words' vectors, nothing is searched, or the embedder failed.
+        """
         if self._embedder is None or self._word_embedder is not None:
             return None
         with self._lock:
@@ -215,8 +218,8 @@ class OwnerIndex:
 
     def _ranked(
         self,
-        asked: Asked,
-        among: Mask,
+        parsed: ParsedQuery,
+        eligible: Mask,
         top_k: int,
         cosine_floor: float,
         whole: Vector | None,
@@ -224,100 +227,70 @@ class OwnerIndex:
         useful: Sequence[int],
     ) -> RankedChunks:
         columns = self._columns
-        spoken = among & (columns.sources == CONVERSATION)
-        stated = among & ~spoken
-        terms = signals.terms_of(
-            asked.words, self._postings, self._word_vectors, similar=bool(stated.any()), misspelt=self._unknown(asked)
+        message_mask = eligible & (columns.sources == CONVERSATION)
+        statement_mask = eligible & ~message_mask
+        has_statements, misspelt = bool(statement_mask.any()), self._unknown_words(parsed)
+        terms = scoring.terms_of(
+            parsed.words, self._postings, self._word_vectors, similar=has_statements, misspelt=misspelt
         )
         if self._word_embedder is None:
             vector = whole
         else:
-            vector = query_vector(self._word_embedder, [term.held for term in terms], [term.rarity for term in terms])
+            vector = query_vector(self._word_embedder, [term.surface for term in terms], [term.idf for term in terms])
         cosines, by_words_only = self._cosines(vector), vector is None
-        exact = self._named(asked, among)
+        exact = self._named(parsed, eligible)
 
-        listed = exact | (cosines >= cosine_floor)
+        matching = exact | (cosines >= cosine_floor)
         for term in terms:
-            listed[term.slots] = True
-        if spoken.any():
+            matching[term.slots] = True
+        if message_mask.any():
             # "Yes, a spaniel!" is found by the question it answers, whose words it does not repeat.
             before = columns.before
-            listed |= spoken & (before >= 0) & listed[before] & ((columns.marks[before] & ExpressionKind.QUESTION) != 0)
-        listed &= among
-        notes = among & (columns.sources == NOTE) if for_agents else None
-        if not listed.any() and (notes is None or not notes.any()):
+            is_question = (columns.marks & ExpressionKind.QUESTION) != 0
+            matching |= message_mask & (before >= 0) & matching[before] & is_question[before]
+        matching &= eligible
+        notes = eligible & (columns.sources == NOTE) if for_agents else None
+        if not matching.any() and (notes is None or not notes.any()):
             return RankedChunks((), by_words_only)
 
-        scores = fused(asked, terms, cosines, stated, spoken, columns, self._postings)
+        scores = scoring.score_chunks(parsed, terms, cosines, statement_mask, message_mask, columns, self._postings)
         scores[exact] += 1
-        best = self._distinct(scores, listed, top_k)
-        if notes is not None:
-            best = self._distinct(
-                choosing.places(scores, listed, notes, best, columns.items, useful), listed | notes, top_k
-            )
-            best.sort(key=lambda slot: (not listed[slot], -scores[slot] if listed[slot] else 0))
+        if notes is None:
+            best = best_slots(columns, scores, matching, top_k)
+        else:
+            best = best_slots_for_agents(columns, scores, matching, notes, useful, top_k)
         hits = tuple(
-            self._hit(slot, float(scores[slot]), asked, terms, cosines, bool(exact[slot]), weak=not listed[slot])
+            self._hit(slot, float(scores[slot]), parsed, terms, cosines, bool(exact[slot]), weak=not matching[slot])
             for slot in best
         )
         return RankedChunks(hits, by_words_only)
 
     def _cosines(self, vector: Vector | None) -> Values:
-        """The cosine of each slot; 0 without a vector of the query."""
+        """Return the cosine of each slot; 0 without a vector of the query."""
         if vector is None:
             return np.zeros(self._columns.size, dtype=np.float32)
         cosines: Values = self._vectors[: self._columns.size] @ vector
         return cosines
 
-    def _unknown(self, asked: Asked) -> list[str]:
-        """Words that may be misspelt: a common word that no chunk has is just not there."""
+    def _unknown_words(self, parsed: ParsedQuery) -> list[str]:
+        """Return words that may be misspelt: those that are no common words of the language."""
         if self._word_vectors is None:
-            return list(asked.words)
-        return [word for word in asked.words if not self._word_vectors.knows(word)]
+            return list(parsed.words)
+        return [word for word in parsed.words if not self._word_vectors.knows(word)]
 
-    def _named(self, asked: Asked, among: Mask) -> Mask:
-        """Chunks whose item the query names by its id."""
-        named = [code for code in map(self._columns.strings.known, asked.ids) if code >= 0]
+    def _named(self, parsed: ParsedQuery, eligible: Mask) -> Mask:
+        """Return the eligible chunks whose item the query names by its id."""
+        named = [code for code in map(self._columns.strings.known, parsed.ids) if code >= 0]
         if not named:
             return np.zeros(self._columns.size, dtype=bool)
-        return among & np.isin(self._columns.items, named)
-
-    def _distinct(self, scores: Values, listed: Mask, top_k: int) -> list[int]:
-        """The best listed slots, the newer first among equals; no text twice, no note or message twice."""
-        slots = np.flatnonzero(listed).astype(np.int32)
-        few = top_k * 4 + 50
-        if len(slots) > few:
-            # Sorting 100,000 hits takes 15 ms; the best few are nearly always distinct enough.
-            chosen = slots[np.argpartition(-scores[slots], few)[:few]]
-            best = self._first_distinct(scores, chosen, top_k)
-            if len(best) == top_k:
-                return best
-        return self._first_distinct(scores, slots, top_k)
-
-    def _first_distinct(self, scores: Values, slots: Slots, top_k: int) -> list[int]:
-        columns = self._columns
-        best: list[int] = []
-        seen: set[tuple[int, int, int]] = set()
-        for slot in slots[np.lexsort((slots, -columns.seconds[slots], -scores[slots]))].tolist():
-            if len(best) == top_k:
-                break
-            source, document, item = (
-                int(column[slot]) for column in (columns.sources, columns.documents, columns.items)
-            )
-            # Passages of one block are different things, and so are messages of two sessions that have one id.
-            # A text is known by its hash, in a space of its own.
-            keys = {(_TEXT, 0, int(columns.texts[slot])), (source, document, -slot if source == BLOCK else item)}
-            if not seen & keys:
-                best.append(slot)
-                seen |= keys
-        return best
+        return eligible & np.isin(self._columns.items, named)
 
     def _hit(
         self,
         slot: int,
         score: float,
-        asked: Asked,
-        terms: Sequence[signals.Term],
+        parsed: ParsedQuery,
+        terms: Sequence[scoring.QueryTerm],
         cosines: Values,
         exact: bool,
         *,
@@ -331,10 +304,10 @@ class OwnerIndex:
             item_id=columns.strings.texts[int(columns.items[slot])],
             score=round(min(max(score, 0.0), 1.0), 4),
             reasons=Reasons(
-                words=tuple(term.held for term in terms if slot in term.slots),
+                words=tuple(term.surface for term in terms if slot in term.slots),
                 cosine=round(float(cosines[slot]), 4),
-                date=bool(asked.cues) and bool(dates.agreement(asked.cues, day)[0] > 0),
-                author=asked.author is not None and int(columns.authors[slot]) == asked.author,
+                date=bool(parsed.cues) and bool(dates.agreement(parsed.cues, day)[0] > 0),
+                author=parsed.author is not None and int(columns.authors[slot]) == parsed.author,
                 exact=exact,
             ),
             weak=weak,
@@ -342,5 +315,5 @@ class OwnerIndex:
 
 
 def estimated_bytes(chunks: int, dimensions: int = 256) -> int:
-    """Memory an owner's index will take, before it is built: bounds what is loaded at once."""
+    """Return the memory an owner's index will take, before it is built: bounds what is loaded at once."""
     return chunks * (dimensions * 4 + 650)

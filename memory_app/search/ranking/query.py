@@ -1,7 +1,11 @@
-"""What a query asks for, read once.
+"""What a query asks for, parsed once, and the kinds of expression that texts are marked with.
 
-Belongs here: its words, the dates, the author and the ids it names, the shape of the answer.
-Not here: looking any of it up (`signals`, `index`).
+Belongs here: the query's words, dates, author and ids, the kind of expression its answer has, and whether it is broad.
+Not here: looking any of it up (`scoring`, `index`) and reading dates (`dates`).
+
+A turn that answers "when" nearly always says "yesterday", "last week" or a month. Together the three kinds of
+expression lift the first hit on LoCoMo's turns (MRR .606 → .617, weights fitted on the other conversations each time).
+They are English only: a query in another language asks for no kind, and the ranking does without.
 """
 
 from __future__ import annotations
@@ -10,63 +14,136 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
+from enum import IntFlag
 
 from memory_app.search.ranking.dates import Cue, cues
-from memory_app.search.ranking.shape import ExpressionKind, asked
-from memory_app.search.ranking.words import LONGEST_QUERY, query_words, words
+from memory_app.search.ranking.words import LONGEST_QUERY, is_stop, query_words, stems, words
 
 # note-…, mem-…, message ids: what has a digit or a joint and is too long to be an everyday word.
 _ID = re.compile(r"(?<![\w-])(?=[\w.:-]{0,127}[\d_:-])[\w][\w.:-]{4,126}[\w](?![\w-])")
 _MOST_IDS = 20
 
 
+class ExpressionKind(IntFlag):
+    """What a chunk's text is or contains; stored with the chunk, since detecting it takes 20 µs."""
+
+    NONE = 0
+    QUESTION = 1
+    TIME = 2
+    NUMBER = 4
+    NAME = 8
+
+
 @dataclass(frozen=True)
-class Asked:
-    """A query, read.
+class ParsedQuery:
+    """A query, parsed.
 
     Attributes:
-        words: distinct words that count, folded; stop words only when there are no others.
+        words: distinct words that count, folded; stop words only where there are no others.
         ids: what may be the id of a note or message.
-        author: the key of the one known author it names; None when it names none, or several.
-        shape: what kind of expression the answer holds, and how surely (0 to 1).
+        author: the key of the one known author it names; None where it names none, or several.
+        kind: the kind of expression the answer contains, and how sure that is (0 to 1).
     """
 
-    query: str
     words: tuple[str, ...]
     cues: tuple[Cue, ...]
     ids: tuple[str, ...]
     author: int | None
-    shape: ExpressionKind
-    shape_sure: float
+    kind: ExpressionKind
+    kind_certainty: float
 
 
-def asked_for(query: str, authors: Mapping[int, str], today: date | None = None) -> Asked:
-    """Read a query.
+def parse_query(query: str, authors: Mapping[int, str], today: date | None = None) -> ParsedQuery:
+    """Parse a query; of a long one the beginning counts (`LONGEST_QUERY`).
 
     Arguments:
         authors: the known authors' first names (`first_name`) by key.
         today: what relative dates refer to.
     """
     query = query[:LONGEST_QUERY]
-    shape, sure = asked(query)
-    return Asked(
-        query=query,
+    kind, certainty = asked_kind(query)
+    return ParsedQuery(
         words=tuple(query_words(query)),
         cues=cues(query, today),
         ids=tuple(dict.fromkeys(_ID.findall(query)))[:_MOST_IDS],
         author=_one_author(query, authors),
-        shape=shape,
-        shape_sure=sure,
+        kind=kind,
+        kind_certainty=certainty,
     )
 
 
 def first_name(author: str) -> str:
-    """What an author is called in a query: the first word of the name, folded."""
+    """Return what an author is called in a query: the first word of the name, folded."""
     return next(iter(words(author, query=True)), "")
 
 
 def _one_author(query: str, authors: Mapping[int, str]) -> int | None:
-    """The one author that the query calls by name; several named say nothing about whose words are wanted."""
-    said = set(words(query, query=True))
-    named = [key for key, name in authors.items() if name in said]
+    """Return the one author that the query names. Several names do not say whose words are wanted."""
+    present = set(words(query, query=True))
+    named = [key for key, name in authors.items() if name in present]
     return named[0] if len(named) == 1 else None
+
+
+# -- kinds of expression --------------------------------------------------------------------------
+
+_MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
+_DAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
+_SPANS = "week|month|year|night|summer|winter|spring|fall|autumn|weekend"
+_COUNTS = "one|two|three|four|five|six|seven|eight|nine|ten|couple|few|several"
+_TIME = re.compile(
+    rf"\b(?:yesterday|today|tonight|tomorrow|ago|recently|just|since|weekend|{_DAYS}|{_MONTHS}"
+    rf"|(?:last|next|this) (?:{_SPANS}|morning|{_DAYS})s?|(?:19|20)\d\d"
+    rf"|(?:{_COUNTS}|\d+) (?:of )?(?:day|week|month|year)s?)\b",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(rf"\b(?:\d+|{_COUNTS}|once|twice|dozen|first|second|third)\b", re.IGNORECASE)
+# A capital inside a sentence, or something in quotes: the names of people, places, books, firms.
+_NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+|[\"“][^\"“”]+[\"”]")
+_QUESTION_END = ("?", "？", "؟")
+
+_ASKS = (
+    (ExpressionKind.TIME, 1.0, re.compile(r"\A\W*+(?:when|what (?:year|month|day|date)|how long)\b", re.IGNORECASE)),
+    (ExpressionKind.NUMBER, 0.65, re.compile(r"\A\W*+how (?:many|much|often|old)\b", re.IGNORECASE)),
+    (ExpressionKind.NAME, 0.65, re.compile(r"\A\W*+(?:who|which|where|what (?:is|was) the name)\b", re.IGNORECASE)),
+)
+
+
+def marks(text: str) -> ExpressionKind:
+    """Return the kinds of expression that a chunk's text is or contains."""
+    found = ExpressionKind.QUESTION if text.rstrip().endswith(_QUESTION_END) else ExpressionKind.NONE
+    for mark, pattern in ((ExpressionKind.TIME, _TIME), (ExpressionKind.NUMBER, _NUMBER), (ExpressionKind.NAME, _NAME)):
+        if pattern.search(text):
+            found |= mark
+    return found
+
+
+def asked_kind(query: str) -> tuple[ExpressionKind, float]:
+    """Return the kind of expression `query` asks for, and how sure it is that a text without it is no answer (0 to 1).
+
+    (NONE, 0) where the query does not say.
+    """
+    for mark, certainty, pattern in _ASKS:
+        if pattern.match(query):
+            return mark, certainty
+    return ExpressionKind.NONE, 0.0
+
+
+# -- broad queries --------------------------------------------------------------------------------
+
+#: Words that ask for everything known about somebody: "what do you know about me", "user preferences".
+_BROAD_WORDS = """
+anything background context detail everything fact get give information info know known learned learnt list memories
+memory note overview person personal preference prefer profile recall remember remembered saved say show store stored
+student summary summarise summarize tell thing told user
+"""
+_BROAD_STEMS = frozenset(stems(_BROAD_WORDS.split()))
+
+
+def is_broad(query: str) -> bool:
+    """Whether nothing in `query` narrows down what is looked for; a query without words ("*") does not either.
+
+    No note contains what such a query asks for, so similarity orders nothing: the notes most worth knowing come first
+    (`memory_app.text.context_budget`).
+    """
+    content = [word for word in words(query[:LONGEST_QUERY], query=True) if not is_stop(word)]
+    return _BROAD_STEMS.issuperset(stems(content))

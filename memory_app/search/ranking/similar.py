@@ -1,7 +1,7 @@
 """Terms that mean nearly the same as a query's word, by the vectors of single words.
 
 Belongs here: the vectors of an owner's vocabulary and finding the nearest.
-Not here: what a similar term is worth (`fuse.SIMILAR`).
+Not here: the weight of a similar term (`scoring`).
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from memory_app.search.ranking.columns import grown
 from memory_app.search.ranking.dense import Vectors, WordEmbedder, unit
 from memory_app.search.ranking.postings import Postings, Slots, Values
 
-#: A query's word is met by the ten most similar terms of the owner, from this cosine. All terms above .2, or only
-#: the best 10, 30 or 100, find the same (MRR on LoCoMo's observations .534 → .546); the best ten are cheapest.
+#: A query's word matches the ten most similar terms of the owner, from this cosine. All terms above .2, or only the
+#: best 10, 30 or 100, find the same (MRR on LoCoMo's observations .534 → .546); the best ten are cheapest.
 MOST_SIMILAR, SIMILAR_FROM = 10, 0.2
-
 
 #: Near terms may take a sixteenth of what the vectors take: 600 kB for 10,000 terms, of which one word of a query has a
 #: dozen to some hundreds, of eight bytes each.
@@ -43,20 +42,20 @@ _NOTHING = _Near(0, np.zeros(0, np.int32), np.zeros(0, np.float32))
 
 
 class WordVectors:
-    """The vectors of one owner's vocabulary, made when first needed and for new words as they come."""
+    """The vectors of one owner's vocabulary, made when first needed, and later for new words."""
 
     def __init__(self, embedder: WordEmbedder, postings: Postings) -> None:
         self._embedder = embedder
         self._postings = postings
         self._room: Vectors = np.zeros((0, embedder.dimensions), dtype=np.float32)
         self._made = 0
-        #: Word of a query → what is near it among the first so many terms. Words of queries come again and again.
+        #: Word of a query → what is near it among the first so many terms. Words recur in queries.
         self._near: OrderedDict[str, _Near] = OrderedDict()
         self._near_bytes = 0
 
     @property
     def nbytes(self) -> int:
-        """With the vectors that the next search makes: an index is measured when it is loaded, before any search."""
+        """Bytes, with the vectors that the next search makes: an index is measured at loading, before any search."""
         return self._vector_bytes + self._vector_bytes // _SHARE_OF_NEAR
 
     @property
@@ -68,15 +67,15 @@ class WordVectors:
         return self._embedder.knows(word)
 
     def nearest(self, words: Sequence[str]) -> list[list[tuple[int, float]]]:
-        """For each word: (term, cosine) of the owner's most similar terms, best first, stop words left out."""
+        """Return for each word (term, cosine) of the owner's most similar terms, best first, without stop words."""
         self._catch_up()
         if not self._made or not words:
             return [[] for _ in words]
-        present = self._postings.frequent()[: self._made]
+        used = self._postings.used_terms()[: self._made]
         found = []
         for near in self._near_each(words):
-            held = present[near.terms]
-            terms, cosines = near.terms[held], near.cosines[held]
+            is_used = used[near.terms]
+            terms, cosines = near.terms[is_used], near.cosines[is_used]
             if len(terms) > MOST_SIMILAR:
                 best = np.argpartition(-cosines, MOST_SIMILAR)[:MOST_SIMILAR]
                 terms, cosines = terms[best], cosines[best]
@@ -85,7 +84,7 @@ class WordVectors:
         return found
 
     def _near_each(self, words: Sequence[str]) -> list[_Near]:
-        """What is near each word among all terms there are by now, those no chunk has any more among them."""
+        """Return what is near each word among all terms so far, those that no chunk has any more included."""
         behind = [word for word in dict.fromkeys(words) if word not in self._near or self._near[word].of < self._made]
         start = min((self._near[word].of if word in self._near else 0 for word in behind), default=0)
         if behind:

@@ -1,7 +1,7 @@
-"""The words of one owner: their terms, and the known word a misspelt one was meant to be.
+"""The words of one owner: their terms, and known words one letter away from a misspelt one.
 
 Belongs here: numbering words and terms, finding a word one letter away.
-Not here: which chunks hold a term (`lexical`) and which terms mean nearly the same (`similar`).
+Not here: which chunks contain a term (`postings`) and which terms mean nearly the same (`similar`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from memory_app.search.ranking.words import is_stop, stems
 
 Ids = npt.NDArray[np.int32]
 
-#: Shorter words have too many neighbours one letter away: "goat" is not "boat".
+#: Shorter words have too many neighbours one letter away.
 SHORTEST_MISSPELT = 5
 
 
@@ -37,7 +37,7 @@ class Vocabulary:
         return len(self.surfaces)
 
     def learn(self, words: Iterable[str]) -> None:
-        """Number all words not met before."""
+        """Number all new words."""
         fresh = [word for word in dict.fromkeys(words) if word not in self._word_terms]
         for word, stem in zip(fresh, stems(fresh), strict=True):
             stop = is_stop(word)
@@ -51,20 +51,20 @@ class Vocabulary:
         self._words += fresh
 
     def terms(self, words: Sequence[str]) -> Ids:
-        """The terms of words that have all been learnt."""
+        """Return the terms of words that have all been learnt."""
         return np.fromiter(map(self._word_terms.__getitem__, words), dtype=np.int32, count=len(words))
 
     def term(self, word: str) -> int | None:
-        """The term of a query's word; None when no chunk ever had it."""
+        """Return the term of a query's word; None where no chunk ever had it."""
         known = self._word_terms.get(word)
         if known is None and not is_stop(word):
             known = self._stem_terms.get(stems([word])[0])
         return known
 
-    def respelt(self, word: str) -> list[str]:
-        """Known words one letter from `word` (added, left out, changed, or two swapped), same first letter.
+    def one_letter_away(self, word: str) -> list[str]:
+        """Return known words one letter from `word` (added, left out, changed, or two swapped), with its first letter.
 
-        Four of five typing errors are of this kind; looking in the lists of neighbouring lengths costs 1 ms at 50,000
+        Four of five typing errors are of this kind. Searching the lists of neighbouring lengths takes 1 ms at 50,000
         words, so it is done for unknown words only.
         """
         if len(word) < SHORTEST_MISSPELT or not word.isalpha():
@@ -77,7 +77,7 @@ class Vocabulary:
 
     @property
     def nbytes(self) -> int:
-        """Roughly: a word costs its object, its number, and its places in two dictionaries and two lists."""
+        """Bytes, roughly: of a word its object, its number, and its places in two dictionaries and two lists."""
         return 300 * len(self._words)
 
 

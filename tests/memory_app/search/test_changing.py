@@ -24,7 +24,7 @@ from memory_app.search import (
     chunks_of_conversation,
     row_of,
 )
-from memory_app.search.ranking import postings as lexical_module
+from memory_app.search.ranking import postings
 from memory_app.search.ranking.dense import Vectors
 
 pytestmark = pytest.mark.pure
@@ -71,7 +71,7 @@ def test_any_order_of_adding_replacing_and_removing_comes_to_the_same(
 
 
 def test_many_single_additions_are_merged_and_still_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lexical_module, "_MERGE_AT_LEAST", 20)
+    monkeypatch.setattr(postings, "_MERGE_AT_LEAST", 20)
     rows = [note(i, f"{WORDS[i % 8]} number{i}") for i in range(90)]
     index = OwnerIndex(rows[:30])
     for row in rows[30:]:
@@ -110,7 +110,7 @@ def test_a_message_added_later_takes_its_place_in_the_conversation() -> None:
     assert index.search("puppy").hits == ()
 
 
-def test_rarity_is_that_of_today() -> None:
+def test_idf_is_that_of_today() -> None:
     index = OwnerIndex([note(i, f"tea n{i}x") for i in range(9)] + [note(9, "dog n9x")])
     index.remove(range(8))
     index.add([note(20 + i, f"dog n{i}x") for i in range(7)])
@@ -122,10 +122,10 @@ def test_rarity_is_that_of_today() -> None:
 def test_memory_is_reported_and_wear_is_seen() -> None:
     small, large = OwnerIndex([note(1, "dog")]), OwnerIndex([note(i, f"dog number{i}") for i in range(2_500)])
     assert 0 < small.nbytes < large.nbytes
-    assert not large.worn
+    assert not large.is_fragmented
 
     large.remove(range(2_000))
-    assert large.worn
+    assert large.is_fragmented
 
 
 def test_an_index_may_be_searched_while_it_changes() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memory_app.search import ConversationMessage, chunks_of_block, chunks_of_conversation, chunks_of_note, row_of
 from memory_app.search.ranking.chunking import LONGEST_PASSAGE, cut, sections
-from memory_app.search.ranking.shape import ExpressionKind, asked, marks
+from memory_app.search.ranking.query import ExpressionKind, asked_kind, marks
 
 pytestmark = pytest.mark.pure
 
@@ -103,4 +103,4 @@ def test_a_text_is_marked(text: str, expected: ExpressionKind) -> None:
     ],
 )
 def test_a_query_asks_for_a_kind_of_expression(query: str, expected: ExpressionKind) -> None:
-    assert asked(query)[0] is expected
+    assert asked_kind(query)[0] is expected
