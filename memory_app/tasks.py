@@ -5,7 +5,7 @@ from celery import shared_task
 
 from memory_app import conversations
 from memory_app.dolt import maintenance
-from memory_app.search import store
+from memory_app.search import index_state, store
 
 log = structlog.get_logger(__name__)
 
@@ -25,7 +25,7 @@ def reindex(owner: str) -> int:
 @shared_task(name="memory_app.reindex_all")
 def reindex_all() -> int:
     """Bring every outdated index up to date, as after a lost message. Return how many owners had one."""
-    behind = store.owners_behind()
+    behind = index_state.owners_behind()
     for owner in behind:
         try:
             store.reindex(owner)

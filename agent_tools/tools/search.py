@@ -16,7 +16,7 @@ from agent_tools.tools.note_arguments import LONGEST_IN_ADDRESS, Type, has_words
 from approvals import services
 from memory_app import reads
 from memory_app.search import service
-from memory_app.search.service import SearchHit
+from memory_app.search.answers import SearchHit
 
 Source = Literal["user_memory", "memory_block", "conversation"]
 

@@ -20,8 +20,8 @@ from approvals.review.search_words import wanted_words
 from memory_app import conversations, reads
 from memory_app.models import Change, Message, TargetKind
 from memory_app.search import service
+from memory_app.search.answers import SearchHit
 from memory_app.search.ranking.words import folded, is_stop
-from memory_app.search.service import SearchHit
 from memory_app.text import worddiff
 from memory_app.text.worddiff import Segment
 

@@ -28,7 +28,7 @@ from memory_app.dolt.connections import MEMORY, dolt
 from memory_app.dolt.errors import DoltError
 from memory_app.models import Change, MemoryBlock
 from memory_app.runtime import deadlines
-from memory_app.search import embedders, store
+from memory_app.search import embedders, index_state
 
 log = structlog.get_logger(__name__)
 
@@ -121,7 +121,7 @@ def search() -> SearchState | None:
 
 
 def _search() -> SearchState:
-    return SearchState(embedder=embedders.configured_name(), owners_behind=len(store.owners_behind()))
+    return SearchState(embedder=embedders.configured_name(), owners_behind=len(index_state.owners_behind()))
 
 
 def _memory() -> HealthCheck:

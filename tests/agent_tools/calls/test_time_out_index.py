@@ -9,7 +9,7 @@ import pytest
 from django.test import override_settings
 
 from memory_app.models import SearchIndex
-from memory_app.search import store
+from memory_app.search import index_state, store
 from tests import environment
 from tests.agent_tools.checks import answered
 from tests.conftest import eventually
@@ -46,6 +46,6 @@ def test_a_first_index_that_takes_longer_than_a_call_is_made_all_the_same(call: 
     answered(call("memory_save", content="She sails far."))
     with override_settings(TOOL_TIMEOUT=1):
         assert call("memory_search", query="sails").status_code == 504
-    eventually(lambda: not store.is_behind("alice"), seconds=20)
+    eventually(lambda: not index_state.is_behind("alice"), seconds=20)
     found = answered(call("memory_search", query="sails"))["data"]
     assert [hit["text"] for hit in found["results"]] == ["She sails far."]

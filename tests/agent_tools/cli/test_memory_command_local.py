@@ -14,7 +14,7 @@ from django.db import connections
 
 from approvals.recovery.integrity import problems
 from memory_app import reads
-from memory_app.search import store
+from memory_app.search import index_state
 from tests import environment
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -99,5 +99,5 @@ def test_the_index_is_left_in_order_when_the_process_ends(run: Run) -> None:
     run("add", "She sails.")
     assert run("search", "sails", "--format", "quiet").stdout  # there is an index
     run("add", "She rows.")
-    assert not store.is_behind("alice")
-    assert not store.is_busy("alice")
+    assert not index_state.is_behind("alice")
+    assert not index_state.is_busy("alice")

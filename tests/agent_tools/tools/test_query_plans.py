@@ -161,7 +161,7 @@ def _main_paths(token: str) -> dict[str, Callable[[], Any]]:
     from approvals import services
     from approvals.models import Proposal, User
     from memory_app import conversations, reads
-    from memory_app.search import store
+    from memory_app.search import index_state, store
 
     def signed_in(username: str) -> Client:
         client = Client()
@@ -279,7 +279,7 @@ def _main_paths(token: str) -> dict[str, Callable[[], Any]]:
             content_type="application/json",
         ),
         "reindex": lambda: store.reindex(OWNER),
-        "who is behind": store.owners_behind,
+        "who is behind": index_state.owners_behind,
         "recheck": lambda: services.recheck(OWNER, [["block", label], ["note", note]]),
         "recover": services.recover,
         "expire": services.expire,

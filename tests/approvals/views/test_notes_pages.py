@@ -21,7 +21,7 @@ from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.models import SearchIndex, note_pk
 from memory_app.reads import Note
-from memory_app.search import store
+from memory_app.search import index_state
 from memory_app.text import memories_md
 from tests.conftest import eventually
 from tests.support.pages import form, has_form, words
@@ -41,7 +41,9 @@ def saved(by: Any, content: str = EXAM, *, may_apply: bool = True, owner: str = 
 
 def indexed(owner: str = "alice") -> None:
     """Where there is an index already, a worker brings it up in its own time."""
-    eventually(lambda: not SearchIndex.objects.filter(owner=owner).exists() or not store.is_behind(owner), seconds=20)
+    eventually(
+        lambda: not SearchIndex.objects.filter(owner=owner).exists() or not index_state.is_behind(owner), seconds=20
+    )
 
 
 def note_of(outcome: Any) -> Note:

@@ -33,7 +33,7 @@ from memory_app import conversations, reads
 from memory_app.models import Change, Chunk, Message, SearchIndex
 from memory_app.runtime import gatherer
 from memory_app.runtime.deadlines import DeadlineExceeded
-from memory_app.search import embedders, reindexing, service, store
+from memory_app.search import documents, embedders, index_state, reindexing, service, store
 from memory_app.search.cache import indices
 from memory_app.search.ranking.dense import EmbedderUnavailable
 from memory_app.search.service import search
@@ -55,7 +55,7 @@ def no_arrays(worker: None) -> Iterator[None]:
 
 def up_to_date(owner: str = "alice") -> None:
     reindexing.settle()  # what this process asked for would be done a moment later, beside what the test does next
-    eventually(lambda: not store.is_behind(owner))
+    eventually(lambda: not index_state.is_behind(owner))
 
 
 def texts(query: str, owner: str = "alice", **more: Any) -> list[str]:
@@ -166,7 +166,7 @@ def test_an_index_that_is_behind_says_so(alice: Any) -> None:
     # As if another process were making it, and did not come to an end.
     SearchIndex.objects.update(change_id=0, busy_until=timezone.now() + timedelta(hours=1))
     assert search("alice", "One").index_behind
-    assert store.owners_behind() == ["alice"]
+    assert index_state.owners_behind() == ["alice"]
 
 
 def test_an_index_whose_first_making_was_cut_short_is_made_by_the_next_search(alice: Any) -> None:
@@ -208,9 +208,9 @@ def test_many_changes_are_indexed_by_the_next_search_and_hold_nothing_up(alice: 
         waiting = Proposal.objects.get(status=Status.OPEN)
         seen = review_of(waiting, alice).seen_sha256
         services.approve(actor=alice, proposal_id=waiting.pk, revision=1, seen_sha256=seen)
-    assert store.is_behind("alice")
+    assert index_state.is_behind("alice")
     notes.save(by=ChangeContext(actor=alice), owner="alice", content="Keeps bees.")
-    assert store.is_behind("alice"), "a small change after it would take as long"
+    assert index_state.is_behind("alice"), "a small change after it would take as long"
     found = search("alice", "sails", top_k=20)
     assert (len(found.results), found.index_behind) == (20, False)
     assert texts("bees") == ["Keeps bees."]
@@ -221,7 +221,7 @@ def test_some_changes_are_indexed_without_a_search(alice: Any) -> None:
     save(alice, "Likes tea.")
     imported(alice, store.MANY, "Sails the sea, day")
     reindexing.settle()
-    assert not store.is_behind("alice")
+    assert not index_state.is_behind("alice")
 
 
 @pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes after the change")
@@ -235,7 +235,7 @@ def test_changes_that_follow_each_other_are_indexed_in_one_run(alice: Any, monke
     for number in range(5):
         notes.save(by=ChangeContext(actor=alice), owner="alice", content=f"Rows on day {number}.")
     reindexing.settle()
-    assert not store.is_behind("alice")
+    assert not index_state.is_behind("alice")
     assert SearchIndex.objects.get(owner="alice").version - version == 1
 
 
@@ -283,9 +283,9 @@ def test_a_long_catching_up_goes_on_from_where_it_was_cut(alice: Any, monkeypatc
     with pytest.raises(DeadlineExceeded):
         store.reindex("alice")
     assert Chunk.objects.filter(removed=False).count() == 1 + 14
-    assert store.how_far_behind("alice", most=100) == 16
+    assert index_state.how_far_behind("alice", most=100) == 16
     assert store.reindex("alice").documents == 16
-    assert not store.is_behind("alice")
+    assert not index_state.is_behind("alice")
 
 
 def test_who_may_not_index_finds_somebody_else_at_it() -> None:
@@ -294,7 +294,7 @@ def test_who_may_not_index_finds_somebody_else_at_it() -> None:
 
     def take(owner: str, together: threading.Barrier) -> None:
         together.wait()
-        if not store._take(owner) and not store.is_busy(owner):
+        if not index_state.take_lease(owner) and not index_state.is_busy(owner):
             free.append(owner)
         connections.close_all()
 
@@ -410,7 +410,7 @@ def test_a_rebuild_that_was_killed_half_way_is_not_taken_for_finished(alice: Any
         check=False,
     )
     assert ended.returncode == -signal.SIGKILL
-    assert store.is_behind("alice")
+    assert index_state.is_behind("alice")
     SearchIndex.objects.update(busy_until=None)  # its lease ran out
     store.reindex("alice")
     up_to_date()
@@ -425,14 +425,14 @@ def test_messages_deleted_meanwhile_are_told_among_more_conversations_than_a_sta
         for number in range(32_800)  # SQLite takes 32,766 parameters
     ]
     Message.objects.bulk_create(said, batch_size=500)
-    read = store._messages("alice", after=0)
+    read = documents.message_chunks("alice", after=0)
     conversations.delete("alice", "s7")
     assert store._deleted_since("alice", read) == {("s7", "m")}
 
 
 def test_a_message_deleted_while_it_is_being_indexed_is_not_found_after_all(alice: Any) -> None:
     conversations.keep("alice", "s1", [conversations.Turn("user", "My sister is called Ada.", id="m1")])
-    read = store._messages("alice", after=0)
+    read = documents.message_chunks("alice", after=0)
     conversations.delete("alice", "s1")
     store._write("alice", [], read, reflects=None)
     assert not Chunk.objects.filter(text__contains="Ada").exists()
@@ -488,7 +488,7 @@ def test_a_worker_killed_in_the_middle_of_a_rebuild_loses_nothing(alice: Any) ->
     # What the killed worker had taken is given out again after an hour; the beat does not wait for that.
     reindex_all.apply_async(queue="killed")
     with a_worker_of("killed"):
-        eventually(lambda: not store.is_behind("alice"), seconds=90)
+        eventually(lambda: not index_state.is_behind("alice"), seconds=90)
     assert indexed() == many
     assert not search("alice", "beekeeping").index_behind
 

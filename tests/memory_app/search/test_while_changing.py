@@ -13,7 +13,7 @@ from approvals.services import notes
 from approvals.services.notes import ChangeContext
 from memory_app import conversations
 from memory_app.models import Chunk, Message
-from memory_app.search import store
+from memory_app.search import index_state, store
 from memory_app.search.cache import IndexCache, indices
 from memory_app.search.ranking.index import ChunkHit, OwnerIndex, RankedChunks
 from memory_app.search.ranking.postings import Postings
@@ -34,7 +34,7 @@ def save(owner: Any, content: str) -> str:
 
 
 def up_to_date(owner: str = "alice") -> None:
-    eventually(lambda: not store.is_behind(owner))
+    eventually(lambda: not index_state.is_behind(owner))
 
 
 @pytest.fixture
@@ -194,7 +194,7 @@ def test_a_message_deleted_while_the_first_index_is_begun_is_not_kept_by_it(alic
 def test_a_change_recorded_after_a_run_s_last_look_is_indexed(alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     save(alice, "She sails.")
     search("alice", "sails")
-    look, has_saved = store.state_of, threading.Event()
+    look, has_saved = index_state.state_of, threading.Event()
 
     def look_and_save(owner: str) -> Any:
         state = look(owner)
@@ -203,7 +203,7 @@ def test_a_change_recorded_after_a_run_s_last_look_is_indexed(alice: Any, monkey
             in_a_thread(lambda: save(alice, "She rows.")).join(20)
         return state
 
-    monkeypatch.setattr(store, "state_of", look_and_save)
+    monkeypatch.setattr(index_state, "state_of", look_and_save)
     store.reindex("alice")
     assert has_saved.is_set()
-    assert not store.is_behind("alice")
+    assert not index_state.is_behind("alice")
