@@ -9,8 +9,9 @@ import unicodedata
 from bisect import bisect_right
 from itertools import accumulate
 
-# Folding is done block by block, so that finding a place again costs one block and not the whole text.
-_BLOCK = 1024
+# Text is folded block by block: finding a place again folds one block and not the whole text. The smaller the blocks,
+# the more are ASCII, which folds fastest: blocks of 1,024 take a tenth longer.
+_BLOCK = 256
 
 _PLAIN = {
     **dict.fromkeys(map(ord, "‘’‚‛′"), "'"),
@@ -20,7 +21,7 @@ _PLAIN = {
 
 
 class _Table(dict[int, str]):
-    """What each character becomes, worked out when it is first met."""
+    """What each character becomes, computed at first use."""
 
     def __missing__(self, point: int) -> str:
         spread = unicodedata.normalize("NFKD", chr(point)).translate(_PLAIN)
@@ -33,20 +34,20 @@ _TABLE = _Table()
 
 
 def fold(text: str) -> str:
-    """The text for searching. Each character folds by itself, so that the parts folded are the whole folded."""
+    """Return the text as it is compared. Each character folds by itself, so folding parts gives the folded whole."""
     if text.isascii():
         return "".join(text.lower().split())
-    # Each by itself: to bring 200,000 marks on one letter in order takes 30 s, and they go anyway.
+    # Each character by itself: normalising 200,000 marks on one letter takes 30 s, and they are dropped anyway.
     return "".join(text.translate(_TABLE).split())
 
 
 def plain_quotes(text: str) -> str:
-    """The text with typographic quotes and dashes as on a typewriter."""
+    """Return the text with typographic quotes and dashes replaced by ASCII ones."""
     return text.translate(_PLAIN)
 
 
 class Folded:
-    """A folded text that knows where its characters come from."""
+    """A folded text, with the places of its characters in the original."""
 
     def __init__(self, original: str) -> None:
         self.original = original
@@ -55,14 +56,14 @@ class Folded:
         self._ends = list(accumulate(map(len, blocks)))
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where `text[start:end]` (not empty) is in the original, with the marks that belong to its last character."""
+        """Return where `text[start:end]` (not empty) is in the original, with the marks on its last character."""
         first, last = self._place(start), self._place(end - 1) + 1
         while last < len(self.original) and not self.original[last].isspace() and not fold(self.original[last]):
             last += 1
         return first, last
 
     def _place(self, at: int) -> int:
-        """Which character of the original became the folded character `at`."""
+        """Return which character of the original became the folded character `at`."""
         block = bisect_right(self._ends, at)
         left = at - (self._ends[block - 1] if block else 0)
         for place in range(block * _BLOCK, len(self.original)):

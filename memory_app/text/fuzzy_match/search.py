@@ -1,8 +1,8 @@
-"""Finding the passage: by folding where only form differs, else by the needle's rarest words.
+"""Finding the passage: by folding where only form differs, else by rapidfuzz in the folded text.
 
-The rarest words (and runs of letters) of the needle are looked up in the text; where several of them lie as they do
-in the needle, a place is compared. Sliding a comparison over the whole text instead takes up to 21 s on 5,000 lines
-and finds less; see `benchmarks/nearest.py`.
+rapidfuzz says which places are most similar; of the likeliest few this module finds the exact ends. Sliding a
+comparison by difflib over the whole text instead takes up to 21 s on 5,000 lines and finds less; see
+`benchmarks/nearest.py`.
 """
 
 from __future__ import annotations
@@ -12,20 +12,11 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Literal
 
 from memory_app.text.fuzzy_match.differences import Differences, differences
 from memory_app.text.fuzzy_match.folded import Folded, fold, plain_quotes
-from memory_app.text.fuzzy_match.places import (
-    Anchor,
-    MatchSpan,
-    best_end,
-    best_start,
-    longest_and_spread,
-    places,
-    runs,
-)
+from memory_app.text.fuzzy_match.places import MatchSpan, best_end, best_start, places
 from memory_app.text.worddiff.words import is_spaced
 
 Why = Literal["whitespace", "case", "quotes", "line_numbers", "unicode"]
@@ -35,7 +26,7 @@ Why = Literal["whitespace", "case", "quotes", "line_numbers", "unicode"]
 WORTH_SHOWING = 0.35
 WORTH_OFFERING = 0.6
 
-# How many equal places and how many similar ones are looked at closely.
+# How many equal places and how many similar ones are examined.
 _MOST_EQUAL = 8
 _MOST_PLACES = 4
 # White space beyond this at the end of a needle is no help in finding the end of a passage.
@@ -45,7 +36,7 @@ _MOST_WHITE_SPACE = 200
 _MOST_REST = 120
 _A_WORD = 5
 
-_PLAIN_WORD = re.compile(r"\w{2,}")
+
 # "12: ", "  12\t", "12→", "12 | ": what tools put before lines they show.
 _LINE_NUMBER = re.compile(r"[ \t]*(\d{1,6})(?:: ?|\t|→|[ ]?\| ?)")
 
@@ -77,7 +68,7 @@ class Nearest:
 
 
 def nearest(text: str, needle: str, *, context: int = 3) -> Nearest | None:
-    """The passage of `text` most like `needle`, or None when nothing is like it.
+    """Return the passage of `text` most like `needle`, or None where nothing is like it.
 
     Args:
         context: how many lines before and after a passage that occurs more than once may be taken in to make
@@ -92,18 +83,18 @@ def nearest(text: str, needle: str, *, context: int = 3) -> Nearest | None:
         without = _best(folded, bare)
         if without and (not found or without.similarity > found.similarity):
             same = "".join(bare.split()) == "".join(text[without.start : without.end].split())
-            told = _told(text, bare, without, "line_numbers" if same else None, context)
-            if told.differences:
-                forms = ("line_numbers", *told.differences.forms)
-                told = replace(told, differences=replace(told.differences, forms=forms))
-            return told
+            result = _described(text, bare, without, "line_numbers" if same else None, context)
+            if result.differences:
+                forms = ("line_numbers", *result.differences.forms)
+                result = replace(result, differences=replace(result.differences, forms=forms))
+            return result
     if not found:
         return None
-    return _told(text, needle, found, _why(needle, text[found.start : found.end]), context)
+    return _described(text, needle, found, _why(needle, text[found.start : found.end]), context)
 
 
 def without_line_numbers(text: str) -> str:
-    """`text` without the numbers a tool put before its lines; as it is unless every line has one, counting up."""
+    """Return `text` without the numbers a tool put before its lines; unchanged unless every line has one, ascending."""
     lines = text.split("\n")
     numbered = [_LINE_NUMBER.match(line) for line in lines]
     numbers = [int(match[1]) for match in numbered if match]
@@ -120,7 +111,7 @@ class _Found:
     similarity: float
 
 
-def _told(text: str, needle: str, found: _Found, why: Why | None, context: int) -> Nearest:
+def _described(text: str, needle: str, found: _Found, why: Why | None, context: int) -> Nearest:
     start, end = found.start, found.end
     wide = _made_single(text, start, end, context) if found.similarity >= WORTH_OFFERING else None
     return Nearest(
@@ -147,26 +138,29 @@ def _best(folded: Folded, needle: str) -> _Found | None:
         return max(equal, key=lambda found: _likeness(_grams(needle), _grams(folded.original[found.start : found.end])))
     best: _Found | None = None
     grams = _grams(wanted)
-    looked_at: set[MatchSpan] = set()
-    for anchors in _anchors(needle, wanted):
-        for place in islice(places(folded.text, wanted, anchors), _MOST_PLACES):
-            if place in looked_at or _covered(grams, _grams(folded.text[place.window])) < WORTH_SHOWING / 2:
-                continue
-            looked_at.add(place)
-            start, end = best_start(folded.text, wanted, place), best_end(folded.text, wanted, place)
-            end = min(end, len(folded.text))  # a needle that repeats itself may seem to end after the text
-            if start < end:
-                span = _to_line_ends(folded.original, *folded.span(start, end), start - place.start, place.end - end)
-                span = _as_needle_ends(folded.original, needle, *span)
-                found = _Found(*span, _likeness(grams, _grams(fold(folded.original[slice(*span)]))))
-                best = max(best or found, found, key=lambda each: each.similarity)
-        if best and best.similarity >= WORTH_OFFERING:
-            break
+    for place in _likely_places(folded.text, wanted, grams):
+        start, end = best_start(folded.text, wanted, place), best_end(folded.text, wanted, place)
+        end = min(end, len(folded.text))  # a needle that repeats itself may seem to end after the text
+        if start < end:
+            span = _to_line_ends(folded.original, *folded.span(start, end), start - place.start, place.end - end)
+            span = _as_needle_ends(folded.original, needle, *span)
+            found = _Found(*span, _likeness(grams, _grams(fold(folded.original[slice(*span)]))))
+            best = max(best or found, found, key=lambda each: each.similarity)
     return best if best and best.similarity >= WORTH_SHOWING else None
 
 
+def _likely_places(text: str, wanted: str, grams: Counter[str]) -> list[MatchSpan]:
+    """Return the places that have most of what is wanted, each passage once."""
+    shares = {place: _covered(grams, _grams(text[place.window])) for place in places(text, wanted)}
+    likely: list[MatchSpan] = []
+    for place in sorted(shares, key=lambda each: -shares[each]):
+        if shares[place] >= WORTH_SHOWING / 2 and not any(place.is_near(other) for other in likely):
+            likely.append(place)
+    return likely[:_MOST_PLACES]
+
+
 def _equal(folded: Folded, needle: str, wanted: str) -> Iterator[_Found]:
-    """Passages that fold to what the needle folds to, and begin and end with whole words as it does."""
+    """Yield passages equal to the needle once folded that begin and end with whole words."""
     at = folded.text.find(wanted)
     looked_at = 0
     while at >= 0 and looked_at < _MOST_EQUAL:
@@ -177,36 +171,19 @@ def _equal(folded: Folded, needle: str, wanted: str) -> Iterator[_Found]:
         at = folded.text.find(wanted, at + 1)
 
 
-def _anchors(needle: str, wanted: str) -> Iterator[list[Anchor]]:
-    """Pieces of the needle to look up, from telling ones to such as even a misspelt or a Chinese needle has."""
-    yield longest_and_spread(_words(needle)) + runs(wanted, 10)
-    yield runs(wanted, 5)
-    yield runs(wanted, 3 if wanted.isascii() else 2)
-
-
-def _words(needle: str) -> Iterator[Anchor]:
-    """The needle's words of two letters and more, with their places in the folded needle."""
-    offset = 0
-    for token in needle.split():
-        plain = fold(token)
-        for word in _PLAIN_WORD.finditer(plain):
-            yield Anchor(word[0], offset + word.start())
-        offset += len(plain)
-
-
 def _grams(text: str) -> Counter[str]:
-    """The text's runs of three letters, those at its ends included."""
+    """Return the text's trigrams, those at its ends included."""
     padded = f"\n{text}\n"
     return Counter(map("".join, zip(padded, padded[1:], padded[2:], strict=False)))
 
 
 def _likeness(some: Counter[str], others: Counter[str]) -> float:
-    """How much two texts have in common, 0 to 1 (Dice)."""
+    """Return how much two texts have in common, 0 to 1 (Dice)."""
     return 2 * (some & others).total() / max(some.total() + others.total(), 1)
 
 
 def _covered(some: Counter[str], others: Counter[str]) -> float:
-    """How much of the first text is found in the second, 0 to 1."""
+    """Return how much of the first text is in the second, 0 to 1."""
     return (some & others).total() / max(some.total(), 1)
 
 
@@ -214,7 +191,7 @@ def _covered(some: Counter[str], others: Counter[str]) -> float:
 
 
 def _to_line_ends(text: str, start: int, end: int, missing_before: int, missing_after: int) -> tuple[int, int]:
-    """The span with the rest of its first and last line, where that is what the needle has other words for.
+    """Return the span with the rest of its first and last line, where the needle has other words for it.
 
     Without it, an agent that misquotes the last words of a line would leave the real ones behind.
 
@@ -230,12 +207,12 @@ def _to_line_ends(text: str, start: int, end: int, missing_before: int, missing_
 
 
 def _replaces(letters: int, rest: str) -> bool:
-    """Whether so many letters of a needle may well stand for the rest of a line: a word at least, and half as long."""
+    """Whether so many letters of a needle may stand for the rest of a line: a word at least, and half as long."""
     return letters >= _A_WORD and len(rest) <= _MOST_REST and len(fold(rest)) <= 2 * letters
 
 
 def _as_needle_ends(text: str, needle: str, start: int, end: int) -> tuple[int, int]:
-    """The span moved to whole words where the needle has whole words, with its white space at both ends."""
+    """Return the span moved to whole words where the needle has them, with its white space at both ends."""
     stripped = needle.strip()
     if stripped[0].isalnum() and _cuts_word(text, start):
         start = min((at for at in _word_ends(text, start) if at < end), key=lambda at: (abs(at - start), at))
@@ -256,7 +233,7 @@ def _is_letter(char: str) -> bool:
 
 
 def _word_ends(text: str, at: int) -> tuple[int, int]:
-    """Where the word begins and ends that `at` is inside of."""
+    """Return where the word around `at` begins and ends."""
     before = after = at
     while before > 0 and _is_letter(text[before - 1]):
         before -= 1
@@ -266,7 +243,7 @@ def _word_ends(text: str, at: int) -> tuple[int, int]:
 
 
 def _with_white_space(text: str, needle: str, start: int, end: int) -> tuple[int, int]:
-    """The span with as much of the white space around it as the needle has at its ends."""
+    """Return the span with as much of the white space around it as the needle has at its ends."""
     leading = needle[: len(needle) - len(needle.lstrip())]
     trailing = needle[len(needle.rstrip()) :]
     if leading:
@@ -280,7 +257,7 @@ def _with_white_space(text: str, needle: str, start: int, end: int) -> tuple[int
 
 
 def _as_much(available: str, wanted: str) -> str:
-    """Of the white space at hand, reading away from the passage: as many line ends as wanted, else as many spaces."""
+    """Return as many line ends of `available` as wanted, else as many spaces, reading away from the passage."""
     lines = wanted.count("\n")
     if not lines:
         return available.partition("\n")[0][: len(wanted)]
@@ -289,7 +266,7 @@ def _as_much(available: str, wanted: str) -> str:
 
 
 def _made_single(text: str, start: int, end: int, context: int) -> tuple[int, int] | None:
-    """The smallest widening of the span whose text occurs once: none, whole lines, then lines around it."""
+    """Return the smallest wider span whose text occurs once: the span itself, whole lines, then lines around it."""
     if text.count(text[start:end]) == 1:
         return start, end
     start = text.rfind("\n", 0, start) + 1
@@ -305,7 +282,7 @@ def _made_single(text: str, start: int, end: int, context: int) -> tuple[int, in
 
 
 def _line_end(text: str, at: int) -> int:
-    """Where the line feed is that ends the line of `at`."""
+    """Return where the line of `at` ends."""
     found = text.find("\n", at)
     return len(text) if found < 0 else found
 
@@ -326,7 +303,7 @@ def _why(needle: str, passage: str) -> Why | None:
 
 
 def _composed(text: str) -> str:
-    """The text with each character taken apart, and without those nobody sees."""
+    """Return the text with each character decomposed, without invisible characters."""
     return text.translate({ord(char): _taken_apart(char) for char in set(text)})
 
 
