@@ -14,16 +14,25 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import django
 import hypothesis
 import pytest
+import pytest_django
 from django.conf import settings
 from django.db.backends.signals import connection_created
 
 from tests import environment
 from tests.support.background import wait_for_threads
+
+if TYPE_CHECKING:  # Django is set up below
+    from django.test import Client
+
+    from approvals.models import Agent, Proposal, User
+    from memory_app.reads import Block
+    from tests.databases import EmbeddedDatabases, ServerDatabases
+    from tests.support.fixtures import ClientOf, MakeBlock, Propose
 
 # Before pytest-django looks: it sets Django up only when the settings have been read.
 DATA = environment.prepare()
@@ -47,7 +56,7 @@ def pytest_report_header() -> str:
 
 
 @pytest.fixture(scope="session")
-def databases(django_db_blocker: Any) -> Iterator[Any]:
+def databases(django_db_blocker: pytest_django.DjangoDbBlocker) -> Iterator[EmbeddedDatabases | ServerDatabases]:
     """The two databases of this test process, migrated once."""
     from tests.databases import EmbeddedDatabases, ServerDatabases
 
@@ -74,7 +83,7 @@ def fresh_databases(request: pytest.FixtureRequest) -> Iterator[None]:
     connections.close_all()
 
 
-def begin_anew(databases: Any) -> None:
+def begin_anew(databases: EmbeddedDatabases | ServerDatabases) -> None:
     """Empty the databases, and forget what this process remembers of them."""
     from django.core.cache import cache
 
@@ -87,7 +96,7 @@ def begin_anew(databases: Any) -> None:
     catalogues.clear()
 
 
-def make_user(username: str, **fields: Any) -> Any:
+def make_user(username: str, **fields: Any) -> User:
     from approvals.models import User
 
     user = User(username=username, **fields)
@@ -97,17 +106,17 @@ def make_user(username: str, **fields: Any) -> Any:
 
 
 @pytest.fixture
-def alice() -> Any:
+def alice() -> User:
     return make_user("alice", first_name="Alice", last_name="Berg")
 
 
 @pytest.fixture
-def ben() -> Any:
+def ben() -> User:
     return make_user("ben")
 
 
 @pytest.fixture
-def tim(alice: Any) -> Any:
+def tim(alice: User) -> User:
     """alice's tutor."""
     from approvals.models import Tutorship
 
@@ -117,24 +126,24 @@ def tim(alice: Any) -> Any:
 
 
 @pytest.fixture
-def mallory() -> Any:
+def mallory() -> User:
     return make_user("mallory")
 
 
 @pytest.fixture
-def admin() -> Any:
+def admin() -> User:
     return make_user("admin", is_staff=True, is_superuser=True)
 
 
 @pytest.fixture
-def scribe() -> Any:
+def scribe() -> Agent:
     from approvals.models import Agent
 
     return Agent.objects.create(name="scribe", description="Keeps the learner profile up to date")
 
 
 @pytest.fixture
-def token(alice: Any, scribe: Any) -> str:
+def token(alice: User, scribe: Agent) -> str:
     """A raw token of scribe's that serves alice, with the usual scopes."""
     from io import StringIO
 
@@ -146,12 +155,11 @@ def token(alice: Any, scribe: Any) -> str:
 
 
 @pytest.fixture
-def client_of(client: Any) -> Callable[[Any], Any]:
+def client_of() -> ClientOf:
     """A Django test client signed in as the given person."""
+    from django.test import Client
 
-    def signed_in(user: Any) -> Any:
-        from django.test import Client
-
+    def signed_in(user: User, /) -> Client:
         fresh = Client()
         fresh.force_login(user)
         return fresh
@@ -160,12 +168,12 @@ def client_of(client: Any) -> Callable[[Any], Any]:
 
 
 @pytest.fixture
-def make_block() -> Callable[..., Any]:
+def make_block() -> MakeBlock:
     """Write a block straight through the owner's own editing service; returns it as it reads back."""
 
     def make(
-        owner: Any, label: str, body: str, *, title: str = "", limit: int = 20_000, read_only: bool = False
-    ) -> Any:
+        owner: User, label: str, body: str, *, title: str = "", limit: int = 20_000, read_only: bool = False
+    ) -> Block:
         from approvals import services
         from memory_app import reads
 
@@ -177,17 +185,17 @@ def make_block() -> Callable[..., Any]:
 
 
 @pytest.fixture
-def goals(alice: Any, make_block: Callable[..., Any]) -> Any:
+def goals(alice: User, make_block: MakeBlock) -> Block:
     """alice's block `goals`: three lines."""
     body = "# Goals\n\nAlice likes math.\nShe wants to pass the B2 exam in June.\nShe reads one book a month.\n"
     return make_block(alice, "goals", body, title="Learning goals")
 
 
 @pytest.fixture
-def propose(scribe: Any) -> Callable[..., Any]:
+def propose(scribe: Agent) -> Propose:
     """`propose(block, old, new)`: scribe proposes one replacement; returns the proposal."""
 
-    def make(block: Any, old: str, new: str, **arguments: Any) -> Any:
+    def make(block: Block, old: str, new: str, *, reasoning: str = "Alice said so.", **arguments: Any) -> Proposal:
         from approvals import services
         from approvals.models import Kind
         from memory_app.text.edits import Replace
@@ -198,7 +206,7 @@ def propose(scribe: Any) -> Callable[..., Any]:
             label=block.label,
             edits=[Replace(old, new)],
             kind=Kind.EDIT,
-            reasoning=arguments.pop("reasoning", "Alice said so."),
+            reasoning=reasoning,
             **arguments,
         ).proposal
 
@@ -206,7 +214,7 @@ def propose(scribe: Any) -> Callable[..., Any]:
 
 
 @pytest.fixture(scope="session")
-def worker_process(databases: Any) -> Iterator[None]:
+def worker_process(databases: EmbeddedDatabases | ServerDatabases) -> Iterator[None]:
     """A real Celery worker on Redis, which takes nothing until a test asks for it (`worker`)."""
     from memory_app.celery import app
 

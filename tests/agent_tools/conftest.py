@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Protocol
 
 import pytest
 from django.test import Client
 
-Call = Callable[..., Any]
+from approvals.models import Agent, User
 
 
 class Machine:
@@ -26,12 +26,32 @@ class Machine:
         raw = body if isinstance(body, str | bytes) else json.dumps({} if body is None else body)
         return self.http.post(path, raw, content_type="application/json", headers=headers)
 
-    def call(self, tool: str, **arguments: Any) -> Any:
+    def call(self, tool: str, /, **arguments: Any) -> Any:
         return self.post(f"/api/v1/tools/{tool}/", arguments)
 
 
+class MachineOf(Protocol):
+    """`machine(token)`: a client that carries this token, or none."""
+
+    def __call__(self, token: str | None, /) -> Machine: ...
+
+
+class Call(Protocol):
+    """`call("read_memory_block", block_label="goals")`: the answer to a tool's call, over HTTP."""
+
+    def __call__(self, tool: str, /, **arguments: Any) -> Any: ...
+
+
+class Issue(Protocol):
+    """`issue(alice, ben, scopes=[...])`: the secret of a new token of scribe's, or of `agent`'s."""
+
+    def __call__(
+        self, *owners: User, scopes: Iterable[str] | None = None, agent: Agent | None = None, **more: Any
+    ) -> str: ...
+
+
 @pytest.fixture
-def machine() -> Callable[[str | None], Machine]:
+def machine() -> MachineOf:
     """`machine(token)`: a client that carries this token."""
     return Machine
 
@@ -49,12 +69,12 @@ def call(api: Machine) -> Call:
 
 
 @pytest.fixture
-def issue(scribe: Any) -> Callable[..., str]:
+def issue(scribe: Agent) -> Issue:
     """`issue(alice, ben, scopes=[...])`: the secret of a new token of scribe's."""
     from agent_tools.auth import tokens
     from agent_tools.models import Scope
 
-    def make(*owners: Any, scopes: Any = None, agent: Any = None, **more: Any) -> str:
+    def make(*owners: User, scopes: Iterable[str] | None = None, agent: Agent | None = None, **more: Any) -> str:
         return tokens.issue(agent=agent or scribe, owners=owners, scopes=scopes or Scope.values, **more).secret
 
     return make

@@ -15,6 +15,8 @@ from approvals.models import Agent, Proposal, Status, Tutorship, User
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.models import Change, MemoryBlock, block_id
+from memory_app.reads import Block
+from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.pages import words
 
 BLOCKS = reverse("admin:memory_app_memoryblock_changelist")
@@ -23,7 +25,7 @@ PROPOSALS = reverse("admin:approvals_proposal_changelist")
 
 
 @pytest.fixture
-def desk(admin: User, client_of: Any) -> Any:
+def desk(admin: User, client_of: ClientOf) -> Any:
     """A browser in which admin is signed in."""
     return client_of(admin)
 
@@ -58,7 +60,7 @@ def form_of(block: Any, **changed: Any) -> dict[str, Any]:
     ids=lambda model: model._meta.model_name,
 )
 def test_every_model_can_be_listed_searched_and_opened(
-    model: Any, desk: Any, alice: Any, tim: Any, goals: Any, propose: Any
+    model: Any, desk: Any, alice: User, tim: User, goals: Block, propose: Propose
 ) -> None:
     propose(goals, "math", "geometry")
     name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
@@ -76,7 +78,7 @@ def test_all_our_models_are_in_the_admin() -> None:
     assert ours <= set(django_admin.site._registry)
 
 
-def test_people_without_the_staff_flag_find_no_admin(alice: Any, client: Any, client_of: Any) -> None:
+def test_people_without_the_staff_flag_find_no_admin(alice: User, client: Any, client_of: ClientOf) -> None:
     assert client_of(alice).get(BLOCKS, follow=True).status_code == 404
     anonymous = client.get(BLOCKS, follow=True)
     assert anonymous.redirect_chain[-1][0].startswith(reverse("sign_in"))
@@ -118,7 +120,7 @@ def test_a_person_is_made_and_their_username_never_changes(desk: Any) -> None:
     assert (carla.username, carla.last_name) == ("carla", "Diaz")
 
 
-def test_staff_who_edit_people_cannot_give_themselves_rights(ben: Any, client_of: Any) -> None:
+def test_staff_who_edit_people_cannot_give_themselves_rights(ben: User, client_of: ClientOf) -> None:
     from django.contrib.auth.models import Permission
 
     ben.is_staff = True
@@ -136,7 +138,7 @@ def test_staff_who_edit_people_cannot_give_themselves_rights(ben: Any, client_of
     "rights", [{"is_staff": True, "is_superuser": True}, {"is_superuser": True}, {"is_staff": True}]
 )
 def test_staff_who_edit_people_cannot_take_over_somebody_with_rights(
-    rights: dict[str, bool], ben: Any, alice: Any, client_of: Any
+    rights: dict[str, bool], ben: User, alice: User, client_of: ClientOf
 ) -> None:
     from django.contrib.auth.models import Permission
 
@@ -165,7 +167,7 @@ def test_a_username_that_could_not_be_written_into_the_history_is_refused(userna
     assert User.objects.count() == 1
 
 
-def test_nobody_is_deleted_not_even_in_bulk(desk: Any, alice: Any, scribe: Any) -> None:
+def test_nobody_is_deleted_not_even_in_bulk(desk: Any, alice: User, scribe: Agent) -> None:
     assert desk.post(reverse("admin:approvals_user_delete", args=[alice.pk]), {"post": "yes"}).status_code == 403
     assert desk.post(reverse("admin:approvals_agent_delete", args=[scribe.pk]), {"post": "yes"}).status_code == 403
     for name, row in (("user", alice), ("agent", scribe)):
@@ -177,7 +179,7 @@ def test_nobody_is_deleted_not_even_in_bulk(desk: Any, alice: Any, scribe: Any) 
     assert Agent.objects.filter(pk=scribe.pk).exists()
 
 
-def test_a_tutor_is_assigned(desk: Any, alice: Any, ben: Any) -> None:
+def test_a_tutor_is_assigned(desk: Any, alice: User, ben: User) -> None:
     desk.post(reverse("admin:approvals_tutorship_add"), {"tutor": ben.pk, "owner": alice.pk})
     assert Tutorship.objects.get().tutor == ben
 
@@ -185,7 +187,7 @@ def test_a_tutor_is_assigned(desk: Any, alice: Any, ben: Any) -> None:
 # -- blocks -----------------------------------------------------------------------------------------
 
 
-def test_saving_a_block_is_a_commit_in_the_admins_name(desk: Any, goals: Any) -> None:
+def test_saving_a_block_is_a_commit_in_the_admins_name(desk: Any, goals: Block) -> None:
     response = desk.post(change_url(), form_of(goals, body="Alice likes art.\n", comment="She asked me to."))
     assert response.status_code == 302
     assert reads.block("alice", "goals").body == "Alice likes art.\n"
@@ -200,7 +202,7 @@ def test_saving_a_block_is_a_commit_in_the_admins_name(desk: Any, goals: Any) ->
     assert logged.get_edited_object() == MemoryBlock.objects.get()
 
 
-def test_a_block_that_changed_meanwhile_is_not_overwritten(desk: Any, alice: Any, goals: Any) -> None:
+def test_a_block_that_changed_meanwhile_is_not_overwritten(desk: Any, alice: User, goals: Block) -> None:
     services.edit_block(
         actor=alice,
         owner="alice",
@@ -221,7 +223,7 @@ def test_a_block_that_changed_meanwhile_is_not_overwritten(desk: Any, alice: Any
     assert reads.block("alice", "goals").body == "The admin's words."
 
 
-def test_a_block_deleted_meanwhile_can_be_made_again_with_what_was_typed(desk: Any, alice: Any, goals: Any) -> None:
+def test_a_block_deleted_meanwhile_can_be_made_again_with_what_was_typed(desk: Any, alice: User, goals: Block) -> None:
     services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256)
     response = desk.post(change_url(), form_of(goals, body="Typed for an hour."))
     page = response.content.decode()
@@ -233,14 +235,14 @@ def test_a_block_deleted_meanwhile_can_be_made_again_with_what_was_typed(desk: A
     assert reads.block("alice", "goals").body == "Typed for an hour."
 
 
-def test_over_the_limit_is_said_on_the_form(desk: Any, goals: Any) -> None:
+def test_over_the_limit_is_said_on_the_form(desk: Any, goals: Block) -> None:
     response = desk.post(change_url(), form_of(goals, body="x" * 60, limit=50))
     assert response.status_code == 422
     assert "10 over the limit of 50" in response.content.decode()
     assert reads.block("alice", "goals").sha256 == goals.sha256
 
 
-def test_saving_without_a_change_makes_no_commit(desk: Any, goals: Any) -> None:
+def test_saving_without_a_change_makes_no_commit(desk: Any, goals: Block) -> None:
     head = dolt().head()
     response = desk.post(change_url(), form_of(goals))
     assert response.status_code == 422
@@ -248,7 +250,7 @@ def test_saving_without_a_change_makes_no_commit(desk: Any, goals: Any) -> None:
     assert dolt().head() == head
 
 
-def test_a_block_is_made_for_people_there_are(desk: Any, alice: Any) -> None:
+def test_a_block_is_made_for_people_there_are(desk: Any, alice: User) -> None:
     fields = {"owner": "alice", "label": "profile", "title": "", "description": "", "body": "Lyon.", "limit": 100}
     assert desk.post(ADD_BLOCK, {**fields, "owner": "nobody"}).status_code == 200
     assert desk.post(ADD_BLOCK, {**fields, "label": "No Label"}).status_code == 200
@@ -260,7 +262,7 @@ def test_a_block_is_made_for_people_there_are(desk: Any, alice: Any) -> None:
     assert desk.post(ADD_BLOCK, fields).status_code == 409
 
 
-def test_deleting_a_block_is_a_commit_and_asks_with_what_was_seen(desk: Any, alice: Any, goals: Any) -> None:
+def test_deleting_a_block_is_a_commit_and_asks_with_what_was_seen(desk: Any, alice: User, goals: Block) -> None:
     page = desk.get(delete_url())
     assert "Alice likes math." in page.content.decode()
     assert goals.sha256 in page.content.decode()
@@ -280,7 +282,7 @@ def test_deleting_a_block_is_a_commit_and_asks_with_what_was_seen(desk: Any, ali
     assert LogEntry.objects.count() == 1
 
 
-def test_blocks_are_not_deleted_in_bulk(desk: Any, goals: Any) -> None:
+def test_blocks_are_not_deleted_in_bulk(desk: Any, goals: Block) -> None:
     desk.post(BLOCKS, {"action": "delete_selected", "_selected_action": str(block_id("alice", "goals")), "post": "yes"})
     assert reads.find_block("alice", "goals") is not None
 
@@ -305,7 +307,7 @@ def decide(desk: Any, action: str, page: Any, **said: str) -> Any:
     return desk.post(PROPOSALS, fields, follow=True)
 
 
-def test_a_proposal_is_read_only_and_leads_to_its_review(desk: Any, goals: Any, propose: Any) -> None:
+def test_a_proposal_is_read_only_and_leads_to_its_review(desk: Any, goals: Block, propose: Propose) -> None:
     proposal = propose(goals, "math", "geometry")
     url = reverse("admin:approvals_proposal_change", args=[proposal.pk])
     assert proposal.get_absolute_url() in desk.get(url).content.decode()
@@ -314,7 +316,7 @@ def test_a_proposal_is_read_only_and_leads_to_its_review(desk: Any, goals: Any, 
 
 
 def test_chosen_proposals_are_shown_before_they_are_approved(
-    desk: Any, goals: Any, propose: Any, make_block: Any, alice: Any
+    desk: Any, goals: Block, propose: Propose, make_block: MakeBlock, alice: User
 ) -> None:
     profile = make_block(alice, "profile", "Born in Lyon.")
     first, second = propose(goals, "math", "geometry"), propose(profile, "Lyon", "Paris")
@@ -330,7 +332,7 @@ def test_chosen_proposals_are_shown_before_they_are_approved(
 
 
 def test_a_proposal_whose_block_changed_is_left_out_of_approving(
-    desk: Any, goals: Any, propose: Any, alice: Any
+    desk: Any, goals: Block, propose: Propose, alice: User
 ) -> None:
     stale = propose(goals, "math", "geometry")
     services.edit_block(
@@ -358,7 +360,7 @@ def test_a_proposal_whose_block_changed_is_left_out_of_approving(
 
 
 def test_of_several_decisions_one_refusal_does_not_stop_the_others(
-    desk: Any, goals: Any, propose: Any, make_block: Any, alice: Any, tim: Any
+    desk: Any, goals: Block, propose: Propose, make_block: MakeBlock, alice: User, tim: User
 ) -> None:
     profile = make_block(alice, "profile", "Born in Lyon.")
     first, second = propose(goals, "math", "geometry"), propose(profile, "Lyon", "Paris")
@@ -371,7 +373,7 @@ def test_of_several_decisions_one_refusal_does_not_stop_the_others(
     assert f"#{first.pk}:" in answer
 
 
-def test_chosen_proposals_are_rejected_with_a_reason(desk: Any, goals: Any, propose: Any) -> None:
+def test_chosen_proposals_are_rejected_with_a_reason(desk: Any, goals: Block, propose: Propose) -> None:
     proposal = propose(goals, "math", "geometry")
     page = choose(desk, "reject_selected", proposal)
     unsaid = desk.post(
@@ -386,7 +388,7 @@ def test_chosen_proposals_are_rejected_with_a_reason(desk: Any, goals: Any, prop
 
 
 def test_a_proposals_evidence_and_warnings_are_read_and_not_decoded(
-    admin: User, client_of: Any, goals: Any, propose: Any
+    admin: User, client_of: ClientOf, goals: Block, propose: Propose
 ) -> None:
     evidence = [{"role": "user", "content": "It is in <July>."}]
     proposal = propose(goals, "in June", "in July, see https://example.org/plan", evidence=evidence)
@@ -399,13 +401,13 @@ def test_a_proposals_evidence_and_warnings_are_read_and_not_decoded(
     assert '"role"' not in said
 
 
-def test_dates_are_written_as_on_the_pages(admin: User, client_of: Any, goals: Any, propose: Any) -> None:
+def test_dates_are_written_as_on_the_pages(admin: User, client_of: ClientOf, goals: Block, propose: Propose) -> None:
     proposal = propose(goals, "in June", "in July")
     listed = words(client_of(admin).get(reverse("admin:approvals_proposal_changelist")))
     assert f"{timezone.localtime(proposal.created_at):%-d %b %Y, %H:%M}" in listed
 
 
-def test_what_the_machinery_keeps_is_listed_apart(admin: User, client_of: Any) -> None:
+def test_what_the_machinery_keeps_is_listed_apart(admin: User, client_of: ClientOf) -> None:
     index = client_of(admin).get(reverse("admin:index")).context["app_list"]
     assert [str(app["name"]) for app in index][-1] == "Internals"
     internals = {model["object_name"] for model in index[-1]["models"]}

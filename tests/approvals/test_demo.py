@@ -290,7 +290,7 @@ def test_the_printed_call_applies_whatever_became_of_the_one_before() -> None:
 
 @told_the_same
 @pytest.mark.usefixtures("debug")
-def test_looking_at_the_token_leaves_no_trace_of_a_call(caplog: Any) -> None:
+def test_looking_at_the_token_leaves_no_trace_of_a_call(caplog: pytest.LogCaptureFixture) -> None:
     from agent_tools.auth.tokens import revoke
     from agent_tools.models import AgentToken, ToolCall
 

@@ -11,14 +11,14 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import httpx
 import pytest
 from django.db import connections
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from approvals.models import Proposal
+from approvals.models import Proposal, User
 from tests.conftest import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -122,10 +122,10 @@ class Person:
 
 
 @pytest.fixture
-def person(server: Server) -> Callable[[Any], Person]:
+def person(server: Server) -> Callable[[User], Person]:
     """`person(tim)`: tim, signed in with a password, through the sign-in page."""
 
-    def signed_in(user: Any) -> Person:
+    def signed_in(user: User) -> Person:
         user.set_password(PASSWORD)
         user.save()
         someone = Person(server.url)
@@ -159,11 +159,17 @@ def browser(chromium: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Browser]
         running.close()
 
 
-@pytest.fixture
-def window_of(browser: Browser, server: Server) -> Callable[..., Page]:
+class WindowOf(Protocol):
     """`window_of(tim, …)`: a browser window in which tim has signed in, with the options of a context."""
 
-    def open_window(user: Any, **options: Any) -> Page:
+    def __call__(self, user: User, /, **options: Any) -> Page: ...
+
+
+@pytest.fixture
+def window_of(browser: Browser, server: Server) -> WindowOf:
+    """`window_of(tim, …)`: a browser window in which tim has signed in, with the options of a context."""
+
+    def open_window(user: User, /, **options: Any) -> Page:
         user.set_password(PASSWORD)
         user.save()
         window = browser.new_context(base_url=server.url, **options).new_page()

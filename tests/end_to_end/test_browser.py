@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from approvals import services
-from approvals.models import Status
+from approvals.models import Status, User
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
 from memory_app import reads
+from memory_app.reads import Block
 from tests.conftest import eventually
-from tests.end_to_end.conftest import focused, status_of
+from tests.end_to_end.conftest import WindowOf, focused, status_of
+from tests.support.fixtures import Propose
 
 
 def test_a_row_is_approved_by_keyboard_and_the_outcome_is_read_aloud(
-    window_of: Any, tim: Any, goals: Any, propose: Any
+    window_of: WindowOf, tim: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(goals, "in June", "in July", reasoning="The exam was moved.")
     window = window_of(tim)
@@ -34,7 +35,9 @@ def test_a_row_is_approved_by_keyboard_and_the_outcome_is_read_aloud(
     assert "in July" in reads.block("alice", "goals").body
 
 
-def test_the_focus_goes_to_the_outcome_of_a_decision(window_of: Any, tim: Any, goals: Any, propose: Any) -> None:
+def test_the_focus_goes_to_the_outcome_of_a_decision(
+    window_of: WindowOf, tim: User, goals: Block, propose: Propose
+) -> None:
     following = propose(goals, "one book", "two books")
     proposal = propose(goals, "in June", "in July")
     window = window_of(tim)
@@ -52,7 +55,7 @@ def test_the_focus_goes_to_the_outcome_of_a_decision(window_of: Any, tim: Any, g
 
 
 def test_a_refusal_takes_the_focus_and_keeps_the_text(
-    window_of: Any, alice: Any, tim: Any, goals: Any, propose: Any
+    window_of: WindowOf, alice: User, tim: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(goals, "in June", "in July")
     window = window_of(tim)
@@ -69,7 +72,9 @@ def test_a_refusal_takes_the_focus_and_keeps_the_text(
     assert reads.block("alice", "goals").body.endswith("More.\n")
 
 
-def test_a_form_sent_back_stays_open_at_what_is_missing(window_of: Any, tim: Any, goals: Any, propose: Any) -> None:
+def test_a_form_sent_back_stays_open_at_what_is_missing(
+    window_of: WindowOf, tim: User, goals: Block, propose: Propose
+) -> None:
     proposal = propose(goals, "in June", "in July")
     window = window_of(tim)
     for page in (proposal.get_absolute_url(), "/"):
@@ -83,7 +88,7 @@ def test_a_form_sent_back_stays_open_at_what_is_missing(window_of: Any, tim: Any
 
 
 def test_switching_the_view_keeps_the_place_and_changes_the_address(
-    window_of: Any, tim: Any, goals: Any, propose: Any
+    window_of: WindowOf, tim: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(goals, "in June", "in July")
     window = window_of(tim)
@@ -96,7 +101,7 @@ def test_switching_the_view_keeps_the_place_and_changes_the_address(
     assert focused(window) == "change-1"
 
 
-def test_shortcuts_can_be_switched_off(window_of: Any, tim: Any, goals: Any, propose: Any) -> None:
+def test_shortcuts_can_be_switched_off(window_of: WindowOf, tim: User, goals: Block, propose: Propose) -> None:
     tim.shortcuts = False
     propose(goals, "in June", "in July")
     window = window_of(tim)
@@ -105,7 +110,9 @@ def test_shortcuts_can_be_switched_off(window_of: Any, tim: Any, goals: Any, pro
     assert focused(window, "href") == ""
 
 
-def test_new_arrivals_are_offered_and_the_list_stays(window_of: Any, tim: Any, goals: Any, propose: Any) -> None:
+def test_new_arrivals_are_offered_and_the_list_stays(
+    window_of: WindowOf, tim: User, goals: Block, propose: Propose
+) -> None:
     propose(goals, "in June", "in July", reasoning="First.")
     window = window_of(tim)
     propose(goals, "one book", "two books", reasoning="Second.")
@@ -118,7 +125,7 @@ def test_new_arrivals_are_offered_and_the_list_stays(window_of: Any, tim: Any, g
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_runs_over_the_edge_of_a_small_screen_and_no_policy_is_broken(
-    scheme: str, window_of: Any, tim: Any, goals: Any, propose: Any
+    scheme: str, window_of: WindowOf, tim: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(
         goals, "in June", "in June\u200b " + "unbreakable" * 30, evidence=[{"role": "user", "content": "x" * 300}]
@@ -135,7 +142,7 @@ def test_nothing_runs_over_the_edge_of_a_small_screen_and_no_policy_is_broken(
     assert complaints == []
 
 
-def test_everything_works_without_scripts(window_of: Any, tim: Any, goals: Any, propose: Any) -> None:
+def test_everything_works_without_scripts(window_of: WindowOf, tim: User, goals: Block, propose: Propose) -> None:
     rejected = propose(goals, "in June", "in July")
     approved = propose(goals, "one book", "two books")
     window = window_of(tim, java_script_enabled=False)
@@ -150,7 +157,7 @@ def test_everything_works_without_scripts(window_of: Any, tim: Any, goals: Any, 
     assert status_of(rejected) == Status.REJECTED
 
 
-def test_an_impatient_double_click_decides_once(window_of: Any, tim: Any, goals: Any, propose: Any) -> None:
+def test_an_impatient_double_click_decides_once(window_of: WindowOf, tim: User, goals: Block, propose: Propose) -> None:
     proposal = propose(goals, "in June", "in July")
     window = window_of(tim)
     window.goto(proposal.get_absolute_url())
@@ -161,7 +168,9 @@ def test_an_impatient_double_click_decides_once(window_of: Any, tim: Any, goals:
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_a_note_is_superseded_by_one_that_words_find_and_holds_again(window_of: Any, alice: Any, scripts: bool) -> None:
+def test_a_note_is_superseded_by_one_that_words_find_and_holds_again(
+    window_of: WindowOf, alice: User, scripts: bool
+) -> None:
     by = ChangeContext(actor=alice)
     old = notes.save(by=by, owner="alice", content="The exam is on 12 December.").note_id
     new = notes.save(by=by, owner="alice", content="It was moved to the fourteenth.").note_id
@@ -198,7 +207,7 @@ def memories_file(tmp_path: Path) -> Path:
 
 
 def test_an_import_shows_how_far_it_is_and_then_what_became_of_it(
-    alice: Any, window_of: Callable[..., Page], memories_file: Path
+    alice: User, window_of: Callable[..., Page], memories_file: Path
 ) -> None:
     window = window_of(alice)
     window.goto("/memory/alice/notes/import/")
@@ -212,7 +221,7 @@ def test_an_import_shows_how_far_it_is_and_then_what_became_of_it(
     expect(window.locator("#import-bar")).to_have_count(0)
 
 
-def test_an_import_works_without_scripts(alice: Any, window_of: Callable[..., Page], memories_file: Path) -> None:
+def test_an_import_works_without_scripts(alice: User, window_of: Callable[..., Page], memories_file: Path) -> None:
     window = window_of(alice, java_script_enabled=False)
     window.goto("/memory/alice/notes/import/")
     window.set_input_files("#id_file", memories_file)
@@ -221,7 +230,7 @@ def test_an_import_works_without_scripts(alice: Any, window_of: Callable[..., Pa
 
 
 def test_an_import_that_got_no_answer_leaves_the_form_to_be_sent_again(
-    alice: Any, window_of: Callable[..., Page], memories_file: Path
+    alice: User, window_of: Callable[..., Page], memories_file: Path
 ) -> None:
     window = window_of(alice)
     window.goto("/memory/alice/notes/import/")

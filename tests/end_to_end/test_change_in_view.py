@@ -8,8 +8,11 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from approvals import services
-from approvals.models import Kind
+from approvals.models import Agent, Kind, User
+from memory_app.reads import Block
 from memory_app.text.edits import Replace
+from tests.end_to_end.conftest import WindowOf
+from tests.support.fixtures import MakeBlock, Propose
 
 pytestmark = pytest.mark.one_leg
 
@@ -42,7 +45,7 @@ def first_words(window: Page) -> float:
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size['width']} px")
 def test_the_first_words_of_a_change_stand_above_the_decision(
-    window_of: Any, tim: Any, alice: Any, scribe: Any, make_block: Any, size: Any
+    window_of: WindowOf, tim: User, alice: User, scribe: Agent, make_block: MakeBlock, size: Any
 ) -> None:
     body = "# Study log\n\n" + f"{PARAGRAPH}\n\n" * 6
     make_block(alice, "log", body, title="How Alice likes to learn")
@@ -75,7 +78,7 @@ def test_the_first_words_of_a_change_stand_above_the_decision(
 
 
 def test_the_bar_leads_to_the_changes_that_were_not_in_view(
-    window_of: Any, tim: Any, alice: Any, scribe: Any, make_block: Any
+    window_of: WindowOf, tim: User, alice: User, scribe: Agent, make_block: MakeBlock
 ) -> None:
     days = [f"{PARAGRAPH * 4} Day {number}.\n" for number in range(30)]
     block = make_block(alice, "log", "\n".join(days))
@@ -97,7 +100,7 @@ def test_the_bar_leads_to_the_changes_that_were_not_in_view(
 
 
 def test_without_scripts_the_bar_claims_nothing_about_what_was_seen(
-    window_of: Any, tim: Any, goals: Any, propose: Any
+    window_of: WindowOf, tim: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(goals, "in June", "in July")
     window = window_of(tim, java_script_enabled=False)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from playwright.sync_api import Page, expect
 
-from approvals.models import Agent, Proposal
+from approvals.models import Agent, Proposal, User
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
 from memory_app import reads
+from memory_app.reads import Block
+from tests.end_to_end.conftest import WindowOf
+from tests.support.fixtures import MakeBlock, Propose
 
 pytestmark = pytest.mark.one_leg
 
@@ -25,7 +26,7 @@ TOO_SMALL = """(targets, smallest) => targets.filter(target => target.checkVisib
 
 
 @pytest.fixture
-def waiting(goals: Any, make_block: Any, alice: Any, propose: Any, scribe: Agent) -> list[Proposal]:
+def waiting(goals: Block, make_block: MakeBlock, alice: User, propose: Propose, scribe: Agent) -> list[Proposal]:
     """A queue of blocks and notes: some to be decided on their row, some on their page."""
     made = [
         propose(goals, "in June", "in July"),
@@ -47,7 +48,7 @@ def chosen(window: Page, density: str) -> None:
     expect(window.locator(".switch-small [aria-current]")).to_have_text(density)
 
 
-def test_more_rows_are_in_view(window_of: Any, tim: Any, waiting: list[Proposal]) -> None:
+def test_more_rows_are_in_view(window_of: WindowOf, tim: User, waiting: list[Proposal]) -> None:
     window = window_of(tim, viewport={"width": 1280, "height": 800})
     rows = window.locator("[data-row]")
     comfortable = rows.evaluate_all(IN_VIEW)
@@ -59,7 +60,7 @@ def test_more_rows_are_in_view(window_of: Any, tim: Any, waiting: list[Proposal]
 
 @pytest.mark.parametrize("width", [320, 390, 1280])
 def test_what_is_pressed_is_large_enough_and_nothing_is_wider_than_the_page(
-    width: int, window_of: Any, tim: Any, waiting: list[Proposal]
+    width: int, window_of: WindowOf, tim: User, waiting: list[Proposal]
 ) -> None:
     window = window_of(tim, viewport={"width": width, "height": 800})
     chosen(window, "Compact")
@@ -70,7 +71,9 @@ def test_what_is_pressed_is_large_enough_and_nothing_is_wider_than_the_page(
     )
 
 
-def test_without_a_script_it_is_chosen_kept_and_decided_in(window_of: Any, tim: Any, waiting: list[Proposal]) -> None:
+def test_without_a_script_it_is_chosen_kept_and_decided_in(
+    window_of: WindowOf, tim: User, waiting: list[Proposal]
+) -> None:
     window = window_of(tim, java_script_enabled=False)
     chosen(window, "Compact")
     row = window.locator(f"#row-{waiting[0].pk}")

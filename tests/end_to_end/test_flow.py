@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
 from approvals import services
-from approvals.models import Proposal, Status
+from approvals.models import Proposal, Status, User
 from approvals.recovery.integrity import problems
 from memory_app import reads
+from memory_app.reads import Block
 from tests.conftest import eventually
 
 EDIT = {
@@ -38,7 +40,7 @@ def get(api: httpx.Client, proposal_id: int) -> dict[str, Any]:
     return dict(answer.json()["data"])
 
 
-def test_from_proposal_to_memory(goals: Any, tim: Any, api: httpx.Client, person: Any) -> None:
+def test_from_proposal_to_memory(goals: Block, tim: User, api: httpx.Client, person: Any) -> None:
     made = propose(api)
     assert made["status"] == "open"
     path = f"/proposals/{made['proposal_id']}/"
@@ -66,7 +68,7 @@ def test_from_proposal_to_memory(goals: Any, tim: Any, api: httpx.Client, person
     assert list(problems()) == []
 
 
-def test_a_rejection_reaches_the_agent_with_its_reason(goals: Any, tim: Any, api: httpx.Client, person: Any) -> None:
+def test_a_rejection_reaches_the_agent_with_its_reason(goals: Block, tim: User, api: httpx.Client, person: Any) -> None:
     made = propose(api)
     path = f"/proposals/{made['proposal_id']}/"
     reviewer = person(tim)
@@ -82,7 +84,7 @@ def test_a_rejection_reaches_the_agent_with_its_reason(goals: Any, tim: Any, api
 
 
 def test_two_proposals_on_one_block_and_a_change_in_between(
-    goals: Any, alice: Any, tim: Any, api: httpx.Client, person: Any
+    goals: Block, alice: User, tim: User, api: httpx.Client, person: Any
 ) -> None:
     first = propose(api)
     second = propose(api, old_string="in June", new_string="in July")
@@ -105,7 +107,7 @@ def test_two_proposals_on_one_block_and_a_change_in_between(
 
 
 def test_a_block_its_owner_changed_meanwhile_in_the_same_place_is_a_conflict(
-    goals: Any, alice: Any, api: httpx.Client, person: Any
+    goals: Block, alice: User, api: httpx.Client, person: Any
 ) -> None:
     made = propose(api)
     path = f"/proposals/{made['proposal_id']}/"
@@ -129,7 +131,7 @@ def test_a_block_its_owner_changed_meanwhile_in_the_same_place_is_a_conflict(
 
 
 def test_of_two_people_approving_at_once_one_wins_and_the_other_sees_who(
-    goals: Any, alice: Any, tim: Any, api: httpx.Client, person: Any
+    goals: Block, alice: User, tim: User, api: httpx.Client, person: Any
 ) -> None:
     made = propose(api)
     path = f"/proposals/{made['proposal_id']}/"
@@ -160,7 +162,7 @@ def test_of_two_people_approving_at_once_one_wins_and_the_other_sees_who(
 
 @pytest.mark.parametrize("step", ["commits.record", "events.record"])
 def test_a_server_killed_between_merge_and_bookkeeping_is_finished_at_the_next_start(
-    goals: Any, tim: Any, api: httpx.Client, person: Any, server: Any, tmp_path: Any, step: str
+    goals: Block, tim: User, api: httpx.Client, person: Any, server: Any, tmp_path: Path, step: str
 ) -> None:
     made = propose(api)
     path = f"/proposals/{made['proposal_id']}/"

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ from agent_tools.calls import registry
 from agent_tools.cli.commands import memory
 from agent_tools.views import api
 from approvals import services
-from approvals.models import Kind, Proposal, User
+from approvals.models import Agent, Kind, Proposal, User
 from approvals.services import notes
 from memory_app import conversations, reads
 from memory_app.models import Message
@@ -125,7 +126,7 @@ def _replace(old: str, new: str) -> Any:
 
 
 @pytest.fixture
-def world(alice: Any, scribe: Any) -> Iterator[World]:
+def world(alice: User, scribe: Agent) -> Iterator[World]:
     ben = make_user("ben", first_name=MARK)
     out = StringIO()
     call_command("issue_token", agent="scribe", owner=["alice"], stdout=out)
@@ -312,7 +313,7 @@ def test_every_command_is_asked(world: World) -> None:
 
 
 def test_no_command_tells_anything_of_another_owner(
-    world: World, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("MEMORY_URL", "MEMORY_TOKEN"):

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any
 
 import httpx
 import pytest
@@ -16,7 +15,7 @@ from django.utils import timezone
 
 from agent_tools.models import IdempotencyKey
 from approvals import services
-from approvals.models import Proposal, Status
+from approvals.models import Proposal, Status, User
 from approvals.recovery.integrity import problems
 from memory_app import reads
 from memory_app.writing.ledger_lock import lock_owner
@@ -63,7 +62,7 @@ def killed_in_mid_import(server: Server, api: httpx.Client) -> None:
 
 
 @pytest.fixture
-def interrupted(server: Server, api: httpx.Client, alice: Any) -> Iterator[httpx.Client]:
+def interrupted(server: Server, api: httpx.Client, alice: User) -> Iterator[httpx.Client]:
     killed_in_mid_import(server, api)
     assert Proposal.objects.get().status == Status.PREPARING
     server.start()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
 
 from playwright.sync_api import Page, expect
+
+from approvals.models import User
+from memory_app.reads import Block
+from tests.support.fixtures import MakeBlock, Propose
 
 LONG = "".join(f"## Part {number}\n\n{'Read a book. ' * 120}\n\n### Detail\n\nMore.\n\n" for number in range(1, 5))
 WIDE = (
@@ -16,7 +19,7 @@ WIDE = (
 
 
 def test_a_wide_table_is_scrolled_by_keyboard_and_the_page_stays(
-    window_of: Callable[..., Page], alice: Any, make_block: Any
+    window_of: Callable[..., Page], alice: User, make_block: MakeBlock
 ) -> None:
     make_block(alice, "plan", WIDE)
     window = window_of(alice, viewport={"width": 320, "height": 640})
@@ -29,7 +32,7 @@ def test_a_wide_table_is_scrolled_by_keyboard_and_the_page_stays(
 
 
 def test_the_contents_of_a_long_block_lead_to_its_sections(
-    window_of: Callable[..., Page], alice: Any, make_block: Any
+    window_of: Callable[..., Page], alice: User, make_block: MakeBlock
 ) -> None:
     make_block(alice, "log", LONG)
     window = window_of(alice)
@@ -45,7 +48,7 @@ def test_the_contents_of_a_long_block_lead_to_its_sections(
 
 
 def test_a_new_token_is_copied_by_a_button_and_without_scripts_by_hand(
-    window_of: Callable[..., Page], alice: Any
+    window_of: Callable[..., Page], alice: User
 ) -> None:
     window = window_of(alice, permissions=["clipboard-read", "clipboard-write"])
     window.goto("/settings/agents/")
@@ -65,7 +68,7 @@ def test_a_new_token_is_copied_by_a_button_and_without_scripts_by_hand(
 
 
 def test_where_a_session_ended_nothing_names_who_was_signed_in(
-    window_of: Callable[..., Page], tim: Any, goals: Any, propose: Any
+    window_of: Callable[..., Page], tim: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(goals, "in June", "in July")
     window = window_of(tim)

@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 
+from approvals.models import User
 from approvals.recovery.integrity import problems
 from tests.conftest import eventually
 
@@ -34,7 +35,7 @@ def recalled(api: httpx.Client, query: str) -> list[str]:
     return [memory["content"] for memory in eventually(caught_up, seconds=20)["memories"]]
 
 
-def test_saved_found_changed_found_deleted_gone(alice: Any, api: httpx.Client) -> None:
+def test_saved_found_changed_found_deleted_gone(alice: User, api: httpx.Client) -> None:
     id_ = call(api, "memory_save", content="User's name is Shantanu")["note_id"]
     assert found(api, "name") == ["User's name is Shantanu"]
     call(api, "memory_update", note_id=id_, content="User prefers SG")
@@ -44,7 +45,7 @@ def test_saved_found_changed_found_deleted_gone(alice: Any, api: httpx.Client) -
     assert list(problems()) == []
 
 
-def test_remembered_recalled_forgotten_gone(alice: Any, api: httpx.Client) -> None:
+def test_remembered_recalled_forgotten_gone(alice: User, api: httpx.Client) -> None:
     id_ = call(api, "remember", content="The exam is on the 16th of January.", type="fact")["memory_id"]
     assert recalled(api, "when is the exam") == ["The exam is on the 16th of January."]
     call(api, "forget", memory_id=id_, reason="It was moved.")

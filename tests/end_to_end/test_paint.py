@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page
 
+from approvals.models import User
+from memory_app.reads import Block
 from tests import environment
+from tests.support.fixtures import Propose
 
 pytestmark = pytest.mark.one_leg
 
@@ -91,10 +93,10 @@ def picture(page: Page) -> str:
 @pytest.mark.parametrize(("width", "scheme"), [(1_280, "light"), (390, "dark")])
 def test_a_flood_covers_nothing_beside_it(
     window_of: Callable[..., Page],
-    alice: Any,
-    tim: Any,
-    goals: Any,
-    propose: Any,
+    alice: User,
+    tim: User,
+    goals: Block,
+    propose: Propose,
     width: int,
     scheme: str,
 ) -> None:
@@ -122,9 +124,9 @@ def test_a_flood_covers_nothing_beside_it(
 
 def test_a_flood_of_marks_is_shown_as_what_it_is(
     window_of: Callable[..., Page],
-    tim: Any,
-    goals: Any,
-    propose: Any,
+    tim: User,
+    goals: Block,
+    propose: Propose,
 ) -> None:
     flood = "\u0301" * 900
     proposal = propose(goals, "in June", f"in July{flood}, says Тіm", reasoning=f"It was moved{flood}.")

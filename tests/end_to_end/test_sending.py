@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from playwright.sync_api import Route, expect
 
-from approvals.models import Status
-from tests.end_to_end.conftest import status_of
+from approvals.models import Status, User
+from memory_app.reads import Block
+from tests.end_to_end.conftest import WindowOf, status_of
+from tests.support.fixtures import Propose
 
 
-def test_a_slow_approval_says_so_and_holds_the_others_back(window_of: Any, tim: Any, goals: Any, propose: Any) -> None:
+def test_a_slow_approval_says_so_and_holds_the_others_back(
+    window_of: WindowOf, tim: User, goals: Block, propose: Propose
+) -> None:
     proposal = propose(goals, "in June", "in July")
     held: list[Route] = []
     window = window_of(tim)
@@ -37,7 +39,9 @@ def test_a_slow_approval_says_so_and_holds_the_others_back(window_of: Any, tim: 
     expect(window.locator("#outcome-title")).to_have_text("Approved by Tim Okafor")
 
 
-def test_offline_is_told_from_a_server_that_does_not_answer(window_of: Any, tim: Any, goals: Any, propose: Any) -> None:
+def test_offline_is_told_from_a_server_that_does_not_answer(
+    window_of: WindowOf, tim: User, goals: Block, propose: Propose
+) -> None:
     window = window_of(tim)
     window.goto(propose(goals, "in June", "in July").get_absolute_url())
     window.context.set_offline(True)
@@ -50,7 +54,7 @@ def test_offline_is_told_from_a_server_that_does_not_answer(window_of: Any, tim:
 
 @pytest.mark.parametrize("key", ["Control+Enter", "Meta+Enter"])
 def test_a_comment_is_sent_with_enter_and_ctrl_or_command(
-    window_of: Any, tim: Any, goals: Any, propose: Any, key: str
+    window_of: WindowOf, tim: User, goals: Block, propose: Propose, key: str
 ) -> None:
     proposal = propose(goals, "in June", "in July")
     window = window_of(tim)
@@ -64,7 +68,7 @@ def test_a_comment_is_sent_with_enter_and_ctrl_or_command(
 
 
 def test_a_digit_chooses_a_reason_while_the_form_is_open_and_no_text_is_typed(
-    window_of: Any, tim: Any, goals: Any, propose: Any
+    window_of: WindowOf, tim: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(goals, "in June", "in July")
     window = window_of(tim)
@@ -91,7 +95,9 @@ def test_a_digit_chooses_a_reason_while_the_form_is_open_and_no_text_is_typed(
     assert (proposal.status, proposal.decision_reason) == (Status.REJECTED, "outdated")
 
 
-def test_digits_choose_nothing_where_shortcuts_are_off(window_of: Any, tim: Any, goals: Any, propose: Any) -> None:
+def test_digits_choose_nothing_where_shortcuts_are_off(
+    window_of: WindowOf, tim: User, goals: Block, propose: Propose
+) -> None:
     tim.shortcuts = False
     tim.save()
     window = window_of(tim)
@@ -104,7 +110,7 @@ def test_digits_choose_nothing_where_shortcuts_are_off(window_of: Any, tim: Any,
 
 
 def test_on_a_phone_the_change_stays_in_view_above_the_rejection(
-    window_of: Any, tim: Any, goals: Any, propose: Any
+    window_of: WindowOf, tim: User, goals: Block, propose: Propose
 ) -> None:
     window = window_of(tim, viewport={"width": 390, "height": 844})
     window.goto(propose(goals, "in June", "in July").get_absolute_url())

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from playwright.sync_api import expect
 
+from approvals.models import User
 from memory_app import reads
-from tests.end_to_end.conftest import focused
+from memory_app.reads import Block
+from tests.end_to_end.conftest import WindowOf, focused
+from tests.support.fixtures import Propose
 
 
 def test_three_proposals_of_one_block_are_approved_by_keyboard(
-    window_of: Any, tim: Any, goals: Any, propose: Any
+    window_of: WindowOf, tim: User, goals: Block, propose: Propose
 ) -> None:
     made = [propose(goals, "in June", "in July"), propose(goals, "one book", "two books"), propose(goals, "B2", "C1")]
     window = window_of(tim)
@@ -30,7 +31,7 @@ def test_three_proposals_of_one_block_are_approved_by_keyboard(
 
 
 def test_what_is_being_typed_in_a_row_outlives_a_decision_on_the_one_beside_it(
-    window_of: Any, tim: Any, goals: Any, propose: Any
+    window_of: WindowOf, tim: User, goals: Block, propose: Propose
 ) -> None:
     typed, other = propose(goals, "in June", "in July"), propose(goals, "one book", "two books")
     window = window_of(tim)
@@ -47,7 +48,7 @@ def test_what_is_being_typed_in_a_row_outlives_a_decision_on_the_one_beside_it(
 
 
 def test_brackets_lead_through_the_list_before_anything_is_decided(
-    window_of: Any, tim: Any, goals: Any, propose: Any
+    window_of: WindowOf, tim: User, goals: Block, propose: Propose
 ) -> None:
     older, newer = propose(goals, "in June", "in July"), propose(goals, "one book", "two books")
     window = window_of(tim)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Dialog, Page, expect
 
+from approvals.models import User
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
 from memory_app import reads
+from memory_app.reads import Block
 from tests.end_to_end.conftest import PASSWORD
+from tests.support.fixtures import Propose
 
 pytestmark = pytest.mark.one_leg
 
@@ -54,7 +56,7 @@ def leave(window: Page, questions: Questions) -> None:
     ],
 )
 def test_a_page_with_typed_text_is_left_only_after_a_question(
-    path: str, field: str, words: str, window_of: Callable[..., Page], alice: Any, goals: Any
+    path: str, field: str, words: str, window_of: Callable[..., Page], alice: User, goals: Block
 ) -> None:
     window = window_of(alice)
     questions = Questions(window)
@@ -76,7 +78,7 @@ def test_a_page_with_typed_text_is_left_only_after_a_question(
 
 
 def test_saving_asks_nothing_and_a_file_chosen_or_a_form_sent_back_does(
-    window_of: Callable[..., Page], alice: Any, goals: Any, tmp_path: Path
+    window_of: Callable[..., Page], alice: User, goals: Block, tmp_path: Path
 ) -> None:
     window = window_of(alice)
     questions = Questions(window)
@@ -110,7 +112,7 @@ def test_saving_asks_nothing_and_a_file_chosen_or_a_form_sent_back_does(
 
 
 def test_what_was_kept_through_signing_in_again_is_still_unsaved(
-    window_of: Callable[..., Page], alice: Any, goals: Any
+    window_of: Callable[..., Page], alice: User, goals: Block
 ) -> None:
     window = window_of(alice)
     questions = Questions(window)
@@ -128,7 +130,7 @@ def test_what_was_kept_through_signing_in_again_is_still_unsaved(
 
 
 def test_a_comment_or_a_reason_being_written_stays_through_leaving_and_through_swaps(
-    window_of: Callable[..., Page], tim: Any, goals: Any, propose: Any
+    window_of: Callable[..., Page], tim: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(goals, "in June", "in July")
     window = window_of(tim)
@@ -159,7 +161,7 @@ def test_a_comment_or_a_reason_being_written_stays_through_leaving_and_through_s
 
 
 def test_another_form_of_the_page_does_not_take_the_typed_text_along(
-    window_of: Callable[..., Page], alice: Any, goals: Any
+    window_of: Callable[..., Page], alice: User, goals: Block
 ) -> None:
     note = notes.save(by=ChangeContext(actor=alice), owner="alice", content="Plays the oboe.").note_id
     window = window_of(alice)

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from approvals import middleware
+from approvals.models import User
+from tests.support.fixtures import ClientOf
 
 
 @pytest.mark.parametrize("path", ["/admin/r/" + "/" * 8_000 + "x", "/memory/" + "a" * 8_000 + "/", "/" * 2_000])
@@ -17,7 +19,7 @@ def test_an_endless_address_is_refused_before_it_is_resolved(client: Any, path: 
     assert "text/html" in answer["Content-Type"]
 
 
-def test_the_longest_addresses_of_ours_are_answered(alice: Any, client_of: Any) -> None:
+def test_the_longest_addresses_of_ours_are_answered(alice: User, client_of: ClientOf) -> None:
     path = "/memory/alice/blocks/" + "b" * 64 + "/history/"
     assert len(path) < middleware.LONGEST_PATH
     assert client_of(alice).get(path).wsgi_request.resolver_match is not None

@@ -9,13 +9,15 @@ import pytest
 from django.test import override_settings
 
 from agent_tools.calls.registry import TOOLS
-from approvals.models import Policy
+from approvals.models import Policy, User
 from memory_app.models import NoteAccess
 from tests.agent_tools.checks import answered, caught_up, refused
+from tests.agent_tools.conftest import Call, Machine
+from tests.support.fixtures import MakeBlock
 
 
 @pytest.fixture
-def log(alice: Any, make_block: Any) -> Any:
+def log(alice: User, make_block: MakeBlock) -> Any:
     """A block of 2,000 lines, within its own limit and over the budget."""
     return make_block(
         alice, "log", "\n".join(f"Line {number} of the study log." for number in range(1, 2_001)), limit=200_000
@@ -26,7 +28,7 @@ def length_of(data: dict[str, Any]) -> int:
     return len(json.dumps(data, ensure_ascii=False))
 
 
-def test_a_block_of_the_usual_limit_comes_whole(call: Any, alice: Any, make_block: Any) -> None:
+def test_a_block_of_the_usual_limit_comes_whole(call: Call, alice: User, make_block: MakeBlock) -> None:
     body = "One line more of it.\n" * 952
     made = make_block(alice, "full", body + "x" * (20_000 - len(body)))
     answer = answered(call("read_memory_block", block_label="full"))
@@ -38,7 +40,7 @@ def test_a_block_of_the_usual_limit_comes_whole(call: Any, alice: Any, make_bloc
     )
 
 
-def test_a_longer_block_is_cut_at_a_line_and_says_how_to_go_on(call: Any, log: Any) -> None:
+def test_a_longer_block_is_cut_at_a_line_and_says_how_to_go_on(call: Call, log: Any) -> None:
     read, view_range = [], None
     while True:
         more: dict[str, Any] = {"view_range": view_range} if view_range else {}
@@ -63,7 +65,7 @@ def test_a_longer_block_is_cut_at_a_line_and_says_how_to_go_on(call: Any, log: A
     assert answer["text"].endswith(read[-1])
 
 
-def test_the_call_and_the_site_may_say_another_length(api: Any, call: Any, log: Any) -> None:
+def test_the_call_and_the_site_may_say_another_length(api: Machine, call: Call, log: Any) -> None:
     whole = answered(call("read_memory_block", block_label="log", max_characters=200_000))["data"]
     assert (whole["body"], whole["view_range"]) == (log.body, None)
     little = answered(call("read_memory_block", block_label="log", max_characters=100))["data"]
@@ -77,13 +79,13 @@ def test_the_call_and_the_site_may_say_another_length(api: Any, call: Any, log: 
         assert set(error["details"]["fields"]) == {"max_characters"}
 
 
-def test_a_line_longer_than_the_answer_may_be_comes_whole(call: Any, alice: Any, make_block: Any) -> None:
+def test_a_line_longer_than_the_answer_may_be_comes_whole(call: Call, alice: User, make_block: MakeBlock) -> None:
     make_block(alice, "one", f"{'x' * 30_000}\nend", limit=200_000)
     data = answered(call("read_memory_block", block_label="one"))["data"]
     assert (len(data["body"]), data["next_range"]) == (30_000, [2, 2])
 
 
-def test_recall_leaves_whole_memories_out_and_says_so(call: Any, alice: Any) -> None:
+def test_recall_leaves_whole_memories_out_and_says_so(call: Call, alice: User) -> None:
     for number in range(15):
         answered(call("remember", content=f"Memory {number}: {'word ' * 350}"))
     answer = answered(call("recall", limit=50))
@@ -101,7 +103,7 @@ def test_recall_leaves_whole_memories_out_and_says_so(call: Any, alice: Any) -> 
     assert answered(call("recall", limit=50, max_characters=100))["data"]["count"] == 1
 
 
-def test_a_search_leaves_whole_results_out_and_says_so(call: Any, alice: Any) -> None:
+def test_a_search_leaves_whole_results_out_and_says_so(call: Call, alice: User) -> None:
     for number in range(6):
         answered(call("memory_save", content=f"Exam {number}: {'word ' * 350}"))
     asked = {"query": "exam", "top_k": 20, "max_characters": 5_000}
@@ -112,7 +114,7 @@ def test_a_search_leaves_whole_results_out_and_says_so(call: Any, alice: Any) ->
     assert length_of(data["data"]["results"]) <= 5_000
 
 
-def test_blocks_and_proposals_go_on_with_a_cursor(call: Any, alice: Any, make_block: Any) -> None:
+def test_blocks_and_proposals_go_on_with_a_cursor(call: Call, alice: User, make_block: MakeBlock) -> None:
     labels = [f"block-{number:02}" for number in range(12)]
     for label in labels:
         make_block(alice, label, "Likes math.")
@@ -143,7 +145,7 @@ def test_blocks_and_proposals_go_on_with_a_cursor(call: Any, alice: Any, make_bl
     assert rest["data"]["next"] is None
 
 
-def test_a_proposals_long_fields_are_cut_and_counted(api: Any, call: Any, log: Any) -> None:
+def test_a_proposals_long_fields_are_cut_and_counted(api: Machine, call: Call, log: Any) -> None:
     edit = {"old_string": "Line 7 of", "new_string": "Line seven of", "reasoning": "r"}
     number = answered(call("propose_memory_edit", block_label="log", **edit))["data"]["proposal_id"]
     answer = answered(call("get_proposal", proposal_id=number))
@@ -160,7 +162,7 @@ def test_a_proposals_long_fields_are_cut_and_counted(api: Any, call: Any, log: A
         assert "Left out" not in whole["text"]
 
 
-def test_the_notes_of_a_proposal_are_cut_too(api: Any, call: Any, alice: Any) -> None:
+def test_the_notes_of_a_proposal_are_cut_too(api: Machine, call: Call, alice: User) -> None:
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     file = "".join(f"### mem-{number}-aaaa\n> {'word ' * 300}\n\n" for number in range(30))
     sent = api.http.post("/api/v1/users/alice/memories.md", file, content_type="text/markdown")

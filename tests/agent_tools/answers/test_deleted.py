@@ -7,32 +7,35 @@ from typing import Any
 import pytest
 
 from approvals import services
-from approvals.models import Status
+from approvals.models import Status, User
 from approvals.services import notes
 from memory_app import reads
+from memory_app.reads import Block
 from memory_app.search import service
 from tests.agent_tools.checks import answered, refused
+from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
+from tests.support.fixtures import ClientOf, MakeBlock, Propose
 
 BLOCK = "/api/v1/users/alice/blocks/diary/"
 HISTORY = f"{BLOCK}history/"
 
 
 @pytest.fixture
-def diary(alice: Any, make_block: Any) -> Any:
+def diary(alice: User, make_block: MakeBlock) -> Any:
     """A block of alice's that she deletes, and the commit it was read at."""
     made = make_block(alice, "diary", "Zebras frighten me.")
     return made, reads.head()
 
 
 @pytest.fixture
-def tea(alice: Any) -> tuple[str, str]:
+def tea(alice: User) -> tuple[str, str]:
     """A note of alice's that she deletes, and the commit it was read at."""
     saved = notes.save(by=notes.ChangeContext(actor=alice), owner="alice", content="Alice drinks peppermint tea.")
     return saved.note_id, saved.commit
 
 
 @pytest.fixture
-def deleted(alice: Any, goals: Any, diary: Any, tea: tuple[str, str]) -> str:
+def deleted(alice: User, goals: Block, diary: Any, tea: tuple[str, str]) -> str:
     """The commit before alice deleted the block and the note."""
     services.delete_block(actor=alice, owner="alice", label="diary", loaded_sha256=diary[0].sha256, comment="Too dark.")
     notes.delete(by=notes.ChangeContext(actor=alice), owner="alice", note_id=tea[0])
@@ -44,7 +47,7 @@ def as_never(response: Any, ours: str, never: str) -> bytes:
     return bytes(response.content).replace(ours.encode(), never.encode())
 
 
-def test_a_deleted_block_is_answered_as_one_that_never_was(api: Any, call: Any, deleted: str) -> None:
+def test_a_deleted_block_is_answered_as_one_that_never_was(api: Machine, call: Call, deleted: str) -> None:
     for path in (f"/?as_of={deleted}", "/", "/history/", "/history/?limit=1"):
         gone, never = (api.get(f"/api/v1/users/alice/blocks/{label}{path}") for label in ("diary", "never"))
         assert gone.status_code == 404
@@ -53,7 +56,7 @@ def test_a_deleted_block_is_answered_as_one_that_never_was(api: Any, call: Any, 
         refused(call("read_memory_block", block_label=label, as_of=deleted), 404, "block_not_found")
 
 
-def test_a_deleted_note_is_answered_as_one_that_never_was(api: Any, deleted: str, tea: Any) -> None:
+def test_a_deleted_note_is_answered_as_one_that_never_was(api: Machine, deleted: str, tea: Any) -> None:
     never = "note-00000000-0000-4000-8000-000000000000"
     for query in (f"?as_of={deleted}", "?as_of=2200-01-01", ""):
         gone, unknown = (api.get(f"/api/v1/users/alice/notes/{id_}/{query}") for id_ in (tea[0], never))
@@ -61,7 +64,7 @@ def test_a_deleted_note_is_answered_as_one_that_never_was(api: Any, deleted: str
         assert as_never(gone, tea[0], never) == unknown.content
 
 
-def test_the_past_is_searched_without_what_was_deleted(api: Any, call: Any, deleted: str) -> None:
+def test_the_past_is_searched_without_what_was_deleted(api: Machine, call: Call, deleted: str) -> None:
     for query in ("zebras", "peppermint"):
         asked = {"query": query, "as_of": deleted}
         assert answered(call("memory_search", **asked))["data"]["results"] == []
@@ -71,7 +74,7 @@ def test_the_past_is_searched_without_what_was_deleted(api: Any, call: Any, dele
 
 
 def test_with_the_scope_for_it_what_was_deleted_is_read(
-    machine: Any, issue: Any, alice: Any, deleted: str, tea: Any
+    machine: MachineOf, issue: Issue, alice: User, deleted: str, tea: Any
 ) -> None:
     historian = machine(issue(alice, scopes=["memory:read", "memory:history"]))
     block = answered(historian.call("read_memory_block", block_label="diary", as_of=deleted))["data"]
@@ -84,14 +87,14 @@ def test_with_the_scope_for_it_what_was_deleted_is_read(
     assert {hit.get("block_label") or hit["note_id"] for hit in found} == {"diary", tea[0]}
 
 
-def test_the_scope_alone_reads_nothing(machine: Any, issue: Any, alice: Any, deleted: str) -> None:
+def test_the_scope_alone_reads_nothing(machine: MachineOf, issue: Issue, alice: User, deleted: str) -> None:
     alone = machine(issue(alice, scopes=["memory:history"]))
     refused(alone.call("read_memory_block", block_label="diary", as_of=deleted), 403, "missing_scope")
     assert answered(alone.get("/api/v1/tools/"))["data"]["tools"] == []
 
 
 def test_a_block_made_again_under_its_label_does_not_open_the_first_one(
-    api: Any, call: Any, alice: Any, make_block: Any, deleted: str
+    api: Machine, call: Call, alice: User, make_block: MakeBlock, deleted: str
 ) -> None:
     make_block(alice, "diary", "A new page.")
     made = reads.head()
@@ -101,14 +104,14 @@ def test_a_block_made_again_under_its_label_does_not_open_the_first_one(
     assert [item["action"] for item in answered(api.get(HISTORY))["data"]["items"]] == ["created"]
 
 
-def test_older_versions_of_what_is_there_stay_readable(call: Any, alice: Any, tea: Any) -> None:
+def test_older_versions_of_what_is_there_stay_readable(call: Call, alice: User, tea: Any) -> None:
     notes.update(by=notes.ChangeContext(actor=alice), owner="alice", note_id=tea[0], content="Alice drinks coffee.")
     notes.supersede(by=notes.ChangeContext(actor=alice), owner="alice", note_id=tea[0])
     found = answered(call("memory_search", query="peppermint", as_of=tea[1]))["data"]["results"]
     assert [hit["text"] for hit in found] == ["Alice drinks peppermint tea."]
 
 
-def test_a_note_that_was_put_back_is_read_as_it_was(api: Any, call: Any, alice: Any) -> None:
+def test_a_note_that_was_put_back_is_read_as_it_was(api: Machine, call: Call, alice: User) -> None:
     saved = answered(call("memory_save", content="Alice drinks peppermint tea."))["data"]
     gone = answered(call("memory_delete", note_id=saved["note_id"]))["data"]
     address = f"/api/v1/users/alice/notes/{saved['note_id']}/?as_of={saved['commit']}"
@@ -117,7 +120,7 @@ def test_a_note_that_was_put_back_is_read_as_it_was(api: Any, call: Any, alice: 
     assert answered(api.get(address))["data"]["content"] == "Alice drinks peppermint tea."
 
 
-def test_people_still_see_what_they_deleted(client_of: Any, alice: Any, deleted: str, tea: Any) -> None:
+def test_people_still_see_what_they_deleted(client_of: ClientOf, alice: User, deleted: str, tea: Any) -> None:
     client = client_of(alice)
     assert "Zebras frighten me." in client.get(f"/memory/alice/blocks/diary/?as_of={deleted}").content.decode()
     assert "peppermint" in client.get(f"/memory/alice/notes/{tea[0]}/?as_of={deleted}").content.decode()
@@ -128,7 +131,7 @@ def test_people_still_see_what_they_deleted(client_of: Any, alice: Any, deleted:
 
 
 def test_a_proposal_no_longer_shows_the_text_of_a_deleted_block(
-    call: Any, alice: Any, diary: Any, propose: Any
+    call: Call, alice: User, diary: Any, propose: Propose
 ) -> None:
     proposal = propose(diary[0], "frighten", "amuse")
     shown = answered(call("get_proposal", proposal_id=proposal.pk))["data"]
@@ -145,7 +148,7 @@ def test_a_proposal_no_longer_shows_the_text_of_a_deleted_block(
     assert shown["edits"][0]["new_string"] == "amuse"
 
 
-def test_nor_that_of_a_deleted_note(machine: Any, issue: Any, call: Any, alice: Any) -> None:
+def test_nor_that_of_a_deleted_note(machine: MachineOf, issue: Issue, call: Call, alice: User) -> None:
     saved = answered(call("memory_save", content="Alice drinks peppermint tea."))["data"]
     waits = machine(issue(alice, scopes=["memory:read", "memory:propose"]))
     update = answered(waits.call("memory_update", note_id=saved["note_id"], content="Alice drinks coffee."))["data"]
@@ -159,7 +162,7 @@ def test_nor_that_of_a_deleted_note(machine: Any, issue: Any, call: Any, alice: 
     assert "peppermint" in historian.call("get_proposal", proposal_id=saved["proposal_id"]).content.decode()
 
 
-def test_nor_what_an_import_brought(api: Any, call: Any, alice: Any) -> None:
+def test_nor_what_an_import_brought(api: Machine, call: Call, alice: User) -> None:
     text = "# Memories\n\n## Facts\n\n### mem-1737372000-a1b2\n> Alice drinks peppermint tea.\n"
     sent = api.http.post("/api/v1/users/alice/memories.md", text, content_type="text/markdown")
     number = answered(sent)["data"]["proposal_id"]
@@ -169,7 +172,7 @@ def test_nor_what_an_import_brought(api: Any, call: Any, alice: Any) -> None:
     assert "peppermint" not in call("list_proposals").content.decode()
 
 
-def test_an_agents_own_note_that_waits_stays_its_own(machine: Any, issue: Any, alice: Any) -> None:
+def test_an_agents_own_note_that_waits_stays_its_own(machine: MachineOf, issue: Issue, alice: User) -> None:
     waits = machine(issue(alice, scopes=["memory:read", "memory:propose"]))
     saved = answered(waits.call("memory_save", content="Alice drinks peppermint tea."))["data"]
     seen = answered(waits.call("get_proposal", proposal_id=saved["proposal_id"]))["data"]

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from approvals import services
-from approvals.models import Policy, Proposal
+from approvals.models import Policy, Proposal, User
+from memory_app.reads import Block
 from tests.agent_tools.checks import answered, refused
-from tests.agent_tools.conftest import Machine
+from tests.agent_tools.conftest import Call, Issue, Machine
 from tests.support.traces import tables_with
 
 SECRET = "zebrafinch"
@@ -27,7 +28,7 @@ def too_private(actor: Any, comment: str = "Not about her birds.") -> Proposal:
     return services.reject(actor=actor, proposal_id=proposal.pk, revision=1, reason="too_private", comment=comment)
 
 
-def test_the_proposal_says_that_it_is_redacted_and_why(call: Any, api: Any, goals: Any, tim: Any) -> None:
+def test_the_proposal_says_that_it_is_redacted_and_why(call: Call, api: Machine, goals: Block, tim: User) -> None:
     number = answered(call("propose_memory_edit", **EDIT))["data"]["proposal_id"]
     assert answered(call("get_proposal", proposal_id=number))["data"]["redacted"] is False
     too_private(tim)
@@ -48,7 +49,7 @@ def test_the_proposal_says_that_it_is_redacted_and_why(call: Any, api: Any, goal
     assert api.get(f"/api/v1/proposals/{number}/").json()["data"] == data
 
 
-def test_no_list_or_search_has_a_word_of_it(call: Any, api: Any, goals: Any, alice: Any) -> None:
+def test_no_list_or_search_has_a_word_of_it(call: Call, api: Machine, goals: Block, alice: User) -> None:
     call("propose_memory_edit", **EDIT)
     too_private(alice)
     for response in (
@@ -72,7 +73,7 @@ def test_no_list_or_search_has_a_word_of_it(call: Any, api: Any, goals: Any, ali
     ],
 )
 def test_the_same_call_again_is_told_what_became_of_it(
-    call: Any, goals: Any, alice: Any, tool: str, arguments: dict[str, Any]
+    call: Call, goals: Block, alice: User, tool: str, arguments: dict[str, Any]
 ) -> None:
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     answered(call(tool, **arguments, idempotency_key="k"))
@@ -85,7 +86,7 @@ def test_the_same_call_again_is_told_what_became_of_it(
     assert tables_with(SECRET) == []
 
 
-def test_an_import_sent_again_is_told_too(api: Any, alice: Any) -> None:
+def test_an_import_sent_again_is_told_too(api: Machine, alice: User) -> None:
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
 
     def send() -> Any:
@@ -98,7 +99,7 @@ def test_an_import_sent_again_is_told_too(api: Any, alice: Any) -> None:
     assert tables_with(SECRET) == []
 
 
-def test_taking_it_back_too_late_says_nothing_of_it(call: Any, goals: Any, alice: Any) -> None:
+def test_taking_it_back_too_late_says_nothing_of_it(call: Call, goals: Block, alice: User) -> None:
     number = answered(call("propose_memory_edit", **EDIT))["data"]["proposal_id"]
     services.reject(actor=alice, proposal_id=number, revision=1, reason="wrong")
     first = call("withdraw_proposal", proposal_id=number, idempotency_key="w")
@@ -110,7 +111,7 @@ def test_taking_it_back_too_late_says_nothing_of_it(call: Any, goals: Any, alice
     assert tables_with(SECRET) == []
 
 
-def test_a_refused_attempt_that_was_answered_with_its_words_is_forgotten(call: Any, goals: Any, alice: Any) -> None:
+def test_a_refused_attempt_that_was_answered_with_its_words_is_forgotten(call: Call, goals: Block, alice: User) -> None:
     wrong = EDIT | {"old_string": "likes  math"}
     assert SECRET in str(
         refused(call("propose_memory_edit", **wrong, idempotency_key="1"), 422, "old_string_not_found")
@@ -120,7 +121,7 @@ def test_a_refused_attempt_that_was_answered_with_its_words_is_forgotten(call: A
     assert tables_with(SECRET) == []
 
 
-def test_keys_of_other_calls_keep_their_answers(call: Any, goals: Any, alice: Any, issue: Any) -> None:
+def test_keys_of_other_calls_keep_their_answers(call: Call, goals: Block, alice: User, issue: Issue) -> None:
     other = EDIT | {"old_string": "June", "new_string": "July", "reasoning": "Moved."}
     first = call("propose_memory_edit", **other, idempotency_key="o")
     answered(call("propose_memory_edit", **EDIT, idempotency_key="k"))

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from approvals import services
-from approvals.models import Proposal, RejectReason, Status
+from approvals.models import Agent, Proposal, RejectReason, Status, User
 from approvals.services import imports
 from memory_app import reads
+from memory_app.reads import Block
 from memory_app.text import memories_md
 from tests.agent_tools.checks import answered
+from tests.agent_tools.conftest import Call, Machine, MachineOf
 from tests.support.pages import words
 
 SAYS = "Alice's wifi password is hunter2-blue."
@@ -22,12 +24,12 @@ pytestmark = pytest.mark.usefixtures("alice")
 
 
 @pytest.fixture
-def tea(call: Any) -> str:
+def tea(call: Call) -> str:
     return str(answered(call("memory_save", content="Alice likes tea."))["data"]["note_id"])
 
 
 @pytest.mark.parametrize("tool", ["memory_save", "remember"])
-def test_a_note_with_a_password_waits_although_policy_applies(call: Any, tool: str) -> None:
+def test_a_note_with_a_password_waits_although_policy_applies(call: Call, tool: str) -> None:
     answer = answered(call(tool, content=SAYS))
     assert (answer["data"]["status"], answer["data"]["waits_because"]) == ("open", "secrets")
     assert answer["data"]["commit"] is None
@@ -38,12 +40,12 @@ def test_a_note_with_a_password_waits_although_policy_applies(call: Any, tool: s
     assert (proposal.status, proposal.auto_applied, proposal.risks) == (Status.OPEN, False, ["secrets"])
 
 
-def test_an_ordinary_note_is_applied_as_before(call: Any) -> None:
+def test_an_ordinary_note_is_applied_as_before(call: Call) -> None:
     answer = answered(call("memory_save", content="Alice keeps her passwords in a manager."))
     assert (answer["data"]["status"], answer["data"]["waits_because"]) == ("applied", None)
 
 
-def test_an_update_and_a_rationale_with_one_wait_too(call: Any, tea: str) -> None:
+def test_an_update_and_a_rationale_with_one_wait_too(call: Call, tea: str) -> None:
     updated = answered(call("memory_update", note_id=tea, content=SAYS))
     assert updated["data"]["waits_because"] == "secrets"
     assert reads.note("alice", tea).content == "Alice likes tea."
@@ -58,7 +60,7 @@ QUOTED = [{"role": "user", "content": "write down that I like tea"}, {"role": "u
 
 @pytest.mark.parametrize("said", [{"reasoning": f"She said: {SAYS}"}, {"evidence": QUOTED}])
 def test_a_reason_or_a_quoted_message_with_one_makes_a_note_wait(
-    call: Any, alice: Any, client_of: Callable[[Any], Any], said: dict[str, Any]
+    call: Call, alice: User, client_of: Callable[[Any], Any], said: dict[str, Any]
 ) -> None:
     answer = answered(call("memory_save", content="Alice likes tea.", **said))
     assert (answer["data"]["status"], answer["data"]["waits_because"]) == ("open", "secrets")
@@ -74,13 +76,13 @@ def test_a_reason_or_a_quoted_message_with_one_makes_a_note_wait(
     assert "hunter2" not in client_of(alice).get(f"/proposals/{proposal.pk}/").content.decode()
 
 
-def test_what_an_agent_says_with_a_block_is_flagged(call: Any, goals: Any) -> None:
+def test_what_an_agent_says_with_a_block_is_flagged(call: Call, goals: Block) -> None:
     edit = {"block_label": "goals", "old_string": "Alice likes math.", "new_string": "Alice likes maths."}
     answered(call("propose_memory_edit", **edit, reasoning="Spelling.", evidence=QUOTED))
     assert Proposal.objects.get().risks == ["secrets"]
 
 
-def test_an_amendment_is_flagged_by_the_reason_it_keeps(call: Any, alice: Any) -> None:
+def test_an_amendment_is_flagged_by_the_reason_it_keeps(call: Call, alice: User) -> None:
     note_id = answered(call("memory_save", content="Tea.", reasoning=SAYS))["data"]["note_id"]
     answered(call("memory_update", note_id=note_id, content="Green tea."))
     assert Proposal.objects.get().risks == ["secrets"]
@@ -91,7 +93,7 @@ def test_an_amendment_is_flagged_by_the_reason_it_keeps(call: Any, alice: Any) -
 
 
 def test_an_import_whose_reason_has_one_is_shown_with_it(
-    scribe: Any, alice: Any, client_of: Callable[[Any], Any]
+    scribe: Agent, alice: User, client_of: Callable[[Any], Any]
 ) -> None:
     parsed = memories_md.parse("# Memories\n\n## Facts\n\n### mem-1-abcd\n> Tea.\n\n### mem-2-abcd\n> Bees.\n")
     by = services.notes.ChangeContext(actor=scribe, may_apply=True, reasoning=SAYS)
@@ -103,7 +105,7 @@ def test_an_import_whose_reason_has_one_is_shown_with_it(
     assert "is in the agent’s reason" in page
 
 
-def test_a_note_that_had_one_is_deleted_and_changed_without_asking(call: Any, alice: Any) -> None:
+def test_a_note_that_had_one_is_deleted_and_changed_without_asking(call: Call, alice: User) -> None:
     services.notes.save(by=services.notes.ChangeContext(actor=alice), owner="alice", content=SAYS)
     (note,) = reads.notes("alice")
     changed = answered(call("memory_update", note_id=note.id, content=f"{SAYS} Ask her."))
@@ -113,7 +115,7 @@ def test_a_note_that_had_one_is_deleted_and_changed_without_asking(call: Any, al
 
 
 def test_who_may_not_read_learns_nothing_of_a_password_in_the_memory(
-    machine: Any, issue: Callable[..., str], alice: Any
+    machine: MachineOf, issue: Callable[..., str], alice: User
 ) -> None:
     services.notes.save(by=services.notes.ChangeContext(actor=alice), owner="alice", content=SAYS)
     (note,) = reads.notes("alice")
@@ -125,7 +127,7 @@ def test_who_may_not_read_learns_nothing_of_a_password_in_the_memory(
     assert repeated["data"]["waits_because"] == "secrets"
 
 
-def test_an_import_with_one_waits_as_a_whole(api: Any) -> None:
+def test_an_import_with_one_waits_as_a_whole(api: Machine) -> None:
     file = f"# Memories\n\n## Facts\n\n### mem-1-abcd\n> Tea.\n\n### mem-2-abcd\n> {SAYS}\n"
     response = api.http.post("/api/v1/users/alice/memories.md", file, content_type="text/markdown")
     answer = answered(response)
@@ -134,7 +136,7 @@ def test_an_import_with_one_waits_as_a_whole(api: Any) -> None:
     assert reads.notes("alice") == ()
 
 
-def test_a_block_proposal_is_flagged(call: Any, goals: Any) -> None:
+def test_a_block_proposal_is_flagged(call: Call, goals: Block) -> None:
     answered(
         call(
             "propose_memory_edit",
@@ -148,7 +150,7 @@ def test_a_block_proposal_is_flagged(call: Any, goals: Any) -> None:
 
 
 def test_the_reviewer_sees_it_masked_in_the_checks_and_can_filter(
-    call: Any, alice: Any, admin: Any, client_of: Callable[[Any], Any]
+    call: Call, alice: User, admin: User, client_of: Callable[[Any], Any]
 ) -> None:
     number = answered(call("memory_save", content=SAYS))["data"]["proposal_id"]
     for person in (alice, admin):
@@ -162,7 +164,7 @@ def test_the_reviewer_sees_it_masked_in_the_checks_and_can_filter(
     assert f"/proposals/{number}/" not in client.get("/?risk=links_added").content.decode()
 
 
-def test_rejected_as_too_private_it_leaves_nothing(call: Any, alice: Any, client_of: Callable[[Any], Any]) -> None:
+def test_rejected_as_too_private_it_leaves_nothing(call: Call, alice: User, client_of: Callable[[Any], Any]) -> None:
     number = answered(call("memory_save", content=SAYS))["data"]["proposal_id"]
     proposal = Proposal.objects.get(pk=number)
     services.reject(proposal_id=number, actor=alice, reason=RejectReason.TOO_PRIVATE, revision=1)

@@ -14,10 +14,12 @@ from django.test import override_settings
 
 from agent_tools.calls.registry import TOOLS
 from approvals import services
-from approvals.models import Proposal
+from approvals.models import Proposal, User
 from approvals.services import notes
 from memory_app import reads
 from tests.agent_tools.checks import answered, refused
+from tests.agent_tools.conftest import Issue, MachineOf
+from tests.support.fixtures import MakeBlock
 
 SECRET = "The code of the safe is 4711-1147."
 #: What a guess may be: a part of the secret, or as long a text that is not.
@@ -41,17 +43,17 @@ def same(response: Any, *sent: str) -> tuple[int, str]:
 
 
 @pytest.fixture
-def block(alice: Any, make_block: Any) -> Any:
+def block(alice: User, make_block: MakeBlock) -> Any:
     return make_block(alice, "safe", f"{SECRET}\nNobody else knows, knows.\n", limit=70)
 
 
 @pytest.fixture
-def note(alice: Any) -> str:
+def note(alice: User) -> str:
     return notes.save(by=notes.ChangeContext(actor=alice), owner="alice", content=SECRET, rationale=SECRET).note_id
 
 
 @pytest.fixture
-def unread(machine: Any, issue: Any, alice: Any) -> Any:
+def unread(machine: MachineOf, issue: Issue, alice: User) -> Any:
     return machine(issue(alice, scopes=["memory:propose"]))
 
 
@@ -123,7 +125,7 @@ def test_an_equal_result_does_not_tell_that_a_longer_guess_fits(unread: Any, blo
     assert (again["created"], again["proposal_id"]) == (False, first["proposal_id"])
 
 
-def test_what_fits_is_answered_without_a_word_of_the_text(unread: Any, block: Any, alice: Any) -> None:
+def test_what_fits_is_answered_without_a_word_of_the_text(unread: Any, block: Any, alice: User) -> None:
     """The same edit of two texts of another length, one of them nearly full."""
     first = unread.call("propose_memory_edit", **edit(old_string="4711", new_string="4712", replace_all=True))
     fields = services.BlockFields(title="", description="", body=f"4711 4711 {'y' * 59}", limit=70, read_only=False)
@@ -153,7 +155,7 @@ def test_a_withdrawn_proposal_shows_nothing_of_the_note(unread: Any, note: str) 
 
 
 def test_a_note_that_says_so_already_is_refused_like_one_that_no_longer_holds(
-    unread: Any, alice: Any, note: str
+    unread: Any, alice: User, note: str
 ) -> None:
     right = unread.call("memory_update", note_id=note, content=SECRET)
     refused(right, 422, "edit_refused")
@@ -165,7 +167,7 @@ def test_a_note_that_says_so_already_is_refused_like_one_that_no_longer_holds(
 
 @pytest.mark.parametrize("scopes", [["memory:propose"], ["notes:write"]])
 def test_an_import_does_not_tell_which_notes_the_memory_has(
-    machine: Any, issue: Any, alice: Any, scopes: list[str]
+    machine: MachineOf, issue: Issue, alice: User, scopes: list[str]
 ) -> None:
     known = "mem-1737372000-a1b2"
     notes.save(by=notes.ChangeContext(actor=alice), owner="alice", content=SECRET, type="fact", note_id=known)
@@ -181,7 +183,7 @@ def test_an_import_does_not_tell_which_notes_the_memory_has(
     assert answers[0] == answers[1]
 
 
-def test_a_waiting_import_does_not_answer_for_one_with_a_right_guess_beside_it(unread: Any, alice: Any) -> None:
+def test_a_waiting_import_does_not_answer_for_one_with_a_right_guess_beside_it(unread: Any, alice: User) -> None:
     known = "mem-1737372000-a1b2"
     notes.save(by=notes.ChangeContext(actor=alice), owner="alice", content=SECRET, type="fact", note_id=known)
     new = "### mem-1737372001-zzzz\n> New.\n"
@@ -208,7 +210,7 @@ def once(agent: Any, tool: str, arguments: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize("cap", [1, 1_000])
 def test_no_tool_answers_a_right_guess_otherwise_than_a_wrong_one(
-    unread: Any, alice: Any, block: Any, note: str, cap: int
+    unread: Any, alice: User, block: Any, note: str, cap: int
 ) -> None:
     """The guess in every text argument of every tool, where the call cannot become a proposal that fits the text: as
     many wait as may, or the sha256 it expects is not the block's."""

@@ -10,12 +10,16 @@ from django.utils import timezone
 
 from agent_tools.auth import tokens
 from agent_tools.models import AgentToken
+from approvals.models import Agent, User
+from memory_app.reads import Block
 from tests.agent_tools.checks import answered, refused
+from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
+from tests.support.fixtures import ClientOf
 
 TOOLS = "/api/v1/tools/"
 
 
-def test_a_call_without_a_token_is_told_to_send_one(machine: Any) -> None:
+def test_a_call_without_a_token_is_told_to_send_one(machine: MachineOf) -> None:
     response = machine(None).get(TOOLS)
     refused(response, 401, "not_authenticated")
     assert response["WWW-Authenticate"].startswith("Bearer")
@@ -25,30 +29,32 @@ def test_a_call_without_a_token_is_told_to_send_one(machine: Any) -> None:
     "header",
     ["Bearer", "Bearer ", "Basic abc", "Bearer asn_nobody12_x", "Bearer \u00fc", "Token x", "Bearer asn_\x00bcdefgh_x"],
 )
-def test_a_header_that_holds_no_token_of_ours_is_refused(machine: Any, header: str) -> None:
+def test_a_header_that_holds_no_token_of_ours_is_refused(machine: MachineOf, header: str) -> None:
     response = machine(None).get(TOOLS, Authorization=header)
     refused(response, 401, "invalid_token")
     assert 'error="invalid_token"' in response["WWW-Authenticate"]
 
 
-def test_the_right_prefix_with_a_wrong_secret_is_refused(machine: Any, token: str) -> None:
+def test_the_right_prefix_with_a_wrong_secret_is_refused(machine: MachineOf, token: str) -> None:
     refused(machine(token[:-1] + ("a" if token[-1] != "a" else "b")).get(TOOLS), 401, "invalid_token")
 
 
-def test_revoked_expired_and_unknown_tokens_get_the_same_answer(machine: Any, issue: Any, alice: Any) -> None:
+def test_revoked_expired_and_unknown_tokens_get_the_same_answer(machine: MachineOf, issue: Issue, alice: User) -> None:
     revoked, expired = issue(alice), issue(alice, expires_at=timezone.now() - timedelta(seconds=1))
     tokens.revoke(AgentToken.objects.get(prefix=revoked[:12]))
     texts = {machine(secret).get(TOOLS).content for secret in (revoked, expired, f"asn_unknown0_{'x' * 43}")}
     assert len(texts) == 1
 
 
-def test_a_deactivated_agent_gets_in_no_longer(machine: Any, token: str, scribe: Any) -> None:
+def test_a_deactivated_agent_gets_in_no_longer(machine: MachineOf, token: str, scribe: Agent) -> None:
     scribe.is_active = False
     scribe.save()
     refused(machine(token).get(TOOLS), 401, "invalid_token")
 
 
-def test_a_token_ends_with_the_account_of_who_made_it(machine: Any, issue: Any, alice: Any, admin: Any) -> None:
+def test_a_token_ends_with_the_account_of_who_made_it(
+    machine: MachineOf, issue: Issue, alice: User, admin: User
+) -> None:
     secret = issue(alice, created_by=admin)
     answered(machine(secret).get(TOOLS))
     admin.is_active = False
@@ -56,7 +62,7 @@ def test_a_token_ends_with_the_account_of_who_made_it(machine: Any, issue: Any, 
     refused(machine(secret).get(TOOLS), 401, "invalid_token")
 
 
-def test_a_signed_in_person_is_no_agent(client_of: Any, alice: Any) -> None:
+def test_a_signed_in_person_is_no_agent(client_of: ClientOf, alice: User) -> None:
     refused(client_of(alice).get(TOOLS), 401, "not_authenticated")
 
 
@@ -68,7 +74,7 @@ def test_only_the_hash_of_the_secret_is_kept(token: str) -> None:
     assert token[13:] not in kept
 
 
-def test_last_use_is_noted_once_a_minute(api: Any, goals: Any) -> None:
+def test_last_use_is_noted_once_a_minute(api: Machine, goals: Block) -> None:
     assert AgentToken.objects.get().last_used_at is None
     api.get(TOOLS)
     first = AgentToken.objects.get().last_used_at
@@ -79,11 +85,13 @@ def test_last_use_is_noted_once_a_minute(api: Any, goals: Any) -> None:
     assert AgentToken.objects.get().last_used_at >= first
 
 
-def test_a_token_of_one_owner_needs_no_user_id(call: Any, goals: Any) -> None:
+def test_a_token_of_one_owner_needs_no_user_id(call: Call, goals: Block) -> None:
     assert answered(call("list_memory_blocks"))["data"]["items"][0]["label"] == "goals"
 
 
-def test_a_token_of_several_owners_needs_a_user_id(machine: Any, issue: Any, alice: Any, ben: Any, goals: Any) -> None:
+def test_a_token_of_several_owners_needs_a_user_id(
+    machine: MachineOf, issue: Issue, alice: User, ben: User, goals: Block
+) -> None:
     both = machine(issue(alice, ben))
     error = refused(both.call("list_memory_blocks"), 400, "invalid_arguments")
     assert "user_id" in error["details"]["fields"]
@@ -91,7 +99,7 @@ def test_a_token_of_several_owners_needs_a_user_id(machine: Any, issue: Any, ali
     assert answered(both.call("list_memory_blocks", user_id="ben"))["data"]["items"] == []
 
 
-def test_a_token_of_all_owners_needs_a_user_id(machine: Any, issue: Any, alice: Any, goals: Any) -> None:
+def test_a_token_of_all_owners_needs_a_user_id(machine: MachineOf, issue: Issue, alice: User, goals: Block) -> None:
     everyone = machine(issue(all_owners=True))
     refused(everyone.call("list_memory_blocks"), 400, "invalid_arguments")
     answered(everyone.call("list_memory_blocks", user_id="alice"))
@@ -101,16 +109,16 @@ def test_a_token_of_all_owners_needs_a_user_id(machine: Any, issue: Any, alice: 
 @pytest.mark.parametrize(
     "path", ["/api/v1/users/{}/blocks/", "/api/v1/users/{}/blocks/goals/", "/api/v1/users/{}/blocks/goals/history/"]
 )
-def test_a_foreign_owner_and_one_who_does_not_exist_look_the_same(api: Any, ben: Any, path: str) -> None:
+def test_a_foreign_owner_and_one_who_does_not_exist_look_the_same(api: Machine, ben: User, path: str) -> None:
     foreign, missing = api.get(path.format("ben")), api.get(path.format("eve"))
     assert refused(foreign, 403, "owner_not_granted")["text"].replace("ben", "eve") == missing.json()["text"]
 
 
-def test_a_foreign_owner_is_refused_before_arguments_are_looked_at(call: Any, ben: Any) -> None:
+def test_a_foreign_owner_is_refused_before_arguments_are_looked_at(call: Call, ben: User) -> None:
     refused(call("read_memory_block", user_id="ben", nonsense=1), 403, "owner_not_granted")
 
 
-def test_a_deactivated_owner_is_not_served(api: Any, alice: Any, goals: Any) -> None:
+def test_a_deactivated_owner_is_not_served(api: Machine, alice: User, goals: Block) -> None:
     alice.is_active = False
     alice.save()
     refused(api.get("/api/v1/users/alice/blocks/"), 403, "owner_not_granted")
@@ -119,19 +127,19 @@ def test_a_deactivated_owner_is_not_served(api: Any, alice: Any, goals: Any) -> 
 
 
 @pytest.mark.parametrize("user_id", ["Alice", "", "a b", "x" * 65, 7, ["alice"]])
-def test_a_user_id_that_is_no_username_is_named(call: Any, user_id: Any) -> None:
+def test_a_user_id_that_is_no_username_is_named(call: Call, user_id: Any) -> None:
     assert (
         "user_id" in refused(call("list_memory_blocks", user_id=user_id), 400, "invalid_arguments")["details"]["fields"]
     )
 
 
-def test_reading_needs_its_scope(machine: Any, issue: Any, alice: Any, goals: Any) -> None:
+def test_reading_needs_its_scope(machine: MachineOf, issue: Issue, alice: User, goals: Block) -> None:
     proposer = machine(issue(alice, scopes=["memory:propose"]))
     error = refused(proposer.call("read_memory_block", block_label="goals"), 403, "missing_scope")
     assert error["details"]["required"] == "memory:read"
 
 
-def test_proposing_needs_its_scope(machine: Any, issue: Any, alice: Any, goals: Any) -> None:
+def test_proposing_needs_its_scope(machine: MachineOf, issue: Issue, alice: User, goals: Block) -> None:
     reader = machine(issue(alice, scopes=["memory:read"]))
     edit = {"old_string": "likes math", "new_string": "loves math", "reasoning": "r"}
     refused(reader.call("propose_memory_edit", block_label="goals", **edit), 403, "missing_scope")

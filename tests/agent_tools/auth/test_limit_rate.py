@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.test import override_settings
 
 from agent_tools.calls import audit
 from agent_tools.models import ToolCall
+from approvals.models import User
 from tests.agent_tools.checks import answered, refused
+from tests.agent_tools.conftest import Issue, Machine, MachineOf
 
 
 @override_settings(RATE_LIMIT=3)
-def test_the_call_after_the_last_says_when_to_try_again(machine: Any, issue: Any, alice: Any, token: str) -> None:
+def test_the_call_after_the_last_says_when_to_try_again(
+    machine: MachineOf, issue: Issue, alice: User, token: str
+) -> None:
     api = machine(token)
     for _ in range(3):
         answered(api.call("list_memory_blocks"))
@@ -24,7 +26,7 @@ def test_the_call_after_the_last_says_when_to_try_again(machine: Any, issue: Any
 
 
 @override_settings(RATE_LIMIT=1)
-def test_calls_over_the_limit_leave_no_rows(api: Any) -> None:
+def test_calls_over_the_limit_leave_no_rows(api: Machine) -> None:
     statuses = [api.call("list_memory_blocks").status_code for _ in range(4)]
     audit.settle()
     assert statuses.count(429) >= 2  # the minute may end on the way, and another call is then answered

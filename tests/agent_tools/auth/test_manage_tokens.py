@@ -11,8 +11,11 @@ from django.core.management import CommandError, call_command
 from django.db.models.signals import pre_save
 
 from agent_tools.models import AgentToken, Scope
-from approvals.models import Agent
+from approvals.models import Agent, User
+from memory_app.reads import Block
 from tests.agent_tools.checks import answered, refused
+from tests.agent_tools.conftest import Call, Issue, MachineOf
+from tests.support.fixtures import ClientOf
 from tests.support.pages import words
 
 PAGE = "/settings/agents/"
@@ -31,7 +34,7 @@ def test_a_stranger_is_asked_to_sign_in(client: Any) -> None:
 
 
 def test_an_owner_makes_a_token_that_works_and_is_shown_once(
-    client_of: Any, machine: Any, alice: Any, goals: Any
+    client_of: ClientOf, machine: MachineOf, alice: User, goals: Block
 ) -> None:
     client = client_of(alice)
     response = new_token(client)
@@ -49,7 +52,9 @@ def test_an_owner_makes_a_token_that_works_and_is_shown_once(
     assert token.agent.created_by == alice
 
 
-def test_an_owners_token_opens_only_their_own_memory(client_of: Any, machine: Any, alice: Any, ben: Any) -> None:
+def test_an_owners_token_opens_only_their_own_memory(
+    client_of: ClientOf, machine: MachineOf, alice: User, ben: User
+) -> None:
     response = new_token(client_of(alice), owners=[ben.pk], all_owners="on")
     secret = SECRET.search(response.content.decode())
     assert secret
@@ -57,7 +62,7 @@ def test_an_owners_token_opens_only_their_own_memory(client_of: Any, machine: An
 
 
 def test_no_agent_is_called_as_anothers_or_as_a_person_or_as_we_are(
-    client_of: Any, alice: Any, ben: Any, scribe: Any
+    client_of: ClientOf, alice: User, ben: User, scribe: Agent
 ) -> None:
     pages = []
     for name in ("scribe", "ben", "alice", "assent", "admin"):
@@ -68,7 +73,7 @@ def test_no_agent_is_called_as_anothers_or_as_a_person_or_as_we_are(
     assert Agent.objects.get() == scribe
 
 
-def test_ones_own_agent_can_have_a_second_token(client_of: Any, alice: Any) -> None:
+def test_ones_own_agent_can_have_a_second_token(client_of: ClientOf, alice: User) -> None:
     client = client_of(alice)
     new_token(client)
     new_token(client, scopes=["memory:read"], days="30")
@@ -77,7 +82,7 @@ def test_ones_own_agent_can_have_a_second_token(client_of: Any, alice: Any) -> N
     assert AgentToken.objects.first().expires_at is not None
 
 
-def test_an_agent_made_by_another_request_meanwhile_is_said_on_the_form(client_of: Any, alice: Any) -> None:
+def test_an_agent_made_by_another_request_meanwhile_is_said_on_the_form(client_of: ClientOf, alice: User) -> None:
     client = client_of(alice)
 
     def first(sender: Any, instance: Agent, **_: Any) -> None:
@@ -94,7 +99,7 @@ def test_an_agent_made_by_another_request_meanwhile_is_said_on_the_form(client_o
     assert SECRET.search(new_token(client).content.decode())
 
 
-def test_the_scope_for_what_was_deleted_is_offered_and_not_chosen(client_of: Any, alice: Any) -> None:
+def test_the_scope_for_what_was_deleted_is_offered_and_not_chosen(client_of: ClientOf, alice: User) -> None:
     page = client_of(alice).get(PAGE).content.decode()
     boxes = {
         box["value"]: "checked" in box[0] for box in re.finditer(r'<input[^>]*value="(?P<value>[a-z:]+)"[^>]*>', page)
@@ -109,13 +114,13 @@ def test_the_scope_for_what_was_deleted_is_offered_and_not_chosen(client_of: Any
 @pytest.mark.parametrize(
     "changes", [{"name": "Not A Name"}, {"name": ""}, {"scopes": []}, {"scopes": ["everything"]}, {"days": "7000"}]
 )
-def test_a_bad_form_makes_nothing(client_of: Any, alice: Any, changes: Any) -> None:
+def test_a_bad_form_makes_nothing(client_of: ClientOf, alice: User, changes: Any) -> None:
     response = new_token(client_of(alice), **changes)
     assert response.status_code == 422
     assert not Agent.objects.exists()
 
 
-def test_a_token_is_revoked_after_asking(client_of: Any, machine: Any, alice: Any, token: str) -> None:
+def test_a_token_is_revoked_after_asking(client_of: ClientOf, machine: MachineOf, alice: User, token: str) -> None:
     client, row = client_of(alice), AgentToken.objects.get()
     assert row.prefix in client.get(f"{PAGE}{row.pk}/revoke/").content.decode()
     answered(machine(token).call("list_memory_blocks"))
@@ -125,7 +130,7 @@ def test_a_token_is_revoked_after_asking(client_of: Any, machine: Any, alice: An
 
 
 def test_a_token_that_serves_others_too_only_stops_serving_me(
-    client_of: Any, machine: Any, issue: Any, alice: Any, ben: Any
+    client_of: ClientOf, machine: MachineOf, issue: Issue, alice: User, ben: User
 ) -> None:
     secret = issue(alice, ben)
     client_of(alice).post(f"{PAGE}{AgentToken.objects.get().pk}/revoke/")
@@ -133,7 +138,7 @@ def test_a_token_that_serves_others_too_only_stops_serving_me(
     answered(machine(secret).call("list_memory_blocks", user_id="ben"))
 
 
-def test_nobody_revokes_or_sees_the_tokens_of_others(client_of: Any, mallory: Any, token: str) -> None:
+def test_nobody_revokes_or_sees_the_tokens_of_others(client_of: ClientOf, mallory: User, token: str) -> None:
     client, row = client_of(mallory), AgentToken.objects.get()
     assert client.post(f"{PAGE}{row.pk}/revoke/").status_code == 404
     assert row.prefix not in client.get(PAGE).content.decode()
@@ -141,7 +146,7 @@ def test_nobody_revokes_or_sees_the_tokens_of_others(client_of: Any, mallory: An
     assert row.is_usable
 
 
-def test_a_token_for_everyone_is_shown_and_left_to_the_admin(client_of: Any, issue: Any, alice: Any) -> None:
+def test_a_token_for_everyone_is_shown_and_left_to_the_admin(client_of: ClientOf, issue: Issue, alice: User) -> None:
     issue(all_owners=True)
     row = AgentToken.objects.get()
     page = client_of(alice).get(PAGE).content.decode()
@@ -154,7 +159,7 @@ def test_a_token_for_everyone_is_shown_and_left_to_the_admin(client_of: Any, iss
 
 
 def test_a_token_made_in_the_admin_is_shown_once(
-    client_of: Any, machine: Any, admin: Any, alice: Any, scribe: Any
+    client_of: ClientOf, machine: MachineOf, admin: User, alice: User, scribe: Agent
 ) -> None:
     client = client_of(admin)
     form = {"agent": scribe.pk, "scopes": ["memory:read"], "owners": [alice.pk], "expires_at_0": "", "expires_at_1": ""}
@@ -170,19 +175,19 @@ def test_a_token_made_in_the_admin_is_shown_once(
         assert not SECRET.search(shown)
 
 
-def test_a_token_for_nobody_is_refused_in_the_admin(client_of: Any, admin: Any, scribe: Any) -> None:
+def test_a_token_for_nobody_is_refused_in_the_admin(client_of: ClientOf, admin: User, scribe: Agent) -> None:
     form = {"agent": scribe.pk, "scopes": ["memory:read"]}
     client_of(admin).post("/admin/agent_tools/agenttoken/add/", form)
     assert not AgentToken.objects.exists()
 
 
-def test_the_admin_revokes(client_of: Any, machine: Any, admin: Any, token: str) -> None:
+def test_the_admin_revokes(client_of: ClientOf, machine: MachineOf, admin: User, token: str) -> None:
     row = AgentToken.objects.get()
     client_of(admin).post("/admin/agent_tools/agenttoken/", {"action": "revoke", "_selected_action": [row.pk]})
     refused(machine(token).call("list_memory_blocks"), 401, "invalid_token")
 
 
-def test_the_admin_searches_tool_calls_and_keys(client_of: Any, admin: Any, call: Any, goals: Any) -> None:
+def test_the_admin_searches_tool_calls_and_keys(client_of: ClientOf, admin: User, call: Call, goals: Block) -> None:
     call("read_memory_block", block_label="goals")
     client = client_of(admin)
     assert "read_memory_block" in client.get("/admin/agent_tools/toolcall/?q=goals").content.decode()
@@ -199,7 +204,7 @@ def issue_token(**options: Any) -> str:
     return out.getvalue()
 
 
-def test_the_command_prints_the_token_and_nothing_else(alice: Any, machine: Any) -> None:
+def test_the_command_prints_the_token_and_nothing_else(alice: User, machine: MachineOf) -> None:
     printed = issue_token(agent="diary", owner=["alice"])
     assert SECRET.fullmatch(printed.rstrip("\n"))
     answered(machine(printed.strip()).call("list_memory_blocks"))
@@ -209,7 +214,7 @@ def test_the_command_prints_the_token_and_nothing_else(alice: Any, machine: Any)
     assert AgentToken.objects.first().scopes == ["memory:read", "memory:history"]
 
 
-def test_the_command_takes_scopes_and_all_owners(alice: Any) -> None:
+def test_the_command_takes_scopes_and_all_owners(alice: User) -> None:
     issue_token(agent="diary", all_owners=True, scope=["memory:read"], days=3)
     token = AgentToken.objects.get()
     assert (token.scopes, token.all_owners) == (["memory:read"], True)
@@ -225,20 +230,20 @@ def test_the_command_takes_scopes_and_all_owners(alice: Any) -> None:
         ({"agent": "diary", "owner": ["alice"], "days": 0}, "--days"),
     ],
 )
-def test_the_command_says_what_is_wrong(alice: Any, options: Any, about: str) -> None:
+def test_the_command_says_what_is_wrong(alice: User, options: Any, about: str) -> None:
     with pytest.raises(CommandError, match=about):
         issue_token(**options)
     assert not AgentToken.objects.exists()
 
 
-def test_the_command_makes_no_token_for_the_deactivated(alice: Any, scribe: Any) -> None:
+def test_the_command_makes_no_token_for_the_deactivated(alice: User, scribe: Agent) -> None:
     scribe.is_active = False
     scribe.save()
     with pytest.raises(CommandError, match="deactivated"):
         issue_token(agent="scribe", owner=["alice"])
 
 
-def test_loading_the_page_with_the_secret_again_makes_no_second_token(client_of: Any, alice: Any) -> None:
+def test_loading_the_page_with_the_secret_again_makes_no_second_token(client_of: ClientOf, alice: User) -> None:
     client = client_of(alice)
     page = client.get("/settings/agents/").content.decode()
     nonce = page.partition('name="nonce" value="')[2].partition('"')[0]

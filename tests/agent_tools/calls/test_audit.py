@@ -19,10 +19,14 @@ from django.utils import timezone
 from agent_tools.calls import audit
 from agent_tools.models import IdempotencyKey, ToolCall
 from agent_tools.tasks import purge_tool_calls
+from approvals.models import User
 from memory_app.management.commands.serve import purge_expired
 from memory_app.models import Message
+from memory_app.reads import Block
 from tests.agent_tools.checks import answered, refused
+from tests.agent_tools.conftest import Call, Machine
 from tests.end_to_end.test_away import gone
+from tests.support.fixtures import Propose
 
 EDIT = {"block_label": "goals", "old_string": "likes math", "new_string": "loves math", "reasoning": "She said so."}
 
@@ -33,7 +37,7 @@ def only_row() -> ToolCall:
     return ToolCall.objects.get()
 
 
-def test_a_call_leaves_a_row(api: Any, goals: Any) -> None:
+def test_a_call_leaves_a_row(api: Machine, goals: Block) -> None:
     response = api.post("/api/v1/tools/propose_memory_edit/", EDIT | {"session_id": "s-1"}, **{"X-Request-ID": "run-1"})
     answered(response)
     row = only_row()
@@ -53,18 +57,18 @@ def test_a_call_leaves_a_row(api: Any, goals: Any) -> None:
         ("list_memory_blocks", {"user_id": "ben"}, "owner_not_granted"),
     ],
 )
-def test_a_refused_call_leaves_one_too(call: Any, goals: Any, tool: str, arguments: Any, outcome: str) -> None:
+def test_a_refused_call_leaves_one_too(call: Call, goals: Block, tool: str, arguments: Any, outcome: str) -> None:
     status = call(tool, **arguments).status_code
     row = only_row()
     assert (row.tool, row.outcome, row.status) == (tool, outcome, status)
 
 
-def test_an_unknown_tool_is_counted_without_its_name(call: Any) -> None:
+def test_an_unknown_tool_is_counted_without_its_name(call: Call) -> None:
     refused(call("x" * 500), 404, "unknown_tool")
     assert only_row().tool == "unknown"
 
 
-def test_addresses_are_audited_like_tools(api: Any, goals: Any) -> None:
+def test_addresses_are_audited_like_tools(api: Machine, goals: Block) -> None:
     api.get("/api/v1/users/alice/blocks/goals/")
     api.get("/api/v1/users/alice/blocks/goals/history/")
     api.post("/api/v1/users/alice/blocks/goals/propose/", "{")
@@ -73,12 +77,12 @@ def test_addresses_are_audited_like_tools(api: Any, goals: Any) -> None:
     assert rows == [("read_memory_block", "ok"), ("block_history", "ok"), ("block_propose", "invalid_json")]
 
 
-def test_the_owner_of_a_proposal_is_noted_without_a_user_id(call: Any, goals: Any, propose: Any) -> None:
+def test_the_owner_of_a_proposal_is_noted_without_a_user_id(call: Call, goals: Block, propose: Propose) -> None:
     call("get_proposal", proposal_id=propose(goals, "likes", "loves").pk)
     assert only_row().owner == "alice"
 
 
-def test_rows_and_logs_hold_no_texts(call: Any, goals: Any) -> None:
+def test_rows_and_logs_hold_no_texts(call: Call, goals: Block) -> None:
     with structlog.testing.capture_logs() as logged:
         call("propose_memory_edit", **EDIT)
         call("propose_memory_edit", **(EDIT | {"old_string": "hates math"}))
@@ -89,7 +93,7 @@ def test_rows_and_logs_hold_no_texts(call: Any, goals: Any) -> None:
         assert text not in kept
 
 
-def test_rows_are_deleted_after_their_time(call: Any, alice: Any) -> None:
+def test_rows_are_deleted_after_their_time(call: Call, alice: User) -> None:
     call("list_memory_blocks")
     call("recall")
     audit.settle()
@@ -102,7 +106,7 @@ def test_rows_are_deleted_after_their_time(call: Any, alice: Any) -> None:
     assert "agent_tools.purge_tool_calls" in {each["task"] for each in settings.CELERY_BEAT_SCHEDULE.values()}
 
 
-def test_where_no_beat_runs_a_start_deletes_them(api: Any, call: Any, alice: Any) -> None:
+def test_where_no_beat_runs_a_start_deletes_them(api: Machine, call: Call, alice: User) -> None:
     call("memory_save", content="She sails.", idempotency_key="k")
     message = {"messages": [{"role": "user", "content": "Hello."}]}
     answered(api.post("/api/v1/users/alice/conversations/s/messages/", message))
@@ -118,7 +122,7 @@ def test_where_no_beat_runs_a_start_deletes_them(api: Any, call: Any, alice: Any
         assert not kept.objects.exists()
 
 
-def test_a_proposal_is_logged_by_the_plans_name(call: Any, goals: Any) -> None:
+def test_a_proposal_is_logged_by_the_plans_name(call: Call, goals: Block) -> None:
     with structlog.testing.capture_logs() as logged:
         data = answered(call("propose_memory_edit", **EDIT))["data"]
     event = next(entry for entry in logged if entry["event"] == "memory_edit_proposed")
@@ -140,7 +144,7 @@ def test_a_proposal_is_logged_by_the_plans_name(call: Any, goals: Any) -> None:
     ],
 )
 def test_a_failure_of_ours_is_logged_under_the_tools_name_without_a_text(
-    call: Any, goals: Any, caplog: Any, tool: str, arguments: dict[str, str]
+    call: Call, goals: Block, caplog: pytest.LogCaptureFixture, tool: str, arguments: dict[str, str]
 ) -> None:
     with gone("memory"):
         refused(call(tool, **arguments), 503, "engine_unavailable")
@@ -154,12 +158,12 @@ def test_a_failure_of_ours_is_logged_under_the_tools_name_without_a_text(
     assert "algebra" not in str(said)
 
 
-def test_a_refusal_is_no_failure_of_ours(call: Any, goals: Any, caplog: Any) -> None:
+def test_a_refusal_is_no_failure_of_ours(call: Call, goals: Block, caplog: pytest.LogCaptureFixture) -> None:
     refused(call("read_memory_block", block_label="nothing"), 404, "block_not_found")
     assert "read_memory_block_error" not in caplog.text
 
 
-def test_rows_that_wait_are_written_when_the_process_ends(token: str, alice: Any) -> None:
+def test_rows_that_wait_are_written_when_the_process_ends(token: str, alice: User) -> None:
     """As a server that is stopped in order does; in a process of its own, which ends at once after the answer."""
     connections.close_all()
     program = f"""

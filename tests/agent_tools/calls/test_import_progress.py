@@ -15,11 +15,13 @@ from django.utils import timezone
 
 from agent_tools.calls import idempotency
 from agent_tools.models import AgentToken, IdempotencyKey
+from approvals.models import User
 from approvals.pages import import_progress
 from memory_app.runtime import progress
 from memory_app.runtime.progress import Stage
 from tests import environment
 from tests.agent_tools.checks import answered, refused
+from tests.agent_tools.conftest import Issue, Machine, MachineOf
 from tests.conftest import eventually
 from tests.support.holding import frozen, held, held_owner
 
@@ -32,7 +34,7 @@ def address(key: str = KEY, owner: str = "alice") -> str:
     return f"/api/v1/users/{owner}/imports/{key}/"
 
 
-def put(api: Any, text: str = "### mem-1-aaaa\n> x\n", key: str = KEY, **headers: str) -> Any:
+def put(api: Machine, text: str = "### mem-1-aaaa\n> x\n", key: str = KEY, **headers: str) -> Any:
     headers = {"Progress-Key": key} | {name.replace("_", "-"): value for name, value in headers.items()}
     return api.http.post(FILE, text, content_type="text/markdown", headers=headers)
 
@@ -45,7 +47,7 @@ def memory_is_stuck() -> Iterator[None]:
 
 
 @contextmanager
-def one_under_way(machine: Any, token: str, **headers: str) -> Iterator[list[int]]:
+def one_under_way(machine: MachineOf, token: str, **headers: str) -> Iterator[list[int]]:
     """An import in another thread that does not get on until this ends; the status of its answer afterwards."""
     statuses: list[int] = []
 
@@ -64,18 +66,18 @@ def one_under_way(machine: Any, token: str, **headers: str) -> Iterator[list[int
     sender.join()
 
 
-def state_of(api: Any, key: str = KEY) -> str:
+def state_of(api: Machine, key: str = KEY) -> str:
     return str(answered(api.get(address(key)))["data"]["state"])
 
 
-def test_it_is_unknown_before_it_began_and_done_afterwards(api: Any, alice: Any) -> None:
+def test_it_is_unknown_before_it_began_and_done_afterwards(api: Machine, alice: User) -> None:
     assert answered(api.get(address()))["data"] == UNKNOWN
     assert put(api).status_code == 200
     data = answered(api.get(address()))["data"]
     assert (data["state"], data["percent"]) == ("done", 100)
 
 
-def test_while_it_runs_it_says_how_many_of_how_many(api: Any, alice: Any) -> None:
+def test_while_it_runs_it_says_how_many_of_how_many(api: Machine, alice: User) -> None:
     viewer = import_progress.of_token(AgentToken.objects.get().pk)
     with import_progress.watched(viewer, KEY):
         progress.report(Stage.WRITING, 4_500, 10_000)
@@ -84,13 +86,13 @@ def test_while_it_runs_it_says_how_many_of_how_many(api: Any, alice: Any) -> Non
     assert data == {"state": "running", "stage": "writing", "done": 4_500, "of": 10_000}
 
 
-def test_a_refused_file_has_failed(api: Any, alice: Any) -> None:
+def test_a_refused_file_has_failed(api: Machine, alice: User) -> None:
     assert put(api, "\x00").status_code == 400
     assert answered(api.get(address()))["data"]["state"] == "failed"
 
 
 @override_settings(TOOL_TIMEOUT=1)
-def test_of_one_whose_time_was_up_nobody_says_that_it_failed(api: Any, alice: Any) -> None:
+def test_of_one_whose_time_was_up_nobody_says_that_it_failed(api: Machine, alice: User) -> None:
     with memory_is_stuck():
         error = refused(put(api), 504, "timeout")
         assert state_of(api) == "lost"
@@ -103,7 +105,7 @@ def test_of_one_whose_time_was_up_nobody_says_that_it_failed(api: Any, alice: An
     assert state_of(api) == "done"
 
 
-def test_the_same_again_while_it_runs_is_refused_and_it_runs_on(alice: Any, token: str, machine: Any) -> None:
+def test_the_same_again_while_it_runs_is_refused_and_it_runs_on(alice: User, token: str, machine: MachineOf) -> None:
     with one_under_way(machine, token, Idempotency_Key="one") as statuses:
         for headers in ({"Idempotency_Key": "one"}, {}):
             error = refused(put(machine(token), **headers), 409, "idempotency_in_progress")
@@ -115,7 +117,7 @@ def test_the_same_again_while_it_runs_is_refused_and_it_runs_on(alice: Any, toke
 
 
 @override_settings(LEASE=timedelta(0))
-def test_the_same_again_under_another_name_has_not_begun(alice: Any, token: str, machine: Any) -> None:
+def test_the_same_again_under_another_name_has_not_begun(alice: User, token: str, machine: MachineOf) -> None:
     other = "l" * 22
     with one_under_way(machine, token, Idempotency_Key="one"):
         refused(put(machine(token), key=other, Idempotency_Key="one"), 409, "idempotency_in_progress")
@@ -125,7 +127,7 @@ def test_the_same_again_under_another_name_has_not_begun(alice: Any, token: str,
 
 @override_settings(LEASE=timedelta(0))
 def test_its_key_is_held_as_long_as_it_runs_and_no_longer(
-    alice: Any, token: str, machine: Any, monkeypatch: Any
+    alice: User, token: str, machine: MachineOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(idempotency, "BEAT", 0.2)
     with one_under_way(machine, token, Idempotency_Key="one") as statuses:
@@ -136,7 +138,7 @@ def test_its_key_is_held_as_long_as_it_runs_and_no_longer(
     assert statuses == [200]
 
 
-def test_another_token_is_told_nothing(api: Any, alice: Any, ben: Any, machine: Any, issue: Any) -> None:
+def test_another_token_is_told_nothing(api: Machine, alice: User, ben: User, machine: MachineOf, issue: Issue) -> None:
     put(api)
     other = machine(issue(alice))
     assert answered(other.get(address()))["data"] == UNKNOWN
@@ -144,13 +146,13 @@ def test_another_token_is_told_nothing(api: Any, alice: Any, ben: Any, machine: 
 
 
 @pytest.mark.parametrize("key", ["", "short", "x" * 65, "with a space in it", "ä" * 20])
-def test_an_import_with_a_key_of_another_shape_or_none_goes_through_untold(api: Any, alice: Any, key: str) -> None:
+def test_an_import_with_a_key_of_another_shape_or_none_goes_through_untold(api: Machine, alice: User, key: str) -> None:
     headers = {"Progress-Key": key.encode().decode("latin-1")} if key else {}
     assert api.http.post(FILE, "# Memories\n", content_type="text/markdown", headers=headers).status_code == 200
     assert answered(api.get(address(key or "none")))["data"] == UNKNOWN
 
 
-def test_asking_uses_up_no_calls(api: Any, alice: Any, settings: Any) -> None:
+def test_asking_uses_up_no_calls(api: Machine, alice: User, settings: Any) -> None:
     settings.RATE_LIMIT = 1
     for _ in range(3):
         assert api.get(address()).status_code == 200

@@ -8,7 +8,7 @@ import pytest
 from django.core.cache import cache
 from django.test import override_settings
 
-from approvals.models import Proposal, Status
+from approvals.models import Proposal, Status, User
 from approvals.pages import note_matching
 from approvals.pages.note_matching import Wanted
 from approvals.recovery.integrity import problems
@@ -16,7 +16,9 @@ from approvals.services import notes
 from approvals.services.notes import ChangeContext
 from memory_app.models import Change
 from tests.agent_tools.checks import answered
+from tests.agent_tools.conftest import Call, Machine
 from tests.approvals.recovery.test_recover import killed, let_leases_run_out
+from tests.support.fixtures import ClientOf
 
 CUT = """
 from approvals.models import Agent
@@ -33,15 +35,15 @@ def cut(verb: str, **arguments: str) -> None:
     killed(CUT.format(verb=verb, arguments=", ".join(f"{name}={value!r}" for name, value in arguments.items())))
 
 
-def listed(api: Any) -> list[str]:
+def listed(api: Machine) -> list[str]:
     return [item["content"] for item in answered(api.get("/api/v1/users/alice/notes/"))["data"]["items"]]
 
 
-def recalled(call: Any, **arguments: Any) -> list[str]:
+def recalled(call: Call, **arguments: Any) -> list[str]:
     return [memory["content"] for memory in answered(call("recall", **arguments))["data"]["memories"]]
 
 
-def test_a_new_note_is_listed_and_recalled(api: Any, call: Any, alice: Any) -> None:
+def test_a_new_note_is_listed_and_recalled(api: Machine, call: Call, alice: User) -> None:
     call("memory_save", content="She sails.")
     assert listed(api) == ["She sails."]
     cut("save", content="She rows.")
@@ -49,7 +51,7 @@ def test_a_new_note_is_listed_and_recalled(api: Any, call: Any, alice: Any) -> N
     assert listed(api) == recalled(call) == ["She rows.", "She sails."]
 
 
-def test_a_superseded_note_is_not_given_as_one_that_holds(api: Any, call: Any, alice: Any) -> None:
+def test_a_superseded_note_is_not_given_as_one_that_holds(api: Machine, call: Call, alice: User) -> None:
     note_id = answered(call("memory_save", content="She sails."))["data"]["note_id"]
     assert recalled(call) == recalled(call, query="sails") == ["She sails."]
     cut("supersede", note_id=note_id)
@@ -58,7 +60,7 @@ def test_a_superseded_note_is_not_given_as_one_that_holds(api: Any, call: Any, a
     assert recalled(call, include_superseded=True) == ["She sails."]
 
 
-def test_what_changed_since_it_was_found_is_looked_at_again(call: Any, alice: Any) -> None:
+def test_what_changed_since_it_was_found_is_looked_at_again(call: Call, alice: User) -> None:
     note_id = answered(call("memory_save", content="She sails."))["data"]["note_id"]
     entries = note_matching.listed("alice", Wanted())
     notes.supersede(by=ChangeContext(actor=alice), owner="alice", note_id=note_id)
@@ -66,7 +68,7 @@ def test_what_changed_since_it_was_found_is_looked_at_again(call: Any, alice: An
     assert len(note_matching.notes_of("alice", entries, Wanted(superseded=True))) == 1
 
 
-def test_a_search_that_does_not_know_of_it_says_so(call: Any, alice: Any) -> None:
+def test_a_search_that_does_not_know_of_it_says_so(call: Call, alice: User) -> None:
     call("memory_save", content="She sails.")
     for tool in ("recall", "memory_search"):
         assert answered(call(tool, query="sails"))["data"]["index_behind"] is False
@@ -76,7 +78,7 @@ def test_a_search_that_does_not_know_of_it_says_so(call: Any, alice: Any) -> Non
 
 
 @override_settings(CELERY_TASK_ALWAYS_EAGER=True)
-def test_without_a_worker_whoever_reads_finishes_it(call: Any, alice: Any) -> None:
+def test_without_a_worker_whoever_reads_finishes_it(call: Call, alice: User) -> None:
     cut("save", content="She rows.")
     answered(call("recall"))
     assert Proposal.objects.get().status == Status.PREPARING  # somebody may be at it
@@ -92,7 +94,7 @@ def test_without_a_worker_whoever_reads_finishes_it(call: Any, alice: Any) -> No
 
 @override_settings(CELERY_TASK_ALWAYS_EAGER=True)
 @pytest.mark.parametrize("page", ["/", "/memory/alice/notes/"])
-def test_a_persons_own_change_is_recorded_by_whoever_reads(alice: Any, client_of: Any, page: str) -> None:
+def test_a_persons_own_change_is_recorded_by_whoever_reads(alice: User, client_of: ClientOf, page: str) -> None:
     killed(
         """
         from approvals.models import User
@@ -108,7 +110,7 @@ def test_a_persons_own_change_is_recorded_by_whoever_reads(alice: Any, client_of
     assert list(problems()) == []
 
 
-def test_its_page_is_there_once_it_is_finished(alice: Any, token: str, client_of: Any) -> None:
+def test_its_page_is_there_once_it_is_finished(alice: User, token: str, client_of: ClientOf) -> None:
     cut("save", content="She rows.")
     address = Proposal.objects.get().get_absolute_url()
     assert client_of(alice).get(address).status_code == 404
@@ -116,7 +118,7 @@ def test_its_page_is_there_once_it_is_finished(alice: Any, token: str, client_of
     assert client_of(alice).get(address).status_code == 200
 
 
-def test_the_page_of_one_that_no_longer_fits_is_not_there(call: Any, alice: Any, client_of: Any) -> None:
+def test_the_page_of_one_that_no_longer_fits_is_not_there(call: Call, alice: User, client_of: ClientOf) -> None:
     note_id = answered(call("memory_save", content="She sails."))["data"]["note_id"]
     killed(
         CUT.replace("commits.record", "commits.write_main").format(

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from memory_app.reads import Block
 from tests.agent_tools.checks import answered, refused
+from tests.agent_tools.conftest import Call, Machine
 
 ALICE = "/api/v1/users/alice"
 
@@ -41,14 +43,14 @@ ALICE = "/api/v1/users/alice"
     ],
 )
 def test_the_argument_is_named_with_the_reason(
-    call: Any, goals: Any, tool: str, arguments: dict[str, Any], field: str, reason: str
+    call: Call, goals: Block, tool: str, arguments: dict[str, Any], field: str, reason: str
 ) -> None:
     error = refused(call(tool, **arguments), 400, "invalid_arguments")
     assert error["details"]["fields"] == {field: reason}
     assert error["text"].startswith(f"Error: invalid arguments for {tool}: {field} {reason}.")
 
 
-def test_other_names_in_items_are_named_by_their_place(api: Any, goals: Any) -> None:
+def test_other_names_in_items_are_named_by_their_place(api: Machine, goals: Block) -> None:
     edit = {"old_string": "a", "old_str": "a", "new_string": "b"}
     error = refused(
         api.post(f"{ALICE}/blocks/goals/propose/", {"edits": [edit], "reasoning": "r"}), 400, "invalid_arguments"
@@ -71,18 +73,20 @@ def test_other_names_in_items_are_named_by_their_place(api: Any, goals: Any) -> 
         ("limits=1", "is not known here (did you mean limit?)"),
     ],
 )
-def test_numbers_of_the_query_are_refused_for_what_they_are(api: Any, goals: Any, query: str, reason: str) -> None:
+def test_numbers_of_the_query_are_refused_for_what_they_are(
+    api: Machine, goals: Block, query: str, reason: str
+) -> None:
     error = refused(api.get(f"{ALICE}/blocks/?{query}"), 400, "invalid_arguments")
     assert list(error["details"]["fields"].values()) == [reason]
 
 
-def test_lists_of_numbers_can_stand_in_the_query(api: Any, goals: Any) -> None:
+def test_lists_of_numbers_can_stand_in_the_query(api: Machine, goals: Block) -> None:
     data = answered(api.get(f"{ALICE}/blocks/goals/?view_range=3&view_range=-1"))["data"]
     assert data["view_range"] == [3, 5]
     refused(api.get(f"{ALICE}/blocks/goals/?view_range=3&view_range=x"), 400, "invalid_arguments")
 
 
-def test_deleting_takes_nothing_it_does_not_know(api: Any, goals: Any) -> None:
+def test_deleting_takes_nothing_it_does_not_know(api: Machine, goals: Block) -> None:
     messages = f"{ALICE}/conversations/s/messages/"
     answered(api.post(messages, {"messages": [{"id": "m", "role": "user", "content": "Hello."}]}))
     for path in (messages, f"{messages}m/"):
@@ -92,7 +96,7 @@ def test_deleting_takes_nothing_it_does_not_know(api: Any, goals: Any) -> None:
     assert answered(api.http.delete(messages))["data"]["deleted"] == 1
 
 
-def test_the_methods_there_are_make_a_sentence(api: Any, goals: Any) -> None:
+def test_the_methods_there_are_make_a_sentence(api: Machine, goals: Block) -> None:
     for path, sentence in (
         (f"{ALICE}/memories.md", "This endpoint answers to GET, HEAD and POST only."),
         (f"{ALICE}/blocks/", "This endpoint answers to GET and HEAD only."),
@@ -102,7 +106,7 @@ def test_the_methods_there_are_make_a_sentence(api: Any, goals: Any) -> None:
         assert refused(api.http.put(path), 405, "method_not_allowed")["message"] == sentence
 
 
-def test_of_a_thousand_wrong_arguments_the_first_are_explained(api: Any, goals: Any) -> None:
+def test_of_a_thousand_wrong_arguments_the_first_are_explained(api: Machine, goals: Block) -> None:
     unknown = {f"block_labels{number}": 1 for number in range(1_000)}
     answer = api.call("read_memory_block", **unknown)
     error = refused(answer, 400, "invalid_arguments")
@@ -112,7 +116,7 @@ def test_of_a_thousand_wrong_arguments_the_first_are_explained(api: Any, goals: 
     assert len(answer.content) < 8_000
 
 
-def test_a_time_that_is_too_long_is_counted_in_characters(api: Any, goals: Any) -> None:
+def test_a_time_that_is_too_long_is_counted_in_characters(api: Machine, goals: Block) -> None:
     turn = {"role": "user", "content": "Hello.", "at": "2026-01-01" + " " * 40}
     error = refused(api.post(f"{ALICE}/conversations/s/messages/", {"messages": [turn]}), 400, "invalid_arguments")
     assert error["details"]["fields"] == {"messages[0].at": "must have at most 40 characters"}

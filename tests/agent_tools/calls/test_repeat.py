@@ -15,13 +15,16 @@ from agent_tools.auth import tokens
 from agent_tools.calls import idempotency
 from agent_tools.models import AgentToken, IdempotencyKey
 from agent_tools.tasks import purge
-from approvals.models import Proposal
+from approvals.models import Proposal, User
+from memory_app.reads import Block
 from tests.agent_tools.checks import answered, refused
+from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
+from tests.support.fixtures import Propose
 
 EDIT = {"block_label": "goals", "old_string": "likes math", "new_string": "loves math", "reasoning": "She said so."}
 
 
-def test_the_same_key_gives_the_first_answer_again(call: Any, goals: Any) -> None:
+def test_the_same_key_gives_the_first_answer_again(call: Call, goals: Block) -> None:
     first = call("propose_memory_edit", **EDIT, idempotency_key="k")
     again = call("propose_memory_edit", **EDIT, idempotency_key="k")
     assert again.content == first.content
@@ -30,27 +33,27 @@ def test_the_same_key_gives_the_first_answer_again(call: Any, goals: Any) -> Non
     assert Proposal.objects.count() == 1
 
 
-def test_the_answer_stays_the_first_after_the_world_moved_on(call: Any, goals: Any) -> None:
+def test_the_answer_stays_the_first_after_the_world_moved_on(call: Call, goals: Block) -> None:
     first = call("propose_memory_edit", **EDIT, idempotency_key="k")
     answered(call("withdraw_proposal", proposal_id=first.json()["data"]["proposal_id"]))
     assert call("propose_memory_edit", **EDIT, idempotency_key="k").content == first.content
 
 
-def test_header_and_argument_are_the_same_key(api: Any, goals: Any) -> None:
+def test_header_and_argument_are_the_same_key(api: Machine, goals: Block) -> None:
     path = "/api/v1/tools/propose_memory_edit/"
     first = api.post(path, EDIT, **{"Idempotency-Key": "k"})
     assert api.post(path, EDIT | {"idempotency_key": "k"}).content == first.content
     refused(api.post(path, EDIT | {"idempotency_key": "k"}, **{"Idempotency-Key": "other"}), 400, "invalid_arguments")
 
 
-def test_aliases_and_defaults_do_not_make_other_arguments(call: Any, goals: Any) -> None:
+def test_aliases_and_defaults_do_not_make_other_arguments(call: Call, goals: Block) -> None:
     call("propose_memory_edit", **EDIT, idempotency_key="k")
     spelled = {"label": "goals", "old_str": "likes math", "new_str": "loves math", "reason": "She said so."}
     again = call("propose_memory_edit", **spelled, confidence="medium", user_id="alice", idempotency_key="k")
     assert again["Idempotency-Replayed"] == "true"
 
 
-def test_other_arguments_under_the_same_key_are_refused(call: Any, goals: Any) -> None:
+def test_other_arguments_under_the_same_key_are_refused(call: Call, goals: Block) -> None:
     call("propose_memory_edit", **EDIT, idempotency_key="k")
     refused(
         call("propose_memory_edit", **(EDIT | {"reasoning": "x"}), idempotency_key="k"), 409, "idempotency_key_reused"
@@ -60,7 +63,7 @@ def test_other_arguments_under_the_same_key_are_refused(call: Any, goals: Any) -
 
 @pytest.mark.parametrize("is_decided", [False, True])
 def test_no_answer_is_given_again_about_an_owner_the_token_serves_no_more(
-    machine: Any, issue: Any, alice: Any, ben: Any, goals: Any, propose: Any, is_decided: bool
+    machine: MachineOf, issue: Issue, alice: User, ben: User, goals: Block, propose: Propose, is_decided: bool
 ) -> None:
     """Taking a proposal back needs no user_id, so that the owner is known only from the answer."""
     proposal = propose(goals, "likes", "loves")
@@ -77,13 +80,15 @@ def test_no_answer_is_given_again_about_an_owner_the_token_serves_no_more(
     refused(agent.call("withdraw_proposal", **withdraw), 403, "owner_not_granted")
 
 
-def test_keys_of_two_tokens_do_not_meet(machine: Any, issue: Any, alice: Any, call: Any, goals: Any) -> None:
+def test_keys_of_two_tokens_do_not_meet(
+    machine: MachineOf, issue: Issue, alice: User, call: Call, goals: Block
+) -> None:
     call("propose_memory_edit", **EDIT, idempotency_key="k")
     other = machine(issue(alice)).call("propose_memory_edit", **(EDIT | {"reasoning": "x"}), idempotency_key="k")
     answered(other)
 
 
-def test_a_refusal_is_an_answer_too(call: Any, goals: Any) -> None:
+def test_a_refusal_is_an_answer_too(call: Call, goals: Block) -> None:
     wrong = EDIT | {"old_string": "hates math"}
     first = call("propose_memory_edit", **wrong, idempotency_key="k")
     refused(first, 422, "old_string_not_found")
@@ -91,13 +96,13 @@ def test_a_refusal_is_an_answer_too(call: Any, goals: Any) -> None:
     assert (again.status_code, again.content) == (422, first.content)
 
 
-def test_arguments_that_are_refused_do_not_use_the_key_up(call: Any, goals: Any) -> None:
+def test_arguments_that_are_refused_do_not_use_the_key_up(call: Call, goals: Block) -> None:
     refused(call("propose_memory_edit", **EDIT, confidence="sure", idempotency_key="k"), 400, "invalid_arguments")
     answered(call("propose_memory_edit", **EDIT, idempotency_key="k"))
 
 
 @override_settings(PENDING_CAP=1)
-def test_what_says_try_again_is_not_kept(call: Any, goals: Any) -> None:
+def test_what_says_try_again_is_not_kept(call: Call, goals: Block) -> None:
     waiting = answered(call("propose_memory_edit", **EDIT))["data"]["proposal_id"]
     other = EDIT | {"new_string": "hates math"}
     refused(call("propose_memory_edit", **other, idempotency_key="k"), 429, "too_many_pending")
@@ -105,7 +110,7 @@ def test_what_says_try_again_is_not_kept(call: Any, goals: Any) -> None:
     answered(call("propose_memory_edit", **other, idempotency_key="k"))
 
 
-def test_a_second_caller_meanwhile_is_told_to_wait(call: Any, goals: Any) -> None:
+def test_a_second_caller_meanwhile_is_told_to_wait(call: Call, goals: Block) -> None:
     call("propose_memory_edit", **EDIT, idempotency_key="k")
     Proposal.objects.all().delete()  # as before the first call has made it
     IdempotencyKey.objects.update(status=None, response="")
@@ -114,7 +119,7 @@ def test_a_second_caller_meanwhile_is_told_to_wait(call: Any, goals: Any) -> Non
     assert response["Retry-After"] == "2"
 
 
-def test_a_crashed_call_is_resumed_and_not_repeated(call: Any, goals: Any) -> None:
+def test_a_crashed_call_is_resumed_and_not_repeated(call: Call, goals: Block) -> None:
     first = answered(call("propose_memory_edit", **EDIT, idempotency_key="k"))
     # As after a crash between the proposal and the note of its answer: no answer, and the lease ran out.
     IdempotencyKey.objects.update(status=None, response="", lease_expires_at=timezone.now() - timedelta(seconds=1))
@@ -123,7 +128,7 @@ def test_a_crashed_call_is_resumed_and_not_repeated(call: Any, goals: Any) -> No
     assert Proposal.objects.count() == 1
 
 
-def test_a_call_cut_off_after_its_work_is_answered_at_once(call: Any, goals: Any) -> None:
+def test_a_call_cut_off_after_its_work_is_answered_at_once(call: Call, goals: Block) -> None:
     first = call("propose_memory_edit", **EDIT, idempotency_key="k")
     # As after a crash a moment ago: the lease still runs.
     IdempotencyKey.objects.update(status=None, response="", lease_expires_at=timezone.now() + timedelta(minutes=10))
@@ -132,7 +137,7 @@ def test_a_call_cut_off_after_its_work_is_answered_at_once(call: Any, goals: Any
     assert call("propose_memory_edit", **EDIT, idempotency_key="k")["Idempotency-Replayed"] == "true"
 
 
-def test_many_at_once_make_one_proposal(machine: Any, token: str, goals: Any) -> None:
+def test_many_at_once_make_one_proposal(machine: MachineOf, token: str, goals: Block) -> None:
     def propose(_: int) -> Any:
         try:
             return machine(token).call("propose_memory_edit", **EDIT, idempotency_key="k")
@@ -147,7 +152,7 @@ def test_many_at_once_make_one_proposal(machine: Any, token: str, goals: Any) ->
     assert Proposal.objects.count() == 1
 
 
-def test_keys_are_forgotten_after_their_time(call: Any, goals: Any) -> None:
+def test_keys_are_forgotten_after_their_time(call: Call, goals: Block) -> None:
     call("propose_memory_edit", **EDIT, idempotency_key="k")
     assert purge() == 0
     IdempotencyKey.objects.update(created_at=timezone.now() - timedelta(hours=25))
@@ -158,12 +163,12 @@ def test_keys_are_forgotten_after_their_time(call: Any, goals: Any) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "x" * 201, 5])
-def test_a_key_that_is_none_is_named(call: Any, key: Any) -> None:
+def test_a_key_that_is_none_is_named(call: Call, key: Any) -> None:
     error = refused(call("propose_memory_edit", **EDIT, idempotency_key=key), 400, "invalid_arguments")
     assert "idempotency_key" in error["details"]["fields"]
 
 
-def test_reading_takes_no_key(api: Any, call: Any, goals: Any) -> None:
+def test_reading_takes_no_key(api: Machine, call: Call, goals: Block) -> None:
     refused(call("read_memory_block", block_label="goals", idempotency_key="k"), 400, "invalid_arguments")
     answered(api.post("/api/v1/tools/list_memory_blocks/", {}, **{"Idempotency-Key": "k"}))
     assert not IdempotencyKey.objects.exists()

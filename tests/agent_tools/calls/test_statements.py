@@ -13,7 +13,9 @@ import pytest
 from django.core.cache import cache
 from django.db.backends import utils
 
+from memory_app.reads import Block
 from memory_app.search import reindexing
+from tests.agent_tools.conftest import Call
 
 BUDGET = {
     "list_memory_blocks": 4,
@@ -64,7 +66,7 @@ def statements() -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("tool", CALLS)
-def test_a_call_keeps_to_its_statements(tool: str, call: Any, goals: Any) -> None:
+def test_a_call_keeps_to_its_statements(tool: str, call: Call, goals: Block) -> None:
     assert call("memory_save", content="Her exam is in June.").status_code == 200
     assert call("memory_search", query="exam").json()["data"]["results"]
     assert call(tool, **CALLS[tool](0)).status_code == 200  # sessions are opened, queries put together

@@ -12,13 +12,15 @@ from django.test import override_settings
 
 from agent_tools.calls import audit
 from agent_tools.models import AgentToken, IdempotencyKey, ToolCall
-from approvals.models import Agent, Proposal, Status
+from approvals.models import Agent, Proposal, Status, User
 from approvals.recovery.integrity import problems
 from memory_app import reads
 from memory_app.dolt.operations import DoltOperations
 from memory_app.models import NoteAccess
+from memory_app.reads import Block
 from tests import environment
 from tests.agent_tools.checks import answered, refused
+from tests.agent_tools.conftest import Call, Machine
 from tests.approvals.recovery.test_recover import let_leases_run_out
 from tests.support.holding import frozen, held, held_row
 
@@ -44,12 +46,12 @@ def memory_is_stuck() -> AbstractContextManager[object]:
     return held("memory") if environment.is_embedded() else frozen("memory")
 
 
-def books_are_stuck(scribe: Any) -> AbstractContextManager[None]:
+def books_are_stuck(scribe: Agent) -> AbstractContextManager[None]:
     """Another process holds the agent's row, which everybody who proposes under its name locks."""
     return held_row(Agent, name=scribe.name)
 
 
-def test_a_note_that_took_too_long_is_found_by_its_key(call: Any, alice: Any) -> None:
+def test_a_note_that_took_too_long_is_found_by_its_key(call: Call, alice: User) -> None:
     before = reads.head()
     with memory_is_stuck(), in_time():
         response = call("memory_save", content="She sails.", idempotency_key="k")
@@ -69,7 +71,7 @@ def test_a_note_that_took_too_long_is_found_by_its_key(call: Any, alice: Any) ->
     assert list(problems()) == []
 
 
-def test_without_a_key_the_agent_is_told_to_look_first(call: Any, alice: Any) -> None:
+def test_without_a_key_the_agent_is_told_to_look_first(call: Call, alice: User) -> None:
     from approvals import services
 
     with memory_is_stuck(), in_time():
@@ -88,7 +90,7 @@ def test_without_a_key_the_agent_is_told_to_look_first(call: Any, alice: Any) ->
 @pytest.mark.skipif(environment.is_embedded(), reason="the embedded engine is no server")
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_server_that_hangs_while_committing_leaves_it_to_the_next_call(
-    call: Any, alice: Any, monkeypatch: pytest.MonkeyPatch, when: str
+    call: Call, alice: User, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     commit = DoltOperations.commit
     with frozen("memory", at_once=False) as freeze:
@@ -111,7 +113,7 @@ def test_a_server_that_hangs_while_committing_leaves_it_to_the_next_call(
     assert list(problems()) == []
 
 
-def test_a_proposal_that_took_too_long_is_found_by_its_key(call: Any, goals: Any) -> None:
+def test_a_proposal_that_took_too_long_is_found_by_its_key(call: Call, goals: Block) -> None:
     with memory_is_stuck(), in_time():
         refused(call("propose_memory_edit", **EDIT, idempotency_key="k"), 504, "timeout")
     data = answered(call("propose_memory_edit", **EDIT, idempotency_key="k"))["data"]
@@ -120,7 +122,7 @@ def test_a_proposal_that_took_too_long_is_found_by_its_key(call: Any, goals: Any
     assert list(problems()) == []
 
 
-def test_proposing_again_without_a_key_finds_what_was_begun(call: Any, goals: Any) -> None:
+def test_proposing_again_without_a_key_finds_what_was_begun(call: Call, goals: Block) -> None:
     with memory_is_stuck(), in_time():
         refused(call("propose_memory_edit", **EDIT), 504, "timeout")
     again = answered(call("propose_memory_edit", **EDIT))["data"]
@@ -128,7 +130,7 @@ def test_proposing_again_without_a_key_finds_what_was_begun(call: Any, goals: An
     assert list(problems()) == []
 
 
-def test_what_never_began_leaves_nothing(call: Any, goals: Any, scribe: Any) -> None:
+def test_what_never_began_leaves_nothing(call: Call, goals: Block, scribe: Agent) -> None:
     call("list_memory_blocks")  # notes that the token was used
     with books_are_stuck(scribe), in_time():
         refused(call("propose_memory_edit", **EDIT, idempotency_key="k"), 504, "timeout")
@@ -137,7 +139,7 @@ def test_what_never_began_leaves_nothing(call: Any, goals: Any, scribe: Any) -> 
     assert list(problems()) == []
 
 
-def test_a_read_is_told_to_try_again(call: Any, alice: Any) -> None:
+def test_a_read_is_told_to_try_again(call: Call, alice: User) -> None:
     call("memory_save", content="She sails.")
     answered(call("recall"))
     with held_row(NoteAccess, owner="alice"), in_time():
@@ -151,7 +153,7 @@ def test_a_read_is_told_to_try_again(call: Any, alice: Any) -> None:
 
 
 @pytest.mark.skipif(environment.is_embedded(), reason="the embedded engine is no server")
-def test_a_server_that_hangs_is_not_waited_for(call: Any, goals: Any) -> None:
+def test_a_server_that_hangs_is_not_waited_for(call: Call, goals: Block) -> None:
     for tool, arguments in (
         ("read_memory_block", {"block_label": "goals"}),
         ("memory_search", {"query": "math", "as_of": "2026-01-01"}),
@@ -162,7 +164,7 @@ def test_a_server_that_hangs_is_not_waited_for(call: Any, goals: Any) -> None:
 
 
 @pytest.mark.skipif(environment.is_embedded(), reason="the embedded engine is no server")
-def test_without_its_books_a_call_ends_all_the_same(call: Any, goals: Any) -> None:
+def test_without_its_books_a_call_ends_all_the_same(call: Call, goals: Block) -> None:
     with frozen("default"):
         began = time.monotonic()
         refused(call("list_memory_blocks"), 503, "engine_unavailable")
@@ -170,7 +172,7 @@ def test_without_its_books_a_call_ends_all_the_same(call: Any, goals: Any) -> No
     answered(call("list_memory_blocks"))
 
 
-def test_it_is_on_record(call: Any, alice: Any) -> None:
+def test_it_is_on_record(call: Call, alice: User) -> None:
     with memory_is_stuck():
         call("memory_save", content="She sails.")
     audit.settle()
@@ -179,18 +181,18 @@ def test_it_is_on_record(call: Any, alice: Any) -> None:
     assert row.duration_ms >= 900
 
 
-def test_a_refusal_stays_one_and_uses_no_time(call: Any, alice: Any) -> None:
+def test_a_refusal_stays_one_and_uses_no_time(call: Call, alice: User) -> None:
     refused(call("memory_update", note_id="note-1", content="x", idempotency_key="k"), 404, "note_not_found")
     assert IdempotencyKey.objects.get().status == 404
 
 
-def test_a_token_in_use_elsewhere_does_not_keep_a_read_waiting(call: Any, goals: Any) -> None:
+def test_a_token_in_use_elsewhere_does_not_keep_a_read_waiting(call: Call, goals: Block) -> None:
     token = AgentToken.objects.get()
     with held_row(AgentToken, prefix=token.prefix), override_settings(TOOL_TIMEOUT=0):
         answered(call("list_memory_blocks"))
 
 
-def test_the_time_is_part_of_the_definition(api: Any) -> None:
+def test_the_time_is_part_of_the_definition(api: Machine) -> None:
     def timeouts() -> dict[str, float]:
         return {tool["name"]: tool["timeout"] for tool in answered(api.get("/api/v1/tools/"))["data"]["tools"]}
 

@@ -12,6 +12,7 @@ from memory_app.models import SearchIndex
 from memory_app.search import index_state, store
 from tests import environment
 from tests.agent_tools.checks import answered
+from tests.agent_tools.conftest import Call
 from tests.conftest import eventually
 
 pytestmark = pytest.mark.skipif(not environment.is_embedded(), reason="there a worker indexes, after the call")
@@ -30,7 +31,7 @@ def slowly(monkeypatch: pytest.MonkeyPatch) -> Any:
     return monkeypatch
 
 
-def test_a_save_that_is_done_says_so_although_its_indexing_took_too_long(call: Any, slowly: Any) -> None:
+def test_a_save_that_is_done_says_so_although_its_indexing_took_too_long(call: Call, slowly: Any) -> None:
     SearchIndex.objects.create(owner="alice", version=1, change_id=0)
     with override_settings(TOOL_TIMEOUT=1):
         saved = answered(call("memory_save", content="She sails far."))
@@ -42,7 +43,7 @@ def test_a_save_that_is_done_says_so_although_its_indexing_took_too_long(call: A
     assert not found["index_behind"]
 
 
-def test_a_first_index_that_takes_longer_than_a_call_is_made_all_the_same(call: Any, slowly: Any) -> None:
+def test_a_first_index_that_takes_longer_than_a_call_is_made_all_the_same(call: Call, slowly: Any) -> None:
     answered(call("memory_save", content="She sails far."))
     with override_settings(TOOL_TIMEOUT=1):
         assert call("memory_search", query="sails").status_code == 504

@@ -7,18 +7,19 @@ from typing import Any
 
 import pytest
 
-from approvals.models import Proposal
+from approvals.models import Proposal, User
 from approvals.services import notes
 from memory_app import reads
 from memory_app.text import memories_md
 from tests.agent_tools.checks import answered
+from tests.agent_tools.conftest import Machine
 from tests.memory_app.text.test_memories_md_portable import read_as_the_plan_does
 
 FILE = "/api/v1/users/alice/memories.md"
 
 
 @pytest.fixture
-def kept(alice: Any) -> dict[str, str]:
+def kept(alice: User) -> dict[str, str]:
     """A note of each type, by its id."""
     by = notes.ChangeContext(actor=alice)
     ids = {
@@ -29,11 +30,11 @@ def kept(alice: Any) -> dict[str, str]:
     return ids | {named.note_id: "fact"}
 
 
-def put(api: Any, text: str) -> Any:
+def put(api: Machine, text: str) -> Any:
     return answered(api.http.post(FILE, text, content_type="text/markdown"))["data"]
 
 
-def test_the_plans_reader_finds_every_note(api: Any, kept: dict[str, str]) -> None:
+def test_the_plans_reader_finds_every_note(api: Machine, kept: dict[str, str]) -> None:
     exported = api.get(f"{FILE}?portable=true")
     assert exported["Content-Type"].startswith("text/markdown")
     found = read_as_the_plan_does(exported.content.decode())
@@ -41,14 +42,14 @@ def test_the_plans_reader_finds_every_note(api: Any, kept: dict[str, str]) -> No
     assert len(read_as_the_plan_does(api.get(FILE).content.decode())) < len(kept), "which the other form does not give"
 
 
-def test_importing_it_again_changes_nothing(api: Any, kept: dict[str, str]) -> None:
+def test_importing_it_again_changes_nothing(api: Machine, kept: dict[str, str]) -> None:
     before = reads.head()
     came = put(api, api.get(f"{FILE}?portable=true").content.decode())
     assert (came["status"], came["created"], came["updated"], came["unchanged"]) == ("unchanged", 0, 0, len(kept))
     assert reads.head() == before
 
 
-def test_a_text_changed_there_changes_the_note_and_leaves_its_type(api: Any, kept: dict[str, str]) -> None:
+def test_a_text_changed_there_changes_the_note_and_leaves_its_type(api: Machine, kept: dict[str, str]) -> None:
     text = api.get(f"{FILE}?portable=true").content.decode().replace("A lesson_learned.", "Another lesson.")
     came = put(api, text)
     assert (came["created"], came["updated"]) == (0, 1)
@@ -56,7 +57,7 @@ def test_a_text_changed_there_changes_the_note_and_leaves_its_type(api: Any, kep
     assert [(each.type, kept[each.id]) for each in changed] == [("lesson_learned", "lesson_learned")]
 
 
-def test_moving_a_memory_to_another_section_is_a_change_of_type(api: Any, kept: dict[str, str]) -> None:
+def test_moving_a_memory_to_another_section_is_a_change_of_type(api: Machine, kept: dict[str, str]) -> None:
     moved = "### mem-1737372000-a1b2\n> By the command.\n<!-- tags:  | created: "
     text = api.get(f"{FILE}?portable=true").content.decode()
     day = reads.note("alice", "mem-1737372000-a1b2").created_at.date()
@@ -67,7 +68,7 @@ def test_moving_a_memory_to_another_section_is_a_change_of_type(api: Any, kept: 
     assert reads.note("alice", "mem-1737372000-a1b2").type == "decision"
 
 
-def test_a_note_superseded_since_is_not_made_again(api: Any, alice: Any, kept: dict[str, str]) -> None:
+def test_a_note_superseded_since_is_not_made_again(api: Machine, alice: User, kept: dict[str, str]) -> None:
     text = api.get(f"{FILE}?portable=true").content.decode()
     gone = next(id for id, type in kept.items() if type == "note")
     notes.supersede(by=notes.ChangeContext(actor=alice), owner="alice", note_id=gone)
@@ -76,7 +77,7 @@ def test_a_note_superseded_since_is_not_made_again(api: Any, alice: Any, kept: d
     assert not Proposal.objects.open().exists()
 
 
-def test_people_get_it_from_the_page(alice: Any, kept: dict[str, str], client_of: Callable[[Any], Any]) -> None:
+def test_people_get_it_from_the_page(alice: User, kept: dict[str, str], client_of: Callable[[Any], Any]) -> None:
     client = client_of(alice)
     assert "/memory/alice/export/memories.md?portable=1" in client.get("/memory/alice/notes/").content.decode()
     text = client.get("/memory/alice/export/memories.md?portable=1").content.decode()

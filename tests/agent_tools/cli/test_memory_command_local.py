@@ -7,11 +7,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.db import connections
 
+from approvals.models import User
 from approvals.recovery.integrity import problems
 from memory_app import reads
 from memory_app.search import index_state
@@ -22,7 +22,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
-def run(alice: Any) -> Run:
+def run(alice: User) -> Run:
     def call(*words: str, stdin: str = "", owner: str = "alice") -> subprocess.CompletedProcess[str]:
         connections.close_all()
         environment = {key: value for key, value in os.environ.items() if not key.startswith("MEMORY_")}

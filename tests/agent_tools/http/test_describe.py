@@ -10,8 +10,12 @@ from django.urls import reverse
 
 from agent_tools.calls import registry
 from agent_tools.errors import ErrorCode
+from approvals.models import User
 from memory_app import conversations
+from memory_app.reads import Block
 from tests.agent_tools.checks import answered, caught_up, refused
+from tests.agent_tools.conftest import Call, Machine
+from tests.support.fixtures import Propose
 
 EDIT = {"block_label": "goals", "old_string": "likes math", "new_string": "loves math", "reasoning": "She said so."}
 
@@ -28,7 +32,7 @@ def fields_of(data: dict[str, Any]) -> set[str]:
 
 
 @pytest.mark.usefixtures("worker")
-def test_every_field_of_every_answer_is_described(api: Any, call: Any, tim: Any, goals: Any) -> None:
+def test_every_field_of_every_answer_is_described(api: Machine, call: Call, tim: User, goals: Block) -> None:
     proposed = answered(call("propose_memory_edit", **EDIT))["data"]
     number = proposed["proposal_id"]
     answers = {
@@ -50,7 +54,7 @@ def test_every_field_of_every_answer_is_described(api: Any, call: Any, tim: Any,
         assert fields_of(data) == set(every[name].returns), name
 
 
-def answers_about_notes(api: Any, call: Any) -> dict[str, Any]:
+def answers_about_notes(api: Machine, call: Call) -> dict[str, Any]:
     """One answer of each tool and endpoint of notes that has all its fields."""
     saved = answered(call("memory_save", content="Alice reads one book a month.", session_id="s"))["data"]
     note_id = saved["note_id"]
@@ -88,13 +92,13 @@ def answers_about_notes(api: Any, call: Any) -> dict[str, Any]:
     }
 
 
-def test_every_tool_refuses_what_it_does_not_know(call: Any, goals: Any) -> None:
+def test_every_tool_refuses_what_it_does_not_know(call: Call, goals: Block) -> None:
     for name in registry.TOOLS:
         fields = call(name, blokc_label="x", not_an_argument=1).json()["error"]["details"]["fields"]
         assert fields["not_an_argument"] == "is not known here"
 
 
-def test_endpoints_that_are_no_tools_are_called_what_they_are(api: Any, goals: Any) -> None:
+def test_endpoints_that_are_no_tools_are_called_what_they_are(api: Machine, goals: Block) -> None:
     assert all(" " in endpoint.called for endpoint in registry.ENDPOINTS.values())
     address = "/api/v1/users/alice"
     for response, name in (
@@ -109,7 +113,7 @@ def test_endpoints_that_are_no_tools_are_called_what_they_are(api: Any, goals: A
         assert error["text"].startswith(f"Error: invalid arguments for {name}: ")
 
 
-def test_only_notes_move_main(call: Any, goals: Any, propose: Any) -> None:
+def test_only_notes_move_main(call: Call, goals: Block, propose: Propose) -> None:
     from memory_app.dolt.connections import head_of_main
 
     before = head_of_main()

@@ -14,8 +14,9 @@ from django.test import override_settings
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.http.body import read_object
 from agent_tools.http.exceptions import as_api_error
-from memory_app.reads import EngineUnavailable, OutcomeUnknown
+from memory_app.reads import Block, EngineUnavailable, OutcomeUnknown
 from tests.agent_tools.checks import answered, refused
+from tests.agent_tools.conftest import Machine
 
 READ = "/api/v1/tools/read_memory_block/"
 
@@ -39,22 +40,22 @@ READ = "/api/v1/tools/read_memory_block/"
         (b"{} {}", "not JSON"),
     ],
 )
-def test_a_body_that_is_no_json_object_is_refused(api: Any, raw: bytes, about: str) -> None:
+def test_a_body_that_is_no_json_object_is_refused(api: Machine, raw: bytes, about: str) -> None:
     assert about in refused(api.post(READ, raw), 400, "invalid_json")["message"]
 
 
-def test_an_empty_body_is_no_arguments(api: Any, goals: Any) -> None:
+def test_an_empty_body_is_no_arguments(api: Machine, goals: Block) -> None:
     answered(api.http.post("/api/v1/tools/list_memory_blocks/", b"", content_type="application/json"))
     answered(api.http.generic("POST", "/api/v1/tools/list_memory_blocks/"))
 
 
-def test_a_body_of_5_mb_is_refused(api: Any, goals: Any) -> None:
+def test_a_body_of_5_mb_is_refused(api: Machine, goals: Block) -> None:
     response = api.call("propose_memory_edit", block_label="goals", old_string="x", new_string="y" * 5_000_000)
     assert refused(response, 413, "body_too_large")["details"]["limit"] == 1024 * 1024
 
 
 @override_settings(REQUEST_LIMIT=200)
-def test_the_limit_counts_bytes_and_is_exact(api: Any, goals: Any) -> None:
+def test_the_limit_counts_bytes_and_is_exact(api: Machine, goals: Block) -> None:
     body = json.dumps({"block_label": "goals"})
     answered(api.post(READ, body + " " * (200 - len(body))))
     refused(api.post(READ, body + " " * (201 - len(body))), 413, "body_too_large")
@@ -92,23 +93,23 @@ def test_where_no_end_can_be_seen_a_length_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
-def test_a_body_that_is_not_called_json_is_refused(api: Any, kind: str) -> None:
+def test_a_body_that_is_not_called_json_is_refused(api: Machine, kind: str) -> None:
     response = api.http.post(READ, b'{"block_label": "goals"}', content_type=kind)
     assert "Content-Type: application/json" in refused(response, 415, "unsupported_media_type")["text"]
 
 
-def test_json_with_a_charset_or_suffix_is_json(api: Any, goals: Any) -> None:
+def test_json_with_a_charset_or_suffix_is_json(api: Machine, goals: Block) -> None:
     for kind in ("application/json; charset=utf-8", "application/vnd.x+json"):
         answered(api.http.post(READ, b'{"block_label": "goals"}', content_type=kind))
 
 
 @pytest.mark.parametrize("path", ["/api/", "/api/v1/", "/api/v1/nothing/", "/api/v2/tools/", "/api/v1/proposals/abc/"])
-def test_an_unknown_address_gets_the_same_shape(api: Any, path: str) -> None:
+def test_an_unknown_address_gets_the_same_shape(api: Machine, path: str) -> None:
     refused(api.get(path), 404, "not_found")
     refused(api.post(path), 404, "not_found")
 
 
-def test_a_missing_slash_is_pointed_out(api: Any) -> None:
+def test_a_missing_slash_is_pointed_out(api: Machine) -> None:
     for response in (api.get("/api/v1/tools"), api.post("/api/v1/tools/read_memory_block")):
         assert "with a slash at the end" in refused(response, 404, "not_found")["text"]
 
@@ -117,23 +118,23 @@ PROPOSE = "/api/v1/users/alice/blocks/goals/propose/"
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE", "OPTIONS"])
-def test_a_wrong_method_names_the_right_one(api: Any, method: str) -> None:
+def test_a_wrong_method_names_the_right_one(api: Machine, method: str) -> None:
     response = api.http.generic(method, PROPOSE)
     assert refused(response, 405, "method_not_allowed")["details"]["allowed"] == ["POST"]
     assert response["Allow"] == "POST"
 
 
-def test_who_accepts_no_json_gets_none_of_ours(api: Any) -> None:
+def test_who_accepts_no_json_gets_none_of_ours(api: Machine) -> None:
     refused(api.get("/api/v1/tools/", Accept="text/html"), 406, "not_acceptable")
     answered(api.get("/api/v1/tools/", Accept="*/*"))
 
 
-def test_a_foreign_host_gets_the_same_shape(api: Any) -> None:
+def test_a_foreign_host_gets_the_same_shape(api: Machine) -> None:
     response = api.http.get("/api/v1/tools/", HTTP_HOST="evil.example")
     refused(response, 400, "bad_request")
 
 
-def test_a_nul_in_the_address_is_refused(api: Any, goals: Any) -> None:
+def test_a_nul_in_the_address_is_refused(api: Machine, goals: Block) -> None:
     for path in ("goals%00/", "goals%00/history/", "goals/?as_of=%00"):
         refused(api.get(f"/api/v1/users/alice/blocks/{path}"), 400, "forbidden_character")
     refused(api.get("/api/v1/users/al%00ice/blocks/"), 400, "forbidden_character")
@@ -149,7 +150,7 @@ def test_an_engine_that_is_away_says_when_to_try_again(away: Exception) -> None:
     assert "secret" not in str(error.payload)
 
 
-def test_an_exception_of_ours_is_not_told(api: Any, goals: Any) -> None:
+def test_an_exception_of_ours_is_not_told(api: Machine, goals: Block) -> None:
     from django.db import connection
 
     with connection.cursor() as cursor:
@@ -173,16 +174,16 @@ def test_an_exception_of_ours_is_not_told(api: Any, goals: Any) -> None:
     assert error["error"]["details"]["request_id"] == response["X-Request-ID"]
 
 
-def test_the_callers_request_id_comes_back(api: Any) -> None:
+def test_the_callers_request_id_comes_back(api: Machine) -> None:
     assert api.get("/api/v1/tools/", **{"X-Request-ID": "run-7.a"})["X-Request-ID"] == "run-7.a"
 
 
 @pytest.mark.parametrize("given", ["", "a b", "x" * 65, "evil\x1b[2J", "ü"])
-def test_a_request_id_that_could_break_a_log_is_replaced(api: Any, given: str) -> None:
+def test_a_request_id_that_could_break_a_log_is_replaced(api: Machine, given: str) -> None:
     answer = api.get("/api/v1/tools/", **{"X-Request-ID": given})["X-Request-ID"]
     assert answer != given
     assert len(answer) == 32
 
 
-def test_no_answer_may_be_kept_by_a_cache(api: Any) -> None:
+def test_no_answer_may_be_kept_by_a_cache(api: Machine) -> None:
     assert api.get("/api/v1/tools/")["Cache-Control"] == "no-store"

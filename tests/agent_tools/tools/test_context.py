@@ -10,11 +10,15 @@ import pytest
 from django.test import override_settings
 
 from agent_tools.tools import guidance
+from approvals.models import User
 from approvals.services import notes
 from memory_app import reads
+from memory_app.reads import Block
 from memory_app.text import memories_md
 from memory_app.text.memories_md import SKILL, TYPES, skill
 from tests.agent_tools.checks import answered, refused
+from tests.agent_tools.conftest import Call, Machine
+from tests.support.fixtures import MakeBlock
 
 CONTEXT = "/api/v1/users/alice/context/"
 
@@ -23,12 +27,12 @@ def save(owner: Any, content: str, **more: Any) -> str:
     return notes.save(by=notes.ChangeContext(actor=owner), owner=owner.username, content=content, **more).note_id
 
 
-def primed(call: Any, **more: Any) -> dict[str, Any]:
+def primed(call: Call, **more: Any) -> dict[str, Any]:
     data: dict[str, Any] = answered(call("prime_memories", **more))["data"]
     return data
 
 
-def test_everything_is_primed_when_it_fits(call: Any, alice: Any) -> None:
+def test_everything_is_primed_when_it_fits(call: Call, alice: User) -> None:
     first, second = save(alice, "one", tags=["x"]), save(alice, "two")
     data = primed(call)
     receipt = data["receipt"]
@@ -43,7 +47,7 @@ def test_everything_is_primed_when_it_fits(call: Any, alice: Any) -> None:
     assert receipt["tokens"] == -(-len(data["text"].encode()) // 4)
 
 
-def test_what_does_not_fit_is_left_out_whole(call: Any, alice: Any) -> None:
+def test_what_does_not_fit_is_left_out_whole(call: Call, alice: User) -> None:
     ids = [save(alice, f"{number} " + "x" * 400) for number in range(5)]
     data = primed(call, budget=300)
     receipt = data["receipt"]
@@ -53,13 +57,13 @@ def test_what_does_not_fit_is_left_out_whole(call: Any, alice: Any) -> None:
     assert data["text"].count("x" * 400) == 2
 
 
-def test_one_note_is_there_even_over_the_budget(call: Any, alice: Any) -> None:
+def test_one_note_is_there_even_over_the_budget(call: Call, alice: User) -> None:
     note_id = save(alice, "x" * 400)
     receipt = primed(call, budget=10)["receipt"]
     assert (receipt["included"], receipt["over_budget"]) == ([note_id], True)
 
 
-def test_no_heading_is_printed_without_a_note_beneath_it(call: Any, api: Any, alice: Any) -> None:
+def test_no_heading_is_printed_without_a_note_beneath_it(call: Call, api: Machine, alice: User) -> None:
     assert primed(call)["text"] == ""
     assert answered(call("prime_memories"))["text"] == "There are no memories to show."
     assert primed(call, format="json")["text"] == "[]"
@@ -77,7 +81,7 @@ def test_no_heading_is_printed_without_a_note_beneath_it(call: Any, api: Any, al
     assert sections == 1
 
 
-def test_the_budget_is_used_to_the_last_token(call: Any, alice: Any) -> None:
+def test_the_budget_is_used_to_the_last_token(call: Call, alice: User) -> None:
     for number in range(6):
         save(alice, f"{number} " + "x" * 100, type=("fact", "decision", "fix")[number % 3])
     for form in ("markdown", "json"):
@@ -87,21 +91,21 @@ def test_the_budget_is_used_to_the_last_token(call: Any, alice: Any) -> None:
         assert len(primed(call, budget=whole["tokens"] - 1, format=form)["receipt"]["included"]) == 5
 
 
-def test_no_budget_is_no_limit(call: Any, alice: Any) -> None:
+def test_no_budget_is_no_limit(call: Call, alice: User) -> None:
     for number in range(10):
         save(alice, f"{number}" * 1_900)
     assert len(primed(call, budget=0)["receipt"]["included"]) == 10
     assert len(primed(call)["receipt"]["included"]) < 10
 
 
-def test_what_is_recalled_often_comes_before_what_is_newer(call: Any, alice: Any) -> None:
+def test_what_is_recalled_often_comes_before_what_is_newer(call: Call, alice: User) -> None:
     often, newer = save(alice, "often"), save(alice, "newer")
     for _ in range(3):
         call("recall", query="often", match="text")
     assert primed(call)["receipt"]["included"] == [often, newer]
 
 
-def test_filters_say_why(call: Any, alice: Any) -> None:
+def test_filters_say_why(call: Call, alice: User) -> None:
     fix, fact = save(alice, "fix", type="fix", tags=["docker"]), save(alice, "fact", type="fact")
     gone = save(alice, "gone")
     notes.supersede(by=notes.ChangeContext(actor=alice), owner="alice", note_id=gone)
@@ -112,7 +116,7 @@ def test_filters_say_why(call: Any, alice: Any) -> None:
     assert set(primed(call, recent=1)["receipt"]["included"]) == {fix, fact}
 
 
-def test_json_is_a_list(call: Any, alice: Any) -> None:
+def test_json_is_a_list(call: Call, alice: User) -> None:
     note_id = save(alice, "one", tags=["x"])
     (item,) = json.loads(primed(call, format="json")["text"])
     assert (item["id"], item["content"], item["tags"]) == (note_id, "one", ["x"])
@@ -121,12 +125,12 @@ def test_json_is_a_list(call: Any, alice: Any) -> None:
 @pytest.mark.parametrize(
     "given", [{"budget": -1}, {"types": ["rumour"]}, {"recent": -1}, {"format": "xml"}, {"budget": "many"}]
 )
-def test_what_priming_does_not_take_is_named(call: Any, alice: Any, given: dict[str, Any]) -> None:
+def test_what_priming_does_not_take_is_named(call: Call, alice: User, given: dict[str, Any]) -> None:
     error = refused(call("prime_memories", **given), 400, "invalid_arguments")
     assert next(iter(error["details"]["fields"])).startswith(next(iter(given)))
 
 
-def test_the_context_has_blocks_instructions_notes_and_skill(api: Any, alice: Any, goals: Any) -> None:
+def test_the_context_has_blocks_instructions_notes_and_skill(api: Machine, alice: User, goals: Block) -> None:
     save(alice, "Alice likes tea.")
     data = answered(api.get(CONTEXT))["data"]
     text = data["text"]
@@ -139,7 +143,7 @@ def test_the_context_has_blocks_instructions_notes_and_skill(api: Any, alice: An
     assert guidance.build_memory_context(alice) == text
 
 
-def test_the_context_takes_a_budget(api: Any, alice: Any) -> None:
+def test_the_context_takes_a_budget(api: Machine, alice: User) -> None:
     for number in range(4):
         save(alice, f"{number}" * 1_000)
     receipt = answered(api.get(f"{CONTEXT}?budget=300"))["data"]["receipt"]
@@ -159,7 +163,7 @@ def test_the_context_takes_a_budget(api: Any, alice: Any) -> None:
         ({"MEMORIES_FILTER_RECENT": 7}, True, True),
     ],
 )
-def test_settings_say_what_goes_in(api: Any, alice: Any, changed: Any, has_notes: bool, has_skill: bool) -> None:
+def test_settings_say_what_goes_in(api: Machine, alice: User, changed: Any, has_notes: bool, has_skill: bool) -> None:
     save(alice, "Alice likes tea.", tags=["food"])
     with override_settings(**changed):
         text = answered(api.get(CONTEXT))["data"]["text"]
@@ -169,7 +173,7 @@ def test_settings_say_what_goes_in(api: Any, alice: Any, changed: Any, has_notes
     assert guidance.INSTRUCTIONS in text
 
 
-def test_the_skill_names_all_types_and_the_tools(api: Any, alice: Any) -> None:
+def test_the_skill_names_all_types_and_the_tools(api: Machine, alice: User) -> None:
     told = answered(api.get(CONTEXT))["data"]["skill"]
     assert "automatically included" not in told, "there are no notes"
     assert "beyond auto-injected context" not in told
@@ -177,13 +181,13 @@ def test_the_skill_names_all_types_and_the_tools(api: Any, alice: Any) -> None:
         assert name in told
 
 
-def test_a_context_of_nobody_known_is_the_instructions(api: Any, alice: Any) -> None:
+def test_a_context_of_nobody_known_is_the_instructions(api: Machine, alice: User) -> None:
     data = answered(api.get(CONTEXT))["data"]
     assert "Student Context\n" not in data["text"].replace(guidance.INSTRUCTIONS, "")
     assert data["blocks"] == []
 
 
-def test_old_notes_fall_out_of_recent(call: Any, api: Any, alice: Any) -> None:
+def test_old_notes_fall_out_of_recent(call: Call, api: Machine, alice: User) -> None:
     from memory_app.reads import NoteSummary
     from memory_app.text import context_budget
 
@@ -206,7 +210,7 @@ def _now() -> Any:
 
 
 def test_the_context_keeps_to_its_budget_however_many_blocks_there_are(
-    api: Any, alice: Any, make_block: Any, settings: Any
+    api: Machine, alice: User, make_block: MakeBlock, settings: Any
 ) -> None:
     for number in range(30):
         make_block(alice, f"log-{number:02}", f"{number} " + "x" * 800)
@@ -229,7 +233,9 @@ def test_the_context_keeps_to_its_budget_however_many_blocks_there_are(
     assert len(answered(api.get(f"{CONTEXT}?budget=0"))["data"]["blocks"]) == 30
 
 
-def test_a_block_larger_than_the_budget_is_named_and_never_cut(api: Any, alice: Any, make_block: Any) -> None:
+def test_a_block_larger_than_the_budget_is_named_and_never_cut(
+    api: Machine, alice: User, make_block: MakeBlock
+) -> None:
     make_block(alice, "diary", "x" * 9_000)
     make_block(alice, "goals", "Pass the exam.")
     data = answered(api.get(f"{CONTEXT}?budget=100"))["data"]
@@ -238,7 +244,7 @@ def test_a_block_larger_than_the_budget_is_named_and_never_cut(api: Any, alice: 
     assert "no room here for these blocks: `diary`." in data["text"]
 
 
-def test_notes_are_read_for_a_context_only_as_far_as_they_fit(call: Any, alice: Any) -> None:
+def test_notes_are_read_for_a_context_only_as_far_as_they_fit(call: Call, alice: User) -> None:
     from django.db import connections
 
     for number in range(30):

@@ -11,17 +11,19 @@ from django.test import override_settings
 from django.urls import reverse
 from django.utils import timezone
 
-from approvals.models import Agent
+from approvals.models import Agent, User
 from memory_app import conversations, reads
 from memory_app.models import Message
 from memory_app.tasks import purge_conversations
 from tests.agent_tools.checks import answered, refused
+from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
+from tests.support.fixtures import ClientOf
 
 PATH = "/api/v1/users/alice/conversations/monday/messages/"
 HELLO = {"id": "m1", "role": "user", "content": "Hello!", "author": "Alice", "at": "2026-03-01T12:00:00"}
 
 
-def test_messages_are_kept_once(api: Any, alice: Any) -> None:
+def test_messages_are_kept_once(api: Machine, alice: User) -> None:
     reply = {"id": "m2", "role": "assistant", "content": "Hi."}
     first = answered(api.post(PATH, {"messages": [HELLO]}))["data"]
     second = answered(api.post(PATH, {"messages": [HELLO | {"content": "Changed"}, reply]}))["data"]
@@ -32,13 +34,13 @@ def test_messages_are_kept_once(api: Any, alice: Any) -> None:
     assert kept.at == datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-def test_messages_without_an_id_get_one(api: Any, alice: Any) -> None:
+def test_messages_without_an_id_get_one(api: Machine, alice: User) -> None:
     turn = {"role": "tool", "content": "{}"}
     data = answered(api.post(PATH, {"messages": [turn, turn]}))["data"]
     assert len(set(data["new"])) == 2
 
 
-def test_messages_are_never_versioned(api: Any, alice: Any) -> None:
+def test_messages_are_never_versioned(api: Machine, alice: User) -> None:
     before = reads.head()
     answered(api.post(PATH, {"messages": [HELLO]}))
     assert reads.head() == before
@@ -59,13 +61,13 @@ def test_messages_are_never_versioned(api: Any, alice: Any) -> None:
         ("Hello", "messages"),
     ],
 )
-def test_a_bad_message_is_named_and_none_is_kept(api: Any, alice: Any, messages: Any, field: str) -> None:
+def test_a_bad_message_is_named_and_none_is_kept(api: Machine, alice: User, messages: Any, field: str) -> None:
     error = refused(api.post(PATH, {"messages": messages}), 400, "invalid_arguments")
     assert field in error["details"]["fields"]
     assert not Message.objects.exists()
 
 
-def test_they_are_counted_in_words(api: Any, alice: Any) -> None:
+def test_they_are_counted_in_words(api: Machine, alice: User) -> None:
     def text(answer: Any) -> str:
         return str(answered(answer)["text"])
 
@@ -76,12 +78,12 @@ def test_they_are_counted_in_words(api: Any, alice: Any) -> None:
     assert text(api.http.delete(PATH)) == "2 messages deleted."
 
 
-def test_the_roles_are_listed(api: Any, alice: Any) -> None:
+def test_the_roles_are_listed(api: Machine, alice: User) -> None:
     error = refused(api.post(PATH, {"messages": [HELLO | {"role": "robot"}]}), 400, "invalid_arguments")
     assert error["details"]["fields"]["messages[0].role"] == "must be one of user, assistant, system, tool"
 
 
-def test_a_message_a_conversation_and_nothing_else_is_deleted(api: Any, alice: Any) -> None:
+def test_a_message_a_conversation_and_nothing_else_is_deleted(api: Machine, alice: User) -> None:
     answered(api.post(PATH, {"messages": [HELLO, HELLO | {"id": "m2"}, HELLO | {"id": "m3"}]}))
     answered(api.post(PATH.replace("monday", "tuesday"), {"messages": [HELLO]}))
     assert answered(api.http.delete(f"{PATH}m2/"))["data"] == {"session_id": "monday", "deleted": 1, "left": 0}
@@ -90,7 +92,7 @@ def test_a_message_a_conversation_and_nothing_else_is_deleted(api: Any, alice: A
     assert Message.objects.get().session_id == "tuesday"
 
 
-def test_an_agent_deletes_only_what_it_handed_in(api: Any, machine: Any, issue: Any, alice: Any) -> None:
+def test_an_agent_deletes_only_what_it_handed_in(api: Machine, machine: MachineOf, issue: Issue, alice: User) -> None:
     answered(api.post(PATH, {"messages": [HELLO, HELLO | {"id": "m2", "content": "I moved to Kiel."}]}))
     rival = machine(issue(alice, agent=Agent.objects.create(name="rival")))
     # Sending what is there already makes it nobody else's.
@@ -111,7 +113,7 @@ def test_an_agent_deletes_only_what_it_handed_in(api: Any, machine: Any, issue: 
 
 
 def test_people_delete_any_message_and_search_forgets_it(
-    api: Any, call: Any, admin: Any, alice: Any, client_of: Any
+    api: Machine, call: Call, admin: User, alice: User, client_of: ClientOf
 ) -> None:
     turns = [HELLO | {"id": f"m{number}", "content": f"I moved to Kiel {number}."} for number in range(3)]
     answered(api.post(PATH, {"messages": turns}))
@@ -133,14 +135,16 @@ def test_people_delete_any_message_and_search_forgets_it(
     assert not Message.objects.exists()
 
 
-def test_an_agent_hands_in_for_owners_it_serves(api: Any, machine: Any, issue: Any, alice: Any, ben: Any) -> None:
+def test_an_agent_hands_in_for_owners_it_serves(
+    api: Machine, machine: MachineOf, issue: Issue, alice: User, ben: User
+) -> None:
     refused(api.post(PATH.replace("alice", "ben"), {"messages": [HELLO]}), 403, "owner_not_granted")
     reader = machine(issue(alice, scopes=["memory:read"]))
     refused(reader.post(PATH, {"messages": [HELLO]}), 403, "missing_scope")
     refused(reader.http.delete(PATH), 403, "missing_scope")
 
 
-def test_messages_are_forgotten_after_their_time(api: Any, alice: Any) -> None:
+def test_messages_are_forgotten_after_their_time(api: Machine, alice: User) -> None:
     answered(api.post(PATH, {"messages": [HELLO, HELLO | {"id": "m2"}]}))
     assert purge_conversations() == 0
     old = timezone.now() - timedelta(days=settings.CONVERSATION_DAYS, minutes=1)

@@ -11,16 +11,19 @@ from django.utils import timezone
 
 from agent_tools.models import IdempotencyKey
 from approvals import services
-from approvals.models import Agent, Proposal
+from approvals.models import Agent, Proposal, User
+from memory_app.reads import Block
 from tests.agent_tools.checks import answered, refused
+from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
+from tests.support.fixtures import Propose
 
 
 @pytest.fixture
-def proposal(goals: Any, propose: Any) -> Proposal:
-    return propose(goals, "likes math", "loves math")  # type: ignore[no-any-return]
+def proposal(goals: Block, propose: Propose) -> Proposal:
+    return propose(goals, "likes math", "loves math")
 
 
-def test_an_open_proposal_is_told_with_its_mergeability(call: Any, proposal: Proposal) -> None:
+def test_an_open_proposal_is_told_with_its_mergeability(call: Call, proposal: Proposal) -> None:
     answer = answered(call("get_proposal", proposal_id=proposal.pk))
     data = answer["data"]
     assert (data["status"], data["mergeability"], data["decision"]) == ("open", "clean", None)
@@ -29,7 +32,7 @@ def test_an_open_proposal_is_told_with_its_mergeability(call: Any, proposal: Pro
     assert answer["text"] == f"Proposal {proposal.pk} for block 'goals' is open (clean)."
 
 
-def test_a_rejection_comes_back_with_its_reason(call: Any, tim: Any, proposal: Proposal) -> None:
+def test_a_rejection_comes_back_with_its_reason(call: Call, tim: User, proposal: Proposal) -> None:
     services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason="badly_worded", comment="Say it warmer.")
     answer = answered(call("get_proposal", proposal_id=proposal.pk))
     decision = answer["data"]["decision"]
@@ -38,7 +41,7 @@ def test_a_rejection_comes_back_with_its_reason(call: Any, tim: Any, proposal: P
     assert answer["data"]["mergeability"] is None
 
 
-def test_the_list_says_what_the_reviewer_said(call: Any, tim: Any, proposal: Proposal) -> None:
+def test_the_list_says_what_the_reviewer_said(call: Call, tim: User, proposal: Proposal) -> None:
     services.reject(
         actor=tim, proposal_id=proposal.pk, revision=1, reason="badly_worded", comment="Say it warmer.\n" + "x" * 400
     )
@@ -47,7 +50,7 @@ def test_the_list_says_what_the_reviewer_said(call: Any, tim: Any, proposal: Pro
     assert line.endswith("x… (get_proposal has all of it)")
 
 
-def test_an_approval_comes_back_with_its_commit(call: Any, tim: Any, goals: Any, proposal: Proposal) -> None:
+def test_an_approval_comes_back_with_its_commit(call: Call, tim: User, goals: Block, proposal: Proposal) -> None:
     services.approve(actor=tim, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256)
     data = answered(call("get_proposal", proposal_id=proposal.pk))["data"]
     assert data["status"] == "approved"
@@ -55,7 +58,7 @@ def test_an_approval_comes_back_with_its_commit(call: Any, tim: Any, goals: Any,
     assert data["decision"]["by"] == "tim"
 
 
-def test_a_branch_is_named_for_as_long_as_it_is_there(call: Any, tim: Any, proposal: Proposal) -> None:
+def test_a_branch_is_named_for_as_long_as_it_is_there(call: Call, tim: User, proposal: Proposal) -> None:
     def branch() -> str | None:
         found: str | None = answered(call("get_proposal", proposal_id=proposal.pk))["data"]["branch"]
         return found
@@ -68,7 +71,7 @@ def test_a_branch_is_named_for_as_long_as_it_is_there(call: Any, tim: Any, propo
 
 
 def test_proposals_are_listed_newest_first_and_by_status(
-    call: Any, goals: Any, propose: Any, proposal: Proposal
+    call: Call, goals: Block, propose: Propose, proposal: Proposal
 ) -> None:
     second = propose(goals, "likes math", "hates math")
     answered(call("withdraw_proposal", proposal_id=proposal.pk))
@@ -80,7 +83,7 @@ def test_proposals_are_listed_newest_first_and_by_status(
     assert answered(call("list_proposals", block_label="nothing"))["text"] == "You have no such proposals."
 
 
-def test_proposals_come_in_pages(api: Any, goals: Any, propose: Any) -> None:
+def test_proposals_come_in_pages(api: Machine, goals: Block, propose: Propose) -> None:
     numbers = [propose(goals, "likes math", f"likes {n}").pk for n in range(3)]
     first = answered(api.get("/api/v1/proposals/?limit=2"))["data"]
     rest = answered(api.get(f"/api/v1/proposals/?limit=2&cursor={first['next']}"))["data"]
@@ -89,12 +92,12 @@ def test_proposals_come_in_pages(api: Any, goals: Any, propose: Any) -> None:
     refused(api.get("/api/v1/proposals/?cursor=x"), 400, "invalid_arguments")
 
 
-def test_an_unknown_status_names_the_known_ones(api: Any) -> None:
+def test_an_unknown_status_names_the_known_ones(api: Machine) -> None:
     error = refused(api.get("/api/v1/proposals/?status=opened"), 400, "invalid_arguments")
     assert "open, merging" in error["details"]["fields"]["status"]
 
 
-def test_addresses_answer_the_same_as_tools(api: Any, call: Any, proposal: Proposal) -> None:
+def test_addresses_answer_the_same_as_tools(api: Machine, call: Call, proposal: Proposal) -> None:
     assert answered(api.get(f"/api/v1/proposals/{proposal.pk}/")) == answered(
         call("get_proposal", proposal_id=proposal.pk)
     )
@@ -102,7 +105,7 @@ def test_addresses_answer_the_same_as_tools(api: Any, call: Any, proposal: Propo
 
 
 def test_a_token_of_several_owners_sees_all_of_them_or_one(
-    machine: Any, issue: Any, alice: Any, ben: Any, proposal: Proposal
+    machine: MachineOf, issue: Issue, alice: User, ben: User, proposal: Proposal
 ) -> None:
     both = machine(issue(alice, ben))
     assert len(answered(both.get("/api/v1/proposals/"))["data"]["items"]) == 1
@@ -112,7 +115,7 @@ def test_a_token_of_several_owners_sees_all_of_them_or_one(
 
 
 def test_a_foreign_proposal_looks_like_one_that_does_not_exist(
-    machine: Any, issue: Any, alice: Any, ben: Any, proposal: Proposal
+    machine: MachineOf, issue: Issue, alice: User, ben: User, proposal: Proposal
 ) -> None:
     other_agent = machine(issue(alice, agent=Agent.objects.create(name="reader")))
     other_owner = machine(issue(ben))
@@ -127,16 +130,16 @@ def test_a_foreign_proposal_looks_like_one_that_does_not_exist(
 
 
 @pytest.mark.parametrize("number", [0, -1, 2**63, "1", 1.5, True, None])
-def test_a_number_that_is_none_is_named(call: Any, number: Any) -> None:
+def test_a_number_that_is_none_is_named(call: Call, number: Any) -> None:
     error = refused(call("get_proposal", proposal_id=number), 400, "invalid_arguments")
     assert "proposal_id" in error["details"]["fields"]
 
 
-def test_a_huge_number_in_the_address_is_no_crash(api: Any) -> None:
+def test_a_huge_number_in_the_address_is_no_crash(api: Machine) -> None:
     assert api.get(f"/api/v1/proposals/{10**30}/").status_code == 400
 
 
-def test_an_agent_takes_its_proposal_back(api: Any, proposal: Proposal) -> None:
+def test_an_agent_takes_its_proposal_back(api: Machine, proposal: Proposal) -> None:
     answer = answered(api.post(f"/api/v1/proposals/{proposal.pk}/withdraw/", {"reasoning": "I was wrong."}))
     assert answer["text"] == f"Proposal {proposal.pk} withdrawn."
     assert answer["data"]["status"] == "withdrawn"
@@ -144,21 +147,21 @@ def test_an_agent_takes_its_proposal_back(api: Any, proposal: Proposal) -> None:
     assert (proposal.status, proposal.decision_comment) == ("withdrawn", "I was wrong.")
 
 
-def test_a_withdrawal_whose_answer_was_lost_is_answered_again(call: Any, proposal: Proposal) -> None:
+def test_a_withdrawal_whose_answer_was_lost_is_answered_again(call: Call, proposal: Proposal) -> None:
     first = answered(call("withdraw_proposal", proposal_id=proposal.pk, idempotency_key="k"))
     IdempotencyKey.objects.update(status=None, response="", lease_expires_at=timezone.now())
     assert answered(call("withdraw_proposal", proposal_id=proposal.pk, idempotency_key="k")) == first
     refused(call("withdraw_proposal", proposal_id=proposal.pk, idempotency_key="other"), 409, "already_decided")
 
 
-def test_a_decided_proposal_cannot_be_taken_back(call: Any, tim: Any, proposal: Proposal) -> None:
+def test_a_decided_proposal_cannot_be_taken_back(call: Call, tim: User, proposal: Proposal) -> None:
     services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason="wrong")
     error = refused(call("withdraw_proposal", proposal_id=proposal.pk), 409, "already_decided")
     assert error["details"]["proposal"]["status"] == "rejected"
     assert "rejected, by tim (wrong)" in error["text"]
 
 
-def test_a_proposal_under_decision_says_when_to_try_again(call: Any, proposal: Proposal) -> None:
+def test_a_proposal_under_decision_says_when_to_try_again(call: Call, proposal: Proposal) -> None:
     Proposal.objects.filter(pk=proposal.pk).update(
         status="merging", lease_expires_at=timezone.now() + timedelta(seconds=30)
     )
@@ -168,7 +171,7 @@ def test_a_proposal_under_decision_says_when_to_try_again(call: Any, proposal: P
 
 
 @override_settings(CELERY_TASK_ALWAYS_EAGER=True)
-def test_an_overdue_proposal_reads_as_expired(call: Any, proposal: Proposal) -> None:
+def test_an_overdue_proposal_reads_as_expired(call: Call, proposal: Proposal) -> None:
     Proposal.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     assert answered(call("get_proposal", proposal_id=proposal.pk))["data"]["status"] == "expired"
     refused(call("withdraw_proposal", proposal_id=proposal.pk), 409, "already_decided")

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from approvals.models import Agent
+from approvals.models import Agent, User
 from memory_app.runtime import turns
 from tests.agent_tools.calls.test_import_progress import one_under_way, put
 from tests.agent_tools.checks import refused
+from tests.agent_tools.conftest import Issue, MachineOf
 from tests.conftest import eventually
+from tests.support.fixtures import ClientOf
 from tests.support.pages import words
 
 OTHER = "### mem-2-bbbb\n> y\n"
 
 
-def test_another_file_for_the_same_owner_waits_its_turn(alice: Any, token: str, machine: Any, issue: Any) -> None:
+def test_another_file_for_the_same_owner_waits_its_turn(
+    alice: User, token: str, machine: MachineOf, issue: Issue
+) -> None:
     other_agent = machine(issue(alice, agent=Agent.objects.create(name="other")))
     with one_under_way(machine, token) as statuses:
         for who in (machine(token), other_agent):
@@ -31,13 +34,15 @@ def test_another_file_for_the_same_owner_waits_its_turn(alice: Any, token: str, 
     assert put(other_agent, OTHER, key="").status_code == 200
 
 
-def test_a_refused_turn_uses_up_no_idempotency_key(alice: Any, token: str, machine: Any) -> None:
+def test_a_refused_turn_uses_up_no_idempotency_key(alice: User, token: str, machine: MachineOf) -> None:
     with one_under_way(machine, token):
         refused(put(machine(token), OTHER, key="", Idempotency_Key="two"), 429, "import_under_way")
     assert put(machine(token), OTHER, key="", Idempotency_Key="two").status_code == 200
 
 
-def test_the_page_says_it_and_keeps_the_comment(alice: Any, token: str, machine: Any, client_of: Any) -> None:
+def test_the_page_says_it_and_keeps_the_comment(
+    alice: User, token: str, machine: MachineOf, client_of: ClientOf
+) -> None:
     page = client_of(alice)
     with one_under_way(machine, token):
         file = SimpleUploadedFile("memories.md", OTHER.encode())
@@ -74,7 +79,9 @@ def test_a_turn_of_who_is_gone_is_free_soon(monkeypatch: pytest.MonkeyPatch) -> 
             raise AssertionError
 
 
-def test_agents_do_not_wait_for_each_other(alice: Any, ben: Any, token: str, machine: Any, issue: Any) -> None:
+def test_agents_do_not_wait_for_each_other(
+    alice: User, ben: User, token: str, machine: MachineOf, issue: Issue
+) -> None:
     bens = machine(issue(ben, agent=Agent.objects.create(name="other")))
     with turns.taken("import of alice"):
         answer = bens.http.post("/api/v1/users/ben/memories.md", OTHER, content_type="text/markdown")

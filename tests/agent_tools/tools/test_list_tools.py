@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from approvals.models import User
 from tests.agent_tools.checks import answered, refused
+from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
 
 NAMES = [
     "list_memory_blocks",
@@ -29,7 +31,7 @@ NAMES = [
 ]
 
 
-def schemas(api: Any, form: str) -> dict[str, Any]:
+def schemas(api: Machine, form: str) -> dict[str, Any]:
     tools = answered(api.get(f"/api/v1/tools/?format={form}"))["data"]["tools"]
     match form:
         case "openai":
@@ -42,7 +44,7 @@ def schemas(api: Any, form: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("form", ["native", "openai", "anthropic", "mcp"])
-def test_every_format_has_every_tool_with_a_plain_schema(api: Any, form: str) -> None:
+def test_every_format_has_every_tool_with_a_plain_schema(api: Machine, form: str) -> None:
     found = schemas(api, form)
     assert list(found) == NAMES
     for schema in found.values():
@@ -53,26 +55,26 @@ def test_every_format_has_every_tool_with_a_plain_schema(api: Any, form: str) ->
             assert noise not in str(schema)
 
 
-def test_native_is_the_default_and_says_what_a_tool_needs(api: Any) -> None:
+def test_native_is_the_default_and_says_what_a_tool_needs(api: Machine) -> None:
     tools = answered(api.get("/api/v1/tools/"))["data"]["tools"]
     edit = tools[2]
     assert (edit["scope"], edit["effect"], edit["timeout"]) == ("memory:propose", "side_effecting", 10)
     assert edit["url"] == "/api/v1/tools/propose_memory_edit/"
 
 
-def test_openai_wraps_functions(api: Any) -> None:
+def test_openai_wraps_functions(api: Machine) -> None:
     tools = answered(api.get("/api/v1/tools/?format=openai"))["data"]["tools"]
     assert {tool["type"] for tool in tools} == {"function"}
 
 
-def test_mcp_marks_what_only_reads(api: Any) -> None:
+def test_mcp_marks_what_only_reads(api: Machine) -> None:
     tools = answered(api.get("/api/v1/tools/?format=mcp"))["data"]["tools"]
     hints = {tool["name"]: tool["annotations"]["readOnlyHint"] for tool in tools}
     assert hints["read_memory_block"] is True
     assert hints["propose_memory_edit"] is False
 
 
-def test_a_tools_own_arguments_come_first_and_the_required_ones_are_named(api: Any) -> None:
+def test_a_tools_own_arguments_come_first_and_the_required_ones_are_named(api: Machine) -> None:
     edit = schemas(api, "openai")["propose_memory_edit"]
     assert list(edit["properties"])[:6] == [
         "block_label",
@@ -86,32 +88,34 @@ def test_a_tools_own_arguments_come_first_and_the_required_ones_are_named(api: A
     assert edit["properties"]["confidence"]["enum"] == ["low", "medium", "high"]
 
 
-def test_a_token_sees_the_tools_it_may_use(machine: Any, issue: Any, alice: Any) -> None:
+def test_a_token_sees_the_tools_it_may_use(machine: MachineOf, issue: Issue, alice: User) -> None:
     reader = machine(issue(alice, scopes=["memory:read"]))
     assert "propose_memory_edit" not in schemas(reader, "native")
 
 
 @pytest.mark.parametrize("form", ["native", "openai", "anthropic", "mcp"])
-def test_one_tool_is_defined_as_in_the_list(api: Any, form: str) -> None:
+def test_one_tool_is_defined_as_in_the_list(api: Machine, form: str) -> None:
     listed = answered(api.get(f"/api/v1/tools/?format={form}"))["data"]["tools"][1]
     answer = answered(api.get(f"/api/v1/tools/read_memory_block/?format={form}"))
     assert answer["data"] == {"format": form, "tool": listed}
     assert answer["text"].startswith("read_memory_block: Read ")
 
 
-def test_the_definition_of_an_unknown_tool_names_the_nearest(api: Any, machine: Any, issue: Any, alice: Any) -> None:
+def test_the_definition_of_an_unknown_tool_names_the_nearest(
+    api: Machine, machine: MachineOf, issue: Issue, alice: User
+) -> None:
     error = refused(api.get("/api/v1/tools/read_memory_blok/"), 404, "unknown_tool")
     assert error["details"]["nearest"] == "read_memory_block"
     reader = machine(issue(alice, scopes=["memory:read"]))
     refused(reader.get("/api/v1/tools/memory_save/"), 403, "missing_scope")
 
 
-def test_an_unknown_format_names_the_known_ones(api: Any) -> None:
+def test_an_unknown_format_names_the_known_ones(api: Machine) -> None:
     error = refused(api.get("/api/v1/tools/?format=opanai"), 400, "invalid_arguments")
     assert error["details"]["fields"]["format"] == "must be one of native, openai, anthropic, mcp"
 
 
-def test_an_unknown_tool_names_the_nearest(call: Any) -> None:
+def test_an_unknown_tool_names_the_nearest(call: Call) -> None:
     error = refused(call("read_memory_blok", block_label="goals"), 404, "unknown_tool")
     assert error["details"]["nearest"] == "read_memory_block"
     assert "Did you mean read_memory_block?" in error["text"]

@@ -15,13 +15,16 @@ from django.test import override_settings
 from agent_tools import tools  # noqa: F401 - fills the registry
 from agent_tools.calls import registry
 from approvals import services
+from approvals.models import User
+from memory_app.reads import Block
 from tests.agent_tools.checks import answered, refused
+from tests.agent_tools.conftest import Call, Machine
 
 USER = "/api/v1/users/alice"
 
 
 @pytest.fixture
-def note(alice: Any) -> str:
+def note(alice: User) -> str:
     return services.notes.save(
         by=services.notes.ChangeContext(actor=alice), owner="alice", content="Alice likes tea."
     ).note_id
@@ -38,27 +41,27 @@ def test_every_name_is_that_of_a_tool_or_an_endpoint() -> None:
     assert registry.TOOLS.keys() | registry.ENDPOINTS.keys() >= registry.NOTE_TOOLS
 
 
-def test_the_tools_for_notes_are_not_listed_and_those_for_blocks_are(off: None, api: Any) -> None:
+def test_the_tools_for_notes_are_not_listed_and_those_for_blocks_are(off: None, api: Machine) -> None:
     listed = {tool["name"] for tool in answered(api.get("/api/v1/tools/"))["data"]["tools"]}
     assert {"list_memory_blocks", "propose_memory_edit", "list_proposals", "memory_read_session"} <= listed
     assert not listed & registry.NOTE_TOOLS
 
 
 @pytest.mark.parametrize("tool", sorted(registry.NOTE_TOOLS & registry.TOOLS.keys()))
-def test_calling_one_is_refused_in_a_sentence(off: None, call: Any, api: Any, tool: str) -> None:
+def test_calling_one_is_refused_in_a_sentence(off: None, call: Call, api: Machine, tool: str) -> None:
     error = refused(call(tool), 403, "notes_disabled")
     assert error["message"].startswith("This installation keeps no notes")
     refused(api.get(f"/api/v1/tools/{tool}/"), 403, "notes_disabled")
 
 
-def test_so_are_the_endpoints(off: None, api: Any, note: str) -> None:
+def test_so_are_the_endpoints(off: None, api: Machine, note: str) -> None:
     for path in ("notes/", f"notes/{note}/", "search/?q=tea", "memories.md"):
         refused(api.get(f"{USER}/{path}"), 403, "notes_disabled")
     sent = api.http.post(f"{USER}/memories.md", "### mem-1-abcd\n> x\n", content_type="text/markdown")
     refused(sent, 403, "notes_disabled")
 
 
-def test_blocks_and_the_context_go_on_without_notes(off: None, api: Any, call: Any, goals: Any) -> None:
+def test_blocks_and_the_context_go_on_without_notes(off: None, api: Machine, call: Call, goals: Block) -> None:
     assert goals.body in answered(call("read_memory_block", block_label="goals"))["text"]
     text = answered(api.get(f"{USER}/context/"))["data"]["text"]
     assert goals.body.strip() in text
@@ -68,7 +71,7 @@ def test_blocks_and_the_context_go_on_without_notes(off: None, api: Any, call: A
 
 
 def test_the_pages_say_so_and_still_show_what_was_kept(
-    off: None, alice: Any, note: str, client_of: Callable[[Any], Any]
+    off: None, alice: User, note: str, client_of: Callable[[Any], Any]
 ) -> None:
     client = client_of(alice)
     for path in ("", f"{note}/", "new/", "import/"):
@@ -78,7 +81,7 @@ def test_the_pages_say_so_and_still_show_what_was_kept(
     assert "Alice likes tea." in client.get("/memory/alice/notes/").content.decode()
 
 
-def test_the_command_says_so(alice: Any) -> None:
+def test_the_command_says_so(alice: User) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMORY_")}
     if url := os.environ.get("MEMORY_DATABASE_URL"):
         environment["MEMORY_DATABASE_URL"] = url

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from approvals.models import Policy, Proposal
+from approvals.models import Agent, Policy, Proposal, User
 from approvals.services import notes
 from memory_app import reads
 from memory_app.models import SearchIndex
 from memory_app.text import memories_md
 from tests.agent_tools.checks import answered, caught_up, refused
+from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
 
 NOTES = "/api/v1/users/alice/notes/"
 FILE = "/api/v1/users/alice/memories.md"
@@ -47,15 +48,15 @@ def save(owner: Any, content: str, **more: Any) -> str:
     return notes.save(by=notes.ChangeContext(actor=owner), owner=owner.username, content=content, **more).note_id
 
 
-def listed(api: Any, query: str = "") -> list[str]:
+def listed(api: Machine, query: str = "") -> list[str]:
     return [item["content"] for item in answered(api.get(f"{NOTES}{query}"))["data"]["items"]]
 
 
-def put(api: Any, text: str | bytes, type: str = "text/markdown; charset=utf-8", query: str = "") -> Any:
+def put(api: Machine, text: str | bytes, type: str = "text/markdown; charset=utf-8", query: str = "") -> Any:
     return api.http.post(f"{FILE}{query}", text, content_type=type)
 
 
-def test_notes_are_listed_newest_first_page_by_page(api: Any, alice: Any, ben: Any) -> None:
+def test_notes_are_listed_newest_first_page_by_page(api: Machine, alice: User, ben: User) -> None:
     for number in range(5):
         save(alice, f"note {number}")
     save(ben, "Ben's")
@@ -70,7 +71,7 @@ def test_notes_are_listed_newest_first_page_by_page(api: Any, alice: Any, ben: A
     assert seen == [f"note {number}" for number in reversed(range(5))]
 
 
-def test_filters_of_the_list(api: Any, call: Any, alice: Any) -> None:
+def test_filters_of_the_list(api: Machine, call: Call, alice: User) -> None:
     save(alice, "a", type="fix", tags=["docker"])
     save(alice, "b", tags=["drinks"])
     old = save(alice, "c")
@@ -86,7 +87,7 @@ def test_filters_of_the_list(api: Any, call: Any, alice: Any) -> None:
 
 
 @pytest.mark.parametrize("at", ["2026-01-01T00:00:00", "2026-01-01", "0001-01-01T00:00:00+23:59", "soon", ""])
-def test_a_cursor_somebody_made_up_is_refused_or_a_place_in_the_list(at: str, api: Any, alice: Any) -> None:
+def test_a_cursor_somebody_made_up_is_refused_or_a_place_in_the_list(at: str, api: Machine, alice: User) -> None:
     save(alice, "a")
     cursor = base64.urlsafe_b64encode(json.dumps(["note_list", f"{at} x"]).encode()).decode()
     answer = api.get(f"{NOTES}?cursor={cursor}")
@@ -96,7 +97,7 @@ def test_a_cursor_somebody_made_up_is_refused_or_a_place_in_the_list(at: str, ap
         assert "cursor" in refused(answer, 400, "invalid_arguments")["details"]["fields"]
 
 
-def test_the_list_with_a_query_is_ranked(api: Any, alice: Any) -> None:
+def test_the_list_with_a_query_is_ranked(api: Machine, alice: User) -> None:
     save(alice, "The exam is in June.")
     save(alice, "Alice likes tea.")
     first = answered(api.get(f"{NOTES}?q=exam+tea&limit=1"))["data"]
@@ -105,7 +106,7 @@ def test_the_list_with_a_query_is_ranked(api: Any, alice: Any) -> None:
     assert second["next"] is None
 
 
-def test_a_note_is_read_now_and_as_of(api: Any, call: Any, alice: Any) -> None:
+def test_a_note_is_read_now_and_as_of(api: Machine, call: Call, alice: User) -> None:
     saved = answered(call("memory_save", content="June"))["data"]
     call("memory_update", note_id=saved["note_id"], content="July")
     now = answered(api.get(f"{NOTES}{saved['note_id']}/"))
@@ -115,11 +116,11 @@ def test_a_note_is_read_now_and_as_of(api: Any, call: Any, alice: Any) -> None:
     refused(api.get(f"{NOTES}{saved['note_id']}/?as_of=1999-01-01"), 404, "revision_not_found")
 
 
-def test_a_foreign_note_is_not_there(api: Any, alice: Any, ben: Any) -> None:
+def test_a_foreign_note_is_not_there(api: Machine, alice: User, ben: User) -> None:
     refused(api.get(f"{NOTES}{save(ben, 'x')}/"), 404, "note_not_found")
 
 
-def test_a_token_says_what_it_is(api: Any, machine: Any, issue: Any, alice: Any) -> None:
+def test_a_token_says_what_it_is(api: Machine, machine: MachineOf, issue: Issue, alice: User) -> None:
     data = answered(api.get("/api/v1/token/"))["data"]
     assert data == {
         "agent": "scribe",
@@ -131,7 +132,7 @@ def test_a_token_says_what_it_is(api: Any, machine: Any, issue: Any, alice: Any)
     assert answered(everyone.get("/api/v1/token/"))["data"]["owners"] == []
 
 
-def test_a_file_goes_in_and_comes_out_to_the_byte(api: Any, alice: Any) -> None:
+def test_a_file_goes_in_and_comes_out_to_the_byte(api: Machine, alice: User) -> None:
     data = answered(put(api, MEMORIES))["data"]
     assert (data["status"], data["created"], data["updated"], data["unchanged"]) == ("applied", 2, 0, 0)
     assert data["skipped"] == []
@@ -141,14 +142,14 @@ def test_a_file_goes_in_and_comes_out_to_the_byte(api: Any, alice: Any) -> None:
     assert reads.note("alice", "mem-1737372000-a1b2").source == "import"
 
 
-def test_an_import_is_one_commit_and_a_ledger_row_for_each_note(api: Any, alice: Any) -> None:
+def test_an_import_is_one_commit_and_a_ledger_row_for_each_note(api: Machine, alice: User) -> None:
     commit = answered(put(api, MEMORIES))["data"]["commit"]
     for note_id in ("mem-1737372000-a1b2", "mem-1737390000-g7h8"):
         (change,) = reads.history("alice", "note", note_id)
         assert change.commit == commit
 
 
-def test_an_import_waits_where_the_owner_wants_to_be_asked(api: Any, alice: Any) -> None:
+def test_an_import_waits_where_the_owner_wants_to_be_asked(api: Machine, alice: User) -> None:
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     answer = answered(put(api, MEMORIES))
     assert answer["data"]["status"] == "open"
@@ -158,7 +159,7 @@ def test_an_import_waits_where_the_owner_wants_to_be_asked(api: Any, alice: Any)
     assert (seen["note_count"], len(seen["notes"])) == (2, 2)
 
 
-def test_a_waiting_import_is_called_one(api: Any, call: Any, alice: Any) -> None:
+def test_a_waiting_import_is_called_one(api: Machine, call: Call, alice: User) -> None:
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     number = answered(put(api, MEMORIES))["data"]["proposal_id"]
     told = answered(call("get_proposal", proposal_id=number))
@@ -167,7 +168,7 @@ def test_a_waiting_import_is_called_one(api: Any, call: Any, alice: Any) -> None
     assert (told["data"]["note_id"], told["data"]["block_label"]) == (None, None)
 
 
-def test_an_import_keeps_what_the_format_cannot_carry(api: Any, call: Any, alice: Any) -> None:
+def test_an_import_keeps_what_the_format_cannot_carry(api: Machine, call: Call, alice: User) -> None:
     note_id = "mem-1737372000-a1b2"
     call("remember", content="Old.", memory_id=note_id, confidence=0.3, rationale="why", type="pattern", session_id="s")
     data = answered(put(api, MEMORIES))["data"]
@@ -177,7 +178,7 @@ def test_an_import_keeps_what_the_format_cannot_carry(api: Any, call: Any, alice
     assert (note.confidence, note.rationale, note.source, note.session_id) == (0.3, "why", "agent", "s")
 
 
-def test_malformed_blocks_are_skipped_and_named(api: Any, alice: Any) -> None:
+def test_malformed_blocks_are_skipped_and_named(api: Machine, alice: User) -> None:
     answer = answered(put(api, MEMORIES + "\n### nonsense\n> x\n"))
     (skipped,) = answer["data"]["skipped"]
     assert skipped["line"] == MEMORIES.count("\n") + 2
@@ -194,17 +195,19 @@ def test_malformed_blocks_are_skipped_and_named(api: Any, alice: Any) -> None:
     ],
     ids=["binary", "one id twice", "50 MB"],
 )
-def test_a_file_that_cannot_be_taken_changes_nothing(api: Any, alice: Any, file: bytes, status: int, code: str) -> None:
+def test_a_file_that_cannot_be_taken_changes_nothing(
+    api: Machine, alice: User, file: bytes, status: int, code: str
+) -> None:
     refused(put(api, file), status, code)
     assert reads.notes("alice") == ()
     assert not Proposal.objects.exists()
 
 
-def test_a_file_of_another_kind_is_refused(api: Any, alice: Any) -> None:
+def test_a_file_of_another_kind_is_refused(api: Machine, alice: User) -> None:
     refused(put(api, "{}", type="application/json"), 415, "unsupported_media_type")
 
 
-def test_an_import_takes_a_key(api: Any, alice: Any) -> None:
+def test_an_import_takes_a_key(api: Machine, alice: User) -> None:
     first = api.http.post(FILE, MEMORIES, content_type="text/markdown", headers={"Idempotency-Key": "k"})
     again = api.http.post(FILE, MEMORIES, content_type="text/markdown", headers={"Idempotency-Key": "k"})
     assert again.content == first.content
@@ -212,14 +215,16 @@ def test_an_import_takes_a_key(api: Any, alice: Any) -> None:
     refused(other, 409, "idempotency_key_reused")
 
 
-def test_a_reader_exports_and_does_not_import(machine: Any, issue: Any, alice: Any) -> None:
+def test_a_reader_exports_and_does_not_import(machine: MachineOf, issue: Issue, alice: User) -> None:
     reader = machine(issue(alice, scopes=["memory:read"]))
     assert reader.get(FILE).content.decode() == memories_md.TEMPLATE
     refused(put(reader, MEMORIES), 403, "missing_scope")
     refused(reader.get("/api/v1/users/ben/memories.md"), 403, "owner_not_granted")
 
 
-def test_a_list_with_a_query_goes_on_to_the_last_match_and_filters_lose_none(api: Any, alice: Any, scribe: Any) -> None:
+def test_a_list_with_a_query_goes_on_to_the_last_match_and_filters_lose_none(
+    api: Machine, alice: User, scribe: Agent
+) -> None:
     text = "".join(f"### mem-{number}-aaaa\n> She reads book {number}.\n" for number in range(1_100))
     put(api, text)
     mine = save(alice, "She reads in the garden.")
@@ -237,7 +242,7 @@ def test_a_list_with_a_query_goes_on_to_the_last_match_and_filters_lose_none(api
 
 
 def test_a_list_with_a_query_says_when_the_search_does_not_know_all_of_the_notes(
-    api: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
+    api: Machine, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save(alice, "She reads in the garden.")
     assert len(caught_up(lambda: api.get(f"{NOTES}?q=reads"))["data"]["items"]) == 1

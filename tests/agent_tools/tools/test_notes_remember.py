@@ -10,15 +10,18 @@ import pytest
 from django.utils import timezone
 
 from agent_tools.calls import signals
+from approvals.models import User
 from approvals.services import notes
 from memory_app import reads
 from memory_app.reads import recall_counts
 from memory_app.text.notes import TYPES
 from tests.agent_tools.checks import answered, refused
+from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
 from tests.conftest import eventually
+from tests.support.fixtures import ClientOf
 
 
-def remember(call: Any, content: str, **more: Any) -> str:
+def remember(call: Call, content: str, **more: Any) -> str:
     return str(answered(call("remember", content=content, **more))["data"]["memory_id"])
 
 
@@ -41,7 +44,7 @@ def told() -> Iterator[list[dict[str, Any]]]:
         signal.disconnect(hear)
 
 
-def test_what_is_remembered_is_a_fact_unless_said_otherwise(call: Any, alice: Any) -> None:
+def test_what_is_remembered_is_a_fact_unless_said_otherwise(call: Call, alice: User) -> None:
     answer = answered(call("remember", content="Alice likes tea.", rationale="She said so."))
     data = answer["data"]
     assert answer["text"] == data["message"] == f"Successfully stored fact memory with id {data['memory_id']}"
@@ -52,37 +55,37 @@ def test_what_is_remembered_is_a_fact_unless_said_otherwise(call: Any, alice: An
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_every_type_can_be_remembered(call: Any, alice: Any, type: str) -> None:
+def test_every_type_can_be_remembered(call: Call, alice: User, type: str) -> None:
     assert reads.note("alice", remember(call, "x", type=type)).type == type
 
 
 @pytest.mark.parametrize("tool", ["remember", "recall", "memory_search"])
-def test_an_unknown_type_is_told_the_types(call: Any, alice: Any, tool: str) -> None:
+def test_an_unknown_type_is_told_the_types(call: Call, alice: User, tool: str) -> None:
     given = {"content": "x"} if tool == "remember" else {"query": "x"}
     error = refused(call(tool, type="rumour", **given), 400, "invalid_arguments")
     assert all(type in error["details"]["fields"]["type"] for type in TYPES)
 
 
 @pytest.mark.parametrize(("given", "kept"), [(7, 1.0), (-0.5, 0.0), (0, 0.0), (0.25, 0.25), (1e300, 1.0)])
-def test_confidence_is_clamped(call: Any, alice: Any, given: float, kept: float) -> None:
+def test_confidence_is_clamped(call: Call, alice: User, given: float, kept: float) -> None:
     assert reads.note("alice", remember(call, "x", confidence=given)).confidence == kept
 
 
 @pytest.mark.parametrize("given", ["high", "0.8", True, [], {}])
-def test_a_confidence_that_is_no_number_is_refused(call: Any, alice: Any, given: Any) -> None:
+def test_a_confidence_that_is_no_number_is_refused(call: Call, alice: User, given: Any) -> None:
     error = refused(call("remember", content="x", confidence=given), 400, "invalid_arguments")
     assert error["details"]["fields"] == {"confidence": "must be a number"}
     assert reads.notes("alice") == ()
 
 
 @pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
-def test_nan_is_no_json(api: Any, alice: Any, constant: str) -> None:
+def test_nan_is_no_json(api: Machine, alice: User, constant: str) -> None:
     raw = f'{{"content": "x", "confidence": {constant}}}'
     refused(api.post("/api/v1/tools/remember/", raw), 400, "invalid_json")
     assert reads.notes("alice") == ()
 
 
-def test_an_id_of_ones_own_is_kept_once(call: Any, alice: Any) -> None:
+def test_an_id_of_ones_own_is_kept_once(call: Call, alice: User) -> None:
     assert remember(call, "x", memory_id="mem-1737372000-a1b2") == "mem-1737372000-a1b2"
     error = refused(call("remember", content="y", memory_id="mem-1737372000-a1b2"), 400, "invalid_arguments")
     assert "memory_id" in error["details"]["fields"]
@@ -91,34 +94,34 @@ def test_an_id_of_ones_own_is_kept_once(call: Any, alice: Any) -> None:
     assert [note.content for note in reads.notes("alice")] == ["x"]
 
 
-def test_without_a_query_the_newest_come_first(call: Any, alice: Any) -> None:
+def test_without_a_query_the_newest_come_first(call: Call, alice: User) -> None:
     for content in ("one", "two", "three"):
         remember(call, content)
     assert contents(call("recall")) == ["three", "two", "one"]
     assert contents(call("recall", limit=2)) == ["three", "two"]
 
 
-def test_a_memory_is_recalled_with_its_fields(call: Any, alice: Any) -> None:
+def test_a_memory_is_recalled_with_its_fields(call: Call, alice: User) -> None:
     memory_id = remember(call, "x", type="risk", confidence=0.9)
     (memory,) = answered(call("recall"))["data"]["memories"]
     assert memory.pop("timestamp").endswith("Z")
     assert memory == {"id": memory_id, "content": "x", "type": "risk", "confidence": 0.9}
 
 
-def test_text_matches_what_contains_it_case_aside(call: Any, alice: Any) -> None:
+def test_text_matches_what_contains_it_case_aside(call: Call, alice: User) -> None:
     remember(call, "Alice likes GREEN tea.")
     remember(call, "Alice likes coffee.")
     assert contents(call("recall", query="green TEA", match="text")) == ["Alice likes GREEN tea."]
     assert contents(call("recall", query="black tea", match="text")) == []
 
 
-def test_hybrid_finds_by_words(call: Any, alice: Any) -> None:
+def test_hybrid_finds_by_words(call: Call, alice: User) -> None:
     remember(call, "Alice likes green tea.")
     remember(call, "The exam is in June.")
     assert contents(call("recall", query="when is the exam?"))[0] == "The exam is in June."
 
 
-def test_type_and_confidence_filter(call: Any, alice: Any) -> None:
+def test_type_and_confidence_filter(call: Call, alice: User) -> None:
     remember(call, "sure fact", confidence=0.9)
     remember(call, "unsure fact", confidence=0.3)
     remember(call, "sure risk", type="risk", confidence=0.9)
@@ -143,12 +146,12 @@ def test_type_and_confidence_filter(call: Any, alice: Any) -> None:
         {"include_superseded": "yes"},
     ],
 )
-def test_what_recall_does_not_take_is_named(call: Any, alice: Any, given: dict[str, Any]) -> None:
+def test_what_recall_does_not_take_is_named(call: Call, alice: User, given: dict[str, Any]) -> None:
     error = refused(call("recall", **given), 400, "invalid_arguments")
     assert set(error["details"]["fields"]) == set(given)
 
 
-def test_a_session_recalls_its_own(call: Any, alice: Any) -> None:
+def test_a_session_recalls_its_own(call: Call, alice: User) -> None:
     remember(call, "from one", session_id="one")
     remember(call, "from two", session_id="two")
     assert contents(call("recall", scope="session", session_id="one")) == ["from one"]
@@ -156,11 +159,11 @@ def test_a_session_recalls_its_own(call: Any, alice: Any) -> None:
     assert contents(call("recall", session_id="one")) == ["from two", "from one"]
 
 
-def test_a_session_nobody_names_is_refused(call: Any, alice: Any) -> None:
+def test_a_session_nobody_names_is_refused(call: Call, alice: User) -> None:
     refused(call("recall", scope="session"), 400, "missing_session_id")
 
 
-def test_recalls_are_counted_beside_the_memory(call: Any, alice: Any) -> None:
+def test_recalls_are_counted_beside_the_memory(call: Call, alice: User) -> None:
     memory_id = remember(call, "x")
     other = remember(call, "unsure", confidence=0.1)
     before = reads.head()
@@ -175,7 +178,7 @@ def test_recalls_are_counted_beside_the_memory(call: Any, alice: Any) -> None:
 
 
 def test_a_note_says_how_often_it_was_recalled_and_when(
-    call: Any, api: Any, alice: Any, client_of: Any, django_assert_max_num_queries: Any
+    call: Call, api: Machine, alice: User, client_of: ClientOf, django_assert_max_num_queries: Any
 ) -> None:
     memory_id = remember(call, "x")
     note = f"/api/v1/users/alice/notes/{memory_id}/"
@@ -193,7 +196,7 @@ def test_a_note_says_how_often_it_was_recalled_and_when(
     assert "Recalled by agents" in client_of(alice).get(f"/memory/alice/notes/{memory_id}/").content.decode()
 
 
-def test_a_forgotten_memory_is_superseded_and_still_readable(call: Any, api: Any, alice: Any) -> None:
+def test_a_forgotten_memory_is_superseded_and_still_readable(call: Call, api: Machine, alice: User) -> None:
     old, new = remember(call, "Alice likes tea."), remember(call, "Alice likes coffee.")
     answer = answered(call("forget", memory_id=old, reason="She changed her mind.", replacement_id=new))
     assert answer["text"] == answer["data"]["message"] == f"Memory {old} has been superseded"
@@ -208,7 +211,7 @@ def test_a_forgotten_memory_is_superseded_and_still_readable(call: Any, api: Any
     assert (note["superseded_by"], note["superseded_reason"]) == (new, "She changed her mind.")
 
 
-def test_a_superseded_memory_cannot_be_forgotten_again(call: Any, alice: Any) -> None:
+def test_a_superseded_memory_cannot_be_forgotten_again(call: Call, alice: User) -> None:
     old = remember(call, "x")
     answered(call("forget", memory_id=old, reason="Wrong."))
     error = refused(call("forget", memory_id=old), 409, "note_superseded")
@@ -221,7 +224,7 @@ def test_a_superseded_memory_cannot_be_forgotten_again(call: Any, alice: Any) ->
     assert error["details"] == {"note_id": old, "superseded_reason": "Wrong.", "superseded_by": None, "holds": None}
 
 
-def test_a_superseded_note_is_not_updated_and_what_holds_instead_is_named(call: Any, alice: Any) -> None:
+def test_a_superseded_note_is_not_updated_and_what_holds_instead_is_named(call: Call, alice: User) -> None:
     first, second, third = remember(call, "Bonn"), remember(call, "Berlin"), remember(call, "Kiel")
     answered(call("forget", memory_id=first, replacement_id=second))
     answered(call("forget", memory_id=second, replacement_id=third))
@@ -236,7 +239,7 @@ def test_a_superseded_note_is_not_updated_and_what_holds_instead_is_named(call: 
     answered(call("memory_update", note_id=third, content="Bremen"))
 
 
-def test_a_superseded_note_can_be_deleted(call: Any, alice: Any) -> None:
+def test_a_superseded_note_can_be_deleted(call: Call, alice: User) -> None:
     old, new = remember(call, "Bonn"), remember(call, "Berlin")
     answered(call("forget", memory_id=old, replacement_id=new))
     assert answered(call("memory_delete", note_id=old))["text"] == f"Note {old} deleted."
@@ -244,7 +247,7 @@ def test_a_superseded_note_can_be_deleted(call: Any, alice: Any) -> None:
 
 
 def test_a_change_proposed_while_the_note_held_waits_on_as_a_conflict(
-    machine: Any, issue: Any, call: Any, alice: Any, worker: None
+    machine: MachineOf, issue: Issue, call: Call, alice: User, worker: None
 ) -> None:
     proposer = machine(issue(alice, scopes=["memory:read", "memory:propose"]))
     old = remember(call, "Bonn")
@@ -259,7 +262,7 @@ def test_a_change_proposed_while_the_note_held_waits_on_as_a_conflict(
     refused(proposer.call("memory_update", note_id=old, content="Kiel"), 409, "note_superseded")
 
 
-def test_a_replacement_must_be_another_that_is_there(call: Any, ben: Any, alice: Any) -> None:
+def test_a_replacement_must_be_another_that_is_there(call: Call, ben: User, alice: User) -> None:
     one, two = remember(call, "one"), remember(call, "two")
     error = refused(call("forget", memory_id=one, replacement_id=one), 400, "invalid_arguments")
     assert "replacement_id" in error["details"]["fields"]
@@ -274,7 +277,7 @@ def test_a_replacement_must_be_another_that_is_there(call: Any, ben: Any, alice:
     assert not reads.note("alice", two).is_superseded
 
 
-def test_each_tells_the_log_and_a_signal(call: Any, alice: Any, told: Any) -> None:
+def test_each_tells_the_log_and_a_signal(call: Call, alice: User, told: Any) -> None:
     memory_id = remember(call, "x", type="risk", session_id="s")
     call("recall", type="risk", session_id="s")
     call("forget", memory_id=memory_id, session_id="s")
@@ -290,7 +293,7 @@ def test_each_tells_the_log_and_a_signal(call: Any, alice: Any, told: Any) -> No
     ]
 
 
-def test_a_receiver_that_fails_changes_nothing(call: Any, alice: Any) -> None:
+def test_a_receiver_that_fails_changes_nothing(call: Call, alice: User) -> None:
     def fail(**about: Any) -> None:
         raise RuntimeError("no")
 
@@ -301,7 +304,7 @@ def test_a_receiver_that_fails_changes_nothing(call: Any, alice: Any) -> None:
         signals.remembered.disconnect(fail)
 
 
-def test_what_is_superseded_is_marked_where_it_is_asked_for(call: Any, alice: Any) -> None:
+def test_what_is_superseded_is_marked_where_it_is_asked_for(call: Call, alice: User) -> None:
     old, new = remember(call, "Django 5 is used."), remember(call, "Django 6 is used.")
     answered(call("forget", memory_id=old, reason="It was upgraded.", replacement_id=new))
     answer = answered(call("recall", query="Django", match="text", include_superseded=True))
@@ -315,7 +318,7 @@ def test_what_is_superseded_is_marked_where_it_is_asked_for(call: Any, alice: An
     assert f"- {new} (fact): Django 6 is used." in lines
 
 
-def test_the_refusal_of_a_type_names_all(call: Any, alice: Any) -> None:
+def test_the_refusal_of_a_type_names_all(call: Call, alice: User) -> None:
     fields = refused(call("recall", type="banana"), 400, "invalid_arguments")["details"]["fields"]
     assert fields["type"].startswith("must be one of all, note, fact, ")
     fields = refused(call("remember", content="x", type="all"), 400, "invalid_arguments")["details"]["fields"]

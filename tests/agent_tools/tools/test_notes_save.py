@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from django.test import override_settings
 from django.utils import timezone
 
-from approvals.models import Policy, Proposal, Status
+from approvals.models import Policy, Proposal, Status, User
 from approvals.services import notes
 from memory_app import reads
 from memory_app.dolt.connections import dolt_transaction
@@ -17,15 +15,16 @@ from memory_app.writing.authors import (
     ASSENT,
 )
 from tests.agent_tools.checks import answered, refused
+from tests.agent_tools.conftest import Call, Issue, MachineOf
 
 
 @pytest.fixture
-def tea(call: Any) -> str:
+def tea(call: Call) -> str:
     """The id of a note of alice's."""
     return str(answered(call("memory_save", content="Alice likes tea."))["data"]["note_id"])
 
 
-def test_a_note_is_saved_at_once_and_says_so(call: Any, alice: Any) -> None:
+def test_a_note_is_saved_at_once_and_says_so(call: Call, alice: User) -> None:
     answer = answered(call("memory_save", content="Alice likes tea.", category="food", tags=["drinks"], session_id="s"))
     data = answer["data"]
     assert answer["text"] == f"Note {data['note_id']} saved."
@@ -37,19 +36,19 @@ def test_a_note_is_saved_at_once_and_says_so(call: Any, alice: Any) -> None:
     assert data["content_sha256"] == note.sha256
 
 
-def test_an_update_keeps_the_id(call: Any, tea: str) -> None:
+def test_an_update_keeps_the_id(call: Call, tea: str) -> None:
     answer = answered(call("memory_update", note_id=tea, content="Alice prefers coffee."))
     assert answer["text"] == f"Note {tea} updated."
     assert reads.note("alice", tea).content == "Alice prefers coffee."
 
 
-def test_a_deleted_note_is_gone(call: Any, tea: str) -> None:
+def test_a_deleted_note_is_gone(call: Call, tea: str) -> None:
     answer = answered(call("memory_delete", note_id=tea))
     assert answer["text"] == f"Note {tea} deleted."
     assert reads.find_note("alice", tea) is None
 
 
-def test_where_the_owner_wants_to_be_asked_it_waits(call: Any, alice: Any) -> None:
+def test_where_the_owner_wants_to_be_asked_it_waits(call: Call, alice: User) -> None:
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     answer = answered(call("memory_save", content="Alice likes tea."))
     note_id = answer["data"]["note_id"]
@@ -60,7 +59,7 @@ def test_where_the_owner_wants_to_be_asked_it_waits(call: Any, alice: Any) -> No
     assert reads.notes("alice") == ()
 
 
-def test_propose_alone_makes_a_proposal(machine: Any, issue: Any, alice: Any) -> None:
+def test_propose_alone_makes_a_proposal(machine: MachineOf, issue: Issue, alice: User) -> None:
     careful = machine(issue(alice, scopes=["memory:read", "memory:propose"]))
     for tool in ("memory_save", "remember"):
         answer = answered(careful.call(tool, content=f"Alice likes {tool}."))
@@ -72,13 +71,13 @@ def test_propose_alone_makes_a_proposal(machine: Any, issue: Any, alice: Any) ->
 
 
 @pytest.mark.parametrize("tool", ["memory_save", "memory_update", "memory_delete", "remember", "forget"])
-def test_without_either_scope_a_write_is_refused(machine: Any, issue: Any, alice: Any, tool: str) -> None:
+def test_without_either_scope_a_write_is_refused(machine: MachineOf, issue: Issue, alice: User, tool: str) -> None:
     reader = machine(issue(alice, scopes=["memory:read"]))
     error = refused(reader.call(tool, content="x", note_id="y", memory_id="y"), 403, "missing_scope")
     assert error["details"]["required"] == "notes:write"
 
 
-def test_the_same_waiting_change_is_not_proposed_twice(machine: Any, issue: Any, alice: Any) -> None:
+def test_the_same_waiting_change_is_not_proposed_twice(machine: MachineOf, issue: Issue, alice: User) -> None:
     careful = machine(issue(alice, scopes=["memory:propose"]))
     first = answered(careful.call("memory_save", content="Alice likes tea."))["data"]
     again = answered(careful.call("memory_save", content="Alice likes tea."))
@@ -87,14 +86,14 @@ def test_the_same_waiting_change_is_not_proposed_twice(machine: Any, issue: Any,
     assert "nothing new was made" in again["text"]
 
 
-def test_reasoning_and_evidence_go_into_the_record(call: Any, alice: Any) -> None:
+def test_reasoning_and_evidence_go_into_the_record(call: Call, alice: User) -> None:
     evidence = [{"role": "user", "content": "I like tea."}]
     saved = answered(call("memory_save", content="x", reasoning="She said so.", evidence=evidence, session_id="s"))
     proposal = Proposal.objects.get(pk=saved["data"]["proposal_id"])
     assert (proposal.reasoning, proposal.evidence, proposal.session_id) == ("She said so.", evidence, "s")
 
 
-def test_an_empty_content_is_refused(call: Any, tea: str) -> None:
+def test_an_empty_content_is_refused(call: Call, tea: str) -> None:
     for content in ("", " \n"):
         for answer in (
             call("memory_save", content=content),
@@ -106,19 +105,19 @@ def test_an_empty_content_is_refused(call: Any, tea: str) -> None:
 
 
 @pytest.mark.parametrize("tool", ["memory_save", "remember"])
-def test_a_content_that_is_too_long_is_told_by_how_much(call: Any, alice: Any, tool: str) -> None:
+def test_a_content_that_is_too_long_is_told_by_how_much(call: Call, alice: User, tool: str) -> None:
     error = refused(call(tool, content="x" * 2_345), 400, "invalid_arguments")
     assert "the content has 2,345 characters, 345 more than the 2,000" in error["details"]["fields"]["content"]
     answered(call(tool, content="x" * 2_000))
     assert len(reads.notes("alice")) == 1
 
 
-def test_an_update_that_is_too_long_changes_nothing(call: Any, tea: str) -> None:
+def test_an_update_that_is_too_long_changes_nothing(call: Call, tea: str) -> None:
     refused(call("memory_update", note_id=tea, content="x" * 2_001), 400, "invalid_arguments")
     assert reads.note("alice", tea).content == "Alice likes tea."
 
 
-def test_the_same_content_again_is_no_change(call: Any, tea: str) -> None:
+def test_the_same_content_again_is_no_change(call: Call, tea: str) -> None:
     refused(call("memory_update", note_id=tea, content="Alice likes tea."), 422, "no_change")
 
 
@@ -126,7 +125,7 @@ def test_the_same_content_again_is_no_change(call: Any, tea: str) -> None:
     ("tool", "name"),
     [("memory_update", "note_id"), ("memory_delete", "note_id"), ("forget", "memory_id")],
 )
-def test_a_foreign_note_and_an_unknown_one_look_the_same(call: Any, ben: Any, tool: str, name: str) -> None:
+def test_a_foreign_note_and_an_unknown_one_look_the_same(call: Call, ben: User, tool: str, name: str) -> None:
     foreign = notes.save(by=notes.ChangeContext(actor=ben), owner="ben", content="Ben's secret.").note_id
     unknown = "note-00000000-0000-4000-8000-000000000000"
     more = {"content": "x"} if tool == "memory_update" else {}
@@ -139,20 +138,20 @@ def test_a_foreign_note_and_an_unknown_one_look_the_same(call: Any, ben: Any, to
     assert reads.note("ben", foreign).content == "Ben's secret."
 
 
-def test_tags_are_bounded(call: Any, alice: Any) -> None:
+def test_tags_are_bounded(call: Call, alice: User) -> None:
     refused(call("memory_save", content="x", tags=["y" * 65]), 400, "invalid_arguments")
     refused(call("memory_save", content="x", tags=["y"] * 51), 400, "invalid_arguments")
     refused(call("memory_save", content="x", tags="y"), 400, "invalid_arguments")
 
 
-def test_a_key_makes_a_repeated_save_one_note(call: Any, alice: Any) -> None:
+def test_a_key_makes_a_repeated_save_one_note(call: Call, alice: User) -> None:
     first = call("memory_save", content="Alice likes tea.", idempotency_key="k")
     again = call("memory_save", content="Alice likes tea.", idempotency_key="k")
     assert again.content == first.content
     assert len(reads.notes("alice")) == 1
 
 
-def test_a_crashed_delete_is_resumed(call: Any, tea: str) -> None:
+def test_a_crashed_delete_is_resumed(call: Call, tea: str) -> None:
     from datetime import timedelta
 
     from django.utils import timezone
@@ -165,7 +164,7 @@ def test_a_crashed_delete_is_resumed(call: Any, tea: str) -> None:
 
 
 @override_settings(PENDING_CAP=1)
-def test_waiting_notes_count_against_the_cap(machine: Any, issue: Any, alice: Any) -> None:
+def test_waiting_notes_count_against_the_cap(machine: MachineOf, issue: Issue, alice: User) -> None:
     careful = machine(issue(alice, scopes=["memory:propose"]))
     waiting = answered(careful.call("memory_save", content="one"))["data"]
     error = refused(careful.call("memory_save", content="two"), 429, "too_many_pending")
@@ -174,7 +173,7 @@ def test_waiting_notes_count_against_the_cap(machine: Any, issue: Any, alice: An
     assert named["block_label"] is None
 
 
-def test_a_proposal_about_a_note_names_the_note(machine: Any, issue: Any, alice: Any) -> None:
+def test_a_proposal_about_a_note_names_the_note(machine: MachineOf, issue: Issue, alice: User) -> None:
     careful = machine(issue(alice, scopes=["memory:propose", "memory:read"]))
     saved = answered(careful.call("memory_save", content="Alice likes tea."))["data"]
     seen = answered(careful.call("get_proposal", proposal_id=saved["proposal_id"]))
@@ -183,7 +182,7 @@ def test_a_proposal_about_a_note_names_the_note(machine: Any, issue: Any, alice:
     assert seen["data"]["notes"][0]["after"]["content"] == "Alice likes tea."
 
 
-def test_where_notes_supersede_each_other_in_a_circle_none_holds(call: Any, alice: Any) -> None:
+def test_where_notes_supersede_each_other_in_a_circle_none_holds(call: Call, alice: User) -> None:
     ids = [answered(call("memory_save", content=f"Statement {n}."))["data"]["note_id"] for n in range(3)]
     for note_id, other in ((ids[0], ids[1]), (ids[1], ids[2]), (ids[2], ids[1])):
         with dolt_transaction() as verbs:

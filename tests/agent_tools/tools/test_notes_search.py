@@ -6,14 +6,17 @@ from typing import Any
 
 import pytest
 
+from approvals.models import User
 from approvals.services import BlockFields, create_block, notes
+from memory_app.reads import Block
 from tests.agent_tools.checks import answered, caught_up, refused
+from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
 from tests.end_to_end.test_away import gone
 
 pytestmark = pytest.mark.usefixtures("worker")
 
 
-def found(call: Any, query: str, **more: Any) -> list[dict[str, Any]]:
+def found(call: Call, query: str, **more: Any) -> list[dict[str, Any]]:
     """The results, once the index has caught up."""
 
     answer = caught_up(lambda: call("memory_search", query=query, **more))
@@ -21,11 +24,11 @@ def found(call: Any, query: str, **more: Any) -> list[dict[str, Any]]:
     return results
 
 
-def texts(call: Any, query: str, **more: Any) -> list[str]:
+def texts(call: Call, query: str, **more: Any) -> list[str]:
     return [result["text"] for result in found(call, query, **more)]
 
 
-def test_a_note_lives_from_save_to_delete(call: Any, alice: Any) -> None:
+def test_a_note_lives_from_save_to_delete(call: Call, alice: User) -> None:
     note_id = answered(call("memory_save", content="User's name is Shantanu"))["data"]["note_id"]
     (hit,) = found(call, "name")
     assert (hit["note_id"], hit["source"]) == (note_id, "user_memory")
@@ -38,7 +41,7 @@ def test_a_note_lives_from_save_to_delete(call: Any, alice: Any) -> None:
     assert found(call, "name") == []
 
 
-def test_what_matches_comes_before_the_nearest_notes_which_are_marked(call: Any, alice: Any) -> None:
+def test_what_matches_comes_before_the_nearest_notes_which_are_marked(call: Call, alice: User) -> None:
     for content in ("Prefers dark mode.", "Likes chocolate.", "The exam is in June."):
         answered(call("memory_save", content=content))
     first, *rest = found(call, "exam")
@@ -52,7 +55,7 @@ def test_what_matches_comes_before_the_nearest_notes_which_are_marked(call: Any,
     assert len(said) == 4
 
 
-def test_weak_hits_keep_to_the_filters_and_are_notes_alone(api: Any, call: Any, goals: Any) -> None:
+def test_weak_hits_keep_to_the_filters_and_are_notes_alone(api: Machine, call: Call, goals: Block) -> None:
     turn = {"id": "m", "role": "user", "content": "I saw a parrot."}
     answered(api.post("/api/v1/users/alice/conversations/one/messages/", {"messages": [turn]}))
     answered(call("memory_save", content="Likes tea.", tags=["food"]))
@@ -70,7 +73,7 @@ def test_weak_hits_keep_to_the_filters_and_are_notes_alone(api: Any, call: Any, 
     "query",
     ["everything", "what do you know about me", "user preferences", "What do you remember?", "list all notes", "*"],
 )
-def test_a_question_about_everything_lists_the_most_useful_notes(call: Any, alice: Any, query: str) -> None:
+def test_a_question_about_everything_lists_the_most_useful_notes(call: Call, alice: User, query: str) -> None:
     contents = ["Likes tea.", "Plays chess.", "The exam is in June."]
     ids = [answered(call("memory_save", content=content))["data"]["note_id"] for content in contents]
     assert texts(call, query) == contents[::-1]  # the newest first
@@ -86,11 +89,11 @@ def test_a_question_about_everything_lists_the_most_useful_notes(call: Any, alic
 
 
 @pytest.mark.parametrize("query", ["exam", "food preferences", "what do you know about exams", "user's name"])
-def test_a_question_about_something_is_not_about_everything(call: Any, alice: Any, query: str) -> None:
+def test_a_question_about_something_is_not_about_everything(call: Call, alice: User, query: str) -> None:
     assert not answered(call("memory_search", query=query))["data"]["broad"]
 
 
-def test_notes_are_not_crowded_out_by_blocks(call: Any, alice: Any) -> None:
+def test_notes_are_not_crowded_out_by_blocks(call: Call, alice: User) -> None:
     sections = "\n\n".join(f"## Name {number}\n\nName, name and name again: the name {number}." for number in range(9))
     fields = BlockFields(title="Name", description="", body=sections, limit=20_000)
     create_block(actor=alice, owner="alice", label="names", fields=fields)
@@ -108,7 +111,7 @@ def test_notes_are_not_crowded_out_by_blocks(call: Any, alice: Any) -> None:
     assert {hit["block_label"] for hit in of_blocks} == {"names"}
 
 
-def test_the_past_has_weak_hits_and_broad_questions_too(call: Any, alice: Any) -> None:
+def test_the_past_has_weak_hits_and_broad_questions_too(call: Call, alice: User) -> None:
     kept = answered(call("memory_save", content="Likes tea."))["data"]
     gone = answered(call("memory_save", content="Likes secrets."))["data"]
     answered(call("memory_delete", note_id=gone["note_id"]))
@@ -118,7 +121,7 @@ def test_the_past_has_weak_hits_and_broad_questions_too(call: Any, alice: Any) -
     assert texts(call, "quicksilver", as_of=kept["commit"]) == ["Likes tea."]
 
 
-def test_a_memory_lives_from_remember_to_forget(call: Any, alice: Any) -> None:
+def test_a_memory_lives_from_remember_to_forget(call: Call, alice: User) -> None:
     memory_id = answered(call("remember", content="The exam is in June."))["data"]["memory_id"]
 
     def recalled(**more: Any) -> list[str]:
@@ -131,7 +134,7 @@ def test_a_memory_lives_from_remember_to_forget(call: Any, alice: Any) -> None:
     assert recalled(include_superseded=True) == [memory_id]
 
 
-def test_blocks_are_searched_too(call: Any, goals: Any) -> None:
+def test_blocks_are_searched_too(call: Call, goals: Block) -> None:
     answered(call("memory_save", content="She prefers evening lessons."))
     hits = found(call, "B2 exam in June")
     assert hits[0]["block_label"] == "goals"
@@ -139,7 +142,7 @@ def test_blocks_are_searched_too(call: Any, goals: Any) -> None:
     assert "note_id" not in hits[0]
 
 
-def test_a_conversation_is_searched_when_asked_for(api: Any, call: Any, alice: Any) -> None:
+def test_a_conversation_is_searched_when_asked_for(api: Machine, call: Call, alice: User) -> None:
     said = {"one": "I saw a green parrot.", "two": "My uncle's parrot, all green, speaks Italian with the postman."}
     for session, content in said.items():
         turn = {"id": "m", "role": "user", "content": content}
@@ -156,7 +159,7 @@ def test_a_conversation_is_searched_when_asked_for(api: Any, call: Any, alice: A
     assert {hit["session_id"] for hit in found(call, "green parrot", sources=["conversation"])} == {"two"}
 
 
-def test_filters_narrow_the_notes(call: Any, alice: Any) -> None:
+def test_filters_narrow_the_notes(call: Call, alice: User) -> None:
     answered(call("memory_save", content="Tea with milk.", category="food", tags=["drinks"]))
     answered(call("remember", content="Tea at five.", type="decision"))
     assert texts(call, "tea", category="food") == ["Tea with milk."]
@@ -165,7 +168,7 @@ def test_filters_narrow_the_notes(call: Any, alice: Any) -> None:
     assert len(texts(call, "tea", top_k=1)) == 1
 
 
-def test_the_past_is_searched_as_it_was(call: Any, alice: Any) -> None:
+def test_the_past_is_searched_as_it_was(call: Call, alice: User) -> None:
     saved = answered(call("memory_save", content="The exam is in June."))["data"]
     answered(call("memory_update", note_id=saved["note_id"], content="The exam is in July."))
     assert texts(call, "exam") == ["The exam is in July."]
@@ -173,18 +176,18 @@ def test_the_past_is_searched_as_it_was(call: Any, alice: Any) -> None:
     refused(call("memory_search", query="x", as_of="1999-01-01"), 404, "revision_not_found")
 
 
-def test_waiting_notes_are_in_no_search(machine: Any, issue: Any, call: Any, alice: Any) -> None:
+def test_waiting_notes_are_in_no_search(machine: MachineOf, issue: Issue, call: Call, alice: User) -> None:
     careful = machine(issue(alice, scopes=["memory:propose"]))
     answered(careful.call("memory_save", content="Alice keeps a parrot."))
     assert found(call, "parrot") == []
 
 
-def test_nothing_of_somebody_else_is_found(call: Any, ben: Any, alice: Any) -> None:
+def test_nothing_of_somebody_else_is_found(call: Call, ben: User, alice: User) -> None:
     notes.save(by=notes.ChangeContext(actor=ben), owner="ben", content="Ben keeps a parrot.")
     assert found(call, "parrot") == []
 
 
-def test_nothing_is_answered_from_the_index_alone(call: Any, alice: Any) -> None:
+def test_nothing_is_answered_from_the_index_alone(call: Call, alice: User) -> None:
     answered(call("memory_save", content="Likes tea."))
     assert texts(call, "tea") == ["Likes tea."]
     with gone("memory"):
@@ -194,7 +197,7 @@ def test_nothing_is_answered_from_the_index_alone(call: Any, alice: Any) -> None
     assert texts(call, "tea") == ["Likes tea."]
 
 
-def test_search_by_address_is_the_same(api: Any, call: Any, alice: Any) -> None:
+def test_search_by_address_is_the_same(api: Machine, call: Call, alice: User) -> None:
     answered(call("memory_save", content="Tea with milk.", tags=["drinks"]))
     assert texts(call, "tea") == ["Tea with milk."]
     by_address = answered(api.get("/api/v1/users/alice/search/?q=tea&tag=drinks&tag=x&top_k=3"))["data"]
@@ -215,16 +218,16 @@ def test_search_by_address_is_the_same(api: Any, call: Any, alice: Any) -> None:
         {"include_conversation": "yes"},
     ],
 )
-def test_what_search_does_not_take_is_named(call: Any, alice: Any, given: dict[str, Any]) -> None:
+def test_what_search_does_not_take_is_named(call: Call, alice: User, given: dict[str, Any]) -> None:
     error = refused(call("memory_search", **{"query": "x"} | given), 400, "invalid_arguments")
     assert set(error["details"]["fields"]) == set(given)
 
 
-def test_an_unknown_source_is_named(call: Any, alice: Any) -> None:
+def test_an_unknown_source_is_named(call: Call, alice: User) -> None:
     error = refused(call("memory_search", query="x", sources=["web"]), 400, "invalid_arguments")
     assert error["details"]["fields"] == {"sources[0]": "must be one of user_memory, memory_block, conversation"}
 
 
-def test_a_query_of_stop_words_is_no_error(call: Any, alice: Any) -> None:
+def test_a_query_of_stop_words_is_no_error(call: Call, alice: User) -> None:
     answered(call("memory_save", content="Alice likes tea."))
     assert isinstance(found(call, "the of and to a"), list)

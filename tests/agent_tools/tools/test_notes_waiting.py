@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from agent_tools.models import IdempotencyKey
 from approvals import services
-from approvals.models import Agent, Policy, Proposal, Revision, Status
+from approvals.models import Agent, Policy, Proposal, Revision, Status, User
 from approvals.recovery.integrity import problems
 from approvals.review.presentation import review_of
 from approvals.services.decide import close
@@ -19,24 +19,25 @@ from approvals.services.notes import agents
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from tests.agent_tools.checks import answered, refused
-from tests.agent_tools.conftest import Machine
+from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
 from tests.support.crashing import crash_at
+from tests.support.fixtures import ClientOf
 from tests.support.pages import has_form, words
 
 
 @pytest.fixture
-def asks(alice: Any) -> None:
+def asks(alice: User) -> None:
     """alice wants to be asked before agents write notes."""
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
 
 
 @pytest.fixture
-def tea(call: Any, asks: None) -> dict[str, Any]:
+def tea(call: Call, asks: None) -> dict[str, Any]:
     """What memory_save answered: a note that waits."""
     return dict(answered(call("memory_save", content="Alice likes tea.", reasoning="She said so."))["data"])
 
 
-def test_an_update_amends_the_proposal(call: Any, tea: dict[str, Any], tim: Any) -> None:
+def test_an_update_amends_the_proposal(call: Call, tea: dict[str, Any], tim: User) -> None:
     answer = answered(call("memory_update", note_id=tea["note_id"], content="Alice likes green tea."))
     number = tea["proposal_id"]
     assert answer["text"].splitlines()[0] == (
@@ -63,21 +64,21 @@ def test_an_update_amends_the_proposal(call: Any, tea: dict[str, Any], tim: Any)
     assert answered(call("memory_update", note_id=tea["note_id"], content="x"))["data"]["proposal_id"] != number
 
 
-def test_the_same_update_again_makes_no_revision(call: Any, tea: dict[str, Any]) -> None:
+def test_the_same_update_again_makes_no_revision(call: Call, tea: dict[str, Any]) -> None:
     for _ in range(2):
         answer = answered(call("memory_update", note_id=tea["note_id"], content="Alice likes green tea."))
     assert (answer["data"]["revision"], answer["data"]["created"]) == (2, False)
     assert Revision.objects.count() == 2
 
 
-def test_a_new_reason_takes_the_place_of_the_old_one(call: Any, tea: dict[str, Any]) -> None:
+def test_a_new_reason_takes_the_place_of_the_old_one(call: Call, tea: dict[str, Any]) -> None:
     answered(call("memory_update", note_id=tea["note_id"], content="No tea.", reasoning="She took it back."))
     assert Proposal.objects.get().reasoning == "She took it back."
     error = refused(call("memory_update", note_id=tea["note_id"], content="x" * 2_001), 400, "invalid_arguments")
     assert "content" in error["details"]["fields"]
 
 
-def test_a_delete_withdraws_the_proposal(call: Any, tea: dict[str, Any]) -> None:
+def test_a_delete_withdraws_the_proposal(call: Call, tea: dict[str, Any]) -> None:
     answer = answered(call("memory_delete", note_id=tea["note_id"], reasoning="A misunderstanding."))
     note_id, number = tea["note_id"], tea["proposal_id"]
     assert answer["text"] == (
@@ -103,7 +104,7 @@ def delete_once(token: str, note_id: str, key: str) -> Any:
 
 
 def test_a_delete_that_is_killed_and_sent_again_answers_as_the_first_would_have(
-    call: Any, asks: None, token: str
+    call: Call, asks: None, token: str
 ) -> None:
     step, crashed, answers = 0, True, []
     while crashed:
@@ -122,7 +123,7 @@ def test_a_delete_that_is_killed_and_sent_again_answers_as_the_first_would_have(
 
 
 def test_a_delete_sent_again_leaves_alone_what_was_proposed_under_the_id_since(
-    call: Any, asks: None, token: str
+    call: Call, asks: None, token: str
 ) -> None:
     mem = "mem-1700000000-ab12"
     first = answered(call("remember", content="Bees.", memory_id=mem))["data"]
@@ -135,7 +136,7 @@ def test_a_delete_sent_again_leaves_alone_what_was_proposed_under_the_id_since(
 
 
 def test_what_is_amended_while_it_is_taken_back_is_taken_back_too(
-    call: Any, tea: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    call: Call, tea: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = close._OF_AGENT.first
 
@@ -153,7 +154,7 @@ def test_what_is_amended_while_it_is_taken_back_is_taken_back_too(
 
 
 def test_a_delete_sent_again_after_its_texts_were_removed_is_told_so(
-    call: Any, tea: dict[str, Any], token: str, alice: Any
+    call: Call, tea: dict[str, Any], token: str, alice: User
 ) -> None:
     answered(delete_once(token, tea["note_id"], "once"))
     services.redact(actor=alice, proposal_id=tea["proposal_id"])
@@ -161,7 +162,7 @@ def test_a_delete_sent_again_after_its_texts_were_removed_is_told_so(
     assert error["details"]["proposal"]["redacted"] is True
 
 
-def test_forget_and_remember_say_that_it_waits(call: Any, tea: dict[str, Any]) -> None:
+def test_forget_and_remember_say_that_it_waits(call: Call, tea: dict[str, Any]) -> None:
     number = tea["proposal_id"]
     error = refused(call("forget", memory_id=tea["note_id"]), 409, "note_waits")
     assert error["text"].splitlines()[0] == (
@@ -177,7 +178,7 @@ def test_forget_and_remember_say_that_it_waits(call: Any, tea: dict[str, Any]) -
     assert (error["details"]["argument"], error["details"]["note_id"]) == ("memory_id", "mem-1700000000-ab12")
 
 
-def test_a_replacement_that_waits_is_said_to(call: Any, alice: Any) -> None:
+def test_a_replacement_that_waits_is_said_to(call: Call, alice: User) -> None:
     old = answered(call("memory_save", content="Alice likes coffee."))["data"]["note_id"]
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     new = answered(call("memory_save", content="Alice likes tea."))["data"]["note_id"]
@@ -185,7 +186,7 @@ def test_a_replacement_that_waits_is_said_to(call: Any, alice: Any) -> None:
     assert (error["details"]["argument"], error["details"]["note_id"]) == ("replacement_id", new)
 
 
-def test_a_note_of_a_waiting_import_is_said_to_wait(api: Any, call: Any, asks: None) -> None:
+def test_a_note_of_a_waiting_import_is_said_to_wait(api: Machine, call: Call, asks: None) -> None:
     file = "### mem-1-aaaa\n> Alice likes tea.\n\n### mem-2-aaaa\n> Bees.\n"
     sent = api.http.post("/api/v1/users/alice/memories.md", file, content_type="text/markdown")
     number = answered(sent)["data"]["proposal_id"]
@@ -199,7 +200,9 @@ def test_a_note_of_a_waiting_import_is_said_to_wait(api: Any, call: Any, asks: N
         assert "It is part of an import" in error["text"]
 
 
-def test_for_another_agent_there_is_no_such_note(machine: Any, issue: Any, alice: Any, tea: dict[str, Any]) -> None:
+def test_for_another_agent_there_is_no_such_note(
+    machine: MachineOf, issue: Issue, alice: User, tea: dict[str, Any]
+) -> None:
     other = machine(issue(alice, agent=Agent.objects.create(name="reader")))
     note_id = tea["note_id"]
     refused(other.call("memory_update", note_id=note_id, content="x"), 404, "note_not_found")
@@ -210,12 +213,16 @@ def test_for_another_agent_there_is_no_such_note(machine: Any, issue: Any, alice
     assert Proposal.objects.open().count() == 2
 
 
-def test_another_owners_waiting_note_is_not_found(machine: Any, issue: Any, alice: Any, ben: Any, tea: Any) -> None:
+def test_another_owners_waiting_note_is_not_found(
+    machine: MachineOf, issue: Issue, alice: User, ben: User, tea: Any
+) -> None:
     both = machine(issue(alice, ben))
     refused(both.call("memory_update", user_id="ben", note_id=tea["note_id"], content="x"), 404, "note_not_found")
 
 
-def test_a_token_that_may_not_read_changes_its_own_waiting_notes_too(machine: Any, issue: Any, alice: Any) -> None:
+def test_a_token_that_may_not_read_changes_its_own_waiting_notes_too(
+    machine: MachineOf, issue: Issue, alice: User
+) -> None:
     careful = machine(issue(alice, scopes=["memory:propose"]))
     note_id = answered(careful.call("memory_save", content="Alice likes tea."))["data"]["note_id"]
     data = answered(careful.call("memory_update", note_id=note_id, content="Alice likes green tea."))["data"]
@@ -223,7 +230,7 @@ def test_a_token_that_may_not_read_changes_its_own_waiting_notes_too(machine: An
     assert answered(careful.call("memory_delete", note_id=note_id))["data"]["status"] == "withdrawn"
 
 
-def test_a_note_being_decided_is_not_changed(call: Any, tea: dict[str, Any]) -> None:
+def test_a_note_being_decided_is_not_changed(call: Call, tea: dict[str, Any]) -> None:
     Proposal.objects.update(status=Status.MERGING, lease_expires_at=timezone.now() + timedelta(hours=1))
     for response in (
         call("memory_update", note_id=tea["note_id"], content="x"),
@@ -235,7 +242,7 @@ def test_a_note_being_decided_is_not_changed(call: Any, tea: dict[str, Any]) -> 
 
 
 def test_its_page_is_there_while_it_is_amended(
-    call: Any, tea: dict[str, Any], alice: Any, client_of: Any, monkeypatch: pytest.MonkeyPatch
+    call: Call, tea: dict[str, Any], alice: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client, page = client_of(alice), f"/proposals/{tea['proposal_id']}/"
     decision = {"revision": 1, "seen_sha256": ""}
@@ -257,7 +264,7 @@ def test_its_page_is_there_while_it_is_amended(
     assert has_form(client.get(page), f"{page}approve/")
 
 
-def test_an_amendment_cut_short_is_finished(call: Any, tea: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_amendment_cut_short_is_finished(call: Call, tea: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     def killed(*args: Any, **more: Any) -> Any:
         raise KeyboardInterrupt
 

@@ -8,10 +8,13 @@ import pytest
 from django.test import override_settings
 
 from approvals import services
-from approvals.models import Proposal
+from approvals.models import Proposal, User
 from approvals.review.presentation import review_of
 from memory_app import reads
+from memory_app.reads import Block
 from tests.agent_tools.checks import answered, refused
+from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
+from tests.support.fixtures import MakeBlock
 
 EDIT = {"block_label": "goals", "old_string": "likes math", "new_string": "loves math", "reasoning": "She said so."}
 
@@ -21,7 +24,7 @@ def edit(**changes: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def nothing_changes(goals: Any) -> Any:
+def nothing_changes(goals: Block) -> Any:
     """Fails when the test leaves a proposal or another text behind."""
     yield
     assert not Proposal.objects.exists()
@@ -31,7 +34,7 @@ def nothing_changes(goals: Any) -> Any:
 # -- success --------------------------------------------------------------------------------------
 
 
-def test_an_edit_becomes_a_proposal_in_the_plans_words(call: Any, goals: Any) -> None:
+def test_an_edit_becomes_a_proposal_in_the_plans_words(call: Call, goals: Block) -> None:
     answer = answered(call("propose_memory_edit", **EDIT))
     assert answer["text"].splitlines()[0] == (
         "Edit proposal created for block 'goals'. The user will be asked to approve this change. "
@@ -50,36 +53,36 @@ def test_an_edit_becomes_a_proposal_in_the_plans_words(call: Any, goals: Any) ->
     assert reads.block("alice", "goals").sha256 == goals.sha256
 
 
-def test_what_explains_an_edit_is_kept_with_it(call: Any, goals: Any) -> None:
+def test_what_explains_an_edit_is_kept_with_it(call: Call, goals: Block) -> None:
     turns = [{"role": "user", "content": "I love math!", "at": "2026-03-01T10:00:00Z"}]
     answered(call("propose_memory_edit", **edit(confidence="high", session_id="s-1", evidence=turns)))
     proposal = Proposal.objects.get()
     assert (proposal.confidence, proposal.session_id, proposal.evidence) == ("high", "s-1", turns)
 
 
-def test_other_systems_names_are_taken(call: Any, goals: Any) -> None:
+def test_other_systems_names_are_taken(call: Call, goals: Block) -> None:
     arguments = {"label": "goals", "old_str": "likes math", "new_str": "loves math", "reason": "r"}
     answered(call("propose_memory_edit", **arguments))
 
 
-def test_null_stands_for_left_out(call: Any, goals: Any) -> None:
+def test_null_stands_for_left_out(call: Call, goals: Block) -> None:
     answered(call("propose_memory_edit", **edit(expected_sha256=None, session_id=None, replace_all=None)))
 
 
-def test_all_occurrences_are_replaced_when_asked(call: Any, goals: Any) -> None:
+def test_all_occurrences_are_replaced_when_asked(call: Call, goals: Block) -> None:
     answer = answered(call("propose_memory_edit", **edit(old_string="She", new_string="Alice", replace_all=True)))
     assert answer["data"]["occurrences_replaced"] == 2
     assert Proposal.objects.get().current_revision.result_text.count("Alice") == 3
 
 
-def test_the_expected_number_of_replacements_allows_that_many(call: Any, goals: Any) -> None:
+def test_the_expected_number_of_replacements_allows_that_many(call: Call, goals: Block) -> None:
     answered(call("propose_memory_edit", **edit(old_string="She", new_string="Alice", expected_replacements=2)))
     wrong = call("propose_memory_edit", **edit(old_string="She", new_string="Ann", expected_replacements=3))
     error = refused(wrong, 422, "wrong_count")
     assert (error["details"]["expected"], error["details"]["count"]) == (3, 2)
 
 
-def test_an_equal_proposal_is_returned_and_nothing_new_made(call: Any, goals: Any) -> None:
+def test_an_equal_proposal_is_returned_and_nothing_new_made(call: Call, goals: Block) -> None:
     first = answered(call("propose_memory_edit", **EDIT))["data"]
     again = answered(call("propose_memory_edit", **edit(old_string="likes", new_string="loves")))
     assert again["data"]["proposal_id"] == first["proposal_id"]
@@ -88,7 +91,7 @@ def test_an_equal_proposal_is_returned_and_nothing_new_made(call: Any, goals: An
     assert Proposal.objects.count() == 1
 
 
-def test_a_nearly_full_block_is_warned_about(call: Any, alice: Any, make_block: Any) -> None:
+def test_a_nearly_full_block_is_warned_about(call: Call, alice: User, make_block: MakeBlock) -> None:
     make_block(alice, "small", "x" * 89, limit=100)
     answer = answered(
         call("propose_memory_edit", **edit(block_label="small", old_string="x" * 89, new_string="y" * 90))
@@ -102,7 +105,7 @@ def test_a_nearly_full_block_is_warned_about(call: Any, alice: Any, make_block: 
 PROPOSE = "/api/v1/users/alice/blocks/goals/propose/"
 
 
-def test_a_whole_body_is_proposed(api: Any, goals: Any) -> None:
+def test_a_whole_body_is_proposed(api: Machine, goals: Block) -> None:
     answer = answered(api.post(PROPOSE, {"body": "# Goals\n", "reasoning": "Tidied.", "confidence": "low"}))
     assert answer["text"].startswith("Edit proposal created for block 'goals'.")
     proposal = Proposal.objects.get()
@@ -113,7 +116,7 @@ def test_a_whole_body_is_proposed(api: Any, goals: Any) -> None:
     )
 
 
-def test_several_edits_are_proposed_in_order(api: Any, goals: Any) -> None:
+def test_several_edits_are_proposed_in_order(api: Machine, goals: Block) -> None:
     edits = [{"old_string": "likes", "new_string": "loves"}, {"old_string": "loves math", "new_str": "loves maths"}]
     answer = answered(api.post(PROPOSE, {"edits": edits, "reasoning": "r"}))
     assert answer["data"]["occurrences_replaced"] == 2
@@ -121,7 +124,7 @@ def test_several_edits_are_proposed_in_order(api: Any, goals: Any) -> None:
 
 
 @pytest.mark.usefixtures("nothing_changes")
-def test_of_several_edits_all_are_made_or_none(api: Any) -> None:
+def test_of_several_edits_all_are_made_or_none(api: Machine) -> None:
     edits = [{"old_string": "likes", "new_string": "loves"}, {"old_string": "hates", "new_string": "fears"}]
     error = refused(api.post(PROPOSE, {"edits": edits, "reasoning": "r"}), 422, "old_string_not_found")
     assert error["details"]["edit"] == 1
@@ -145,12 +148,12 @@ def test_of_several_edits_all_are_made_or_none(api: Any) -> None:
         ({"body": 7, "reasoning": "r"}, "body"),
     ],
 )
-def test_a_bad_body_of_the_endpoint_is_named(api: Any, body: Any, field: str) -> None:
+def test_a_bad_body_of_the_endpoint_is_named(api: Machine, body: Any, field: str) -> None:
     assert field in refused(api.post(PROPOSE, body), 400, "invalid_arguments")["details"]["fields"]
 
 
 @pytest.mark.usefixtures("nothing_changes")
-def test_the_present_text_is_no_proposal(api: Any, goals: Any) -> None:
+def test_the_present_text_is_no_proposal(api: Machine, goals: Block) -> None:
     refused(api.post(PROPOSE, {"body": goals.body, "reasoning": "r"}), 422, "no_change")
 
 
@@ -191,7 +194,7 @@ MISSING_BLOCK = "Error: Memory block 'nothing' not found."
     ],
 )
 def test_refusals_have_the_plans_words_in_the_plans_order(
-    call: Any, changes: Any, status: int, code: str, first_line: str
+    call: Call, changes: Any, status: int, code: str, first_line: str
 ) -> None:
     error = refused(call("propose_memory_edit", **edit(**changes)), status, code)
     assert error["text"].splitlines()[0] == first_line
@@ -229,7 +232,7 @@ def test_refusals_have_the_plans_words_in_the_plans_order(
         ({"old_str": "x"}, {"old_str": "is another name for old_string; give one of them"}),
     ],
 )
-def test_every_bad_argument_is_named_with_a_plain_reason(call: Any, changes: Any, reasons: dict[str, str]) -> None:
+def test_every_bad_argument_is_named_with_a_plain_reason(call: Call, changes: Any, reasons: dict[str, str]) -> None:
     error = refused(call("propose_memory_edit", **edit(**changes)), 400, "invalid_arguments")
     for field, reason in reasons.items():
         assert error["details"]["fields"][field] == reason
@@ -239,12 +242,12 @@ def test_every_bad_argument_is_named_with_a_plain_reason(call: Any, changes: Any
 @pytest.mark.usefixtures("nothing_changes")
 @pytest.mark.parametrize("character", ["\x00", "\ud800"])
 @pytest.mark.parametrize("field", ["old_string", "new_string", "reasoning", "block_label", "session_id"])
-def test_nul_and_lone_surrogates_are_refused(call: Any, field: str, character: str) -> None:
+def test_nul_and_lone_surrogates_are_refused(call: Call, field: str, character: str) -> None:
     error = refused(call("propose_memory_edit", **edit(**{field: f"a{character}b"})), 400, "forbidden_character")
     assert error["details"]["fields"][field] == f"contains the character U+{ord(character):04X} at position 1"
 
 
-def test_invisible_characters_and_markup_are_taken_as_text(call: Any, goals: Any) -> None:
+def test_invisible_characters_and_markup_are_taken_as_text(call: Call, goals: Block) -> None:
     hostile = "<script>alert(1)</script>\u200b\u202e\U000e0041"
     answered(call("propose_memory_edit", **edit(new_string=hostile, reasoning=f"Because {hostile}")))
     assert hostile in Proposal.objects.get().current_revision.result_text
@@ -253,13 +256,15 @@ def test_invisible_characters_and_markup_are_taken_as_text(call: Any, goals: Any
 # -- the help after a refusal ---------------------------------------------------------------------
 
 
-def test_a_missing_block_names_those_there_are(call: Any, goals: Any) -> None:
+def test_a_missing_block_names_those_there_are(call: Call, goals: Block) -> None:
     error = refused(call("propose_memory_edit", **edit(block_label="gaols")), 404, "block_not_found")
     assert error["text"].splitlines()[1] == "There are: goals."
     assert error["details"]["nearest"] == "goals"
 
 
-def test_who_may_not_read_is_shown_nothing_of_the_memory(machine: Any, issue: Any, alice: Any, goals: Any) -> None:
+def test_who_may_not_read_is_shown_nothing_of_the_memory(
+    machine: MachineOf, issue: Issue, alice: User, goals: Block
+) -> None:
     unread = machine(issue(alice, scopes=["memory:propose"]))
     missing = refused(unread.call("propose_memory_edit", **edit(block_label="gaols")), 404, "block_not_found")
     assert missing["text"] == "Error: Memory block 'gaols' not found."
@@ -270,7 +275,7 @@ def test_who_may_not_read_is_shown_nothing_of_the_memory(machine: Any, issue: An
     assert wrong["details"] == {"block_label": "goals"}
 
 
-def test_a_near_miss_is_answered_with_the_passage_and_a_call_that_works(call: Any, goals: Any) -> None:
+def test_a_near_miss_is_answered_with_the_passage_and_a_call_that_works(call: Call, goals: Block) -> None:
     error = refused(
         call("propose_memory_edit", **edit(old_string="She wants to  pass the b2 exam in June")),
         422,
@@ -293,7 +298,7 @@ def test_a_near_miss_is_answered_with_the_passage_and_a_call_that_works(call: An
         ("3: Alice likes math.\n4: She wants to pass the B2 exam in June.", "line_numbers", "by the line numbers"),
     ],
 )
-def test_why_a_near_miss_differs_is_said(call: Any, goals: Any, old_string: str, why: str, words: str) -> None:
+def test_why_a_near_miss_differs_is_said(call: Call, goals: Block, old_string: str, why: str, words: str) -> None:
     error = refused(call("propose_memory_edit", **edit(old_string=old_string)), 422, "old_string_not_found")
     assert error["details"]["nearest"]["why"] == why
     assert words in error["text"]
@@ -312,20 +317,20 @@ def test_why_a_near_miss_differs_is_said(call: Any, goals: Any, old_string: str,
     ],
 )
 def test_several_differences_are_said_together(
-    call: Any, goals: Any, old_string: str, differs: list[str], said: str
+    call: Call, goals: Block, old_string: str, differs: list[str], said: str
 ) -> None:
     error = refused(call("propose_memory_edit", **edit(old_string=old_string)), 422, "old_string_not_found")
     assert (error["details"]["nearest"]["why"], error["details"]["nearest"]["differs"]) == (None, differs)
     assert f"Your old_string differs from it {said}\n" in error["text"]
 
 
-def test_a_corrected_call_keeps_the_rest_and_drops_the_used_up_key(call: Any, goals: Any) -> None:
+def test_a_corrected_call_keeps_the_rest_and_drops_the_used_up_key(call: Call, goals: Block) -> None:
     asked = edit(old_string="alice likes MATH", session_id="s-1", idempotency_key="k", expected_replacements=1)
     corrected = refused(call("propose_memory_edit", **asked), 422, "old_string_not_found")["details"]["corrected_call"]
     assert corrected == edit(old_string="Alice likes math", new_string="loves math", session_id="s-1")
 
 
-def test_a_corrected_call_of_several_edits_holds_them_all(api: Any, goals: Any) -> None:
+def test_a_corrected_call_of_several_edits_holds_them_all(api: Machine, goals: Block) -> None:
     edits = [
         {"old_string": "likes", "new_string": "loves"},
         {"old_string": "one  book a month", "new_string": "two books a month"},
@@ -336,13 +341,13 @@ def test_a_corrected_call_of_several_edits_holds_them_all(api: Any, goals: Any) 
     assert "two books a month" in Proposal.objects.get().current_revision.result_text
 
 
-def test_several_matches_are_given_with_their_lines(call: Any, goals: Any) -> None:
+def test_several_matches_are_given_with_their_lines(call: Call, goals: Block) -> None:
     error = refused(call("propose_memory_edit", **edit(old_string="She")), 422, "old_string_repeated")
     assert error["text"].splitlines()[1] == "It begins on lines 4, 5."
     assert error["details"]["lines"] == [4, 5]
 
 
-def test_text_found_only_in_the_agents_own_proposal_names_it(call: Any, goals: Any) -> None:
+def test_text_found_only_in_the_agents_own_proposal_names_it(call: Call, goals: Block) -> None:
     first = answered(call("propose_memory_edit", **EDIT))["data"]["proposal_id"]
     error = refused(
         call("propose_memory_edit", **edit(old_string="loves math.", new_string="adores math.")),
@@ -353,7 +358,9 @@ def test_text_found_only_in_the_agents_own_proposal_names_it(call: Any, goals: A
     assert f"open proposal {first}" in error["text"]
 
 
-def test_another_agents_proposal_is_not_given_away(machine: Any, issue: Any, call: Any, alice: Any, goals: Any) -> None:
+def test_another_agents_proposal_is_not_given_away(
+    machine: MachineOf, issue: Issue, call: Call, alice: User, goals: Block
+) -> None:
     from approvals.models import Agent
 
     answered(call("propose_memory_edit", **EDIT))
@@ -371,14 +378,14 @@ def write(owner: Any, body: str) -> None:
     services.edit_block(actor=owner, owner="alice", label="goals", fields=fields, loaded_sha256=now)
 
 
-def proposed_both_ways(api: Any, **changes: str) -> list[Any]:
+def proposed_both_ways(api: Machine, **changes: str) -> list[Any]:
     """The answers of the tool and of the address."""
     edits = [{"old_string": changes["old_string"], "new_string": changes["new_string"]}]
     by_address = api.post(PROPOSE, {"edits": edits, "reasoning": "r"})
     return [api.call("propose_memory_edit", **edit(**changes)), by_address]
 
 
-def test_what_was_made_already_is_said_to_be(api: Any, tim: Any, alice: Any, goals: Any) -> None:
+def test_what_was_made_already_is_said_to_be(api: Machine, tim: User, alice: User, goals: Block) -> None:
     number = answered(api.call("propose_memory_edit", **EDIT))["data"]["proposal_id"]
     seen = review_of(Proposal.objects.get(pk=number), tim).seen_sha256
     services.approve(actor=tim, proposal_id=number, revision=1, seen_sha256=seen)
@@ -391,7 +398,7 @@ def test_what_was_made_already_is_said_to_be(api: Any, tim: Any, alice: Any, goa
         assert "nearest" not in error["details"]
 
 
-def test_several_edits_made_already_are_said_to_be(api: Any, alice: Any, goals: Any) -> None:
+def test_several_edits_made_already_are_said_to_be(api: Machine, alice: User, goals: Block) -> None:
     edits = [{"old_string": "likes math", "new_string": "loves math"}, {"old_string": "one book", "new_string": "two"}]
     write(alice, goals.body.replace("likes math", "loves math").replace("one book", "two"))
     error = refused(api.post(PROPOSE, {"edits": edits, "reasoning": "r"}), 422, "already_true")
@@ -411,7 +418,7 @@ def test_several_edits_made_already_are_said_to_be(api: Any, alice: Any, goals: 
     ],
 )
 def test_a_mistaken_shortening_is_not_told_that_it_is_made(
-    api: Any, goals: Any, old_string: str, new_string: str
+    api: Machine, goals: Block, old_string: str, new_string: str
 ) -> None:
     for answer in proposed_both_ways(api, old_string=old_string, new_string=new_string):
         error = refused(answer, 422, "old_string_not_found")
@@ -422,7 +429,9 @@ def test_a_mistaken_shortening_is_not_told_that_it_is_made(
     answered(api.post(PROPOSE, corrected))
 
 
-def test_an_earlier_version_that_became_something_else_makes_nothing_true(api: Any, alice: Any, goals: Any) -> None:
+def test_an_earlier_version_that_became_something_else_makes_nothing_true(
+    api: Machine, alice: User, goals: Block
+) -> None:
     write(alice, goals.body.replace("Alice likes math.", "Alice likes mathematics and logic."))
     error = refused(
         api.call("propose_memory_edit", **edit(old_string="likes math.", new_string="likes math")),
@@ -435,14 +444,16 @@ def test_an_earlier_version_that_became_something_else_makes_nothing_true(api: A
     assert "made already" not in error["text"], "it stands elsewhere"
 
 
-def test_a_deleted_blocks_versions_make_nothing_true(api: Any, alice: Any, goals: Any, make_block: Any) -> None:
+def test_a_deleted_blocks_versions_make_nothing_true(
+    api: Machine, alice: User, goals: Block, make_block: MakeBlock
+) -> None:
     services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256)
     make_block(alice, "goals", goals.body.replace("likes math", "loves math"))
     error = refused(api.call("propose_memory_edit", **EDIT), 422, "old_string_not_found")
     assert "made already" not in error["text"]
 
 
-def test_what_never_was_there_is_not_made_already_though_its_new_text_is_there(call: Any, goals: Any) -> None:
+def test_what_never_was_there_is_not_made_already_though_its_new_text_is_there(call: Call, goals: Block) -> None:
     error = refused(
         call("propose_memory_edit", **edit(old_string="Alice likes maths.", new_string="Alice likes math.")),
         422,
@@ -453,7 +464,7 @@ def test_what_never_was_there_is_not_made_already_though_its_new_text_is_there(c
     assert "corrected_call" not in error["details"]
 
 
-def test_a_short_new_string_that_is_there_by_chance_makes_nothing_true(call: Any, goals: Any) -> None:
+def test_a_short_new_string_that_is_there_by_chance_makes_nothing_true(call: Call, goals: Block) -> None:
     error = refused(
         call("propose_memory_edit", **edit(old_string="Zebras graze quietly", new_string="a")),
         422,
@@ -463,7 +474,7 @@ def test_a_short_new_string_that_is_there_by_chance_makes_nothing_true(call: Any
     assert "made already" not in error["text"]
 
 
-def test_a_short_new_string_that_is_there_by_chance_does_not_hide_the_passage(call: Any, goals: Any) -> None:
+def test_a_short_new_string_that_is_there_by_chance_does_not_hide_the_passage(call: Call, goals: Block) -> None:
     error = refused(
         call("propose_memory_edit", **edit(old_string="Alice likes  math.", new_string="book")),
         422,
@@ -474,7 +485,7 @@ def test_a_short_new_string_that_is_there_by_chance_does_not_hide_the_passage(ca
 
 
 @pytest.mark.usefixtures("nothing_changes")
-def test_an_over_limit_result_says_by_how_much(call: Any, alice: Any, make_block: Any) -> None:
+def test_an_over_limit_result_says_by_how_much(call: Call, alice: User, make_block: MakeBlock) -> None:
     make_block(alice, "small", "x" * 95, limit=100)
     error = refused(
         call("propose_memory_edit", **edit(block_label="small", old_string="x" * 95, new_string="y" * 120)),
@@ -490,7 +501,7 @@ def test_an_over_limit_result_says_by_how_much(call: Any, alice: Any, make_block
 
 
 @pytest.mark.usefixtures("nothing_changes")
-def test_a_result_of_megabytes_is_over_the_limit(call: Any, alice: Any, make_block: Any) -> None:
+def test_a_result_of_megabytes_is_over_the_limit(call: Call, alice: User, make_block: MakeBlock) -> None:
     make_block(alice, "many", "a" * 2_000)
     error = refused(
         call(
@@ -503,7 +514,7 @@ def test_a_result_of_megabytes_is_over_the_limit(call: Any, alice: Any, make_blo
 
 
 @pytest.mark.usefixtures("nothing_changes")
-def test_a_read_only_block_is_refused(call: Any, alice: Any, make_block: Any) -> None:
+def test_a_read_only_block_is_refused(call: Call, alice: User, make_block: MakeBlock) -> None:
     make_block(alice, "rules", "Be kind.", read_only=True)
     refused(
         call("propose_memory_edit", **edit(block_label="rules", old_string="kind", new_string="rude")),
@@ -512,7 +523,7 @@ def test_a_read_only_block_is_refused(call: Any, alice: Any, make_block: Any) ->
     )
 
 
-def test_a_changed_block_fails_the_precondition(call: Any, alice: Any, goals: Any) -> None:
+def test_a_changed_block_fails_the_precondition(call: Call, alice: User, goals: Block) -> None:
     fields = services.BlockFields(title="", description="", body="Alice likes math.", limit=20_000, read_only=False)
     services.edit_block(actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=goals.sha256)
     error = refused(call("propose_memory_edit", **edit(expected_sha256=goals.body_sha256)), 409, "precondition_failed")
@@ -522,7 +533,7 @@ def test_a_changed_block_fails_the_precondition(call: Any, alice: Any, goals: An
 
 
 @override_settings(PENDING_CAP=2)
-def test_the_pending_cap_names_what_waits(call: Any, goals: Any) -> None:
+def test_the_pending_cap_names_what_waits(call: Call, goals: Block) -> None:
     waiting = [
         answered(call("propose_memory_edit", **edit(new_string=f"likes {n}")))["data"]["proposal_id"] for n in "12"
     ]
@@ -535,7 +546,7 @@ def test_the_pending_cap_names_what_waits(call: Any, goals: Any) -> None:
     answered(call("propose_memory_edit", **edit(new_string="likes 3")))
 
 
-def test_a_huge_edit_of_a_huge_block_is_answered_in_good_time(call: Any, alice: Any, make_block: Any) -> None:
+def test_a_huge_edit_of_a_huge_block_is_answered_in_good_time(call: Call, alice: User, make_block: MakeBlock) -> None:
     body = "\n".join(f"Line {n} of a long study log about subject {n % 17}." for n in range(3_500))
     make_block(alice, "log", body, limit=200_000)
     error = refused(

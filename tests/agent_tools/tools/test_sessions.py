@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
+from approvals.models import User
 from memory_app import conversations
 from memory_app.conversations import Turn
 from tests.agent_tools.checks import answered, refused
+from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
 
 SESSIONS = "/api/v1/users/alice/conversations/"
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -24,13 +25,13 @@ def say(session: str, *contents: str, owner: str = "alice", at: datetime = NOON,
 
 
 @pytest.fixture
-def said(alice: Any, ben: Any) -> None:
+def said(alice: User, ben: User) -> None:
     say("monday", "How do limits\nwork?", "Like this.", "Thanks.")
     say("tuesday", "x" * 300, "Yes.", at=NOON + timedelta(days=1))
     say("bens", "A secret of ben's", owner="ben")
 
 
-def test_the_conversations_are_listed_the_latest_first(said: None, call: Any, api: Any) -> None:
+def test_the_conversations_are_listed_the_latest_first(said: None, call: Call, api: Machine) -> None:
     answer = answered(call("memory_list_sessions"))
     assert answer["data"]["items"] == [
         {
@@ -55,7 +56,7 @@ def test_the_conversations_are_listed_the_latest_first(said: None, call: Any, ap
     assert "ben" not in str(answer)
 
 
-def test_the_title_is_what_the_user_said_first(alice: Any, call: Any) -> None:
+def test_the_title_is_what_the_user_said_first(alice: User, call: Call) -> None:
     turns = [Turn("system", "You are helpful.", "a", at=NOON), Turn("user", "Hello!", "b", at=NOON)]
     conversations.keep("alice", "monday", turns)
     conversations.keep("alice", "silent", [Turn("assistant", "Anybody?", "c", at=NOON)])
@@ -63,14 +64,14 @@ def test_the_title_is_what_the_user_said_first(alice: Any, call: Any) -> None:
     assert titles == {"monday": "Hello!", "silent": "Anybody?"}
 
 
-def test_the_list_is_paged(said: None, api: Any) -> None:
+def test_the_list_is_paged(said: None, api: Machine) -> None:
     first = answered(api.get(f"{SESSIONS}?limit=1"))["data"]
     second = answered(api.get(f"{SESSIONS}?limit=1&cursor={first['next']}"))["data"]
     assert [item["session_id"] for item in first["items"] + second["items"]] == ["tuesday", "monday"]
     assert second["next"] is None
 
 
-def test_a_conversation_is_read_in_order_page_by_page(said: None, call: Any, api: Any) -> None:
+def test_a_conversation_is_read_in_order_page_by_page(said: None, call: Call, api: Machine) -> None:
     first = answered(call("memory_read_session", session_id="monday", limit=2))
     assert [item["content"] for item in first["data"]["items"]] == ["How do limits\nwork?", "Like this."]
     assert first["data"]["items"][1] == {
@@ -88,7 +89,7 @@ def test_a_conversation_is_read_in_order_page_by_page(said: None, call: Any, api
     assert rest["text"] == "[2026-03-01T12:00:02Z] user: Thanks."
 
 
-def test_a_long_one_is_cut_at_whole_messages(alice: Any, call: Any) -> None:
+def test_a_long_one_is_cut_at_whole_messages(alice: User, call: Call) -> None:
     contents = [str(number) * 9_000 for number in range(5)]
     say("long", *contents)
     read: list[str] = []
@@ -104,7 +105,7 @@ def test_a_long_one_is_cut_at_whole_messages(alice: Any, call: Any) -> None:
     assert (read, sizes) == (contents, [2, 2, 1])
 
 
-def test_what_is_not_there_or_another_owners_is_not_found(said: None, call: Any, api: Any) -> None:
+def test_what_is_not_there_or_another_owners_is_not_found(said: None, call: Call, api: Machine) -> None:
     for session in ("friday", "bens"):
         error = refused(call("memory_read_session", session_id=session), 404, "session_not_found")
         assert error["message"] == f"No conversation '{session}' is kept."
@@ -112,7 +113,7 @@ def test_what_is_not_there_or_another_owners_is_not_found(said: None, call: Any,
 
 
 def test_it_takes_the_scope_to_read_and_an_owner_the_token_serves(
-    said: None, machine: Any, issue: Any, alice: Any
+    said: None, machine: MachineOf, issue: Issue, alice: User
 ) -> None:
     blind = machine(issue(alice, scopes=["notes:write"]))
     for path in (SESSIONS, f"{SESSIONS}monday/messages/"):
@@ -122,6 +123,6 @@ def test_it_takes_the_scope_to_read_and_an_owner_the_token_serves(
 
 
 @pytest.mark.parametrize("cursor", ["x", "WyJtZW1vcnlfcmVhZF9zZXNzaW9uIiwieCJd"])
-def test_a_cursor_that_is_none_is_refused(said: None, call: Any, cursor: str) -> None:
+def test_a_cursor_that_is_none_is_refused(said: None, call: Call, cursor: str) -> None:
     error = refused(call("memory_read_session", session_id="monday", cursor=cursor), 400, "invalid_arguments")
     assert error["details"]["fields"]["cursor"] == "is not a cursor of this list"

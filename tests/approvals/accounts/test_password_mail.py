@@ -14,6 +14,7 @@ from django.test import Client, override_settings
 from django.test.utils import CaptureQueriesContext
 
 from approvals.accounts import password_mail
+from approvals.models import User
 from memory_app.celery import app
 from tests import environment
 from tests.conftest import eventually
@@ -23,7 +24,7 @@ PASSWORD = "a long enough one"
 
 
 @pytest.fixture
-def alice_with_password(alice: Any) -> Any:
+def alice_with_password(alice: User) -> Any:
     alice.set_password(PASSWORD)
     alice.email = "alice@example.org"
     alice.save()
@@ -104,7 +105,7 @@ def ask(client: Client, email: str, **more: Any) -> Any:
 
 
 def test_a_forgotten_password_is_reset_by_mail_once(
-    client: Client, alice_with_password: Any, mailoutbox: Any, deliver: Any
+    client: Client, alice_with_password: User, mailoutbox: Any, deliver: Any
 ) -> None:
     assert ask(client, "alice@example.org").status_code == 302
     deliver()
@@ -122,7 +123,7 @@ def test_a_forgotten_password_is_reset_by_mail_once(
 
 @override_settings(ALLOWED_HOSTS=["*"], PUBLIC_URL="https://assent.example.org")
 def test_the_link_leads_to_the_site_whatever_host_was_asked(
-    client: Client, alice_with_password: Any, mailoutbox: Any, deliver: Any
+    client: Client, alice_with_password: User, mailoutbox: Any, deliver: Any
 ) -> None:
     assert ask(client, "alice@example.org", headers={"Host": "evil.example"}).status_code == 302
     deliver()
@@ -133,7 +134,7 @@ def test_the_link_leads_to_the_site_whatever_host_was_asked(
 
 @pytest.mark.skipif(not environment.is_embedded(), reason="the thread that sends where there is no worker")
 def test_the_answer_does_not_wait_for_the_mail_server(
-    client: Client, alice_with_password: Any, slow_mail: SlowMail
+    client: Client, alice_with_password: User, slow_mail: SlowMail
 ) -> None:
     assert ask(client, "alice@example.org").status_code == 302
     assert slow_mail.asked.wait(20)
@@ -147,7 +148,7 @@ def test_the_answer_does_not_wait_for_the_mail_server(
 
 
 def test_asking_is_the_same_work_with_an_account_and_without(
-    client: Client, alice_with_password: Any, deliver: Any
+    client: Client, alice_with_password: User, deliver: Any
 ) -> None:
     ask(client, "first@example.org")  # what is asked once in a process
     seen = []

@@ -9,6 +9,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from approvals.models import User
+from memory_app.reads import Block
+from tests.support.fixtures import ClientOf, Propose
 from tests.support.pages import form, words
 
 PASSWORD = "a long enough one"
@@ -17,7 +20,7 @@ GO_ON = "/sign-in/and-go-on/"
 
 
 @pytest.fixture
-def alice_with_password(alice: Any) -> Any:
+def alice_with_password(alice: User) -> Any:
     alice.set_password(PASSWORD)
     alice.email = "alice@example.org"
     alice.save()
@@ -28,7 +31,7 @@ def sign_in(client: Client, username: str, password: str, **more: str) -> Any:
     return client.post("/sign-in/", {"username": username, "password": password, **more})
 
 
-def test_a_person_signs_in_and_comes_to_the_page_they_wanted(client: Client, alice_with_password: Any) -> None:
+def test_a_person_signs_in_and_comes_to_the_page_they_wanted(client: Client, alice_with_password: User) -> None:
     asked = client.get("/?tab=decided")
     assert asked.status_code == 302
     page = client.get(asked["Location"])
@@ -36,7 +39,7 @@ def test_a_person_signs_in_and_comes_to_the_page_they_wanted(client: Client, ali
     assert answer["Location"] == "/?tab=decided"
 
 
-def test_it_is_not_said_whether_the_name_or_the_password_was_wrong(client: Client, alice_with_password: Any) -> None:
+def test_it_is_not_said_whether_the_name_or_the_password_was_wrong(client: Client, alice_with_password: User) -> None:
     wrong_password = sign_in(client, "alice", "not it")
     unknown_name = sign_in(client, "alicia", "not it")
     assert wrong_password.status_code == unknown_name.status_code == 422
@@ -45,7 +48,7 @@ def test_it_is_not_said_whether_the_name_or_the_password_was_wrong(client: Clien
     assert said in words(unknown_name)
 
 
-def test_after_a_wrong_password_the_cursor_stands_in_the_password(client: Client, alice_with_password: Any) -> None:
+def test_after_a_wrong_password_the_cursor_stands_in_the_password(client: Client, alice_with_password: User) -> None:
     def focused(response: Any) -> list[str]:
         return re.findall(r'<input type="\w+" name="(\w+)"[^>]* autofocus', response.content.decode())
 
@@ -53,12 +56,12 @@ def test_after_a_wrong_password_the_cursor_stands_in_the_password(client: Client
     assert focused(sign_in(client, "alice", "not it")) == ["password"]
 
 
-def test_signing_in_never_leads_to_somebody_elses_site(client: Client, alice_with_password: Any) -> None:
+def test_signing_in_never_leads_to_somebody_elses_site(client: Client, alice_with_password: User) -> None:
     answer = sign_in(client, "alice", PASSWORD, next="https://evil.example/")
     assert answer["Location"] == "/"
 
 
-def test_the_eleventh_try_is_refused_even_with_the_right_password(client: Client, alice_with_password: Any) -> None:
+def test_the_eleventh_try_is_refused_even_with_the_right_password(client: Client, alice_with_password: User) -> None:
     for _ in range(10):
         assert sign_in(client, "alice", "not it").status_code == 422
     refused = sign_in(client, " Alice ", PASSWORD)
@@ -68,7 +71,7 @@ def test_the_eleventh_try_is_refused_even_with_the_right_password(client: Client
     assert "_auth_user_id" not in client.session
 
 
-def test_tries_for_one_name_do_not_lock_out_another(client: Client, alice_with_password: Any, ben: Any) -> None:
+def test_tries_for_one_name_do_not_lock_out_another(client: Client, alice_with_password: User, ben: User) -> None:
     ben.set_password(PASSWORD)
     ben.save()
     for _ in range(11):
@@ -76,7 +79,7 @@ def test_tries_for_one_name_do_not_lock_out_another(client: Client, alice_with_p
     assert sign_in(client, "ben", PASSWORD).status_code == 302
 
 
-def test_signing_in_forgets_the_failed_tries(client: Client, alice_with_password: Any) -> None:
+def test_signing_in_forgets_the_failed_tries(client: Client, alice_with_password: User) -> None:
     for _ in range(9):
         sign_in(client, "alice", "not it")
     assert sign_in(client, "alice", PASSWORD).status_code == 302
@@ -84,14 +87,14 @@ def test_signing_in_forgets_the_failed_tries(client: Client, alice_with_password
     assert sign_in(client, "alice", "not it").status_code == 422
 
 
-def test_signing_out_is_a_post_and_ends_the_session(client_of: Any, alice: Any) -> None:
+def test_signing_out_is_a_post_and_ends_the_session(client_of: ClientOf, alice: User) -> None:
     client = client_of(alice)
     assert client.get("/sign-out/").status_code == 405
     assert client.post("/sign-out/").status_code == 302
     assert client.get("/").status_code == 302
 
 
-def test_a_part_asked_for_after_the_session_ran_out_says_so_in_place(client: Client, alice: Any) -> None:
+def test_a_part_asked_for_after_the_session_ran_out_says_so_in_place(client: Client, alice: User) -> None:
     answer = client.get("/?since=1-1", headers={"HX-Request": "true", "HX-Current-URL": "http://testserver/?q=b2"})
     assert answer.status_code == 401
     assert "You were signed out." in words(answer)
@@ -109,7 +112,7 @@ def test_nor_does_a_made_up_address_of_the_page_lead_anywhere(url: str, client: 
 
 @pytest.mark.parametrize("htmx", [False, True])
 def test_what_was_typed_survives_signing_in_again(
-    htmx: bool, client: Client, alice_with_password: Any, goals: Any, propose: Any
+    htmx: bool, client: Client, alice_with_password: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(goals, "likes math", "loves math")
     typed = {"revision": "1", "seen_sha256": goals.sha256, "reason": "wrong", "comment": "She said <likes>."}
@@ -131,7 +134,7 @@ def test_what_was_typed_survives_signing_in_again(
 
 
 def test_a_wrong_password_in_between_keeps_the_text_too(
-    client: Client, alice_with_password: Any, goals: Any, propose: Any
+    client: Client, alice_with_password: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(goals, "likes math", "loves math")
     approve = reverse("approve", args=[proposal.pk])
@@ -141,13 +144,13 @@ def test_a_wrong_password_in_between_keeps_the_text_too(
     assert form(client.get(right["Location"]), approve)["comment"] == "Quite."
 
 
-def test_a_kept_form_somebody_made_up_is_ignored(client: Client, alice_with_password: Any) -> None:
+def test_a_kept_form_somebody_made_up_is_ignored(client: Client, alice_with_password: User) -> None:
     answer = sign_in(client, "alice", PASSWORD, kept="eyJwYWdlIjoiLyJ9:1tabcd:forged")
     assert answer.status_code == 302
     assert "kept_form" not in client.session
 
 
-def test_a_person_changes_their_password(client: Client, alice_with_password: Any) -> None:
+def test_a_person_changes_their_password(client: Client, alice_with_password: User) -> None:
     client.force_login(alice_with_password)
     answer = client.post(
         "/password/",
@@ -158,7 +161,7 @@ def test_a_person_changes_their_password(client: Client, alice_with_password: An
     assert sign_in(Client(), "alice", "correct horse battery").status_code == 302
 
 
-def test_a_form_that_is_out_of_date_gives_the_typed_text_back(alice: Any, goals: Any, propose: Any) -> None:
+def test_a_form_that_is_out_of_date_gives_the_typed_text_back(alice: User, goals: Block, propose: Propose) -> None:
     proposal = propose(goals, "likes math", "loves math")
     client = Client(enforce_csrf_checks=True)
     client.force_login(alice)
@@ -168,13 +171,13 @@ def test_a_form_that_is_out_of_date_gives_the_typed_text_back(alice: Any, goals:
     assert "Not like this." in words(answer)
 
 
-def test_a_page_that_is_not_there_says_so_in_our_words(client_of: Any, alice: Any) -> None:
+def test_a_page_that_is_not_there_says_so_in_our_words(client_of: ClientOf, alice: User) -> None:
     answer = client_of(alice).get("/nothing/here/")
     assert answer.status_code == 404
     assert "Page not found" in words(answer)
 
 
-def test_nor_does_it_list_our_addresses_while_debugging(client_of: Any, alice: Any, settings: Any) -> None:
+def test_nor_does_it_list_our_addresses_while_debugging(client_of: ClientOf, alice: User, settings: Any) -> None:
     settings.DEBUG = True
     answer = client_of(alice).get("/nothing/here/")
     assert answer.status_code == 404
@@ -189,7 +192,7 @@ def test_the_icon_browsers_ask_for_unasked_is_there(client: Client) -> None:
 
 
 def test_the_first_sign_in_takes_the_browsers_time_zone_and_later_ones_leave_it(
-    client: Client, alice_with_password: Any
+    client: Client, alice_with_password: User
 ) -> None:
     sign_in(client, "alice", PASSWORD, time_zone="Asia/Tokyo")
     alice_with_password.refresh_from_db()
@@ -203,7 +206,7 @@ def test_the_first_sign_in_takes_the_browsers_time_zone_and_later_ones_leave_it(
 
 
 @pytest.mark.parametrize("zone", ["", "Mars/Olympus", "../etc", "posixrules"])
-def test_a_zone_nobody_could_choose_is_not_taken(zone: str, client: Client, alice_with_password: Any) -> None:
+def test_a_zone_nobody_could_choose_is_not_taken(zone: str, client: Client, alice_with_password: User) -> None:
     sign_in(client, "alice", PASSWORD, time_zone=zone)
     alice_with_password.refresh_from_db()
     assert alice_with_password.time_zone == "UTC"

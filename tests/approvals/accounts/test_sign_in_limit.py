@@ -8,11 +8,13 @@ import pytest
 from django.core.cache import cache
 from django.test import Client
 
+from approvals.models import User
+
 PASSWORD = "a long enough one"
 
 
 @pytest.fixture(autouse=True)
-def alice_with_password(alice: Any, settings: Any) -> Any:
+def alice_with_password(alice: User, settings: Any) -> Any:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # hundreds of tries
     alice.set_password(PASSWORD)
     alice.save()

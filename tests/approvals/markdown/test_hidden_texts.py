@@ -9,10 +9,11 @@ import pytest
 from django.urls import reverse
 
 from approvals import services
-from approvals.models import Agent, Proposal
+from approvals.models import Agent, Proposal, User
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
 from memory_app import reads
+from tests.support.fixtures import ClientOf, MakeBlock, Propose
 
 #: A zero-width space, a right-to-left override, a tag and an isolate.
 UNSEEN = "\u200b\u202e\U000e0041\u2066"
@@ -43,7 +44,7 @@ class Shown(HTMLParser):
 
 
 @pytest.fixture
-def urls(alice: Any, tim: Any, scribe: Agent, make_block: Any, propose: Any) -> list[str]:
+def urls(alice: User, tim: User, scribe: Agent, make_block: MakeBlock, propose: Propose) -> list[str]:
     """Pages about a memory in which whatever can be written holds unseen characters."""
     alice.last_name = tricky("Berg")
     alice.save()
@@ -103,12 +104,14 @@ def raw_on(client: Any, url: str) -> list[str]:
     return [text for text in page.texts if set(text) & set(UNSEEN)]
 
 
-def test_no_page_of_an_owner_shows_unseen_characters_as_they_are(alice: Any, client_of: Any, urls: list[str]) -> None:
+def test_no_page_of_an_owner_shows_unseen_characters_as_they_are(
+    alice: User, client_of: ClientOf, urls: list[str]
+) -> None:
     client = client_of(alice)
     assert {url: found for url in urls if (found := raw_on(client, url))} == {}
 
 
-def test_no_page_of_a_tutor_or_the_admin_does(tim: Any, admin: Any, client_of: Any, urls: list[str]) -> None:
+def test_no_page_of_a_tutor_or_the_admin_does(tim: User, admin: User, client_of: ClientOf, urls: list[str]) -> None:
     models = ("memoryblock", "memorynote", "change")
     desk = [
         *(reverse(f"admin:memory_app_{model}_changelist") for model in models),
@@ -120,7 +123,7 @@ def test_no_page_of_a_tutor_or_the_admin_does(tim: Any, admin: Any, client_of: A
         assert {url: found for url in seen if (found := raw_on(client, url))} == {}
 
 
-def test_what_was_done_is_said_without_them(alice: Any, client_of: Any, urls: list[str]) -> None:
+def test_what_was_done_is_said_without_them(alice: User, client_of: ClientOf, urls: list[str]) -> None:
     client = client_of(alice)
     goals = reads.block("alice", "goals")
     fields = {"title": goals.title, "body": "", "limit": goals.limit, "loaded_sha256": goals.sha256}

@@ -15,14 +15,16 @@ from django.utils import timezone
 
 from approvals import services
 from approvals.markdown.rendering import on_one_line
-from approvals.models import Proposal, Tutorship
+from approvals.models import Agent, Proposal, Tutorship, User
 from approvals.services import notes
 from approvals.services.imports import import_memories
 from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.models import Change
+from memory_app.reads import Block
 from memory_app.text import memories_md
 from tests.conftest import make_user
+from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.pages import has_form, words
 
 
@@ -62,20 +64,20 @@ def approve(person: Any, proposal: Any, comment: str = "") -> Any:
 # -- whose ------------------------------------------------------------------------------------------
 
 
-def test_an_owner_comes_straight_to_their_own_memory(alice: Any, client_of: Any) -> None:
+def test_an_owner_comes_straight_to_their_own_memory(alice: User, client_of: ClientOf) -> None:
     response = client_of(alice).get(reverse("memories"))
     assert response.status_code == 302
-    assert response.url == reverse("memory", args=["alice"])
+    assert response.headers["Location"] == reverse("memory", args=["alice"])
 
 
-def test_a_tutor_sees_their_own_memory_and_their_students(tim: Any, ben: Any, client_of: Any) -> None:
+def test_a_tutor_sees_their_own_memory_and_their_students(tim: User, ben: User, client_of: ClientOf) -> None:
     page = client_of(tim).get(reverse("memories")).content.decode()
     assert "Alice Berg" in page
     assert reverse("memory", args=["tim"]) in page
     assert reverse("memory", args=["ben"]) not in page
 
 
-def test_staff_find_anybody_by_any_part_of_a_name(admin: Any, alice: Any, ben: Any, client_of: Any) -> None:
+def test_staff_find_anybody_by_any_part_of_a_name(admin: User, alice: User, ben: User, client_of: ClientOf) -> None:
     response = client_of(admin).get(reverse("memories"), {"q": "berg"})
     assert b"Alice Berg" in response.content
     assert reverse("memory", args=["ben"]).encode() not in response.content
@@ -84,7 +86,7 @@ def test_staff_find_anybody_by_any_part_of_a_name(admin: Any, alice: Any, ben: A
     assert b"<b>zzz" not in nobody.content
 
 
-def test_many_owners_come_page_by_page(admin: Any, client_of: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_owners_come_page_by_page(admin: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch) -> None:
     from approvals.models import User
 
     User.objects.bulk_create(User(username=f"student{number:03}", password="!") for number in range(60))
@@ -97,7 +99,7 @@ def test_many_owners_come_page_by_page(admin: Any, client_of: Any, monkeypatch: 
     assert b"student059" in second.content
 
 
-def test_the_search_alone_answers_only_the_list(admin: Any, alice: Any, client_of: Any) -> None:
+def test_the_search_alone_answers_only_the_list(admin: User, alice: User, client_of: ClientOf) -> None:
     part = client_of(admin).get(reverse("memories"), {"q": "ali"}, headers={"HX-Request": "true"})
     assert b"Alice Berg" in part.content
     assert b"<html" not in part.content
@@ -106,17 +108,17 @@ def test_the_search_alone_answers_only_the_list(admin: Any, alice: Any, client_o
 @pytest.mark.parametrize(
     "page", ["memory/alice/", "memory/alice/blocks/goals/", "memory/alice/blocks/goals/history/", "memory/nobody/"]
 )
-def test_a_stranger_is_told_there_is_nothing(page: str, goals: Any, mallory: Any, client_of: Any) -> None:
+def test_a_stranger_is_told_there_is_nothing(page: str, goals: Block, mallory: User, client_of: ClientOf) -> None:
     assert client_of(mallory).get(f"/{page}").status_code == 404
 
 
-def test_a_student_of_another_tutor_is_a_stranger_to_this_one(tim: Any, ben: Any, client_of: Any) -> None:
+def test_a_student_of_another_tutor_is_a_stranger_to_this_one(tim: User, ben: User, client_of: ClientOf) -> None:
     assert client_of(tim).get(reverse("memory", args=["ben"])).status_code == 404
     Tutorship.objects.create(tutor=tim, owner=ben)
     assert client_of(tim).get(reverse("memory", args=["ben"])).status_code == 200
 
 
-def test_nobody_reads_without_signing_in(goals: Any, client: Any) -> None:
+def test_nobody_reads_without_signing_in(goals: Block, client: Any) -> None:
     response = client.get(block_url())
     assert response.status_code == 302
     assert response.url.startswith(reverse("sign_in"))
@@ -126,7 +128,7 @@ def test_nobody_reads_without_signing_in(goals: Any, client: Any) -> None:
 
 
 def test_an_empty_memory_says_so_and_offers_the_first_block_to_its_owner_only(
-    alice: Any, tim: Any, client_of: Any
+    alice: User, tim: User, client_of: ClientOf
 ) -> None:
     own = client_of(alice).get(reverse("memory", args=["alice"])).content.decode()
     assert "Nothing is remembered about you yet" in own
@@ -137,7 +139,7 @@ def test_an_empty_memory_says_so_and_offers_the_first_block_to_its_owner_only(
 
 
 def test_each_block_shows_its_beginning_its_length_and_who_changed_it_last(
-    alice: Any, goals: Any, client_of: Any
+    alice: User, goals: Block, client_of: ClientOf
 ) -> None:
     page = client_of(alice).get(reverse("memory", args=["alice"])).content.decode()
     assert "Learning goals" in page
@@ -147,7 +149,7 @@ def test_each_block_shows_its_beginning_its_length_and_who_changed_it_last(
 
 
 def test_a_block_with_a_waiting_proposal_carries_a_badge_that_leads_there(
-    alice: Any, goals: Any, propose: Any, client_of: Any
+    alice: User, goals: Block, propose: Propose, client_of: ClientOf
 ) -> None:
     proposal = propose(goals, "math", "mathematics")
     page = client_of(alice).get(reverse("memory", args=["alice"])).content.decode()
@@ -156,7 +158,7 @@ def test_a_block_with_a_waiting_proposal_carries_a_badge_that_leads_there(
 
 
 def test_the_count_of_what_waits_is_that_of_the_list_it_leads_to(
-    alice: Any, scribe: Any, goals: Any, propose: Any, client_of: Any
+    alice: User, scribe: Agent, goals: Block, propose: Propose, client_of: ClientOf
 ) -> None:
     propose(goals, "math", "mathematics")
     services.notes.save(by=ChangeContext(actor=scribe, may_apply=False), owner="alice", content="Likes tea.")
@@ -165,7 +167,7 @@ def test_the_count_of_what_waits_is_that_of_the_list_it_leads_to(
 
 
 def test_the_list_takes_as_many_queries_for_many_blocks_as_for_one(
-    alice: Any, goals: Any, make_block: Any, client_of: Any, django_assert_max_num_queries: Any
+    alice: User, goals: Block, make_block: MakeBlock, client_of: ClientOf, django_assert_max_num_queries: Any
 ) -> None:
     for number in range(8):
         make_block(alice, f"block_{number}", f"Text {number}.")
@@ -178,14 +180,14 @@ def test_the_list_takes_as_many_queries_for_many_blocks_as_for_one(
 # -- one block --------------------------------------------------------------------------------------
 
 
-def test_a_block_is_shown_rendered_and_as_source(alice: Any, goals: Any, client_of: Any) -> None:
+def test_a_block_is_shown_rendered_and_as_source(alice: User, goals: Block, client_of: ClientOf) -> None:
     client = client_of(alice)
     assert b'<h2 dir="auto" id="section-1">Goals</h2>' in client.get(block_url()).content
     assert b"# Goals" in client.get(block_url(), {"view": "source"}).content
 
 
 def test_markup_in_a_text_stays_text_and_hidden_characters_are_seen(
-    alice: Any, make_block: Any, client_of: Any
+    alice: User, make_block: MakeBlock, client_of: ClientOf
 ) -> None:
     make_block(alice, "notes", "<script>alert(1)</script> zero\u200bwidth \u202eright to left")
     client = client_of(alice)
@@ -200,7 +202,9 @@ def test_markup_in_a_text_stays_text_and_hidden_characters_are_seen(
     assert "\u202e" not in listed
 
 
-def test_a_waiting_proposal_is_drawn_over_the_block(alice: Any, goals: Any, propose: Any, client_of: Any) -> None:
+def test_a_waiting_proposal_is_drawn_over_the_block(
+    alice: User, goals: Block, propose: Propose, client_of: ClientOf
+) -> None:
     proposal = propose(goals, "math", "geometry", reasoning="She said so on Monday.")
     page = client_of(alice).get(block_url()).content.decode()
     assert "She said so on Monday." in page
@@ -209,13 +213,13 @@ def test_a_waiting_proposal_is_drawn_over_the_block(alice: Any, goals: Any, prop
     assert proposal.get_absolute_url() in page
 
 
-def test_only_the_owner_is_offered_to_edit(alice: Any, tim: Any, goals: Any, client_of: Any) -> None:
+def test_only_the_owner_is_offered_to_edit(alice: User, tim: User, goals: Block, client_of: ClientOf) -> None:
     edit_url = reverse("block_edit", args=["alice", "goals"])
     assert edit_url in client_of(alice).get(block_url()).content.decode()
     assert edit_url not in client_of(tim).get(block_url()).content.decode()
 
 
-def test_an_unknown_block_is_not_found(alice: Any, client_of: Any) -> None:
+def test_an_unknown_block_is_not_found(alice: User, client_of: ClientOf) -> None:
     assert client_of(alice).get(block_url("nothing")).status_code == 404
     assert client_of(alice).get(history_url("nothing")).status_code == 404
 
@@ -223,7 +227,9 @@ def test_an_unknown_block_is_not_found(alice: Any, client_of: Any) -> None:
 # -- as of ------------------------------------------------------------------------------------------
 
 
-def test_a_block_as_of_a_commit_shows_the_text_of_then_and_the_way_back(alice: Any, goals: Any, client_of: Any) -> None:
+def test_a_block_as_of_a_commit_shows_the_text_of_then_and_the_way_back(
+    alice: User, goals: Block, client_of: ClientOf
+) -> None:
     first = Change.objects.get()
     edit(alice, "goals", "Alice likes art.\n")
     response = client_of(alice).get(block_url(), {"as_of": first.commit})
@@ -234,7 +240,7 @@ def test_a_block_as_of_a_commit_shows_the_text_of_then_and_the_way_back(alice: A
     assert "Current version" in page
 
 
-def test_a_time_without_a_zone_is_meant_in_the_viewers_own(alice: Any, goals: Any, client_of: Any) -> None:
+def test_a_time_without_a_zone_is_meant_in_the_viewers_own(alice: User, goals: Block, client_of: ClientOf) -> None:
     alice.time_zone = "Asia/Tokyo"
     alice.save()
     change = Change.objects.get()
@@ -246,7 +252,7 @@ def test_a_time_without_a_zone_is_meant_in_the_viewers_own(alice: Any, goals: An
 
 
 def test_the_page_names_the_time_that_was_asked_for_and_none_in_the_future(
-    alice: Any, goals: Any, client_of: Any
+    alice: User, goals: Block, client_of: ClientOf
 ) -> None:
     at = Change.objects.get().at
     Change.objects.update(at=at - timedelta(days=30))
@@ -258,7 +264,9 @@ def test_the_page_names_the_time_that_was_asked_for_and_none_in_the_future(
 
 
 @pytest.mark.parametrize("moment", ["0" * 40, "0" * 32, "yesterday", "1999-01-01", "2026-13-45", "\u202eabc"])
-def test_a_moment_that_is_none_gets_a_friendly_page(moment: str, alice: Any, goals: Any, client_of: Any) -> None:
+def test_a_moment_that_is_none_gets_a_friendly_page(
+    moment: str, alice: User, goals: Block, client_of: ClientOf
+) -> None:
     response = client_of(alice).get(block_url(), {"as_of": moment})
     assert response.status_code == 404
     assert b"Version not found" in response.content
@@ -266,13 +274,15 @@ def test_a_moment_that_is_none_gets_a_friendly_page(moment: str, alice: Any, goa
 
 
 def test_the_commit_of_a_waiting_proposal_is_no_moment_of_the_memory(
-    alice: Any, goals: Any, propose: Any, client_of: Any
+    alice: User, goals: Block, propose: Propose, client_of: ClientOf
 ) -> None:
     head = propose(goals, "math", "geometry").current_revision.head_commit
     assert client_of(alice).get(block_url(), {"as_of": head}).status_code == 404
 
 
-def test_a_block_before_it_existed_says_so(alice: Any, goals: Any, make_block: Any, client_of: Any) -> None:
+def test_a_block_before_it_existed_says_so(
+    alice: User, goals: Block, make_block: MakeBlock, client_of: ClientOf
+) -> None:
     before = Change.objects.get().commit
     make_block(alice, "profile", "Born in Lyon.")
     response = client_of(alice).get(block_url("profile"), {"as_of": before})
@@ -280,7 +290,9 @@ def test_a_block_before_it_existed_says_so(alice: Any, goals: Any, make_block: A
     assert b"did not exist then" in response.content
 
 
-def test_a_deleted_block_says_who_deleted_it_and_keeps_its_history(alice: Any, goals: Any, client_of: Any) -> None:
+def test_a_deleted_block_says_who_deleted_it_and_keeps_its_history(
+    alice: User, goals: Block, client_of: ClientOf
+) -> None:
     first = Change.objects.get().commit
     services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256, comment="All reached.")
     client = client_of(alice)
@@ -297,14 +309,14 @@ def test_a_deleted_block_says_who_deleted_it_and_keeps_its_history(alice: Any, g
 
 @pytest.mark.parametrize("before", ["9" * 5_000, "9" * 30, "\N{ARABIC-INDIC DIGIT ONE}", "-1", "x"])
 def test_a_place_in_the_history_that_no_change_has_is_its_beginning(
-    before: str, alice: Any, goals: Any, client_of: Any
+    before: str, alice: User, goals: Block, client_of: ClientOf
 ) -> None:
     client = client_of(alice)
     assert words(client.get(history_url(), {"before": before})) == words(client.get(history_url()))
 
 
 def test_history_says_who_proposed_who_approved_and_why(
-    alice: Any, tim: Any, goals: Any, propose: Any, client_of: Any
+    alice: User, tim: User, goals: Block, propose: Propose, client_of: ClientOf
 ) -> None:
     proposal = propose(goals, "math", "geometry", reasoning="She said so on Monday.")
     approved = approve(tim, proposal, comment="Heard it too.")
@@ -316,7 +328,7 @@ def test_history_says_who_proposed_who_approved_and_why(
     assert approved.merge_commit[:10] in page
 
 
-def test_two_versions_are_compared_word_by_word(alice: Any, goals: Any, client_of: Any) -> None:
+def test_two_versions_are_compared_word_by_word(alice: User, goals: Block, client_of: ClientOf) -> None:
     first = Change.objects.get().commit
     second = edit(alice, "goals", goals.body.replace("math", "art"), title="Goals of this year").commit
     page = client_of(alice).get(history_url(), {"a": first, "b": second}).content.decode()
@@ -326,7 +338,7 @@ def test_two_versions_are_compared_word_by_word(alice: Any, goals: Any, client_o
     assert "Title" in page
 
 
-def test_a_version_is_compared_with_now_and_with_nothing(alice: Any, goals: Any, client_of: Any) -> None:
+def test_a_version_is_compared_with_now_and_with_nothing(alice: User, goals: Block, client_of: ClientOf) -> None:
     first = Change.objects.get().commit
     edit(alice, "goals", goals.body.replace("math", "art"))
     client = client_of(alice)
@@ -336,13 +348,13 @@ def test_a_version_is_compared_with_now_and_with_nothing(alice: Any, goals: Any,
     assert b"The block did not exist before." in from_nothing.content
 
 
-def test_comparing_with_an_unknown_commit_is_a_friendly_error(alice: Any, goals: Any, client_of: Any) -> None:
+def test_comparing_with_an_unknown_commit_is_a_friendly_error(alice: User, goals: Block, client_of: ClientOf) -> None:
     response = client_of(alice).get(history_url(), {"a": "f" * 40, "b": "now"})
     assert response.status_code == 404
     assert b"Version not found" in response.content
 
 
-def test_a_long_history_comes_page_by_page_without_loss(alice: Any, goals: Any, client_of: Any) -> None:
+def test_a_long_history_comes_page_by_page_without_loss(alice: User, goals: Block, client_of: ClientOf) -> None:
     from django.utils import timezone
 
     Change.objects.bulk_create(
@@ -369,7 +381,9 @@ def test_a_long_history_comes_page_by_page_without_loss(alice: Any, goals: Any, 
     assert seen[0] == "edit number 44."
 
 
-def test_what_came_before_a_large_import_is_among_the_last_changes(alice: Any, goals: Any, client_of: Any) -> None:
+def test_what_came_before_a_large_import_is_among_the_last_changes(
+    alice: User, goals: Block, client_of: ClientOf
+) -> None:
     text = "".join(f"### mem-{number}-aaaa\n> memory {number}\n" for number in range(100))
     import_memories(by=ChangeContext(actor=alice), owner="alice", parsed=memories_md.parse(text))
     page = client_of(alice).get(reverse("memory", args=["alice"])).content.decode()
@@ -392,14 +406,14 @@ def test_markdown_on_one_line_is_its_words(text: str, words: str) -> None:
     assert on_one_line(text) == words
 
 
-def test_comparing_with_now_leaves_both_ends_chosen(alice: Any, goals: Any, client_of: Any) -> None:
+def test_comparing_with_now_leaves_both_ends_chosen(alice: User, goals: Block, client_of: ClientOf) -> None:
     edit(alice, "goals", goals.body + "More.\n")
     first = Change.objects.earliest("id").commit
     page = client_of(alice).get(history_url(), {"a": first, "b": "now"}).content.decode()
     assert page.count(" checked>") == 2
 
 
-def test_a_list_runs_in_the_direction_of_its_words(alice: Any, make_block: Any, client_of: Any) -> None:
+def test_a_list_runs_in_the_direction_of_its_words(alice: User, make_block: MakeBlock, client_of: ClientOf) -> None:
     make_block(alice, "goals", "- أولا: الحروف\n\n> said\n\n| a |\n|---|\n| b |\n")
     page = client_of(alice).get(block_url()).content.decode()
     for tag in ("ul", "blockquote", "td"):
@@ -408,7 +422,7 @@ def test_a_list_runs_in_the_direction_of_its_words(alice: Any, make_block: Any, 
 
 
 def test_of_many_proposals_a_block_shows_the_first_and_the_way_to_the_rest(
-    alice: Any, make_block: Any, propose: Any, client_of: Any
+    alice: User, make_block: MakeBlock, propose: Propose, client_of: ClientOf
 ) -> None:
     block = make_block(alice, "goals", "".join(f"Goal {number}.\n" for number in range(7)))
     proposals = [propose(block, f"Goal {number}", f"Aim {number}", reasoning=f"Why {number}") for number in range(7)]
@@ -422,7 +436,7 @@ def test_of_many_proposals_a_block_shows_the_first_and_the_way_to_the_rest(
     assert all(f'href="{proposal.get_absolute_url()}?list=' in everything for proposal in proposals)
 
 
-def test_many_blocks_come_page_by_page(alice: Any, make_block: Any, client_of: Any) -> None:
+def test_many_blocks_come_page_by_page(alice: User, make_block: MakeBlock, client_of: ClientOf) -> None:
     labels = [f"log-{number:02}" for number in range(45)]
     for label in labels:
         make_block(alice, label, "Read a chapter.")
@@ -437,7 +451,9 @@ def test_many_blocks_come_page_by_page(alice: Any, make_block: Any, client_of: A
 # -- finding one's way ------------------------------------------------------------------------------
 
 
-def test_ones_own_memory_is_one_step_and_anothers_is_two(alice: Any, tim: Any, goals: Any, client_of: Any) -> None:
+def test_ones_own_memory_is_one_step_and_anothers_is_two(
+    alice: User, tim: User, goals: Block, client_of: ClientOf
+) -> None:
     def steps(person: Any, address: str) -> list[str]:
         html = client_of(person).get(address).content.decode()
         crumbs = re.search(r'<nav class="crumbs".*?</nav>', html, re.S)
@@ -452,7 +468,7 @@ def test_ones_own_memory_is_one_step_and_anothers_is_two(alice: Any, tim: Any, g
     assert steps(tim, block_url()) == [reverse("memories"), own]
 
 
-def test_only_a_memory_that_says_something_is_offered_for_export(alice: Any, client_of: Any) -> None:
+def test_only_a_memory_that_says_something_is_offered_for_export(alice: User, client_of: ClientOf) -> None:
     export = reverse("export_json", args=["alice"])
     client = client_of(alice)
     assert export not in client.get(reverse("memory", args=["alice"])).content.decode()
@@ -460,7 +476,7 @@ def test_only_a_memory_that_says_something_is_offered_for_export(alice: Any, cli
     assert export in client.get(reverse("memory", args=["alice"])).content.decode()
 
 
-def test_a_short_block_has_no_contents(alice: Any, goals: Any, client_of: Any) -> None:
+def test_a_short_block_has_no_contents(alice: User, goals: Block, client_of: ClientOf) -> None:
     edit(alice, "goals", "# a\n\n# b\n\n# c\n")
     assert "Contents," not in words(client_of(alice).get(block_url()))
     edit(alice, "goals", "# a\n\n# b\n\n# c\n" + "word " * 1_000)
@@ -469,7 +485,7 @@ def test_a_short_block_has_no_contents(alice: Any, goals: Any, client_of: Any) -
 
 
 def test_the_list_of_people_says_what_waits_how_long_and_when_each_memory_changed(
-    tim: Any, ben: Any, alice: Any, goals: Any, propose: Any, client_of: Any
+    tim: User, ben: User, alice: User, goals: Block, propose: Propose, client_of: ClientOf
 ) -> None:
     Tutorship.objects.create(tutor=tim, owner=ben)
     first = propose(goals, "in June", "in July")
@@ -492,7 +508,9 @@ def test_the_list_of_people_says_what_waits_how_long_and_when_each_memory_change
     assert order("nonsense") == ["alice", "ben"]
 
 
-def test_the_list_of_people_takes_as_many_queries_for_many_as_for_one(tim: Any, alice: Any, client_of: Any) -> None:
+def test_the_list_of_people_takes_as_many_queries_for_many_as_for_one(
+    tim: User, alice: User, client_of: ClientOf
+) -> None:
     client = client_of(tim)
     client.get(reverse("memories"))
     with CaptureQueriesContext(connection) as one:
@@ -505,7 +523,7 @@ def test_the_list_of_people_takes_as_many_queries_for_many_as_for_one(tim: Any, 
 
 
 def test_an_automatic_change_is_listed_once_labelled_and_can_be_reverted_there(
-    alice: Any, scribe: Any, goals: Any, client_of: Any
+    alice: User, scribe: Agent, goals: Block, client_of: ClientOf
 ) -> None:
     by = ChangeContext(actor=scribe, reasoning="She said so.", may_apply=True)
     saved = notes.save(by=by, owner="alice", content="Plays the oboe.")

@@ -15,15 +15,17 @@ from django.urls import reverse
 from django.utils import timezone
 
 from approvals import services
-from approvals.models import Agent, Kind, Policy, Proposal, Revision, Status, Tutorship
+from approvals.models import Agent, Kind, Policy, Proposal, Revision, Status, Tutorship, User
 from approvals.services import notes
 from approvals.services.imports import import_file, import_memories
 from approvals.services.notes import ChangeContext
 from approvals.services.recheck import recheck
 from memory_app import reads
+from memory_app.reads import Block
 from memory_app.text import memories_md
 from memory_app.text.edits import Replace, Rewrite
 from tests.conftest import make_user
+from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.pages import form, has_form, words
 
 HTMX = {"HX-Request": "true"}
@@ -77,7 +79,7 @@ def edit(actor: Any, block: Any, old: str, new: str) -> None:
 
 
 def test_the_density_of_the_list_is_kept_and_leaves_the_address(
-    client_of: Any, alice: Any, goals: Any, propose: Any
+    client_of: ClientOf, alice: User, goals: Block, propose: Propose
 ) -> None:
     propose(goals, "in June", "in July")
     client = client_of(alice)
@@ -94,7 +96,9 @@ def test_the_density_of_the_list_is_kept_and_leaves_the_address(
 
 
 @pytest.mark.parametrize("value", ["", "tiny", "<script>", "compact&density=tiny"])
-def test_an_unknown_density_changes_nothing(value: str, client_of: Any, alice: Any, goals: Any, propose: Any) -> None:
+def test_an_unknown_density_changes_nothing(
+    value: str, client_of: ClientOf, alice: User, goals: Block, propose: Propose
+) -> None:
     propose(goals, "in June", "in July")
     client = client_of(alice)
     answer = client.get(f"/?density={value}")
@@ -108,7 +112,7 @@ def test_an_unknown_density_changes_nothing(value: str, client_of: Any, alice: A
 
 
 def test_an_owner_sees_what_waits_with_its_reason_and_its_change(
-    client_of: Any, alice: Any, goals: Any, propose: Any
+    client_of: ClientOf, alice: User, goals: Block, propose: Propose
 ) -> None:
     propose(goals, "in June", "in July", reasoning="The exam was moved.")
     page = client_of(alice).get("/")
@@ -122,7 +126,7 @@ def test_an_owner_sees_what_waits_with_its_reason_and_its_change(
 
 
 def test_the_count_is_in_the_title_the_navigation_and_the_tab(
-    client_of: Any, alice: Any, goals: Any, propose: Any
+    client_of: ClientOf, alice: User, goals: Block, propose: Propose
 ) -> None:
     propose(goals, "in June", "in July")
     propose(goals, "one book", "two books")
@@ -134,7 +138,7 @@ def test_the_count_is_in_the_title_the_navigation_and_the_tab(
 
 
 def test_a_tutor_sees_the_proposals_of_assigned_students_only(
-    client_of: Any, tim: Any, ben: Any, goals: Any, make_block: Any, propose: Any
+    client_of: ClientOf, tim: User, ben: User, goals: Block, make_block: MakeBlock, propose: Propose
 ) -> None:
     propose(goals, "in June", "in July", reasoning="About Alice.")
     propose(make_block(ben, "goals", "Ben likes chess.\n"), "chess", "go", reasoning="About Ben.")
@@ -144,19 +148,21 @@ def test_a_tutor_sees_the_proposals_of_assigned_students_only(
     assert "About Ben." not in said
 
 
-def test_staff_see_everybodys(client_of: Any, admin: Any, goals: Any, propose: Any) -> None:
+def test_staff_see_everybodys(client_of: ClientOf, admin: User, goals: Block, propose: Propose) -> None:
     propose(goals, "in June", "in July", reasoning="About Alice.")
     assert "About Alice." in words(client_of(admin).get("/"))
 
 
-def test_a_stranger_sees_nothing_and_is_told_the_truth(client_of: Any, mallory: Any, goals: Any, propose: Any) -> None:
+def test_a_stranger_sees_nothing_and_is_told_the_truth(
+    client_of: ClientOf, mallory: User, goals: Block, propose: Propose
+) -> None:
     propose(goals, "in June", "in July", reasoning="About Alice.")
     said = words(client_of(mallory).get("/"))
     assert "You’re all caught up" in said
     assert "About Alice." not in said
 
 
-def test_decided_proposals_move_to_their_tab(client_of: Any, alice: Any, goals: Any, propose: Any) -> None:
+def test_decided_proposals_move_to_their_tab(client_of: ClientOf, alice: User, goals: Block, propose: Propose) -> None:
     proposal = propose(goals, "in June", "in July", reasoning="The exam was moved.")
     services.reject(actor=alice, proposal_id=proposal.pk, revision=1, reason="wrong")
     yours = words(client_of(alice).get("/"))
@@ -167,14 +173,18 @@ def test_decided_proposals_move_to_their_tab(client_of: Any, alice: Any, goals: 
     assert "Rejected by Alice Berg" in decided
 
 
-def test_there_is_no_tab_that_can_hold_nothing(client_of: Any, alice: Any, goals: Any, propose: Any) -> None:
+def test_there_is_no_tab_that_can_hold_nothing(
+    client_of: ClientOf, alice: User, goals: Block, propose: Propose
+) -> None:
     propose(goals, "in June", "in July", reasoning="The exam was moved.")
     page = client_of(alice).get("/?tab=agent")  # an old bookmark
     assert "The exam was moved." in words(page)
     assert "Waiting for the agent" not in words(page)
 
 
-def test_an_overdue_proposal_is_closed_by_looking(client_of: Any, alice: Any, goals: Any, propose: Any) -> None:
+def test_an_overdue_proposal_is_closed_by_looking(
+    client_of: ClientOf, alice: User, goals: Block, propose: Propose
+) -> None:
     proposal = propose(goals, "in June", "in July")
     Proposal.objects.filter(pk=proposal.pk).update(expires_at=timezone.now() - timedelta(minutes=1))
     from django.conf import settings
@@ -189,7 +199,7 @@ def test_an_overdue_proposal_is_closed_by_looking(client_of: Any, alice: Any, go
 
 
 @pytest.fixture
-def mixed(alice: Any, tim: Any, goals: Any, make_block: Any, propose: Any, scribe: Any) -> None:
+def mixed(alice: User, tim: User, goals: Block, make_block: MakeBlock, propose: Propose, scribe: Agent) -> None:
     """Three proposals of two agents to two blocks, one of them risky."""
     propose(goals, "in June", "in July", reasoning="The exam was moved.")
     log = make_block(alice, "study_log", "Monday: nothing.\n")
@@ -235,7 +245,7 @@ MOVED, LINK, SHORTER = "The exam was moved.", "A link she asked for.", "Shorter 
         ("age=nonsense", set()),
     ],
 )
-def test_filters_in_the_url_leave(query: str, left: set[str], mixed: None, tim: Any, client_of: Any) -> None:
+def test_filters_in_the_url_leave(query: str, left: set[str], mixed: None, tim: User, client_of: ClientOf) -> None:
     said = words(client_of(tim).get(f"/?{query}"))
     assert {reason for reason in (MOVED, LINK, SHORTER) if reason in said} == left
     if not left:
@@ -244,7 +254,7 @@ def test_filters_in_the_url_leave(query: str, left: set[str], mixed: None, tim: 
 
 @pytest.mark.parametrize("word", ["Übung", "übung", "übungen", '"σ"', "50%"])
 def test_a_search_finds_the_words_of_the_change_in_any_script(
-    word: str, client_of: Any, alice: Any, make_block: Any, propose: Any
+    word: str, client_of: ClientOf, alice: User, make_block: MakeBlock, propose: Propose
 ) -> None:
     propose(make_block(alice, "plan", "One thing.\n"), "thing", 'Übungen zu "σ", 50% done', reasoning="Found.")
     propose(make_block(alice, "other", "One thing.\n"), "thing", "word", reasoning="Left out.")
@@ -263,7 +273,7 @@ LONG = " ".join(f"word{number}" for number in range(1_000))
 
 
 def test_a_search_finds_all_words_of_a_long_change_old_and_new_and_none_that_stay(
-    client_of: Any, tim: Any, alice: Any, make_block: Any, propose: Any, scribe: Any
+    client_of: ClientOf, tim: User, alice: User, make_block: MakeBlock, propose: Propose, scribe: Agent
 ) -> None:
     block = make_block(alice, "plan", f"Stays heron.\n\n{LONG} kestrel {LONG}\n")
     long = propose(block, f"{LONG} kestrel {LONG}", f"{LONG} Ouzel {LONG} plover")
@@ -283,7 +293,7 @@ def test_a_search_finds_all_words_of_a_long_change_old_and_new_and_none_that_sta
     assert found_by(client, "heron") == set()
 
 
-def test_a_search_finds_a_word_in_any_note_of_an_import(client_of: Any, alice: Any, scribe: Any) -> None:
+def test_a_search_finds_a_word_in_any_note_of_an_import(client_of: ClientOf, alice: User, scribe: Agent) -> None:
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     text = "".join(f"### mem-{number}-aaaa\n> Memory {number}.\n" for number in range(1, 301))
     text += "### mem-301-aaaa\n> She saw a dunlin.\n\n<!-- tags: waders -->\n"
@@ -295,7 +305,7 @@ def test_a_search_finds_a_word_in_any_note_of_an_import(client_of: Any, alice: A
 
 
 def test_a_search_finds_in_no_proposal_that_one_may_not_see(
-    client_of: Any, mallory: Any, tim: Any, goals: Any, propose: Any
+    client_of: ClientOf, mallory: User, tim: User, goals: Block, propose: Propose
 ) -> None:
     made = propose(goals, "in June", "in July")
     assert found_by(client_of(tim), "july") == {made.pk}
@@ -303,7 +313,7 @@ def test_a_search_finds_in_no_proposal_that_one_may_not_see(
 
 
 def test_a_search_for_words_that_were_removed_finds_nothing(
-    client_of: Any, alice: Any, goals: Any, propose: Any
+    client_of: ClientOf, alice: User, goals: Block, propose: Propose
 ) -> None:
     made = propose(goals, "in June", "in July", reasoning="Moved by the school.")
     client = client_of(alice)
@@ -316,7 +326,9 @@ def test_a_search_for_words_that_were_removed_finds_nothing(
     assert not Proposal.objects.exclude(search_words="goals").exists()
 
 
-def test_a_search_reads_the_words_of_no_proposal_it_lists(client_of: Any, alice: Any, goals: Any, propose: Any) -> None:
+def test_a_search_reads_the_words_of_no_proposal_it_lists(
+    client_of: ClientOf, alice: User, goals: Block, propose: Propose
+) -> None:
     for old, new in (("in June", "in July"), ("one book", "two books")):
         propose(goals, old, new)
     client = client_of(alice)
@@ -331,7 +343,7 @@ def test_a_search_reads_the_words_of_no_proposal_it_lists(client_of: Any, alice:
 
 
 def test_what_was_decided_is_narrowed_to_an_outcome_and_to_who_decided(
-    client_of: Any, alice: Any, tim: Any, goals: Any, propose: Any
+    client_of: ClientOf, alice: User, tim: User, goals: Block, propose: Propose
 ) -> None:
     mine, theirs = (
         propose(goals, "in June", "in July", reasoning="By Alice."),
@@ -360,7 +372,7 @@ def test_what_was_decided_is_narrowed_to_an_outcome_and_to_who_decided(
     assert "by" not in {field.name for field in client.get("/").context["filter_fields"]}
 
 
-def test_how_many_were_found_is_said_and_announced(mixed: None, tim: Any, client_of: Any) -> None:
+def test_how_many_were_found_is_said_and_announced(mixed: None, tim: User, client_of: ClientOf) -> None:
     client = client_of(tim)
     found = client.get("/?agent=scribe", headers=HTMX).content.decode()
     assert "data-focus data-announce>2 proposals found" in found
@@ -369,7 +381,9 @@ def test_how_many_were_found_is_said_and_announced(mixed: None, tim: Any, client
     assert "found" not in words(client.get("/"))
 
 
-def test_an_owner_among_many_is_typed_by_name(client_of: Any, tim: Any, alice: Any, goals: Any, propose: Any) -> None:
+def test_an_owner_among_many_is_typed_by_name(
+    client_of: ClientOf, tim: User, alice: User, goals: Block, propose: Propose
+) -> None:
     propose(goals, "in June", "in July", reasoning="The exam was moved.")
     client = client_of(tim)
     assert '<select id="filter-owner"' in client.get("/").content.decode()
@@ -382,7 +396,7 @@ def test_an_owner_among_many_is_typed_by_name(client_of: Any, tim: Any, alice: A
     assert 'list="filter-owner-options"' in page.content.decode()
 
 
-def test_an_active_filter_is_shown_with_a_way_out(mixed: None, tim: Any, client_of: Any) -> None:
+def test_an_active_filter_is_shown_with_a_way_out(mixed: None, tim: User, client_of: ClientOf) -> None:
     page = client_of(tim).get("/?agent=muse&kind=rewrite")
     assert "Agent: muse" in words(page)
     assert 'href="/?kind=rewrite"' in page.content.decode()
@@ -392,14 +406,16 @@ def test_an_active_filter_is_shown_with_a_way_out(mixed: None, tim: Any, client_
     "query",
     ["tab=nonsense", "before=x", "before=99999999999999999-1", "after=-1", "q=%00", "since=1-1", "owner=" + "x" * 5000],
 )
-def test_nonsense_in_the_url_breaks_nothing(query: str, client_of: Any, alice: Any) -> None:
+def test_nonsense_in_the_url_breaks_nothing(query: str, client_of: ClientOf, alice: User) -> None:
     assert client_of(alice).get(f"/?{query}").status_code == 200
 
 
 # -- page by page ---------------------------------------------------------------------------------
 
 
-def test_pages_of_twenty_five_leave_none_out_and_show_none_twice(client_of: Any, alice: Any, scribe: Any) -> None:
+def test_pages_of_twenty_five_leave_none_out_and_show_none_twice(
+    client_of: ClientOf, alice: User, scribe: Agent
+) -> None:
     # All of one moment: only the id tells them apart.
     everything = rows_without_branches(scribe, 60, created_at=timezone.now())
     client = client_of(alice)
@@ -417,7 +433,9 @@ def test_pages_of_twenty_five_leave_none_out_and_show_none_twice(client_of: Any,
     assert not back.newer
 
 
-def test_rows_of_one_block_stand_together_under_the_number_of_all(client_of: Any, alice: Any, scribe: Any) -> None:
+def test_rows_of_one_block_stand_together_under_the_number_of_all(
+    client_of: ClientOf, alice: User, scribe: Agent
+) -> None:
     rows_without_branches(scribe, 80)
     page = client_of(alice).get("/")
     groups = page.context["page"].groups
@@ -426,7 +444,7 @@ def test_rows_of_one_block_stand_together_under_the_number_of_all(client_of: Any
     assert "all 2 proposals" in words(page)
 
 
-def test_a_page_costs_few_queries_and_never_reads_the_memory(client_of: Any, tim: Any, scribe: Any) -> None:
+def test_a_page_costs_few_queries_and_never_reads_the_memory(client_of: ClientOf, tim: User, scribe: Agent) -> None:
     for number in range(5):
         Tutorship.objects.create(tutor=tim, owner=make_user(f"student{number}"))
     rows_without_branches(scribe, 300)
@@ -444,7 +462,9 @@ def test_a_page_costs_few_queries_and_never_reads_the_memory(client_of: Any, tim
 # -- arrivals -------------------------------------------------------------------------------------
 
 
-def test_polling_says_nothing_until_something_came(client_of: Any, alice: Any, goals: Any, propose: Any) -> None:
+def test_polling_says_nothing_until_something_came(
+    client_of: ClientOf, alice: User, goals: Block, propose: Propose
+) -> None:
     propose(goals, "in June", "in July")
     client = client_of(alice)
     poll = client.get("/").context["poll_url"]
@@ -454,7 +474,9 @@ def test_polling_says_nothing_until_something_came(client_of: Any, alice: Any, g
     assert words(answer) == "1 new · Show"
 
 
-def test_polling_an_empty_list_notices_the_first(client_of: Any, alice: Any, goals: Any, propose: Any) -> None:
+def test_polling_an_empty_list_notices_the_first(
+    client_of: ClientOf, alice: User, goals: Block, propose: Propose
+) -> None:
     client = client_of(alice)
     poll = client.get("/").context["poll_url"]
     assert client.get(poll, headers=HTMX).status_code == 204
@@ -465,7 +487,7 @@ def test_polling_an_empty_list_notices_the_first(client_of: Any, alice: Any, goa
 # -- deciding on the row --------------------------------------------------------------------------
 
 
-def test_a_small_change_is_approved_on_its_row(client_of: Any, tim: Any, goals: Any, propose: Any) -> None:
+def test_a_small_change_is_approved_on_its_row(client_of: ClientOf, tim: User, goals: Block, propose: Propose) -> None:
     proposal = propose(goals, "in June", "in July")
     client = client_of(tim)
     approve = reverse("approve", args=[proposal.pk])
@@ -476,7 +498,9 @@ def test_a_small_change_is_approved_on_its_row(client_of: Any, tim: Any, goals: 
     assert "in July" in reads.block("alice", "goals").body
 
 
-def test_the_row_of_a_page_with_htmx_becomes_its_outcome(client_of: Any, tim: Any, goals: Any, propose: Any) -> None:
+def test_the_row_of_a_page_with_htmx_becomes_its_outcome(
+    client_of: ClientOf, tim: User, goals: Block, propose: Propose
+) -> None:
     proposal = propose(goals, "in June", "in July", reasoning="The exam was moved.")
     propose(goals, "one book", "two books")
     client = client_of(tim)
@@ -490,7 +514,7 @@ def test_the_row_of_a_page_with_htmx_becomes_its_outcome(client_of: Any, tim: An
     assert 'id="count-yours" hx-swap-oob="true">1<' in content
 
 
-def test_a_small_change_is_rejected_on_its_row(client_of: Any, tim: Any, goals: Any, propose: Any) -> None:
+def test_a_small_change_is_rejected_on_its_row(client_of: ClientOf, tim: User, goals: Block, propose: Propose) -> None:
     proposal = propose(goals, "in June", "in July")
     client = client_of(tim)
     reject = reverse("reject", args=[proposal.pk])
@@ -509,7 +533,7 @@ def test_a_small_change_is_rejected_on_its_row(client_of: Any, tim: Any, goals: 
 
 
 def test_the_row_shows_the_whole_of_what_it_lets_one_approve(
-    client_of: Any, tim: Any, goals: Any, propose: Any
+    client_of: ClientOf, tim: User, goals: Block, propose: Propose
 ) -> None:
     propose(goals, "She wants to pass the B2 exam in June.", "She wants, perhaps, to pass the C1 exam in June.")
     (group,) = client_of(tim).get("/").context["page"].groups
@@ -534,7 +558,7 @@ def test_the_row_shows_the_whole_of_what_it_lets_one_approve(
     ids=["two edits", "a link", "hidden characters", "long", "punctuation only", "several places", "rewrite"],
 )
 def test_what_needs_a_closer_look_has_no_buttons_on_its_row(
-    edits: Any, kind: Kind, client_of: Any, tim: Any, goals: Any, scribe: Any
+    edits: Any, kind: Kind, client_of: ClientOf, tim: User, goals: Block, scribe: Agent
 ) -> None:
     made = services.propose(
         agent=scribe, owner="alice", label="goals", edits=edits, kind=kind, reasoning="Because."
@@ -545,7 +569,7 @@ def test_what_needs_a_closer_look_has_no_buttons_on_its_row(
 
 
 def test_a_change_that_no_longer_fits_has_no_buttons_on_its_row(
-    client_of: Any, alice: Any, goals: Any, propose: Any
+    client_of: ClientOf, alice: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(goals, "in June", "in July")
     edit(alice, goals, "in June", "in May")
@@ -558,7 +582,7 @@ def test_a_change_that_no_longer_fits_has_no_buttons_on_its_row(
 
 @pytest.mark.parametrize("htmx", [False, True])
 def test_a_block_changed_behind_the_list_is_not_written_over(
-    htmx: bool, client_of: Any, alice: Any, tim: Any, goals: Any, propose: Any
+    htmx: bool, client_of: ClientOf, alice: User, tim: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(goals, "in June", "in July")
     client = client_of(tim)
@@ -572,7 +596,7 @@ def test_a_block_changed_behind_the_list_is_not_written_over(
 
 
 def test_what_an_agent_writes_never_takes_the_place_of_what_a_row_fills_in(
-    client_of: Any, tim: Any, goals: Any, propose: Any
+    client_of: ClientOf, tim: User, goals: Block, propose: Propose
 ) -> None:
     made = [
         propose(goals, "in June", "in July", reasoning='\ue001 \ue002 \ue003 \ue004 8070605040302010 "><b>'),
@@ -595,12 +619,14 @@ def test_what_an_agent_writes_never_takes_the_place_of_what_a_row_fills_in(
 # -- notes on the row -------------------------------------------------------------------------------
 
 
-def note_of_alice(alice: Any, content: str = "The exam is on 12 December.", **fields: Any) -> reads.Note:
+def note_of_alice(alice: User, content: str = "The exam is on 12 December.", **fields: Any) -> reads.Note:
     made = notes.save(by=ChangeContext(actor=alice), owner="alice", content=content, **fields)
     return reads.note("alice", made.note_id)
 
 
-def test_a_new_note_is_approved_on_its_row_which_says_all_of_it(client_of: Any, alice: Any, scribe: Any) -> None:
+def test_a_new_note_is_approved_on_its_row_which_says_all_of_it(
+    client_of: ClientOf, alice: User, scribe: Agent
+) -> None:
     waiting = notes.save(
         by=ChangeContext(actor=scribe, reasoning="She said so."),
         owner="alice",
@@ -621,7 +647,7 @@ def test_a_new_note_is_approved_on_its_row_which_says_all_of_it(client_of: Any, 
     assert reads.note("alice", waiting.note_id).content == "Prefers to be called Ali."
 
 
-def test_a_note_is_reworded_superseded_and_deleted_on_its_row(client_of: Any, alice: Any, scribe: Any) -> None:
+def test_a_note_is_reworded_superseded_and_deleted_on_its_row(client_of: ClientOf, alice: User, scribe: Agent) -> None:
     by = ChangeContext(actor=scribe)
     reworded, outdated, unwanted = (note_of_alice(alice, f"Statement number {n}.") for n in range(3))
     proposed = (
@@ -640,7 +666,7 @@ def test_a_note_is_reworded_superseded_and_deleted_on_its_row(client_of: Any, al
     assert reads.find_note("alice", unwanted.id) is None
 
 
-def test_a_note_is_rejected_on_its_row(client_of: Any, alice: Any, scribe: Any) -> None:
+def test_a_note_is_rejected_on_its_row(client_of: ClientOf, alice: User, scribe: Agent) -> None:
     waiting = notes.save(by=ChangeContext(actor=scribe), owner="alice", content="Lives in Bonn.")
     client = client_of(alice)
     reject = reverse("reject", args=[waiting.proposal.pk])
@@ -651,7 +677,7 @@ def test_a_note_is_rejected_on_its_row(client_of: Any, alice: Any, scribe: Any) 
 
 @pytest.mark.parametrize("htmx", [False, True])
 def test_a_note_changed_behind_the_list_is_neither_written_over_nor_deleted(
-    htmx: bool, client_of: Any, alice: Any, scribe: Any
+    htmx: bool, client_of: ClientOf, alice: User, scribe: Agent
 ) -> None:
     note = note_of_alice(alice)
     waiting = notes.delete(by=ChangeContext(actor=scribe), owner="alice", note_id=note.id)
@@ -666,7 +692,7 @@ def test_a_note_changed_behind_the_list_is_neither_written_over_nor_deleted(
 
 
 def test_a_change_of_a_note_that_needs_a_closer_look_has_no_buttons_on_its_row(
-    client_of: Any, alice: Any, scribe: Any
+    client_of: ClientOf, alice: User, scribe: Agent
 ) -> None:
     by = ChangeContext(actor=scribe, reasoning="Because.")
     first, second, third, fourth = (note_of_alice(alice, f"Statement number {n}.") for n in range(4))
@@ -691,7 +717,7 @@ def test_a_change_of_a_note_that_needs_a_closer_look_has_no_buttons_on_its_row(
         assert not has_form(page, reverse("approve", args=[outcome.proposal.pk]))
 
 
-def test_a_list_of_notes_asks_as_often_whatever_their_number(client_of: Any, alice: Any, scribe: Any) -> None:
+def test_a_list_of_notes_asks_as_often_whatever_their_number(client_of: ClientOf, alice: User, scribe: Agent) -> None:
     client = client_of(alice)
     client.get("/")  # once a minute, a reader looks at the calendar
     asked = []
@@ -708,7 +734,7 @@ def test_a_list_of_notes_asks_as_often_whatever_their_number(client_of: Any, ali
     assert asked[0] == asked[1] <= 12
 
 
-def test_a_note_is_called_by_its_text_as_it_is(client_of: Any, alice: Any, scribe: Any) -> None:
+def test_a_note_is_called_by_its_text_as_it_is(client_of: ClientOf, alice: User, scribe: Agent) -> None:
     note = note_of_alice(alice, "The sheets are handed in on Mondays by 10:00.")
     reworded = notes.update(
         by=ChangeContext(actor=scribe),
@@ -727,7 +753,7 @@ def test_a_note_is_called_by_its_text_as_it_is(client_of: Any, alice: Any, scrib
 
 
 def test_a_long_note_is_its_own_title_in_full_and_cut_between_words_elsewhere(
-    client_of: Any, alice: Any, scribe: Any
+    client_of: ClientOf, alice: User, scribe: Agent
 ) -> None:
     text = " ".join(f"word{number}" for number in range(100))
     proposal = notes.save(by=ChangeContext(actor=scribe), owner="alice", content=text).proposal
@@ -738,7 +764,7 @@ def test_a_long_note_is_its_own_title_in_full_and_cut_between_words_elsewhere(
 
 
 def test_sections_of_two_owners_are_told_apart_by_more_than_their_titles(
-    client_of: Any, tim: Any, alice: Any, make_block: Any, propose: Any
+    client_of: ClientOf, tim: User, alice: User, make_block: MakeBlock, propose: Propose
 ) -> None:
     student = make_user("student")
     Tutorship.objects.create(tutor=tim, owner=student)
@@ -755,7 +781,9 @@ def test_sections_of_two_owners_are_told_apart_by_more_than_their_titles(
 # -- the answer of a row ------------------------------------------------------------------------------
 
 
-def test_a_row_somebody_else_decided_says_who(client_of: Any, alice: Any, tim: Any, goals: Any, propose: Any) -> None:
+def test_a_row_somebody_else_decided_says_who(
+    client_of: ClientOf, alice: User, tim: User, goals: Block, propose: Propose
+) -> None:
     proposal = propose(goals, "in June", "in July")
     client = client_of(tim)
     approve = reverse("approve", args=[proposal.pk])
@@ -768,7 +796,7 @@ def test_a_row_somebody_else_decided_says_who(client_of: Any, alice: Any, tim: A
 
 
 def test_where_the_browser_goes_back_to_is_never_another_site(
-    client_of: Any, tim: Any, goals: Any, propose: Any
+    client_of: ClientOf, tim: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(goals, "in June", "in July")
     client = client_of(tim)
@@ -777,7 +805,9 @@ def test_where_the_browser_goes_back_to_is_never_another_site(
     assert client.post(approve, fields)["Location"] == "/"
 
 
-def test_agents_text_is_shown_and_never_obeyed(client_of: Any, alice: Any, goals: Any, propose: Any) -> None:
+def test_agents_text_is_shown_and_never_obeyed(
+    client_of: ClientOf, alice: User, goals: Block, propose: Propose
+) -> None:
     propose(goals, "in June", "<script>alert(1)</script>", reasoning="<img src=x onerror=alert(2)> \u202eevil")
     content = client_of(alice).get("/").content.decode()
     assert "<script>alert" not in content
@@ -785,13 +815,15 @@ def test_agents_text_is_shown_and_never_obeyed(client_of: Any, alice: Any, goals
     assert "U+202E RIGHT-TO-LEFT OVERRIDE" in content
 
 
-def test_pages_with_memory_text_are_kept_by_no_cache(client_of: Any, alice: Any) -> None:
+def test_pages_with_memory_text_are_kept_by_no_cache(client_of: ClientOf, alice: User) -> None:
     answer = client_of(alice).get("/")
     assert answer["Cache-Control"] == "private, no-store"
     assert "HX-Request" in answer["Vary"]
 
 
-def test_an_import_without_a_reason_is_headed_by_what_it_would_do(scribe: Any, tim: Any, client_of: Any) -> None:
+def test_an_import_without_a_reason_is_headed_by_what_it_would_do(
+    scribe: Agent, tim: User, client_of: ClientOf
+) -> None:
     parsed = memories_md.parse("### mem-1-aaaa\n> Likes tea.\n\n### mem-2-bbbb\n> Likes cake.\n")
     import_memories(by=ChangeContext(actor=scribe, may_apply=False), owner="alice", parsed=parsed)
     assert "Import of notes: 2 notes" in words(client_of(tim).get("/"))

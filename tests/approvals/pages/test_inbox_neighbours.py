@@ -10,14 +10,16 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from approvals import services
-from approvals.models import Mergeability, Proposal
+from approvals.models import Agent, Mergeability, Proposal, User
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
 from approvals.services.recheck import recheck
 from memory_app import reads
+from memory_app.reads import Block
 from tests import environment
 from tests.approvals.recovery.test_faults import nobody_listens
 from tests.conftest import make_user
+from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.pages import form, has_form, words
 
 HTMX = {"HX-Request": "true"}
@@ -26,7 +28,7 @@ STILL_FITS = "You approved another change to this block a moment ago; this one s
 
 
 @pytest.fixture
-def three(goals: Any, propose: Any) -> list[Proposal]:
+def three(goals: Block, propose: Propose) -> list[Proposal]:
     return [propose(goals, "in June", "in July"), propose(goals, "one book", "two books"), propose(goals, "B2", "C1")]
 
 
@@ -44,7 +46,7 @@ def edit(actor: Any, block: Any, old: str, new: str) -> None:
 
 
 def test_the_rows_beside_an_approved_one_are_renewed_and_keep_their_buttons(
-    client_of: Any, tim: Any, three: list[Proposal]
+    client_of: ClientOf, tim: User, three: list[Proposal]
 ) -> None:
     client = client_of(tim)
     first = approve(client, three[0], client.get("/"), three)
@@ -63,7 +65,7 @@ def test_the_rows_beside_an_approved_one_are_renewed_and_keep_their_buttons(
 
 
 def test_a_row_beside_an_approved_one_that_no_longer_fits_loses_its_buttons(
-    client_of: Any, tim: Any, goals: Any, propose: Any
+    client_of: ClientOf, tim: User, goals: Block, propose: Propose
 ) -> None:
     taken, left = propose(goals, "in June", "in July"), propose(goals, "in June", "in May")
     client = client_of(tim)
@@ -74,7 +76,7 @@ def test_a_row_beside_an_approved_one_that_no_longer_fits_loses_its_buttons(
 
 
 def test_only_rows_of_the_same_block_that_may_be_seen_are_renewed(
-    client_of: Any, tim: Any, goals: Any, propose: Any, make_block: Any
+    client_of: ClientOf, tim: User, goals: Block, propose: Propose, make_block: MakeBlock
 ) -> None:
     proposal = propose(goals, "in June", "in July")
     stranger = make_user("stranger")
@@ -89,7 +91,7 @@ def test_only_rows_of_the_same_block_that_may_be_seen_are_renewed(
 
 
 def test_a_change_that_still_fits_is_approved_on_its_row_from_the_first(
-    client_of: Any, alice: Any, tim: Any, goals: Any, propose: Any
+    client_of: ClientOf, alice: User, tim: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(goals, "in June", "in July")
     edit(alice, goals, "one book", "no books")
@@ -103,7 +105,7 @@ def test_a_change_that_still_fits_is_approved_on_its_row_from_the_first(
 
 
 def test_of_a_block_that_changes_once_more_nothing_unseen_is_approved(
-    client_of: Any, alice: Any, tim: Any, goals: Any, propose: Any
+    client_of: ClientOf, alice: User, tim: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(goals, "in June", "in July")
     edit(alice, goals, "one book", "no books")
@@ -119,7 +121,7 @@ def test_of_a_block_that_changes_once_more_nothing_unseen_is_approved(
 
 
 def test_the_buttons_come_back_while_nobody_has_checked_the_proposal_again(
-    client_of: Any, alice: Any, tim: Any, goals: Any, propose: Any
+    client_of: ClientOf, alice: User, tim: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(goals, "in June", "in July")
     client = client_of(tim)
@@ -132,7 +134,7 @@ def test_the_buttons_come_back_while_nobody_has_checked_the_proposal_again(
 
 
 def test_what_one_changed_oneself_is_not_told_as_somebody_elses(
-    client_of: Any, tim: Any, three: list[Proposal]
+    client_of: ClientOf, tim: User, three: list[Proposal]
 ) -> None:
     client = client_of(tim)
     page = client.get("/")
@@ -145,7 +147,7 @@ def test_what_one_changed_oneself_is_not_told_as_somebody_elses(
 
 
 def test_what_somebody_else_changed_too_is_told_as_theirs(
-    client_of: Any, alice: Any, tim: Any, goals: Any, three: list[Proposal]
+    client_of: ClientOf, alice: User, tim: User, goals: Block, three: list[Proposal]
 ) -> None:
     client = client_of(tim)
     page = client.get("/")
@@ -158,7 +160,7 @@ def test_what_somebody_else_changed_too_is_told_as_theirs(
 
 
 def test_proposals_about_one_note_are_checked_against_the_note_as_it_is(
-    client_of: Any, alice: Any, scribe: Any
+    client_of: ClientOf, alice: User, scribe: Agent
 ) -> None:
     made = notes.save(by=ChangeContext(actor=alice), owner="alice", content="The exam is on 12 December.")
     by = ChangeContext(actor=scribe)
@@ -171,7 +173,7 @@ def test_proposals_about_one_note_are_checked_against_the_note_as_it_is(
 
 
 def test_a_list_of_changed_blocks_asks_the_memory_once(
-    client_of: Any, alice: Any, make_block: Any, propose: Any
+    client_of: ClientOf, alice: User, make_block: MakeBlock, propose: Propose
 ) -> None:
     client = client_of(alice)
     for number in range(4):
@@ -190,7 +192,7 @@ def test_a_list_of_changed_blocks_asks_the_memory_once(
 
 
 def test_a_memory_that_is_away_takes_the_buttons_and_not_the_list(
-    client_of: Any, alice: Any, goals: Any, propose: Any, monkeypatch: pytest.MonkeyPatch
+    client_of: ClientOf, alice: User, goals: Block, propose: Propose, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proposal = propose(goals, "in June", "in July", reasoning="The exam was moved.")
     edit(alice, goals, "one book", "no books")

@@ -12,8 +12,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from approvals import services
-from approvals.models import Agent, Proposal
+from approvals.models import Agent, Proposal, User
+from memory_app.reads import Block
 from tests.approvals.pages.test_inbox import edit, rows_without_branches
+from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.pages import form, words
 
 HTMX = {"HX-Request": "true"}
@@ -21,7 +23,7 @@ MUSE = f"?list={quote('agent=muse')}"
 
 
 @pytest.fixture
-def mixed(goals: Any, propose: Any) -> list[Proposal]:
+def mixed(goals: Block, propose: Propose) -> list[Proposal]:
     """Of scribe and muse in turns, oldest first."""
     muse = Agent.objects.create(name="muse")
     made = []
@@ -34,14 +36,16 @@ def mixed(goals: Any, propose: Any) -> list[Proposal]:
 
 
 def test_rows_lead_to_their_proposals_with_the_filters_of_the_list(
-    client_of: Any, tim: Any, mixed: list[Proposal]
+    client_of: ClientOf, tim: User, mixed: list[Proposal]
 ) -> None:
     page = client_of(tim).get("/?agent=muse").content.decode()
     assert f'href="/proposals/{mixed[0].pk}/?list=agent%3Dmuse"' in page
     assert f'href="/proposals/{mixed[0].pk}/"' in client_of(tim).get("/").content.decode()
 
 
-def test_a_proposal_says_where_it_stands_and_what_is_beside_it(client_of: Any, tim: Any, mixed: list[Proposal]) -> None:
+def test_a_proposal_says_where_it_stands_and_what_is_beside_it(
+    client_of: ClientOf, tim: User, mixed: list[Proposal]
+) -> None:
     client = client_of(tim)
     page = client.get(f"/proposals/{mixed[1].pk}/")
     assert "3 of 4" in words(page)
@@ -56,7 +60,7 @@ def test_a_proposal_says_where_it_stands_and_what_is_beside_it(client_of: Any, t
 
 @pytest.mark.parametrize("query", ["agent%3Dmuse", "tab%3Ddecided", "%00", "=", "owner%3D" + "x" * 5000])
 def test_a_proposal_that_is_not_in_the_list_has_no_place_there(
-    query: str, client_of: Any, tim: Any, mixed: list[Proposal]
+    query: str, client_of: ClientOf, tim: User, mixed: list[Proposal]
 ) -> None:
     page = client_of(tim).get(f"/proposals/{mixed[1].pk}/?list={query}")
     assert page.status_code == 200
@@ -65,7 +69,7 @@ def test_a_proposal_that_is_not_in_the_list_has_no_place_there(
 
 
 def test_nobody_is_counted_who_may_not_be_seen(
-    client_of: Any, tim: Any, mallory: Any, make_block: Any, propose: Any, mixed: list[Proposal]
+    client_of: ClientOf, tim: User, mallory: User, make_block: MakeBlock, propose: Propose, mixed: list[Proposal]
 ) -> None:
     propose(make_block(mallory, "goals", "Chess.\n"), "Chess", "Go")
     assert "1 of 4" in words(client_of(tim).get(f"/proposals/{mixed[3].pk}/"))
@@ -73,7 +77,7 @@ def test_nobody_is_counted_who_may_not_be_seen(
 
 @pytest.mark.parametrize("htmx", [False, True])
 def test_after_a_decision_the_next_is_of_the_same_list(
-    htmx: bool, client_of: Any, tim: Any, mixed: list[Proposal]
+    htmx: bool, client_of: ClientOf, tim: User, mixed: list[Proposal]
 ) -> None:
     client = client_of(tim)
     approve = reverse("approve", args=[mixed[2].pk])
@@ -98,7 +102,7 @@ def links_to(proposal: Proposal, page: Any) -> list[str]:
 
 @pytest.mark.parametrize("headers", [{}, HTMX])
 def test_views_and_revisions_of_a_decided_proposal_keep_the_list(
-    headers: dict[str, str], client_of: Any, tim: Any, alice: Any, goals: Any, mixed: list[Proposal]
+    headers: dict[str, str], client_of: ClientOf, tim: User, alice: User, goals: Block, mixed: list[Proposal]
 ) -> None:
     edit(alice, goals, "Alice", "Alice Berg")  # the proposal is applied anew: it gets a second revision
     client = client_of(tim)
@@ -113,7 +117,7 @@ def test_views_and_revisions_of_a_decided_proposal_keep_the_list(
 
 
 def test_views_of_a_proposal_that_could_not_be_decided_keep_the_list(
-    client_of: Any, tim: Any, alice: Any, goals: Any, mixed: list[Proposal]
+    client_of: ClientOf, tim: User, alice: User, goals: Block, mixed: list[Proposal]
 ) -> None:
     client = client_of(tim)
     approve_url = reverse("approve", args=[mixed[0].pk])
@@ -126,7 +130,9 @@ def test_views_of_a_proposal_that_could_not_be_decided_keep_the_list(
     assert not [query for query in found if "list=agent=muse" not in unquote(query)]
 
 
-def test_the_next_one_is_named_with_its_owner(client_of: Any, tim: Any, alice: Any, goals: Any, propose: Any) -> None:
+def test_the_next_one_is_named_with_its_owner(
+    client_of: ClientOf, tim: User, alice: User, goals: Block, propose: Propose
+) -> None:
     following, first = propose(goals, "one book", "two books"), propose(goals, "in June", "in July")
     services.reject(actor=tim, proposal_id=first.pk, revision=1, reason="wrong")
     assert "Next: Learning goals· Alice Berg" in words(client_of(tim).get(first.get_absolute_url()))
@@ -135,7 +141,7 @@ def test_the_next_one_is_named_with_its_owner(client_of: Any, tim: Any, alice: A
     assert following.pk
 
 
-def test_a_list_outlives_signing_in(client_of: Any, client: Any, tim: Any, mixed: list[Proposal]) -> None:
+def test_a_list_outlives_signing_in(client_of: ClientOf, client: Any, tim: User, mixed: list[Proposal]) -> None:
     tim.set_password("a long enough passphrase")
     tim.save()
     signed_in = client_of(tim)
@@ -154,7 +160,7 @@ def test_a_list_outlives_signing_in(client_of: Any, client: Any, tim: Any, mixed
 
 
 def test_a_place_among_many_costs_as_many_queries_as_among_few(
-    client_of: Any, alice: Any, goals: Any, scribe: Any, propose: Any
+    client_of: ClientOf, alice: User, goals: Block, scribe: Agent, propose: Propose
 ) -> None:
     waiting = propose(goals, "in June", "in July")
     client = client_of(alice)

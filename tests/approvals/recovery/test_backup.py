@@ -13,7 +13,6 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +21,16 @@ from django.core.management import CommandError, call_command
 from django.db import connections
 
 from approvals import services
-from approvals.models import Proposal
+from approvals.models import Agent, Proposal, User
 from approvals.services import notes
 from approvals.services.notes.values import ChangeContext
 from memory_app import reads
 from memory_app.databases.backups import databases
 from memory_app.databases.backups.manifest import NAME, fingerprint
 from memory_app.dolt.connections import dolt
+from memory_app.reads import Block
 from tests import environment
+from tests.support.fixtures import MakeBlock, Propose
 from tests.support.histories import ledger_snapshot, make_history
 from tests.support.places import ROOT, empty_place, manage, python
 
@@ -38,7 +39,7 @@ server_only = pytest.mark.skipif(environment.is_embedded(), reason="of the serve
 
 
 @pytest.fixture
-def made(goals: Any, propose: Any, tmp_path: Path) -> Path:
+def made(goals: Block, propose: Propose, tmp_path: Path) -> Path:
     """A backup of alice's memory, with one proposal that waits."""
     propose(goals, "math", "maths")
     folder = tmp_path / "backup"
@@ -84,7 +85,13 @@ print(json.dumps([[*found, *map(str, problems())], waiting.pk, new.pk, reads.blo
 
 
 def test_a_backup_is_restored_elsewhere_and_goes_on_with_new_ids(
-    goals: Any, alice: Any, tim: Any, scribe: Any, propose: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    goals: Block,
+    alice: User,
+    tim: User,
+    scribe: Agent,
+    propose: Propose,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     approved, waiting = propose(goals, "book", "novel"), propose(goals, "math", "maths")
     services.approve(actor=tim, proposal_id=approved.pk, revision=1, seen_sha256=goals.sha256, comment="Fine.")
@@ -239,7 +246,7 @@ def test_a_backup_of_other_engines_is_refused(made: Path) -> None:
         call_command("restore", str(made), verify=True)
 
 
-def test_halves_of_two_backups_are_refused(made: Path, tim: Any, goals: Any, tmp_path: Path) -> None:
+def test_halves_of_two_backups_are_refused(made: Path, tim: User, goals: Block, tmp_path: Path) -> None:
     proposal = Proposal.objects.get()
     services.approve(actor=tim, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256)
     later = tmp_path / "later"
@@ -310,7 +317,7 @@ def test_nothing_is_left_of_a_restore_that_is_refused(made: Path, tmp_path: Path
 # -- faults ---------------------------------------------------------------------------------------
 
 
-def test_a_backup_that_is_killed_leaves_nothing_that_looks_like_one(goals: Any, tmp_path: Path) -> None:
+def test_a_backup_that_is_killed_leaves_nothing_that_looks_like_one(goals: Block, tmp_path: Path) -> None:
     folder = tmp_path / "backup"
     connections.close_all()
     program = f"""
@@ -332,7 +339,7 @@ def test_a_backup_that_is_killed_leaves_nothing_that_looks_like_one(goals: Any, 
     assert (folder / NAME).exists()
 
 
-def test_a_disk_that_is_full_leaves_nothing(goals: Any, tmp_path: Path) -> None:
+def test_a_disk_that_is_full_leaves_nothing(goals: Block, tmp_path: Path) -> None:
     """No file may grow above 50 kB, which the copy of `default` does."""
 
     def limit() -> None:
@@ -356,7 +363,7 @@ def test_a_disk_that_is_full_leaves_nothing(goals: Any, tmp_path: Path) -> None:
 
 
 @server_only
-def test_pg_dump_that_is_missing_is_named(goals: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pg_dump_that_is_missing_is_named(goals: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CommandError, match=r"pg_dump is not on PATH.*postgresql-client"):
         call_command("backup", str(tmp_path / "backup"))
@@ -378,7 +385,7 @@ def test_the_password_is_no_argument(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @server_only
-def test_a_user_who_may_not_back_up_is_told_what_to_grant(goals: Any, tmp_path: Path) -> None:
+def test_a_user_who_may_not_back_up_is_told_what_to_grant(goals: Block, tmp_path: Path) -> None:
     memory = connections["memory"]
     name = memory.settings_dict["NAME"]
     with memory.cursor() as cursor:
@@ -454,7 +461,7 @@ print(json.dumps([dict(Proposal.objects.values_list("pk", "status")), [note.id f
 
 
 def test_what_was_acknowledged_before_a_backup_is_in_it_while_others_write(
-    alice: Any, tim: Any, scribe: Any, make_block: Callable[..., Any], tmp_path: Path
+    alice: User, tim: User, scribe: Agent, make_block: MakeBlock, tmp_path: Path
 ) -> None:
     from approvals.models import User
 

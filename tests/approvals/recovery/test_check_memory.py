@@ -12,13 +12,15 @@ from django.core.management import CommandError, call_command
 from django.db import connections
 
 from approvals import services
-from approvals.models import Proposal, Revision, Status
+from approvals.models import Agent, Proposal, Revision, Status, User
 from approvals.recovery.integrity import problems
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.models import Change
+from memory_app.reads import Block
+from tests.support.fixtures import Propose
 
 
 def codes() -> list[str]:
@@ -26,13 +28,13 @@ def codes() -> list[str]:
 
 
 @pytest.fixture
-def approved(goals: Any, tim: Any, propose: Any) -> Any:
+def approved(goals: Block, tim: User, propose: Propose) -> Any:
     proposal = propose(goals, "math", "maths")
     return services.approve(actor=tim, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256, comment="Fine.")
 
 
 @pytest.fixture
-def applied(alice: Any, scribe: Any) -> Any:
+def applied(alice: User, scribe: Agent) -> Any:
     by = ChangeContext(actor=scribe, may_apply=True, reasoning="Said so.")
     return notes.save(by=by, owner="alice", content="She likes maths.").proposal
 
@@ -59,14 +61,14 @@ def test_a_row_of_the_ledger_that_was_rewritten(approved: Any, change: dict[str,
 
 
 @pytest.mark.parametrize("column", ["result_text", "base_text"])
-def test_the_text_of_an_open_proposal_that_was_altered(goals: Any, propose: Any, column: str) -> None:
+def test_the_text_of_an_open_proposal_that_was_altered(goals: Block, propose: Propose, column: str) -> None:
     propose(goals, "math", "maths")
     assert codes() == []
     Revision.objects.update(**{column: "Something else."})
     assert codes() == ["text_altered"]
 
 
-def test_the_note_of_an_open_proposal_that_was_altered(alice: Any, scribe: Any) -> None:
+def test_the_note_of_an_open_proposal_that_was_altered(alice: User, scribe: Agent) -> None:
     notes.save(
         by=ChangeContext(actor=scribe, may_apply=False, reasoning="Said so."), owner="alice", content="She likes maths."
     )
@@ -88,19 +90,19 @@ def test_a_memory_that_was_put_back_past_assent(approved: Any) -> None:
     assert codes() == ["memory_older"]
 
 
-def test_a_branch_of_nobody(goals: Any) -> None:
+def test_a_branch_of_nobody(goals: Block) -> None:
     dolt().create_branch("p/77", head_of_main())
     assert codes() == ["orphan_branch"]
 
 
-def test_a_branch_that_was_moved(goals: Any, propose: Any) -> None:
+def test_a_branch_that_was_moved(goals: Block, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths")
     dolt().drop_branch(proposal.current_revision.branch)
     dolt().create_branch(proposal.current_revision.branch, head_of_main())
     assert codes() == ["branch_moved"]
 
 
-def test_a_merge_without_a_lease_is_found_and_finished(goals: Any, tim: Any, propose: Any) -> None:
+def test_a_merge_without_a_lease_is_found_and_finished(goals: Block, tim: User, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths")
     Proposal.objects.filter(pk=proposal.pk).update(
         status=Status.MERGING,

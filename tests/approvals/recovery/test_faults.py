@@ -14,13 +14,15 @@ import pytest
 from django.db import connections
 
 from approvals import services
-from approvals.models import Proposal, Status
+from approvals.models import Proposal, Status, User
 from approvals.recovery.integrity import problems
 from memory_app import reads
 from memory_app.dolt import errors
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.operations import DoltOperations
+from memory_app.reads import Block
 from tests import environment
+from tests.support.fixtures import ClientOf, Propose
 
 ROOT = Path(__file__).resolve().parents[3]
 server_only = pytest.mark.skipif(environment.is_embedded(), reason="the embedded engine has no connection to lose")
@@ -40,7 +42,7 @@ def hang_up() -> None:
 @server_only
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_connection_lost_while_merging_is_neither_doubled_nor_forgotten(
-    goals: Any, alice: Any, propose: Any, monkeypatch: pytest.MonkeyPatch, when: str
+    goals: Block, alice: User, propose: Propose, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     proposal = propose(goals, "math", "maths")
     merge = DoltOperations.merge
@@ -67,7 +69,7 @@ def test_a_connection_lost_while_merging_is_neither_doubled_nor_forgotten(
 
 
 @server_only
-def test_a_session_that_ended_in_between_is_opened_again(goals: Any, alice: Any, propose: Any) -> None:
+def test_a_session_that_ended_in_between_is_opened_again(goals: Block, alice: User, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths")
     hang_up()
     with pytest.raises(errors.EngineUnavailable):
@@ -77,7 +79,7 @@ def test_a_session_that_ended_in_between_is_opened_again(goals: Any, alice: Any,
     assert list(problems()) == []
 
 
-def test_an_engine_that_is_away_has_a_name(goals: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_is_away_has_a_name(goals: Block, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = connections["memory"].settings_dict
     connections["memory"].close()
     if environment.is_embedded():
@@ -98,7 +100,7 @@ def test_an_engine_that_is_away_has_a_name(goals: Any, monkeypatch: pytest.Monke
 @server_only
 @pytest.mark.parametrize("listens", [False, True])
 def test_an_approval_does_not_wait_for_a_broker_that_is_away_or_hangs(
-    goals: Any, alice: Any, propose: Any, listens: bool
+    goals: Block, alice: User, propose: Propose, listens: bool
 ) -> None:
     first, second = propose(goals, "math", "maths"), propose(goals, "June", "July")
     program = f"""
@@ -127,7 +129,7 @@ def nobody_listens() -> int:
 
 @pytest.mark.parametrize("is_part", [False, True])
 def test_pages_say_when_the_memory_is_away(
-    goals: Any, alice: Any, client_of: Any, monkeypatch: pytest.MonkeyPatch, is_part: bool
+    goals: Block, alice: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch, is_part: bool
 ) -> None:
     client = client_of(alice)
     connections["memory"].close()

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from approvals import services
-from approvals.models import Agent, Kind, Proposal, Status
+from approvals.models import Agent, Kind, Proposal, Status, User
 from approvals.recovery.integrity import problems
 from approvals.services import notes
 from approvals.services.notes.values import ChangeContext
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.models import Change
+from memory_app.reads import Block
 from memory_app.text.edits import Replace
+from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.older import older_default, older_memory
 
 
-def approve(proposal: Proposal, tim: Any, comment: str = "") -> None:
+def approve(proposal: Proposal, tim: User, comment: str = "") -> None:
     seen = reads.block("alice", proposal.target).sha256
     services.approve(
         actor=tim, proposal_id=proposal.pk, revision=proposal.current_revision_number, seen_sha256=seen, comment=comment
@@ -33,7 +34,7 @@ def edit_title(owner: Any, title: str) -> None:
     services.edit_block(actor=owner, owner="alice", label="goals", fields=fields, loaded_sha256=block.sha256)
 
 
-def test_a_proposal_approved_since_is_approved(goals: Any, tim: Any, propose: Any, tmp_path: Path) -> None:
+def test_a_proposal_approved_since_is_approved(goals: Block, tim: User, propose: Propose, tmp_path: Path) -> None:
     proposal = propose(goals, "math", "maths")
     with older_default(tmp_path):
         approve(proposal, tim)
@@ -52,7 +53,7 @@ def test_a_proposal_approved_since_is_approved(goals: Any, tim: Any, propose: An
 
 
 def test_a_stale_proposal_approved_since_has_the_revision_that_was_merged(
-    goals: Any, alice: Any, tim: Any, propose: Any, tmp_path: Path
+    goals: Block, alice: User, tim: User, propose: Propose, tmp_path: Path
 ) -> None:
     proposal = propose(goals, "math", "maths")
     edit_title(alice, "Other")
@@ -69,7 +70,7 @@ def test_a_stale_proposal_approved_since_has_the_revision_that_was_merged(
 
 @pytest.mark.parametrize("how", ["reject", "withdraw"])
 def test_a_proposal_rejected_since_waits_again_on_a_branch_of_its_own(
-    goals: Any, tim: Any, scribe: Any, propose: Any, tmp_path: Path, how: str
+    goals: Block, tim: User, scribe: Agent, propose: Propose, tmp_path: Path, how: str
 ) -> None:
     proposal = propose(goals, "math", "maths")
     with older_default(tmp_path):
@@ -88,7 +89,7 @@ def test_a_proposal_rejected_since_waits_again_on_a_branch_of_its_own(
 
 
 def test_what_was_under_way_is_finished_before_it_is_compared(
-    goals: Any, tim: Any, propose: Any, tmp_path: Path
+    goals: Block, tim: User, propose: Propose, tmp_path: Path
 ) -> None:
     """`default` was copied while a proposal was being prepared or decided; the memory when that was done."""
     first, second = propose(goals, "math", "maths"), propose(goals, "June", "July")
@@ -103,7 +104,7 @@ def test_what_was_under_way_is_finished_before_it_is_compared(
 
 
 def test_proposals_only_the_memory_knows_get_their_rows_and_numbers_back(
-    goals: Any, alice: Any, tim: Any, scribe: Any, propose: Any, make_block: Any, tmp_path: Path
+    goals: Block, alice: User, tim: User, scribe: Agent, propose: Propose, make_block: MakeBlock, tmp_path: Path
 ) -> None:
     plans = make_block(alice, "plans", "Read.\n")
     with older_default(tmp_path):
@@ -141,7 +142,7 @@ def test_proposals_only_the_memory_knows_get_their_rows_and_numbers_back(
 
 
 def test_an_import_only_the_memory_knows_can_be_taken_back(
-    alice: Any, scribe: Any, tmp_path: Path, client_of: Callable[..., Any]
+    alice: User, scribe: Agent, tmp_path: Path, client_of: ClientOf
 ) -> None:
     by = ChangeContext(actor=scribe, may_apply=True)
     kept = notes.save(by=by, owner="alice", content="Likes tea.").changes[0].after
@@ -157,7 +158,9 @@ def test_an_import_only_the_memory_knows_can_be_taken_back(
     assert list(problems()) == []
 
 
-def test_the_branch_of_a_decision_under_way_does_not_stay(goals: Any, alice: Any, propose: Any, tmp_path: Path) -> None:
+def test_the_branch_of_a_decision_under_way_does_not_stay(
+    goals: Block, alice: User, propose: Propose, tmp_path: Path
+) -> None:
     proposal = propose(goals, "math", "maths")
     dolt().create_branch(f"p/{proposal.pk}-2", dolt().head(proposal.current_revision.branch))
     services.recover(trust_log=True)
@@ -165,7 +168,7 @@ def test_the_branch_of_a_decision_under_way_does_not_stay(goals: Any, alice: Any
 
 
 def test_without_being_told_to_trust_the_log_no_proposal_is_made_from_it(
-    goals: Any, tim: Any, propose: Any, tmp_path: Path
+    goals: Block, tim: User, propose: Propose, tmp_path: Path
 ) -> None:
     with older_default(tmp_path):
         propose(goals, "math", "maths")
@@ -174,7 +177,7 @@ def test_without_being_told_to_trust_the_log_no_proposal_is_made_from_it(
 
 
 def test_a_memory_older_than_the_rest_is_one_sentence(
-    goals: Any, alice: Any, tim: Any, scribe: Agent, propose: Any, tmp_path: Path
+    goals: Block, alice: User, tim: User, scribe: Agent, propose: Propose, tmp_path: Path
 ) -> None:
     with older_memory(tmp_path):
         for number in range(3):
@@ -193,7 +196,7 @@ def test_a_memory_older_than_the_rest_is_one_sentence(
 
 
 def test_an_open_proposal_on_a_lost_base_is_told_of_and_stops_nothing(
-    goals: Any, alice: Any, propose: Any, scribe: Any, tmp_path: Path
+    goals: Block, alice: User, propose: Propose, scribe: Agent, tmp_path: Path
 ) -> None:
     with older_memory(tmp_path):
         edit_title(alice, "Other")
@@ -202,7 +205,7 @@ def test_an_open_proposal_on_a_lost_base_is_told_of_and_stops_nothing(
     assert Proposal.objects.get().status == Status.OPEN
 
 
-def test_edits_and_notes_made_since_are_in_the_ledger(goals: Any, alice: Any, tmp_path: Path) -> None:
+def test_edits_and_notes_made_since_are_in_the_ledger(goals: Block, alice: User, tmp_path: Path) -> None:
     with older_default(tmp_path):
         edit_title(alice, "Other")
         notes.save(by=ChangeContext(actor=alice), owner="alice", content="Likes tea.")
@@ -212,7 +215,7 @@ def test_edits_and_notes_made_since_are_in_the_ledger(goals: Any, alice: Any, tm
 
 
 def test_after_a_start_that_trusted_nothing_the_log_can_still_be_believed(
-    goals: Any, alice: Any, tim: Any, propose: Any, tmp_path: Path
+    goals: Block, alice: User, tim: User, propose: Propose, tmp_path: Path
 ) -> None:
     with older_default(tmp_path):
         approve(propose(goals, "math", "maths"), tim)
@@ -226,7 +229,7 @@ def test_after_a_start_that_trusted_nothing_the_log_can_still_be_believed(
 
 
 def test_no_number_is_given_out_again_after_the_log_was_believed(
-    goals: Any, tim: Any, propose: Any, tmp_path: Path
+    goals: Block, tim: User, propose: Propose, tmp_path: Path
 ) -> None:
     with older_default(tmp_path):
         approve(propose(goals, "math", "maths"), tim)
@@ -238,7 +241,7 @@ def test_no_number_is_given_out_again_after_the_log_was_believed(
 
 
 def test_replacing_text_in_a_proposal_made_again_is_what_its_agent_proposed(
-    goals: Any, scribe: Any, tmp_path: Path
+    goals: Block, scribe: Agent, tmp_path: Path
 ) -> None:
     with older_default(tmp_path):
         services.propose(

@@ -10,15 +10,18 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from approvals import services
+from approvals.models import User
 from approvals.recovery.integrity import problems
 from approvals.services.errors import NoChange
 from memory_app import reads
 from memory_app.dolt.connections import dolt, dolt_transaction, head_of_main
 from memory_app.models import Change, DirectWrite
+from memory_app.reads import Block
 from memory_app.text.trailers import Trailers
 from memory_app.writing import authors, commits, ledger, rows
 from memory_app.writing.values import BlockFields, BlockWrite
 from tests.conftest import make_user
+from tests.support.fixtures import MakeBlock, Propose
 from tests.support.histories import ledger_snapshot, make_history
 
 FORGED = (
@@ -70,7 +73,9 @@ def test_the_ledger_of_any_history_can_be_made_again(seed: int) -> None:
     assert list(problems()) == []
 
 
-def test_a_comment_cannot_write_into_the_history_of_others(goals: Any, make_block: Any, propose: Any) -> None:
+def test_a_comment_cannot_write_into_the_history_of_others(
+    goals: Block, make_block: MakeBlock, propose: Propose
+) -> None:
     mal = make_user("mal")
     mine = make_block(mal, "goals", "I like maths.\n")
     approve(mal, propose(mine, "maths", "physics"), FORGED)
@@ -85,7 +90,7 @@ def test_a_comment_cannot_write_into_the_history_of_others(goals: Any, make_bloc
 
 @pytest.mark.parametrize("named", ["mal", "alice"])
 def test_a_comment_cannot_say_that_a_change_was_reverted(
-    goals: Any, alice: Any, make_block: Any, propose: Any, named: str
+    goals: Block, alice: User, make_block: MakeBlock, propose: Propose, named: str
 ) -> None:
     """As the released version did, whose messages were cut: the comment's last lines passed for trailers."""
     mal = make_user("mal")
@@ -115,7 +120,7 @@ def test_a_comment_cannot_say_that_a_change_was_reverted(
     "comment", ["A perfectly ordinary comment. " * 10, "é" * 5000, FORGED, "\n\n".join("ab" * 200)]
 )
 def test_an_approval_is_found_by_its_operation_whatever_its_comment(
-    alice: Any, make_block: Any, propose: Any, comment: str
+    alice: User, make_block: MakeBlock, propose: Propose, comment: str
 ) -> None:
     block = make_block(alice, "l" * 64, "I like maths.\n")
     proposal = approve(alice, propose(block, "maths", "physics"), comment)
@@ -144,7 +149,7 @@ def test_messages_of_the_longest_names_fit() -> None:
     assert (whole.owner, whole.targets, whole.agent) == ("o" * 64, longest.targets, "g" * 64)
 
 
-def test_what_is_written_past_assent_is_recorded_as_that(goals: Any, alice: Any) -> None:
+def test_what_is_written_past_assent_is_recorded_as_that(goals: Block, alice: User) -> None:
     operation = uuid.uuid4().hex
     forged = "Edit\n\nAction: edited\nOwner: alice\nTarget: block/goals\nActor: alice\nAt: 2026-01-01T00:00:00.000000Z"
     for message in ("Just so.", f"{forged}\nOperation: {operation}", "Edit\n\nAction: nonsense\nOwner: ben"):
@@ -157,7 +162,7 @@ def test_what_is_written_past_assent_is_recorded_as_that(goals: Any, alice: Any)
         assert list(problems()) == []
 
 
-def test_what_was_written_past_assent_cannot_name_another_owner(goals: Any, ben: Any, make_block: Any) -> None:
+def test_what_was_written_past_assent_cannot_name_another_owner(goals: Block, ben: User, make_block: MakeBlock) -> None:
     make_block(ben, "goals", "Run.\n")
     write_outside("x", f"Edit\n\nAction: edited\nOwner: ben\nTarget: block/goals\nActor: ben\nOperation: {'b' * 32}")
     services.recover()
@@ -165,7 +170,7 @@ def test_what_was_written_past_assent_cannot_name_another_owner(goals: Any, ben:
     assert [(row.action, row.actor) for row in reads.changes_of("alice")] == [("recovered", ""), ("created", "alice")]
 
 
-def test_a_restored_ledger_believes_the_log_when_told_to(goals: Any, alice: Any) -> None:
+def test_a_restored_ledger_believes_the_log_when_told_to(goals: Block, alice: User) -> None:
     """`default` was copied before these writes: neither their rows nor what announced them are in it."""
     services.edit_block(
         actor=alice,
@@ -189,7 +194,7 @@ def test_a_restored_ledger_believes_the_log_when_told_to(goals: Any, alice: Any)
 RELEASED = "Edit goals of alice\n\nBecause.\n\nAction: edited\nOwner: alice\nTarget: block/goals\nActor: alice"
 
 
-def test_what_the_first_release_wrote_is_forged_once_a_later_one_has_written(goals: Any, alice: Any) -> None:
+def test_what_the_first_release_wrote_is_forged_once_a_later_one_has_written(goals: Block, alice: User) -> None:
     """Everything since says its time: who leaves that out would else be believed without having announced anything."""
     for number in range(2):
         write_outside(f"Forged {number}.", f"{RELEASED}\nOperation: {number:032}")
@@ -198,7 +203,7 @@ def test_what_the_first_release_wrote_is_forged_once_a_later_one_has_written(goa
     assert list(problems()) == []
 
 
-def test_commits_of_the_first_release_keep_their_comment(alice: Any) -> None:
+def test_commits_of_the_first_release_keep_their_comment(alice: User) -> None:
     """It put the comment between subject and trailers, and announced nothing."""
     for number in range(2):
         write_outside(f"Released {number}.", f"{RELEASED}\nOperation: {number:032}")
@@ -210,7 +215,7 @@ def test_commits_of_the_first_release_keep_their_comment(alice: Any) -> None:
     assert [row.action for row in reads.history("alice", "block", "goals")] == ["edited", "edited"]
 
 
-def test_a_comment_of_the_first_release_is_kept_whole(alice: Any) -> None:
+def test_a_comment_of_the_first_release_is_kept_whole(alice: User) -> None:
     write_outside("Released.", f"{RELEASED}\nOperation: {'c' * 32}")
     assert services.recover().ledger_rows == 1
     newest = reads.history("alice", "block", "goals")[0]
@@ -220,7 +225,7 @@ def test_a_comment_of_the_first_release_is_kept_whole(alice: Any) -> None:
     assert reads.history("alice", "block", "goals")[0].comment.endswith("cut off.")
 
 
-def test_no_words_of_people_or_agents_are_in_the_log(goals: Any, alice: Any, tim: Any, propose: Any) -> None:
+def test_no_words_of_people_or_agents_are_in_the_log(goals: Block, alice: User, tim: User, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths", reasoning="AGENTSREASON")
     approve(tim, proposal, "REVIEWERSCOMMENT")
     block = reads.block("alice", "goals")
@@ -231,7 +236,7 @@ def test_no_words_of_people_or_agents_are_in_the_log(goals: Any, alice: Any, tim
     assert all("REASON" not in commit.message and "COMMENT" not in commit.message for commit in dolt().log())
 
 
-def test_an_edit_that_was_refused_leaves_no_words_behind(goals: Any, alice: Any) -> None:
+def test_an_edit_that_was_refused_leaves_no_words_behind(goals: Block, alice: User) -> None:
     fields = BlockFields(title=goals.title, description=goals.description, body=goals.body, limit=goals.limit)
     with pytest.raises(NoChange):
         services.edit_block(

@@ -9,7 +9,6 @@ import sys
 import textwrap
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -17,7 +16,7 @@ from django.db import connections
 from django.utils import timezone
 
 from approvals import services
-from approvals.models import Proposal, Status
+from approvals.models import Agent, Proposal, Status, User
 from approvals.recovery.integrity import problems
 from approvals.review.targets import BlockState
 from approvals.services.decide.checks import Seen
@@ -25,8 +24,10 @@ from approvals.services.decide.merge import finish_merging
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.models import Change
+from memory_app.reads import Block
 from memory_app.text.edits import Replace
 from memory_app.text.trailers import Trailers
+from tests.support.fixtures import MakeBlock, Propose
 from tests.support.histories import ledger_snapshot
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -77,7 +78,7 @@ services.approve(actor=User.objects.get(username="tim"), proposal_id=p.pk, revis
         "merge.after_change = die",
     ],
 )
-def test_an_approval_killed_at_any_step_is_finished(goals: Any, tim: Any, propose: Any, crash: str) -> None:
+def test_an_approval_killed_at_any_step_is_finished(goals: Block, tim: User, propose: Propose, crash: str) -> None:
     proposal = propose(goals, "math", "maths")
     killed(APPROVE.format(crash=crash))
     let_leases_run_out()
@@ -97,7 +98,7 @@ def test_an_approval_killed_at_any_step_is_finished(goals: Any, tim: Any, propos
 
 @pytest.mark.parametrize("crash", ["merge.write_revision_branch = die", "commits.write_main = die"])
 def test_an_approval_of_a_stale_proposal_killed_while_it_is_made_again_is_finished(
-    goals: Any, alice: Any, tim: Any, propose: Any, crash: str
+    goals: Block, alice: User, tim: User, propose: Propose, crash: str
 ) -> None:
     propose(goals, "math", "maths")
     fields = services.BlockFields(title="Other", description="", body=goals.body, limit=goals.limit)
@@ -110,7 +111,9 @@ def test_an_approval_of_a_stale_proposal_killed_while_it_is_made_again_is_finish
     assert list(problems()) == []
 
 
-def test_a_merge_that_became_impossible_goes_back_to_open(goals: Any, alice: Any, tim: Any, propose: Any) -> None:
+def test_a_merge_that_became_impossible_goes_back_to_open(
+    goals: Block, alice: User, tim: User, propose: Propose
+) -> None:
     proposal = propose(goals, "math", "maths")
     killed(APPROVE.format(crash="approve.finish_merging = die"))
     fields = services.BlockFields(title="Other", description="", body=goals.body, limit=goals.limit)
@@ -139,7 +142,7 @@ services.propose(agent=Agent.objects.get(), owner="alice", label="goals", edits=
 @pytest.mark.parametrize(
     "crash", ["propose.finish_preparing = die", "commits.dolt_transaction = die", "events.record = die"]
 )
-def test_a_proposal_killed_at_any_step_is_opened(goals: Any, scribe: Any, crash: str) -> None:
+def test_a_proposal_killed_at_any_step_is_opened(goals: Block, scribe: Agent, crash: str) -> None:
     killed(PROPOSE.format(crash=crash, operation="b" * 32))
     proposal = Proposal.objects.get()
     assert proposal.status == Status.PREPARING
@@ -152,7 +155,7 @@ def test_a_proposal_killed_at_any_step_is_opened(goals: Any, scribe: Any, crash:
     assert list(problems()) == []
 
 
-def test_the_same_call_coming_back_resumes_what_was_begun(goals: Any, scribe: Any) -> None:
+def test_the_same_call_coming_back_resumes_what_was_begun(goals: Block, scribe: Agent) -> None:
     killed(PROPOSE.format(crash="commits.dolt_transaction = die", operation="c" * 32))
     again = services.propose(
         agent=scribe,
@@ -167,7 +170,7 @@ def test_the_same_call_coming_back_resumes_what_was_begun(goals: Any, scribe: An
     assert Proposal.objects.count() == 1
 
 
-def test_a_lease_that_still_runs_is_left_alone(goals: Any, tim: Any, propose: Any) -> None:
+def test_a_lease_that_still_runs_is_left_alone(goals: Block, tim: User, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths")
     killed(APPROVE.format(crash="approve.finish_merging = die"))
     report = services.recover()
@@ -176,7 +179,7 @@ def test_a_lease_that_still_runs_is_left_alone(goals: Any, tim: Any, propose: An
     assert report.approved == 0
 
 
-def test_a_direct_edit_killed_before_its_ledger_row_is_recorded(goals: Any, alice: Any) -> None:
+def test_a_direct_edit_killed_before_its_ledger_row_is_recorded(goals: Block, alice: User) -> None:
     killed(
         """
         from approvals import services
@@ -202,7 +205,7 @@ def test_a_direct_edit_killed_before_its_ledger_row_is_recorded(goals: Any, alic
     assert list(problems()) == []
 
 
-def test_the_ledger_can_be_rebuilt(goals: Any, tim: Any, propose: Any) -> None:
+def test_the_ledger_can_be_rebuilt(goals: Block, tim: User, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths")
     services.approve(
         actor=tim, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256, comment="First line.\n\nSecond."
@@ -217,7 +220,7 @@ def test_the_ledger_can_be_rebuilt(goals: Any, tim: Any, propose: Any) -> None:
     assert list(problems()) == []
 
 
-def test_uncommitted_rows_are_recorded_as_nobodys_and_reported(goals: Any) -> None:
+def test_uncommitted_rows_are_recorded_as_nobodys_and_reported(goals: Block) -> None:
     with connections["memory"].cursor() as cursor:
         cursor.execute("UPDATE memory_app_memoryblock SET title = 'sneaked in'")
     assert any("uncommitted" in str(problem) for problem in problems())
@@ -235,7 +238,7 @@ def seen_in(block: reads.Block, proposal: Proposal) -> Seen:
     return Seen(proposal.main_before, target, target.assess(proposal.current_revision))
 
 
-def test_a_merge_that_is_on_main_already_is_not_undone_for_it(goals: Any, tim: Any, propose: Any) -> None:
+def test_a_merge_that_is_on_main_already_is_not_undone_for_it(goals: Block, tim: User, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths")
     killed(APPROVE.format(crash="commits.record = die"))
     # As for a process that looked before another one, or a server that was given up, had merged.
@@ -246,7 +249,7 @@ def test_a_merge_that_is_on_main_already_is_not_undone_for_it(goals: Any, tim: A
 
 
 def test_a_merge_that_was_taken_back_since_is_found_all_the_same(
-    goals: Any, alice: Any, tim: Any, propose: Any
+    goals: Block, alice: User, tim: User, propose: Propose
 ) -> None:
     proposal = propose(goals, "math", "maths")
     killed(APPROVE.format(crash="commits.record = die"))
@@ -259,7 +262,9 @@ def test_a_merge_that_was_taken_back_since_is_found_all_the_same(
     assert list(problems()) == []
 
 
-def test_rows_of_several_owners_found_uncommitted_are_recorded_together(goals: Any, ben: Any, make_block: Any) -> None:
+def test_rows_of_several_owners_found_uncommitted_are_recorded_together(
+    goals: Block, ben: User, make_block: MakeBlock
+) -> None:
     make_block(ben, "goals", "Run.\n")
     with connections["memory"].cursor() as cursor:
         cursor.execute("UPDATE memory_app_memoryblock SET title = 'sneaked in'")

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from approvals import services
-from approvals.models import Kind, Proposal
+from approvals.models import Agent, Kind, Proposal, User
 from approvals.review.diff_mode import DiffMode, change_shown
 from approvals.review.presentation import review_of
+from memory_app.reads import Block
 from memory_app.text.edits import Replace
+from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.pages import words
 
 PART = {"HX-Request": "true", "HX-Target": "change"}
@@ -43,7 +45,7 @@ Convergence of distributions.
 
 
 @pytest.fixture
-def rewritten(alice: Any, scribe: Any, make_block: Any) -> Proposal:
+def rewritten(alice: User, scribe: Agent, make_block: MakeBlock) -> Proposal:
     make_block(alice, "points", BEFORE)
     return services.propose(
         agent=scribe,
@@ -55,7 +57,7 @@ def rewritten(alice: Any, scribe: Any, make_block: Any) -> Proposal:
     ).proposal
 
 
-def test_every_view_counts_the_same_places(rewritten: Proposal, tim: Any, client_of: Any) -> None:
+def test_every_view_counts_the_same_places(rewritten: Proposal, tim: User, client_of: ClientOf) -> None:
     counts = {view: change_shown(review_of(rewritten, tim), view).changes for view in DiffMode}
     assert len(set(counts.values())) == 1
     assert counts[DiffMode.INLINE] > 1
@@ -64,7 +66,7 @@ def test_every_view_counts_the_same_places(rewritten: Proposal, tim: Any, client
         assert f"in {counts[view]} places" in words(client.get(f"/proposals/{rewritten.pk}/?view={view}"))
 
 
-def test_the_places_beside_each_other_are_numbered_as_in_the_redline(rewritten: Proposal, tim: Any) -> None:
+def test_the_places_beside_each_other_are_numbered_as_in_the_redline(rewritten: Proposal, tim: User) -> None:
     review = review_of(rewritten, tim)
     side = change_shown(review, DiffMode.SIDE)
     numbers = [row.change for row in side.table if row.change]
@@ -73,7 +75,9 @@ def test_the_places_beside_each_other_are_numbered_as_in_the_redline(rewritten: 
     assert numbers[-1] == side.changes
 
 
-def test_the_view_chosen_last_is_shown_on_the_next_proposal(goals: Any, propose: Any, tim: Any, client_of: Any) -> None:
+def test_the_view_chosen_last_is_shown_on_the_next_proposal(
+    goals: Block, propose: Propose, tim: User, client_of: ClientOf
+) -> None:
     one, other = propose(goals, "in June", "in July"), propose(goals, "one book", "two books")
     client = client_of(tim)
     assert chosen(client.get(other.get_absolute_url())) == "Redline"
@@ -84,7 +88,9 @@ def test_the_view_chosen_last_is_shown_on_the_next_proposal(goals: Any, propose:
     assert chosen(client.get(other.get_absolute_url())) == "Redline"
 
 
-def test_a_cookie_from_elsewhere_chooses_nothing(goals: Any, propose: Any, tim: Any, client_of: Any) -> None:
+def test_a_cookie_from_elsewhere_chooses_nothing(
+    goals: Block, propose: Propose, tim: User, client_of: ClientOf
+) -> None:
     client = client_of(tim)
     client.cookies["assent_view"] = "<script>"
     assert chosen(client.get(propose(goals, "in June", "in July").get_absolute_url())) == "Redline"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from approvals import services
-from approvals.models import Policy, Proposal, Status
+from approvals.models import Agent, Policy, Proposal, Status, User
 from approvals.recovery.integrity import problems
 from approvals.services import notes
 from approvals.services.errors import NotesChanged
@@ -62,7 +60,7 @@ def require_waiting(proposal: Proposal) -> None:
     assert list(problems()) == []
 
 
-def test_what_was_cut_off_waits_where_the_owner_asks_to_see_notes_since(alice: Any, scribe: Any) -> None:
+def test_what_was_cut_off_waits_where_the_owner_asks_to_see_notes_since(alice: User, scribe: Agent) -> None:
     proposal, before = cut(BEFORE_THE_COMMIT), head_of_main()
     policy("review")
     assert services.recover().opened == 1
@@ -74,7 +72,7 @@ def test_what_was_cut_off_waits_where_the_owner_asks_to_see_notes_since(alice: A
     assert list(problems()) == []
 
 
-def test_what_was_cut_off_is_applied_where_the_owner_still_lets_it(alice: Any, scribe: Any) -> None:
+def test_what_was_cut_off_is_applied_where_the_owner_still_lets_it(alice: User, scribe: Agent) -> None:
     proposal = cut(BEFORE_THE_COMMIT)
     services.recover()
     proposal.refresh_from_db()
@@ -82,7 +80,7 @@ def test_what_was_cut_off_is_applied_where_the_owner_still_lets_it(alice: Any, s
     assert contents() == ["She rows."]
 
 
-def test_what_is_in_the_memory_already_was_applied(alice: Any, scribe: Any) -> None:
+def test_what_is_in_the_memory_already_was_applied(alice: User, scribe: Agent) -> None:
     proposal = cut(AFTER_THE_COMMIT)
     policy("review")
     services.recover()
@@ -92,7 +90,7 @@ def test_what_is_in_the_memory_already_was_applied(alice: Any, scribe: Any) -> N
     assert list(problems()) == []
 
 
-def test_what_was_to_wait_waits_though_the_owner_lets_notes_be_since(alice: Any, scribe: Any) -> None:
+def test_what_was_to_wait_waits_though_the_owner_lets_notes_be_since(alice: User, scribe: Agent) -> None:
     policy("review")
     proposal = cut("agents.finish_preparing = die")
     policy("apply")
@@ -108,7 +106,7 @@ def test_what_was_to_wait_waits_though_the_owner_lets_notes_be_since(alice: Any,
         "commits.dolt_transaction = die",  # before the commit on its branch
     ],
 )
-def test_killed_while_it_is_made_to_wait_it_waits(alice: Any, scribe: Any, crash: str) -> None:
+def test_killed_while_it_is_made_to_wait_it_waits(alice: User, scribe: Agent, crash: str) -> None:
     proposal = cut(BEFORE_THE_COMMIT)
     policy("review")
     killed(RECOVER.format(crash=crash))
@@ -117,7 +115,7 @@ def test_killed_while_it_is_made_to_wait_it_waits(alice: Any, scribe: Any, crash
     require_waiting(proposal)
 
 
-def test_the_same_call_again_waits_too(alice: Any, scribe: Any) -> None:
+def test_the_same_call_again_waits_too(alice: User, scribe: Agent) -> None:
     cut(BEFORE_THE_COMMIT)
     policy("review")
     by = ChangeContext(actor=scribe, may_apply=True, reasoning="She said so.", operation=OPERATION)
@@ -126,7 +124,7 @@ def test_the_same_call_again_waits_too(alice: Any, scribe: Any) -> None:
     require_waiting(Proposal.objects.get())
 
 
-def test_an_import_that_waits_after_all_names_its_notes(alice: Any, scribe: Any) -> None:
+def test_an_import_that_waits_after_all_names_its_notes(alice: User, scribe: Agent) -> None:
     killed(
         """
         from approvals.models import Agent
@@ -147,7 +145,7 @@ def test_an_import_that_waits_after_all_names_its_notes(alice: Any, scribe: Any)
     assert contents() == []
 
 
-def test_who_applies_it_and_who_makes_it_wait_at_once_agree_with_the_memory(alice: Any, scribe: Any) -> None:
+def test_who_applies_it_and_who_makes_it_wait_at_once_agree_with_the_memory(alice: User, scribe: Agent) -> None:
     """Two finish the same: one asked policy before it changed, and commits after the other made it wait."""
     slow = cut(BEFORE_THE_COMMIT)
     policy("review")
@@ -164,7 +162,7 @@ def test_who_applies_it_and_who_makes_it_wait_at_once_agree_with_the_memory(alic
     assert contents() == []
 
 
-def test_a_note_that_changed_while_a_change_of_it_was_proposed_is_told(alice: Any, scribe: Any) -> None:
+def test_a_note_that_changed_while_a_change_of_it_was_proposed_is_told(alice: User, scribe: Agent) -> None:
     policy("review")
     by = ChangeContext(actor=alice)
     before = notes.save(by=by, owner="alice", content="She rows.").changes[0].after

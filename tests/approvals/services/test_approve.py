@@ -9,7 +9,7 @@ import pytest
 from django.db import connections
 
 from approvals import services
-from approvals.models import Mergeability, Proposal, Status
+from approvals.models import Agent, Mergeability, Proposal, Status, User
 from approvals.recovery.integrity import problems
 from approvals.services.decide import merge
 from approvals.services.errors import (
@@ -25,8 +25,10 @@ from approvals.services.errors import (
 )
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
+from memory_app.reads import Block
 from memory_app.text.edits import Replace
 from tests.conftest import eventually
+from tests.support.fixtures import MakeBlock, Propose
 
 
 def today(label: str = "goals", owner: str = "alice") -> str:
@@ -61,7 +63,7 @@ def edit(actor: Any, label: str, old: str, new: str) -> None:
     services.edit_block(actor=actor, owner=actor.username, label=label, fields=fields, loaded_sha256=block.sha256)
 
 
-def test_approving_changes_the_memory_and_tells_who(goals: Any, tim: Any, propose: Any) -> None:
+def test_approving_changes_the_memory_and_tells_who(goals: Block, tim: User, propose: Propose) -> None:
     proposal = propose(goals, "likes math", "loves mathematics", reasoning="She told me on Monday.")
     head = proposal.current_revision.head_commit
     decided = approve(tim, proposal, comment="Yes.")
@@ -93,7 +95,7 @@ def test_approving_changes_the_memory_and_tells_who(goals: Any, tim: Any, propos
     assert [event.what for event in decided.events.all()] == ["proposed", "approved"]
 
 
-def test_the_branch_goes_and_the_texts_stay(goals: Any, alice: Any, propose: Any) -> None:
+def test_the_branch_goes_and_the_texts_stay(goals: Block, alice: User, propose: Propose) -> None:
     proposal = approve(alice, propose(goals, "math", "maths"))
     assert [branch.name for branch in dolt().branches()] == ["main"]
     revision = proposal.current_revision
@@ -103,7 +105,7 @@ def test_the_branch_goes_and_the_texts_stay(goals: Any, alice: Any, propose: Any
 
 
 def test_staff_may_decide_and_strangers_are_told_there_is_nothing(
-    goals: Any, admin: Any, mallory: Any, propose: Any
+    goals: Block, admin: User, mallory: User, propose: Propose
 ) -> None:
     proposal = propose(goals, "math", "maths")
     with pytest.raises(ProposalNotFound):
@@ -112,21 +114,23 @@ def test_staff_may_decide_and_strangers_are_told_there_is_nothing(
 
 
 def test_a_tutor_of_another_student_is_a_stranger(
-    goals: Any, tim: Any, ben: Any, make_block: Any, propose: Any
+    goals: Block, tim: User, ben: User, make_block: MakeBlock, propose: Propose
 ) -> None:
     theirs = propose(make_block(ben, "goals", "Ben likes chess."), "chess", "go")
     with pytest.raises(ProposalNotFound):
         approve(tim, theirs)
 
 
-def test_a_deactivated_person_decides_nothing(goals: Any, alice: Any, propose: Any) -> None:
+def test_a_deactivated_person_decides_nothing(goals: Block, alice: User, propose: Propose) -> None:
     alice.is_active = False
     alice.save()
     with pytest.raises(ProposalNotFound):
         approve(alice, propose(goals, "math", "maths"))
 
 
-def test_a_block_that_changed_after_it_was_seen_is_shown_again_first(goals: Any, alice: Any, propose: Any) -> None:
+def test_a_block_that_changed_after_it_was_seen_is_shown_again_first(
+    goals: Block, alice: User, propose: Propose
+) -> None:
     proposal = propose(goals, "math", "maths")
     edit(alice, "goals", "June", "July")
     with pytest.raises(TargetChanged) as refused:
@@ -138,7 +142,7 @@ def test_a_block_that_changed_after_it_was_seen_is_shown_again_first(goals: Any,
 
 
 def test_a_stale_proposal_that_fits_is_applied_to_todays_text(
-    goals: Any, alice: Any, propose: Any, worker: Any
+    goals: Block, alice: User, propose: Propose, worker: Any
 ) -> None:
     proposal = propose(goals, "math", "maths")
     edit(alice, "goals", "June", "July")
@@ -158,7 +162,7 @@ def test_a_stale_proposal_that_fits_is_applied_to_todays_text(
 
 @pytest.mark.parametrize("is_deleted", [False, True])
 def test_a_block_that_changes_while_a_stale_proposal_is_made_again_is_not_approved_unseen(
-    goals: Any, alice: Any, tim: Any, propose: Any, monkeypatch: pytest.MonkeyPatch, is_deleted: bool
+    goals: Block, alice: User, tim: User, propose: Propose, monkeypatch: pytest.MonkeyPatch, is_deleted: bool
 ) -> None:
     """Another person is faster, between the look at the target and the head of main that the text is put on."""
     proposal = propose(goals, "math", "maths")
@@ -182,7 +186,7 @@ def test_a_block_that_changes_while_a_stale_proposal_is_made_again_is_not_approv
     assert list(problems()) == []
 
 
-def test_a_change_of_the_title_alone_makes_it_stale_too(goals: Any, alice: Any, propose: Any) -> None:
+def test_a_change_of_the_title_alone_makes_it_stale_too(goals: Block, alice: User, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths")
     services.edit_block(
         actor=alice,
@@ -199,7 +203,7 @@ def test_a_change_of_the_title_alone_makes_it_stale_too(goals: Any, alice: Any, 
 
 
 def test_two_proposals_on_one_block_are_approved_one_after_the_other(
-    goals: Any, tim: Any, propose: Any, worker: Any
+    goals: Block, tim: User, propose: Propose, worker: Any
 ) -> None:
     first, second = propose(goals, "math", "maths"), propose(goals, "June", "July")
     approve(tim, first)
@@ -211,7 +215,7 @@ def test_two_proposals_on_one_block_are_approved_one_after_the_other(
 
 
 def test_what_no_longer_fits_is_a_conflict_that_can_be_rejected(
-    goals: Any, alice: Any, propose: Any, worker: Any
+    goals: Block, alice: User, propose: Propose, worker: Any
 ) -> None:
     proposal = propose(goals, "likes math", "loves mathematics")
     edit(alice, "goals", "likes math", "is done with math")
@@ -223,14 +227,14 @@ def test_what_no_longer_fits_is_a_conflict_that_can_be_rejected(
     assert rejected.status == Status.REJECTED
 
 
-def test_what_the_memory_says_already_is_not_approved_again(goals: Any, alice: Any, propose: Any) -> None:
+def test_what_the_memory_says_already_is_not_approved_again(goals: Block, alice: User, propose: Propose) -> None:
     proposal = propose(goals, "likes math", "loves mathematics")
     edit(alice, "goals", "likes math", "loves mathematics")
     with pytest.raises(AlreadyInMemory):
         approve(alice, proposal)
 
 
-def test_a_deleted_block_takes_its_proposals_out_of_reach(goals: Any, alice: Any, propose: Any) -> None:
+def test_a_deleted_block_takes_its_proposals_out_of_reach(goals: Block, alice: User, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths")
     services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256)
     with pytest.raises(TargetChanged) as refused:
@@ -241,12 +245,14 @@ def test_a_deleted_block_takes_its_proposals_out_of_reach(goals: Any, alice: Any
     assert reads.find_block("alice", "goals") is None
 
 
-def test_a_revision_that_is_not_the_one_seen_is_refused(goals: Any, alice: Any, propose: Any) -> None:
+def test_a_revision_that_is_not_the_one_seen_is_refused(goals: Block, alice: User, propose: Propose) -> None:
     with pytest.raises(NewRevision):
         approve(alice, propose(goals, "math", "maths"), revision=2)
 
 
-def test_a_branch_that_vanished_stops_the_approval_and_nothing_else(goals: Any, alice: Any, propose: Any) -> None:
+def test_a_branch_that_vanished_stops_the_approval_and_nothing_else(
+    goals: Block, alice: User, propose: Propose
+) -> None:
     proposal = propose(goals, "math", "maths")
     dolt().drop_branch(proposal.current_revision.branch)
     with pytest.raises(BranchMissing):
@@ -259,7 +265,7 @@ def test_a_branch_that_vanished_stops_the_approval_and_nothing_else(goals: Any, 
     assert list(problems()) == []
 
 
-def test_a_branch_somebody_moved_is_not_merged(goals: Any, alice: Any, propose: Any) -> None:
+def test_a_branch_somebody_moved_is_not_merged(goals: Block, alice: User, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths")
     other = propose(goals, "June", "July")
     dolt().drop_branch(proposal.current_revision.branch)
@@ -268,7 +274,7 @@ def test_a_branch_somebody_moved_is_not_merged(goals: Any, alice: Any, propose: 
         approve(alice, proposal)
 
 
-def test_a_second_decision_is_told_who_was_first(goals: Any, alice: Any, tim: Any, propose: Any) -> None:
+def test_a_second_decision_is_told_who_was_first(goals: Block, alice: User, tim: User, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths")
     approve(tim, proposal)
     for attempt in (
@@ -281,7 +287,7 @@ def test_a_second_decision_is_told_who_was_first(goals: Any, alice: Any, tim: An
         assert refused.value.proposal.decided_by == tim
 
 
-def test_of_many_deciding_at_once_exactly_one_wins(goals: Any, alice: Any, tim: Any, propose: Any) -> None:
+def test_of_many_deciding_at_once_exactly_one_wins(goals: Block, alice: User, tim: User, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths")
     won: list[str] = []
     lost: list[str] = []
@@ -315,7 +321,9 @@ def test_of_many_deciding_at_once_exactly_one_wins(goals: Any, alice: Any, tim: 
     assert list(problems()) == []
 
 
-def test_many_proposals_on_many_blocks_approved_at_once_lose_nothing(alice: Any, make_block: Any, propose: Any) -> None:
+def test_many_proposals_on_many_blocks_approved_at_once_lose_nothing(
+    alice: User, make_block: MakeBlock, propose: Propose
+) -> None:
     blocks = [make_block(alice, f"block-{number}", "before") for number in range(8)]
     proposals = [propose(block, "before", f"after {block.label}") for block in blocks]
     errors: list[BaseException] = []
@@ -339,7 +347,7 @@ def test_many_proposals_on_many_blocks_approved_at_once_lose_nothing(alice: Any,
 
 
 def test_uncommitted_rows_of_a_stranger_are_not_signed_by_the_reviewer(
-    goals: Any, alice: Any, make_block: Any, propose: Any
+    goals: Block, alice: User, make_block: MakeBlock, propose: Propose
 ) -> None:
     profile = make_block(alice, "profile", "text")
     proposal = propose(goals, "math", "maths")
@@ -353,7 +361,7 @@ def test_uncommitted_rows_of_a_stranger_are_not_signed_by_the_reviewer(
     assert list(problems()) == []
 
 
-def test_refusals_change_nothing(goals: Any, alice: Any, mallory: Any, propose: Any) -> None:
+def test_refusals_change_nothing(goals: Block, alice: User, mallory: User, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths")
     head = head_of_main()
     for arguments in ({"actor": mallory}, {"revision": 7}, {"seen_sha256": "0" * 64}):
@@ -363,7 +371,9 @@ def test_refusals_change_nothing(goals: Any, alice: Any, mallory: Any, propose: 
     assert Proposal.objects.get().status == Status.OPEN
 
 
-def test_an_edit_of_several_places_is_made_again_as_it_was_shown(alice: Any, scribe: Any, make_block: Any) -> None:
+def test_an_edit_of_several_places_is_made_again_as_it_was_shown(
+    alice: User, scribe: Agent, make_block: MakeBlock
+) -> None:
     block = make_block(alice, "twice", "aa bb\naa cc\nzz\n")
     proposal = services.propose(
         agent=scribe,
@@ -381,7 +391,9 @@ def test_an_edit_of_several_places_is_made_again_as_it_was_shown(alice: Any, scr
     assert list(problems()) == []
 
 
-def test_a_block_that_was_changed_and_changed_back_takes_the_proposal(goals: Any, alice: Any, propose: Any) -> None:
+def test_a_block_that_was_changed_and_changed_back_takes_the_proposal(
+    goals: Block, alice: User, propose: Propose
+) -> None:
     proposal = propose(goals, "math", "maths")
     edit(alice, "goals", "June", "July")
     edit(alice, "goals", "July", "June")
@@ -394,7 +406,7 @@ def test_a_block_that_was_changed_and_changed_back_takes_the_proposal(goals: Any
 
 
 def test_a_decision_another_process_finished_first_is_left_as_it_is(
-    goals: Any, alice: Any, propose: Any, monkeypatch: pytest.MonkeyPatch
+    goals: Block, alice: User, propose: Propose, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process stalled beyond its lease: recovery finishes the decision while it stands still."""
     from approvals.recovery.recover import finish

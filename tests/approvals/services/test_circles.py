@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from approvals import services
-from approvals.models import Mergeability, Policy, Proposal, RejectReason, Status
+from approvals.models import Agent, Mergeability, Policy, Proposal, RejectReason, Status, User
 from approvals.review.targets import current_state
 from approvals.services import notes
 from approvals.services.errors import NoLongerFits
@@ -22,18 +22,19 @@ from memory_app.writing.authors import (
     ASSENT,
 )
 from tests.approvals.recovery.test_recover import killed, let_leases_run_out
+from tests.support.fixtures import ClientOf
 from tests.support.pages import words
 
 
 @pytest.fixture
-def two(alice: Any) -> tuple[str, str]:
+def two(alice: User) -> tuple[str, str]:
     by = ChangeContext(actor=alice)
     first, second = (notes.save(by=by, owner="alice", content=f"Statement {n}.").note_id for n in (1, 2))
     return first, second
 
 
 @pytest.fixture
-def proposals(two: tuple[str, str], scribe: Any) -> tuple[Proposal, Proposal]:
+def proposals(two: tuple[str, str], scribe: Agent) -> tuple[Proposal, Proposal]:
     """Each note is to take the other's place; both were fine when they were proposed."""
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     made = [
@@ -47,7 +48,7 @@ def proposals(two: tuple[str, str], scribe: Any) -> tuple[Proposal, Proposal]:
 
 
 @pytest.fixture
-def approve(alice: Any) -> Callable[[Proposal], Proposal]:
+def approve(alice: User) -> Callable[[Proposal], Proposal]:
     def approve(proposal: Proposal) -> Proposal:
         seen = current_state(proposal, proposal.current_revision).sha256
         return services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
@@ -83,7 +84,7 @@ def test_the_approval_that_would_close_it_is_refused(
 
 
 def test_its_page_says_why_and_offers_to_reject_it(
-    proposals: tuple[Proposal, Proposal], approve: Any, alice: Any, client_of: Any
+    proposals: tuple[Proposal, Proposal], approve: Any, alice: User, client_of: ClientOf
 ) -> None:
     first, second = proposals
     approve(first)
@@ -114,7 +115,7 @@ def test_one_claimed_before_the_other_was_merged_goes_back_to_open(
     assert not reads.note("alice", two[1]).is_superseded
 
 
-def test_of_two_that_policy_applies_at_once_one_is_dropped(two: tuple[str, str], alice: Any, scribe: Any) -> None:
+def test_of_two_that_policy_applies_at_once_one_is_dropped(two: tuple[str, str], alice: User, scribe: Agent) -> None:
     for note_id, other in (two, two[::-1]):
         killed(
             f"""
@@ -135,7 +136,7 @@ def test_of_two_that_policy_applies_at_once_one_is_dropped(two: tuple[str, str],
 
 
 def test_in_a_circle_that_is_there_a_word_can_be_corrected_and_a_note_reinstated(
-    two: tuple[str, str], alice: Any
+    two: tuple[str, str], alice: User
 ) -> None:
     close_circle(*two)
     notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=two[0], content="Statement one.")

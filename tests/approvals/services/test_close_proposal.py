@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from django.urls import reverse
 
 from agent_tools.answers import representations
 from approvals import services
-from approvals.models import Proposal, RejectReason, Status
+from approvals.models import Proposal, RejectReason, Status, User
 from approvals.services.errors import TargetChanged
 from memory_app import reads
+from memory_app.reads import Block
 from tests.approvals.views.test_proposal_page import HTMX, approve_url, edit, reject_url, url
+from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.pages import form, has_form, words
 
 
 @pytest.fixture
-def present(alice: Any, goals: Any, propose: Any) -> Proposal:
+def present(alice: User, goals: Block, propose: Propose) -> Proposal:
     """A proposal of scribe's whose change alice made by hand."""
     proposal: Proposal = propose(goals, "in June", "in July")
     edit(alice, goals, "in June", "in July")
     return proposal
 
 
-def test_what_is_in_memory_already_has_one_button_and_no_change(client_of: Any, tim: Any, present: Proposal) -> None:
+def test_what_is_in_memory_already_has_one_button_and_no_change(
+    client_of: ClientOf, tim: User, present: Proposal
+) -> None:
     page = client_of(tim).get(url(present))
     content = page.content.decode()
     assert "Close: already there" in words(page)
@@ -35,7 +37,7 @@ def test_what_is_in_memory_already_has_one_button_and_no_change(client_of: Any, 
 
 
 @pytest.mark.parametrize("headers", [{}, HTMX], ids=["a form", "htmx"])
-def test_closing_it_finds_no_fault(client_of: Any, tim: Any, present: Proposal, headers: dict[str, str]) -> None:
+def test_closing_it_finds_no_fault(client_of: ClientOf, tim: User, present: Proposal, headers: dict[str, str]) -> None:
     client = client_of(tim)
     fields = form(client.get(url(present)), reject_url(present))
     answer = client.post(reject_url(present), fields, headers=headers, follow=True)
@@ -46,7 +48,7 @@ def test_closing_it_finds_no_fault(client_of: Any, tim: Any, present: Proposal, 
     assert "Duplicate" not in said
 
 
-def test_the_agent_is_told_that_it_was_there(client_of: Any, tim: Any, present: Proposal) -> None:
+def test_the_agent_is_told_that_it_was_there(client_of: ClientOf, tim: User, present: Proposal) -> None:
     client = client_of(tim)
     client.post(reject_url(present), form(client.get(url(present)), reject_url(present)))
     present.refresh_from_db()
@@ -56,7 +58,7 @@ def test_the_agent_is_told_that_it_was_there(client_of: Any, tim: Any, present: 
 
 
 def test_what_went_from_memory_meanwhile_is_not_closed(
-    client_of: Any, alice: Any, tim: Any, goals: Any, present: Proposal
+    client_of: ClientOf, alice: User, tim: User, goals: Block, present: Proposal
 ) -> None:
     client = client_of(tim)
     fields = form(client.get(url(present)), reject_url(present))
@@ -69,14 +71,14 @@ def test_what_went_from_memory_meanwhile_is_not_closed(
     assert present.status == Status.OPEN
 
 
-def test_a_change_that_is_not_there_cannot_be_closed_as_if_it_were(tim: Any, goals: Any, propose: Any) -> None:
+def test_a_change_that_is_not_there_cannot_be_closed_as_if_it_were(tim: User, goals: Block, propose: Propose) -> None:
     proposal = propose(goals, "in June", "in July")
     with pytest.raises(TargetChanged):
         services.close_as_present(actor=tim, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256)
 
 
 def test_the_owner_may_write_a_change_that_no_longer_fits_with_its_text_beside_it(
-    client_of: Any, alice: Any, tim: Any, goals: Any, propose: Any
+    client_of: ClientOf, alice: User, tim: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(goals, "in June", "in July")
     edit(alice, goals, "in June", "in May")
@@ -95,7 +97,7 @@ def test_the_owner_may_write_a_change_that_no_longer_fits_with_its_text_beside_i
 
 
 def test_only_an_open_proposal_for_that_block_stands_beside_it(
-    client_of: Any, alice: Any, ben: Any, make_block: Any, goals: Any, propose: Any
+    client_of: ClientOf, alice: User, ben: User, make_block: MakeBlock, goals: Block, propose: Propose
 ) -> None:
     theirs = propose(make_block(ben, "goals", "Secret plans.\n"), "plans", "hopes")
     client = client_of(alice)

@@ -9,6 +9,7 @@ import pytest
 from django.db import connections
 
 from approvals import services
+from approvals.models import User
 from approvals.recovery.integrity import problems
 from approvals.services.errors import (
     BlockChanged,
@@ -23,7 +24,9 @@ from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.errors import RevisionNotFound, WriteOutsideCommit
 from memory_app.models import MemoryBlock
+from memory_app.reads import Block
 from memory_app.text.edits import ForbiddenCharacter
+from tests.support.fixtures import Propose
 
 
 def fields(body: str = "New text.", **changed: Any) -> services.BlockFields:
@@ -37,7 +40,7 @@ def edit(actor: Any, block: Any, wanted: services.BlockFields, **changed: Any) -
     return services.edit_block(actor=actor, owner=block.owner, label=block.label, fields=wanted, **arguments)
 
 
-def test_a_direct_edit_is_a_commit_in_the_persons_name(goals: Any, alice: Any) -> None:
+def test_a_direct_edit_is_a_commit_in_the_persons_name(goals: Block, alice: User) -> None:
     change = edit(alice, goals, fields(), comment="Tidied up.")
     commit = dolt().log(limit=1)[0]
     assert change.commit == commit.hash == head_of_main()
@@ -49,7 +52,7 @@ def test_a_direct_edit_is_a_commit_in_the_persons_name(goals: Any, alice: Any) -
 
 
 def test_staff_write_in_their_own_name_and_others_not_at_all(
-    goals: Any, admin: Any, tim: Any, mallory: Any, ben: Any
+    goals: Block, admin: User, tim: User, mallory: User, ben: User
 ) -> None:
     for person in (tim, mallory, ben):
         with pytest.raises(EditNotAllowed):
@@ -61,7 +64,7 @@ def test_staff_write_in_their_own_name_and_others_not_at_all(
     assert edit(admin, goals, fields()).actor == "admin"
 
 
-def test_an_edit_of_what_changed_meanwhile_shows_what_is_there(goals: Any, alice: Any) -> None:
+def test_an_edit_of_what_changed_meanwhile_shows_what_is_there(goals: Block, alice: User) -> None:
     edit(alice, goals, fields("First."))
     with pytest.raises(BlockChanged) as refused:
         edit(alice, goals, fields("Second."))
@@ -69,7 +72,7 @@ def test_an_edit_of_what_changed_meanwhile_shows_what_is_there(goals: Any, alice
     assert refused.value.current.body == "First."
 
 
-def test_of_many_edits_at_once_one_wins(goals: Any, alice: Any) -> None:
+def test_of_many_edits_at_once_one_wins(goals: Block, alice: User) -> None:
     outcomes: list[str] = []
 
     def work(number: int) -> None:
@@ -92,7 +95,7 @@ def test_of_many_edits_at_once_one_wins(goals: Any, alice: Any) -> None:
     assert list(problems()) == []
 
 
-def test_what_is_not_acceptable_is_refused_by_name(goals: Any, alice: Any) -> None:
+def test_what_is_not_acceptable_is_refused_by_name(goals: Block, alice: User) -> None:
     head = head_of_main()
     for wanted, error in (
         (fields("x" * 101, limit=100), OverLimit),
@@ -106,7 +109,7 @@ def test_what_is_not_acceptable_is_refused_by_name(goals: Any, alice: Any) -> No
     assert head_of_main() == head
 
 
-def test_blocks_are_created_once_and_have_decent_labels(goals: Any, alice: Any, ben: Any) -> None:
+def test_blocks_are_created_once_and_have_decent_labels(goals: Block, alice: User, ben: User) -> None:
     with pytest.raises(LabelTaken):
         services.create_block(actor=alice, owner="alice", label="goals", fields=fields())
     for label in ("", "With Space", "UPPER", "a" * 65, "ümlaut", "-dash", "a/b", "goals\n"):
@@ -117,7 +120,7 @@ def test_blocks_are_created_once_and_have_decent_labels(goals: Any, alice: Any, 
     assert reads.block("alice", "goals") == goals
 
 
-def test_a_deleted_block_is_gone_and_its_history_stays(goals: Any, alice: Any) -> None:
+def test_a_deleted_block_is_gone_and_its_history_stays(goals: Block, alice: User) -> None:
     before = head_of_main()
     change = services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256)
     assert reads.blocks("alice") == ()
@@ -129,7 +132,7 @@ def test_a_deleted_block_is_gone_and_its_history_stays(goals: Any, alice: Any) -
     assert list(problems()) == []
 
 
-def test_nothing_writes_a_block_past_the_one_way(goals: Any) -> None:
+def test_nothing_writes_a_block_past_the_one_way(goals: Block) -> None:
     block = MemoryBlock.objects.get()
     block.title = "sneaked in"
     with pytest.raises(WriteOutsideCommit):
@@ -143,7 +146,7 @@ def test_nothing_writes_a_block_past_the_one_way(goals: Any) -> None:
     assert dolt().dirty_tables() == ()
 
 
-def test_reading_as_of_a_time_or_a_commit(goals: Any, alice: Any, propose: Any) -> None:
+def test_reading_as_of_a_time_or_a_commit(goals: Block, alice: User, propose: Propose) -> None:
     first = reads.history("alice", "block", "goals")[0]
     edit(alice, goals, fields("Later."))
     assert reads.resolve_revision(first.commit) == first.commit

@@ -14,7 +14,7 @@ from django.urls import reverse
 from hypothesis import HealthCheck, given, settings
 
 from approvals import services
-from approvals.models import Kind, Mergeability, Policy, Proposal, ProposedNote, Status
+from approvals.models import Agent, Kind, Mergeability, Policy, Proposal, ProposedNote, Status, User
 from approvals.pages import note_list
 from approvals.recovery.integrity import problems
 from approvals.review.presentation import review_of
@@ -30,6 +30,7 @@ from memory_app.text import memories_md
 from memory_app.text.memories_md import Memory
 from tests.conftest import make_user
 from tests.memory_app.text.test_memories_md import memories
+from tests.support.fixtures import ClientOf
 
 FILE = "## Fixes\n\n### mem-1-aaaa\n> Start docker.\n<!-- tags: docker, a | created: 2025-01-20 -->\n"
 
@@ -45,7 +46,7 @@ def exported(owner: str = "alice") -> str:
     )
 
 
-def test_a_person_imports_into_their_own_memory_at_once(alice: Any) -> None:
+def test_a_person_imports_into_their_own_memory_at_once(alice: User) -> None:
     done = bring(alice)
     assert (done.created, done.updated, done.unchanged) == (1, 0, 0)
     assert done.outcome is not None
@@ -55,12 +56,12 @@ def test_a_person_imports_into_their_own_memory_at_once(alice: Any) -> None:
     assert note.created_at == datetime(2025, 1, 20, tzinfo=UTC)
 
 
-def test_a_file_without_a_day_is_of_today(alice: Any) -> None:
+def test_a_file_without_a_day_is_of_today(alice: User) -> None:
     bring(alice, "### mem-1-aaaa\n> x\n")
     assert reads.note("alice", "mem-1-aaaa").created_at.date() == datetime.now(UTC).date()
 
 
-def test_the_same_again_changes_nothing(alice: Any) -> None:
+def test_the_same_again_changes_nothing(alice: User) -> None:
     bring(alice)
     before = reads.head()
     again = bring(alice, exported())
@@ -68,7 +69,7 @@ def test_the_same_again_changes_nothing(alice: Any) -> None:
     assert reads.head() == before
 
 
-def test_a_known_id_is_updated_and_keeps_the_rest(alice: Any) -> None:
+def test_a_known_id_is_updated_and_keeps_the_rest(alice: User) -> None:
     by = notes.ChangeContext(actor=alice, session_id="s")
     notes.save(by=by, owner="alice", content="Old.", note_id="mem-1-aaaa", confidence=0.3, category="c", rationale="r")
     done = bring(alice)
@@ -85,7 +86,7 @@ def test_a_known_id_is_updated_and_keeps_the_rest(alice: Any) -> None:
     assert note.created_at.date() == date(2025, 1, 20)
 
 
-def test_a_superseded_note_stays_superseded(alice: Any) -> None:
+def test_a_superseded_note_stays_superseded(alice: User) -> None:
     bring(alice)
     notes.supersede(by=notes.ChangeContext(actor=alice), owner="alice", note_id="mem-1-aaaa", reason="Wrong.")
     bring(alice, FILE.replace("Start docker.", "Start podman."))
@@ -93,7 +94,7 @@ def test_a_superseded_note_stays_superseded(alice: Any) -> None:
     assert (note.content, note.is_superseded, note.superseded_reason) == ("Start podman.", True, "Wrong.")
 
 
-def test_an_agents_import_is_one_proposal_applied_by_policy_and_put_back(alice: Any, scribe: Any) -> None:
+def test_an_agents_import_is_one_proposal_applied_by_policy_and_put_back(alice: User, scribe: Agent) -> None:
     done = bring(scribe, FILE + "### mem-2-bbbb\n> y\n", may_apply=True)
     proposal = Proposal.objects.get()
     assert (proposal.kind, proposal.status, proposal.auto_applied) == (Kind.IMPORT, Status.APPLIED, True)
@@ -103,7 +104,7 @@ def test_an_agents_import_is_one_proposal_applied_by_policy_and_put_back(alice: 
     assert reads.notes("alice") == ()
 
 
-def test_under_review_it_waits_as_a_whole(alice: Any, scribe: Any) -> None:
+def test_under_review_it_waits_as_a_whole(alice: User, scribe: Agent) -> None:
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     bring(scribe, FILE + "### mem-2-bbbb\n> y\n", may_apply=True)
     assert reads.notes("alice") == ()
@@ -113,14 +114,14 @@ def test_under_review_it_waits_as_a_whole(alice: Any, scribe: Any) -> None:
     assert {note.id for note in reads.notes("alice")} == {"mem-1-aaaa", "mem-2-bbbb"}
 
 
-def test_a_memory_no_note_can_hold_is_skipped_and_the_rest_taken(alice: Any) -> None:
+def test_a_memory_no_note_can_hold_is_skipped_and_the_rest_taken(alice: User) -> None:
     done = bring(alice, FILE + f"### mem-2-bbbb\n> y\n<!-- tags: {'t' * 65} | created: 2025-01-01 -->\n")
     assert [note.id for note in reads.notes("alice")] == ["mem-1-aaaa"]
     (skipped,) = done.skipped
     assert (skipped.line, skipped.reason) == (6, f"a tag has more than 64 characters: “{'t' * 60}…”")
 
 
-def test_a_day_that_alone_differs_is_taken_so_that_the_next_export_says_it(alice: Any) -> None:
+def test_a_day_that_alone_differs_is_taken_so_that_the_next_export_says_it(alice: User) -> None:
     bring(alice)
     moved = exported().replace("2025-01-20", "2024-12-31")
     assert bring(alice, moved).updated == 1
@@ -129,7 +130,9 @@ def test_a_day_that_alone_differs_is_taken_so_that_the_next_export_says_it(alice
     assert bring(alice, moved).outcome is None
 
 
-def test_a_day_that_alone_differs_can_wait_and_is_seen_and_approved(alice: Any, scribe: Any, client_of: Any) -> None:
+def test_a_day_that_alone_differs_can_wait_and_is_seen_and_approved(
+    alice: User, scribe: Agent, client_of: ClientOf
+) -> None:
     bring(alice)
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     bring(scribe, FILE.replace("2025-01-20", "2024-12-31"))
@@ -145,14 +148,14 @@ def test_a_day_that_alone_differs_can_wait_and_is_seen_and_approved(alice: Any, 
     assert reads.note("alice", "mem-1-aaaa").created_at.date() == date(2024, 12, 31)
 
 
-def test_the_time_of_a_day_stays_where_the_day_is_the_same(alice: Any) -> None:
+def test_the_time_of_a_day_stays_where_the_day_is_the_same(alice: User) -> None:
     saved = notes.save(by=notes.ChangeContext(actor=alice), owner="alice", content="Old.", note_id="mem-1-aaaa")
     before = reads.note("alice", saved.note_id).created_at
     bring(alice, exported().replace("Old.", "New."))
     assert reads.note("alice", saved.note_id).created_at == before
 
 
-def test_a_note_written_by_an_older_version_is_not_changed_by_saying_the_same(alice: Any) -> None:
+def test_a_note_written_by_an_older_version_is_not_changed_by_saying_the_same(alice: User) -> None:
     """Its stored sha256 was made without the day."""
     saved = notes.save(by=notes.ChangeContext(actor=alice), owner="alice", content="Old.", note_id="mem-1-aaaa")
     note = reads.note("alice", saved.note_id)
@@ -165,24 +168,24 @@ def test_a_note_written_by_an_older_version_is_not_changed_by_saying_the_same(al
         )
 
 
-def test_nobody_imports_into_a_memory_they_may_not_edit(alice: Any, mallory: Any) -> None:
+def test_nobody_imports_into_a_memory_they_may_not_edit(alice: User, mallory: User) -> None:
     with pytest.raises(EditNotAllowed):
         bring(mallory)
     assert reads.notes("alice") == ()
 
 
-def test_ids_of_one_owner_do_not_meet_anothers(alice: Any, ben: Any) -> None:
+def test_ids_of_one_owner_do_not_meet_anothers(alice: User, ben: User) -> None:
     bring(alice)
     bring(ben, FILE.replace("docker.", "podman."), owner="ben")
     assert reads.note("alice", "mem-1-aaaa").content == "Start docker."
 
 
-def test_what_was_skipped_is_handed_on(alice: Any) -> None:
+def test_what_was_skipped_is_handed_on(alice: User) -> None:
     done = bring(alice, FILE + "### nonsense\n> y\n")
     assert [skipped.line for skipped in done.skipped] == [6]
 
 
-def test_a_thousand_memories_are_one_commit(alice: Any, scribe: Any) -> None:
+def test_a_thousand_memories_are_one_commit(alice: User, scribe: Agent) -> None:
     text = "".join(f"### mem-{number}-aaaa\n> memory {number}\n" for number in range(1_000))
     done = bring(scribe, text, may_apply=True)
     assert done.created == 1_000
@@ -192,7 +195,7 @@ def test_a_thousand_memories_are_one_commit(alice: Any, scribe: Any) -> None:
     assert len(commits) == 1
 
 
-def test_a_waiting_import_is_listed_on_the_notes_it_touches_and_on_no_others(alice: Any, scribe: Any) -> None:
+def test_a_waiting_import_is_listed_on_the_notes_it_touches_and_on_no_others(alice: User, scribe: Agent) -> None:
     bring(alice, FILE + "### mem-2-bbbb\n> y\n")
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     bring(scribe, FILE.replace("docker.", "podman.") + "### mem-3-cccc\n> z\n")
@@ -204,7 +207,7 @@ def test_a_waiting_import_is_listed_on_the_notes_it_touches_and_on_no_others(ali
 
 
 @pytest.mark.parametrize("approves", [True, False])
-def test_what_is_decided_waits_on_no_note(alice: Any, scribe: Any, approves: bool) -> None:
+def test_what_is_decided_waits_on_no_note(alice: User, scribe: Agent, approves: bool) -> None:
     bring(alice)
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     bring(scribe, FILE.replace("docker.", "podman."))
@@ -218,7 +221,9 @@ def test_what_is_decided_waits_on_no_note(alice: Any, scribe: Any, approves: boo
     assert not ProposedNote.objects.exists()
 
 
-def test_the_page_of_a_note_shows_the_import_that_would_change_it(alice: Any, scribe: Any, client_of: Any) -> None:
+def test_the_page_of_a_note_shows_the_import_that_would_change_it(
+    alice: User, scribe: Agent, client_of: ClientOf
+) -> None:
     bring(alice)
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     bring(scribe, FILE.replace("docker.", "podman.") + "### mem-3-cccc\n> z\n", reasoning="From the old laptop.")
@@ -228,7 +233,7 @@ def test_the_page_of_a_note_shows_the_import_that_would_change_it(alice: Any, sc
     assert "This note is one of them." in page
 
 
-def test_an_import_is_checked_again_when_one_of_its_notes_changes_and_not_before(alice: Any, scribe: Any) -> None:
+def test_an_import_is_checked_again_when_one_of_its_notes_changes_and_not_before(alice: User, scribe: Agent) -> None:
     bring(alice, FILE + "### mem-2-bbbb\n> y\n")
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     bring(scribe, FILE.replace("docker.", "podman."))
@@ -238,7 +243,7 @@ def test_an_import_is_checked_again_when_one_of_its_notes_changes_and_not_before
     assert Proposal.objects.get(status=Status.OPEN).mergeability == Mergeability.CONFLICT
 
 
-def test_one_changed_note_of_more_than_a_query_asks_for_is_seen_by_the_decision(alice: Any, scribe: Any) -> None:
+def test_one_changed_note_of_more_than_a_query_asks_for_is_seen_by_the_decision(alice: User, scribe: Agent) -> None:
     many = [f"mem-{number}-aaaa" for number in range(520)]
     bring(alice, "".join(f"### {id_}\n> old\n" for id_ in many))
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
@@ -257,7 +262,7 @@ def test_one_changed_note_of_more_than_a_query_asks_for_is_seen_by_the_decision(
 
 
 @pytest.mark.parametrize("asked", [1, 600])
-def test_hashes_are_those_of_the_notes_now_and_at_a_revision(alice: Any, ben: Any, asked: int) -> None:
+def test_hashes_are_those_of_the_notes_now_and_at_a_revision(alice: User, ben: User, asked: int) -> None:
     ids = [f"mem-{number}-aaaa" for number in range(asked)]
     text = "".join(f"### {id_}\n> memory\n" for id_ in [*ids, "mem-9999-zzzz"])
     bring(alice, text)
@@ -273,7 +278,7 @@ def test_hashes_are_those_of_the_notes_now_and_at_a_revision(alice: Any, ben: An
 
 
 @override_settings(LEASE=timedelta(0))
-def test_nobody_else_is_to_finish_an_import_while_it_is_written(alice: Any, scribe: Any) -> None:
+def test_nobody_else_is_to_finish_an_import_while_it_is_written(alice: User, scribe: Agent) -> None:
     held: list[timedelta] = []
 
     def look(stage: Stage, done: int, of: int) -> None:
@@ -288,7 +293,7 @@ def test_nobody_else_is_to_finish_an_import_while_it_is_written(alice: Any, scri
     assert min(held) - django_settings.LEASE >= timedelta(seconds=3.6)  # 3 ms a note, where a slow server takes 1
 
 
-def test_of_two_that_finish_one_import_the_second_takes_what_the_first_wrote(alice: Any, scribe: Any) -> None:
+def test_of_two_that_finish_one_import_the_second_takes_what_the_first_wrote(alice: User, scribe: Agent) -> None:
     done = bring(scribe, may_apply=True)
     assert done.outcome is not None
     # As the second one found it, before the first had written anything.
@@ -298,7 +303,7 @@ def test_of_two_that_finish_one_import_the_second_takes_what_the_first_wrote(ali
     assert list(problems()) == []
 
 
-def test_those_that_wait_for_more_notes_than_a_statement_takes_ids_are_found(alice: Any, scribe: Any) -> None:
+def test_those_that_wait_for_more_notes_than_a_statement_takes_ids_are_found(alice: User, scribe: Agent) -> None:
     bring(alice, FILE + "### mem-2-bbbb\n> y\n")
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     bring(scribe, FILE.replace("docker.", "podman."))
@@ -310,12 +315,12 @@ def test_those_that_wait_for_more_notes_than_a_statement_takes_ids_are_found(ali
     assert waiting.about_notes(["mem-2-bbbb", *others, "mem-1-aaaa"]).count() == 2
 
 
-def test_what_policy_applied_waits_nowhere(alice: Any, scribe: Any) -> None:
+def test_what_policy_applied_waits_nowhere(alice: User, scribe: Agent) -> None:
     bring(scribe, may_apply=True)
     assert not ProposedNote.objects.exists()
 
 
-def test_imports_that_differ_in_tags_or_days_alone_are_not_taken_for_one(alice: Any, scribe: Any) -> None:
+def test_imports_that_differ_in_tags_or_days_alone_are_not_taken_for_one(alice: User, scribe: Agent) -> None:
     bring(alice)
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     for text in (FILE.replace("docker, a", "docker"), FILE.replace("2025-01-20", "2024-12-31")):

@@ -13,7 +13,7 @@ import pytest
 from django.utils import timezone
 
 from approvals import services
-from approvals.models import Kind, Policy, Proposal, Status
+from approvals.models import Agent, Kind, Policy, Proposal, Status, User
 from approvals.recovery.recover import finish
 from approvals.services import notes
 from approvals.services.errors import BeingMade
@@ -22,6 +22,7 @@ from approvals.services.preparing import finish_once, finish_preparing, take_ove
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.errors import RevisionNotFound
+from memory_app.reads import Block
 from memory_app.text.edits import Replace
 from memory_app.writing import authors, commits, ledger, rows
 from memory_app.writing.values import NoteWrite
@@ -30,7 +31,7 @@ from tests.conftest import in_a_thread
 ROUNDS, CALLERS = 6, 4
 
 
-def ask(scribe: Any, **more: Any) -> services.Proposed:
+def ask(scribe: Agent, **more: Any) -> services.Proposed:
     edits = more.pop("edits", (Replace("math", "maths"),))
     return services.propose(
         agent=scribe, owner="alice", label="goals", edits=edits, kind=Kind.EDIT, reasoning="She said so.", **more
@@ -61,7 +62,7 @@ def assert_whole(pk: int) -> None:
 
 
 @pytest.mark.parametrize("names_it", [True, False])
-def test_the_same_edit_from_several_callers_is_one_proposal(goals: Any, scribe: Any, names_it: bool) -> None:
+def test_the_same_edit_from_several_callers_is_one_proposal(goals: Block, scribe: Agent, names_it: bool) -> None:
     for number in range(ROUNDS):
         edits = (Replace("one book", f"{number} books"),)
         named = {"operation": f"{number:032x}"} if names_it else {}
@@ -72,7 +73,7 @@ def test_the_same_edit_from_several_callers_is_one_proposal(goals: Any, scribe: 
         assert_whole(came_to[0])
 
 
-def test_the_same_note_from_several_callers_is_one_proposal(alice: Any, scribe: Any) -> None:
+def test_the_same_note_from_several_callers_is_one_proposal(alice: User, scribe: Agent) -> None:
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     for number in range(ROUNDS):
 
@@ -89,7 +90,7 @@ def test_the_same_note_from_several_callers_is_one_proposal(alice: Any, scribe: 
         assert_whole(came_to[0])
 
 
-def begun(scribe: Any, *, lease: timedelta | None) -> Proposal:
+def begun(scribe: Agent, *, lease: timedelta | None) -> Proposal:
     """A proposal that was begun and not finished."""
     proposal = ask(scribe, operation="a" * 32).proposal
     dolt().drop_branch(proposal.current_revision.branch)
@@ -99,7 +100,7 @@ def begun(scribe: Any, *, lease: timedelta | None) -> Proposal:
     return proposal
 
 
-def test_what_another_call_is_at_is_left_to_it(goals: Any, scribe: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_another_call_is_at_is_left_to_it(goals: Block, scribe: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_module("approvals.services.preparing"), "_PATIENCE", 0.1)
     proposal = begun(scribe, lease=timedelta(minutes=1))
 
@@ -111,7 +112,7 @@ def test_what_another_call_is_at_is_left_to_it(goals: Any, scribe: Any, monkeypa
 
 
 def test_who_holds_the_operation_takes_over_from_a_call_that_was_killed(
-    goals: Any, scribe: Any, monkeypatch: pytest.MonkeyPatch
+    goals: Block, scribe: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As the lease of its idempotency key has run out; that of a large import runs on for minutes."""
     monkeypatch.setattr(import_module("approvals.services.preparing"), "_PATIENCE", 0.1)
@@ -121,19 +122,19 @@ def test_who_holds_the_operation_takes_over_from_a_call_that_was_killed(
 
 
 @pytest.mark.parametrize("lease", [timedelta(seconds=-1), timedelta(milliseconds=300), None])
-def test_what_nobody_is_at_any_more_is_finished(goals: Any, scribe: Any, lease: timedelta | None) -> None:
+def test_what_nobody_is_at_any_more_is_finished(goals: Block, scribe: Agent, lease: timedelta | None) -> None:
     proposal = begun(scribe, lease=lease)
     assert ask(scribe, operation="a" * 32).proposal.pk == proposal.pk
     assert_whole(proposal.pk)
 
 
-def test_of_two_who_take_it_over_one_may(goals: Any, scribe: Any) -> None:
+def test_of_two_who_take_it_over_one_may(goals: Block, scribe: Agent) -> None:
     proposal = begun(scribe, lease=timedelta(seconds=-1))
     assert take_over(Proposal.objects.get(pk=proposal.pk))
     assert not take_over(proposal)
 
 
-def test_a_call_that_fails_lets_the_next_one_try_at_once(goals: Any, scribe: Any) -> None:
+def test_a_call_that_fails_lets_the_next_one_try_at_once(goals: Block, scribe: Agent) -> None:
     proposal = begun(scribe, lease=timedelta(seconds=-1))
     base = proposal.current_revision.base_commit
     proposal.revisions.update(base_commit="0" * 32)
@@ -146,7 +147,7 @@ def test_a_call_that_fails_lets_the_next_one_try_at_once(goals: Any, scribe: Any
     assert_whole(proposal.pk)
 
 
-def test_one_that_outlived_its_lease_takes_what_the_other_made(goals: Any, scribe: Any) -> None:
+def test_one_that_outlived_its_lease_takes_what_the_other_made(goals: Block, scribe: Agent) -> None:
     proposal = begun(scribe, lease=timedelta(seconds=-1))
     slow = Proposal.objects.get(pk=proposal.pk)
     assert take_over(slow)
@@ -157,7 +158,7 @@ def test_one_that_outlived_its_lease_takes_what_the_other_made(goals: Any, scrib
     assert_whole(proposal.pk)
 
 
-def test_a_note_of_an_id_that_is_there_is_not_written(alice: Any, scribe: Any) -> None:
+def test_a_note_of_an_id_that_is_there_is_not_written(alice: User, scribe: Agent) -> None:
     notes.save(by=ChangeContext(actor=alice), owner="alice", content="She sails.")
     (saved,) = reads.notes("alice")
     before = head_of_main()

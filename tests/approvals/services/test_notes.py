@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from approvals import services
-from approvals.models import Kind, Mergeability, Policy, Proposal, Status
+from approvals.models import Agent, Kind, Mergeability, Policy, Proposal, Status, User
 from approvals.recovery.integrity import problems
 from approvals.review.presentation import review_of
 from approvals.services import notes
@@ -33,7 +33,7 @@ from tests.conftest import eventually
 
 
 @pytest.fixture
-def agent(scribe: Any) -> ChangeContext:
+def agent(scribe: Agent) -> ChangeContext:
     """scribe with a token that may write notes."""
     return ChangeContext(actor=scribe, may_apply=True, session_id="monday")
 
@@ -43,7 +43,7 @@ def ask_first() -> None:
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
 
 
-def test_a_note_an_agent_saves_is_applied_at_once_and_labelled(alice: Any, agent: ChangeContext) -> None:
+def test_a_note_an_agent_saves_is_applied_at_once_and_labelled(alice: User, agent: ChangeContext) -> None:
     before = head_of_main()
     made = notes.save(by=agent, owner="alice", content="Likes to be called SG.", tags=["name", " name ", ""])
     assert made.is_applied
@@ -71,7 +71,7 @@ def test_a_note_an_agent_saves_is_applied_at_once_and_labelled(alice: Any, agent
     assert list(problems()) == []
 
 
-def test_without_the_scope_or_with_the_policy_to_ask_it_waits(alice: Any, scribe: Any, agent: ChangeContext) -> None:
+def test_without_the_scope_or_with_the_policy_to_ask_it_waits(alice: User, scribe: Agent, agent: ChangeContext) -> None:
     without_scope = notes.save(by=ChangeContext(actor=scribe), owner="alice", content="One.")
     assert not without_scope.is_applied
     assert without_scope.proposal.review_reason == "scope"
@@ -87,7 +87,7 @@ def test_without_the_scope_or_with_the_policy_to_ask_it_waits(alice: Any, scribe
 
 
 @pytest.mark.usefixtures("ask_first")
-def test_a_waiting_note_is_approved_like_a_block(alice: Any, agent: ChangeContext, tim: Any) -> None:
+def test_a_waiting_note_is_approved_like_a_block(alice: User, agent: ChangeContext, tim: User) -> None:
     waiting = notes.save(by=agent, owner="alice", content="Wants to study abroad.", type="fact")
     assert waiting.proposal is not None
     seen = review_of(waiting.proposal, tim)
@@ -104,7 +104,7 @@ def test_a_waiting_note_is_approved_like_a_block(alice: Any, agent: ChangeContex
 
 
 @pytest.mark.usefixtures("ask_first")
-def test_a_note_that_changed_meanwhile_is_a_conflict(alice: Any, agent: ChangeContext, worker: Any) -> None:
+def test_a_note_that_changed_meanwhile_is_a_conflict(alice: User, agent: ChangeContext, worker: Any) -> None:
     own = notes.save(by=ChangeContext(actor=alice), owner="alice", content="Has a dog.")
     waiting = notes.update(by=agent, owner="alice", note_id=own.note_id, content="Has two dogs.")
     notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=own.note_id, content="Has a cat.")
@@ -115,7 +115,7 @@ def test_a_note_that_changed_meanwhile_is_a_conflict(alice: Any, agent: ChangeCo
     services.reject(actor=alice, proposal_id=waiting.proposal.pk, revision=1, reason="outdated")
 
 
-def test_update_keeps_the_id_and_delete_keeps_the_history(alice: Any, agent: ChangeContext) -> None:
+def test_update_keeps_the_id_and_delete_keeps_the_history(alice: User, agent: ChangeContext) -> None:
     id_ = notes.save(by=agent, owner="alice", content="Name is Shantanu.").note_id
     notes.update(by=agent, owner="alice", note_id=id_, content="Prefers SG.")
     assert reads.note("alice", id_).content == "Prefers SG."
@@ -128,7 +128,7 @@ def test_update_keeps_the_id_and_delete_keeps_the_history(alice: Any, agent: Cha
     assert reads.note_at("alice", id_, ledger[1].commit).content == "Prefers SG."
 
 
-def test_forgetting_supersedes_and_keeps(alice: Any, agent: ChangeContext) -> None:
+def test_forgetting_supersedes_and_keeps(alice: User, agent: ChangeContext) -> None:
     old = notes.save(by=agent, owner="alice", content="Lives in Bonn.").note_id
     new = notes.save(by=agent, owner="alice", content="Lives in Berlin.").note_id
     notes.supersede(by=agent, owner="alice", note_id=old, reason="Moved.", replacement_id=new)
@@ -147,7 +147,7 @@ def test_forgetting_supersedes_and_keeps(alice: Any, agent: ChangeContext) -> No
             notes.supersede(by=agent, owner="alice", note_id=note_id, replacement_id=replacement)
 
 
-def test_a_chain_of_replacements_may_end_in_a_deleted_note(alice: Any) -> None:
+def test_a_chain_of_replacements_may_end_in_a_deleted_note(alice: User) -> None:
     by = ChangeContext(actor=alice)
     first, second, third = (notes.save(by=by, owner="alice", content=f"Statement {n}.").note_id for n in range(3))
     notes.supersede(by=by, owner="alice", note_id=second, replacement_id=third)
@@ -156,7 +156,7 @@ def test_a_chain_of_replacements_may_end_in_a_deleted_note(alice: Any) -> None:
     assert reads.note("alice", first).superseded_by == second
 
 
-def test_a_person_supersedes_and_takes_it_back_under_names_of_their_own_in_the_history(alice: Any) -> None:
+def test_a_person_supersedes_and_takes_it_back_under_names_of_their_own_in_the_history(alice: User) -> None:
     by = ChangeContext(actor=alice, reasoning="Moved.")
     old = notes.save(by=by, owner="alice", content="Lives in Bonn.").note_id
     loaded = reads.note("alice", old)
@@ -178,7 +178,7 @@ def test_a_person_supersedes_and_takes_it_back_under_names_of_their_own_in_the_h
     assert list(problems()) == []
 
 
-def test_what_a_person_did_not_see_is_neither_changed_nor_superseded_nor_deleted(alice: Any) -> None:
+def test_what_a_person_did_not_see_is_neither_changed_nor_superseded_nor_deleted(alice: User) -> None:
     by = ChangeContext(actor=alice)
     id_ = notes.save(by=by, owner="alice", content="Lives in Bonn.").note_id
     loaded = reads.note("alice", id_).sha256
@@ -197,7 +197,7 @@ def test_what_a_person_did_not_see_is_neither_changed_nor_superseded_nor_deleted
         notes.reinstate(actor=alice, owner="alice", note_id=id_, loaded_sha256=note.sha256)
 
 
-def test_agents_find_a_note_that_holds_again(alice: Any, worker: Any) -> None:
+def test_agents_find_a_note_that_holds_again(alice: User, worker: Any) -> None:
     id_ = notes.save(by=ChangeContext(actor=alice), owner="alice", content="Lives in Bonn.").note_id
 
     def found() -> list[str | None]:
@@ -211,7 +211,7 @@ def test_agents_find_a_note_that_holds_again(alice: Any, worker: Any) -> None:
     assert eventually(found) == [id_]
 
 
-def test_only_who_may_write_a_memory_says_that_a_note_holds_again(alice: Any, tim: Any, admin: Any) -> None:
+def test_only_who_may_write_a_memory_says_that_a_note_holds_again(alice: User, tim: User, admin: User) -> None:
     id_ = notes.save(by=ChangeContext(actor=alice), owner="alice", content="Lives in Bonn.").note_id
     notes.supersede(by=ChangeContext(actor=alice), owner="alice", note_id=id_)
     loaded = reads.note("alice", id_).sha256
@@ -222,7 +222,7 @@ def test_only_who_may_write_a_memory_says_that_a_note_holds_again(alice: Any, ti
 
 
 @pytest.mark.parametrize("who", ["scribe", "alice"])
-def test_no_note_is_replaced_by_itself_not_even_in_a_circle(alice: Any, scribe: Any, who: str) -> None:
+def test_no_note_is_replaced_by_itself_not_even_in_a_circle(alice: User, scribe: Agent, who: str) -> None:
     by = ChangeContext(actor=alice if who == "alice" else scribe, may_apply=True)
     first, second, third = (notes.save(by=by, owner="alice", content=f"Statement {n}.").note_id for n in range(3))
     notes.supersede(by=by, owner="alice", note_id=first, replacement_id=second)
@@ -233,7 +233,9 @@ def test_no_note_is_replaced_by_itself_not_even_in_a_circle(alice: Any, scribe: 
         assert refused.value.field == "replacement_id"
 
 
-def test_what_policy_applied_is_reverted_in_one_step(alice: Any, tim: Any, mallory: Any, agent: ChangeContext) -> None:
+def test_what_policy_applied_is_reverted_in_one_step(
+    alice: User, tim: User, mallory: User, agent: ChangeContext
+) -> None:
     made = notes.save(by=agent, owner="alice", content="Wrong.")
     assert made.proposal is not None
     with pytest.raises(ProposalNotFound):
@@ -246,7 +248,7 @@ def test_what_policy_applied_is_reverted_in_one_step(alice: Any, tim: Any, mallo
     assert list(problems()) == []
 
 
-def test_a_later_change_is_not_lost_by_reverting_an_earlier_one(alice: Any, agent: ChangeContext) -> None:
+def test_a_later_change_is_not_lost_by_reverting_an_earlier_one(alice: User, agent: ChangeContext) -> None:
     first = notes.save(by=agent, owner="alice", content="One.")
     notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=first.note_id, content="Two.")
     assert first.proposal is not None
@@ -255,7 +257,7 @@ def test_a_later_change_is_not_lost_by_reverting_an_earlier_one(alice: Any, agen
     assert reads.note("alice", first.note_id).content == "Two."
 
 
-def test_people_write_their_own_notes_and_nobody_elses(alice: Any, tim: Any, admin: Any) -> None:
+def test_people_write_their_own_notes_and_nobody_elses(alice: User, tim: User, admin: User) -> None:
     made = notes.save(
         by=ChangeContext(actor=alice, reasoning="For the tutor."), owner="alice", content="I am left-handed."
     )
@@ -278,7 +280,7 @@ def test_people_write_their_own_notes_and_nobody_elses(alice: Any, tim: Any, adm
     ],
 )
 def test_what_is_not_a_note_is_refused_by_field(
-    alice: Any, agent: ChangeContext, fields: dict[str, Any], field: str
+    alice: User, agent: ChangeContext, fields: dict[str, Any], field: str
 ) -> None:
     with pytest.raises(NoteInvalid) as refused:
         notes.save(by=agent, owner="alice", **fields)
@@ -286,13 +288,13 @@ def test_what_is_not_a_note_is_refused_by_field(
     assert not Proposal.objects.exists()
 
 
-def test_confidence_is_brought_into_its_range(alice: Any, agent: ChangeContext) -> None:
+def test_confidence_is_brought_into_its_range(alice: User, agent: ChangeContext) -> None:
     for given, kept in ((7, 1.0), (-1, 0.0), (0.5, 0.5)):
         made = notes.save(by=agent, owner="alice", content=f"{given}", confidence=given)
         assert reads.note("alice", made.note_id).confidence == kept
 
 
-def test_two_owners_may_have_notes_of_one_id(alice: Any, ben: Any) -> None:
+def test_two_owners_may_have_notes_of_one_id(alice: User, ben: User) -> None:
     id_ = "mem-1700000000000-ab3d"
     notes.save(by=ChangeContext(actor=alice), owner="alice", content="Alice's.", note_id=id_)
     notes.save(by=ChangeContext(actor=ben), owner="ben", content="Ben's.", note_id=id_)
@@ -303,7 +305,7 @@ def test_two_owners_may_have_notes_of_one_id(alice: Any, ben: Any) -> None:
 
 
 @pytest.mark.usefixtures("ask_first")
-def test_equal_waiting_notes_are_one_and_the_cap_holds(alice: Any, agent: ChangeContext, settings: Any) -> None:
+def test_equal_waiting_notes_are_one_and_the_cap_holds(alice: User, agent: ChangeContext, settings: Any) -> None:
     settings.PENDING_CAP = 2
     first = notes.save(by=agent, owner="alice", content="One.")
     again = notes.save(by=agent, owner="alice", content="One.")
@@ -313,7 +315,7 @@ def test_equal_waiting_notes_are_one_and_the_cap_holds(alice: Any, agent: Change
         notes.save(by=agent, owner="alice", content="Three.")
 
 
-def test_the_same_operation_gives_the_same_note(alice: Any, scribe: Any) -> None:
+def test_the_same_operation_gives_the_same_note(alice: User, scribe: Agent) -> None:
     by = ChangeContext(actor=scribe, may_apply=True, operation="d" * 32)
     first = notes.save(by=by, owner="alice", content="Once.")
     again = notes.save(by=by, owner="alice", content="Once.")
@@ -321,7 +323,7 @@ def test_the_same_operation_gives_the_same_note(alice: Any, scribe: Any) -> None
     assert len(reads.notes("alice")) == 1
 
 
-def test_an_application_cut_short_is_finished(alice: Any, agent: ChangeContext) -> None:
+def test_an_application_cut_short_is_finished(alice: User, agent: ChangeContext) -> None:
     made = notes.save(by=agent, owner="alice", content="Kept.")
     assert made.proposal is not None
     Proposal.objects.update(  # as a crash after the commit leaves it
@@ -334,7 +336,7 @@ def test_an_application_cut_short_is_finished(alice: Any, agent: ChangeContext) 
     assert list(problems()) == []
 
 
-def test_an_import_is_one_commit_and_a_row_for_each_note(alice: Any, scribe: Any) -> None:
+def test_an_import_is_one_commit_and_a_row_for_each_note(alice: User, scribe: Agent) -> None:
     from memory_app.reads import Note
 
     now = timezone.now()
@@ -377,7 +379,7 @@ def test_an_import_is_one_commit_and_a_row_for_each_note(alice: Any, scribe: Any
 
 
 def test_a_note_that_moved_while_policy_applied_a_change_leaves_nothing_behind(
-    alice: Any, agent: ChangeContext
+    alice: User, agent: ChangeContext
 ) -> None:
     made = notes.save(by=ChangeContext(actor=alice), owner="alice", content="One.")
     before = reads.note("alice", made.note_id)

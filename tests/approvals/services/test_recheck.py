@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from django.db import connections
 
+from approvals.models import User
 from tests.conftest import eventually
+from tests.support.fixtures import ClientOf, MakeBlock, Propose
 
 LINES = [f"{number}. She has read chapter {number}." for number in range(60)]
 
@@ -26,11 +28,11 @@ def statements() -> Iterator[list[str]]:
         yield made
 
 
-def _propose(propose: Any, block: Any, number: int) -> Any:
+def _propose(propose: Propose, block: Any, number: int) -> Any:
     return propose(block, f"{number}. She has read chapter {number}.", f"{number}. She has to read it again.")
 
 
-def _change_title(alice: Any, block: Any) -> Any:
+def _change_title(alice: User, block: Any) -> Any:
     from approvals import services
     from memory_app import reads
 
@@ -40,7 +42,7 @@ def _change_title(alice: Any, block: Any) -> Any:
 
 
 def test_checking_more_siblings_takes_no_more_statements(
-    alice: Any, make_block: Callable[..., Any], propose: Any, settings: Any
+    alice: User, make_block: MakeBlock, propose: Propose, settings: Any
 ) -> None:
     from approvals import services
 
@@ -56,9 +58,7 @@ def test_checking_more_siblings_takes_no_more_statements(
     assert taken[1] <= taken[0] + 2
 
 
-def test_each_sibling_is_told_how_it_stands(
-    alice: Any, make_block: Callable[..., Any], propose: Any, worker: Any
-) -> None:
+def test_each_sibling_is_told_how_it_stands(alice: User, make_block: MakeBlock, propose: Propose, worker: Any) -> None:
     from approvals import services
     from approvals.models import Mergeability
 
@@ -77,7 +77,7 @@ def test_each_sibling_is_told_how_it_stands(
 
 
 def test_what_is_left_unchecked_is_unknown_until_recovery_checks_it(
-    alice: Any, make_block: Callable[..., Any], propose: Any, worker: Any
+    alice: User, make_block: MakeBlock, propose: Propose, worker: Any
 ) -> None:
     from approvals import services
     from approvals.models import Mergeability, Proposal
@@ -95,7 +95,7 @@ def test_what_is_left_unchecked_is_unknown_until_recovery_checks_it(
 
 
 def test_the_page_of_an_unchecked_sibling_says_how_it_stands_now(
-    alice: Any, make_block: Callable[..., Any], propose: Any, client_of: Any
+    alice: User, make_block: MakeBlock, propose: Propose, client_of: ClientOf
 ) -> None:
     from approvals import services
     from approvals.models import Mergeability, Proposal

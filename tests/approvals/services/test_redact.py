@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from agent_tools.models import IdempotencyKey, ToolCall
 from approvals import services
-from approvals.models import Event, Policy, Proposal, Revision, Status
+from approvals.models import Agent, Event, Policy, Proposal, Revision, Status, User
 from approvals.recovery import heal
 from approvals.recovery.integrity import problems
 from approvals.services import notes, texts
@@ -21,11 +21,13 @@ from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
+from memory_app.reads import Block
 from tests import environment
 from tests.agent_tools.conftest import Machine
 from tests.approvals.recovery.test_recover import killed
 from tests.conftest import eventually
 from tests.support.background import wait_for_thread
+from tests.support.fixtures import ClientOf, Propose
 from tests.support.traces import files_with, tables_with
 
 SECRET = "zebrafinch"
@@ -39,7 +41,7 @@ def deleted_is_overwritten() -> None:
 
 
 @pytest.fixture
-def secret(goals: Any, token: str) -> Proposal:
+def secret(goals: Block, token: str) -> Proposal:
     """What an agent proposed over HTTP, with the word in every field that takes one."""
     response = Machine(token).call(
         "propose_memory_edit",
@@ -56,7 +58,7 @@ def secret(goals: Any, token: str) -> Proposal:
 
 
 @pytest.fixture
-def secret_note(alice: Any, scribe: Any) -> Proposal:
+def secret_note(alice: User, scribe: Agent) -> Proposal:
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     by = ChangeContext(actor=scribe, may_apply=True, reasoning=f"About a {SECRET}.", session_id=SECRET)
     made = notes.save(
@@ -87,7 +89,7 @@ def require_gone(proposal: Proposal) -> None:
         dolt().log(proposal.current_revision.head_commit, limit=1)
 
 
-def test_rejected_as_too_private_it_is_nowhere_any_more(secret: Proposal, tim: Any) -> None:
+def test_rejected_as_too_private_it_is_nowhere_any_more(secret: Proposal, tim: User) -> None:
     before = set(tables_with(SECRET))
     assert {model._meta.db_table for model in (Proposal, Event, IdempotencyKey, ToolCall)} <= before
     if environment.is_embedded():
@@ -100,7 +102,7 @@ def test_rejected_as_too_private_it_is_nowhere_any_more(secret: Proposal, tim: A
     assert list(problems()) == []
 
 
-def test_what_remains_says_who_when_and_why(secret: Proposal, tim: Any) -> None:
+def test_what_remains_says_who_when_and_why(secret: Proposal, tim: User) -> None:
     proposal = reject(secret, tim, comment="Not about her birds.")
     assert proposal.is_redacted
     assert (proposal.status, proposal.decided_by, proposal.decision_reason, proposal.decision_comment) == (
@@ -121,20 +123,20 @@ def test_what_remains_says_who_when_and_why(secret: Proposal, tim: Any) -> None:
 
 
 @pytest.mark.parametrize("reason", ["wrong", "outdated", "duplicate", "badly_worded", "other"])
-def test_any_other_reason_keeps_the_texts(secret: Proposal, tim: Any, reason: str) -> None:
+def test_any_other_reason_keeps_the_texts(secret: Proposal, tim: User, reason: str) -> None:
     proposal = reject(secret, tim, reason, comment="x")
     assert not proposal.is_redacted
     assert SECRET in proposal.current_revision.result_text
     assert not texts.is_garbage_left()
 
 
-def test_a_note_is_removed_the_same_way(secret_note: Proposal, alice: Any) -> None:
+def test_a_note_is_removed_the_same_way(secret_note: Proposal, alice: User) -> None:
     reject(secret_note, alice)
     collected()
     require_gone(secret_note)
 
 
-def test_an_import_is_removed_the_same_way(alice: Any, token: str) -> None:
+def test_an_import_is_removed_the_same_way(alice: User, token: str) -> None:
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     file = "".join(f"### mem-{number}-aaaa\n> {SECRET} {number}\n#{SECRET}\n\n" for number in range(5))
     path = "/api/v1/users/alice/memories.md"
@@ -149,7 +151,7 @@ def test_an_import_is_removed_the_same_way(alice: Any, token: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["rejected", "withdrawn", "expired"])
-def test_an_owner_has_it_removed_afterwards(secret: Proposal, alice: Any, tim: Any, scribe: Any, how: str) -> None:
+def test_an_owner_has_it_removed_afterwards(secret: Proposal, alice: User, tim: User, scribe: Agent, how: str) -> None:
     if how == "rejected":
         reject(secret, tim, "wrong")
     elif how == "withdrawn":
@@ -167,14 +169,14 @@ def test_an_owner_has_it_removed_afterwards(secret: Proposal, alice: Any, tim: A
     require_gone(secret)
 
 
-def test_removing_twice_is_removing_once(secret: Proposal, alice: Any) -> None:
+def test_removing_twice_is_removing_once(secret: Proposal, alice: User) -> None:
     first = reject(secret, alice).redacted_at
     for _ in range(2):
         assert services.redact(actor=alice, proposal_id=secret.pk).redacted_at == first
     assert Event.objects.filter(what="redacted").count() == 1
 
 
-def test_what_waits_or_was_taken_is_not_removed(secret: Proposal, goals: Any, alice: Any) -> None:
+def test_what_waits_or_was_taken_is_not_removed(secret: Proposal, goals: Block, alice: User) -> None:
     with pytest.raises(NotRemovable, match="not decided yet"):
         services.redact(actor=alice, proposal_id=secret.pk)
     services.approve(actor=alice, proposal_id=secret.pk, revision=1, seen_sha256=goals.sha256)
@@ -183,7 +185,7 @@ def test_what_waits_or_was_taken_is_not_removed(secret: Proposal, goals: Any, al
     assert SECRET in Proposal.objects.get().reasoning
 
 
-def test_only_the_owner_and_staff_may(secret: Proposal, alice: Any, tim: Any, mallory: Any, admin: Any) -> None:
+def test_only_the_owner_and_staff_may(secret: Proposal, alice: User, tim: User, mallory: User, admin: User) -> None:
     reject(secret, alice, "wrong")
     with pytest.raises(NotAllowed):
         services.redact(actor=tim, proposal_id=secret.pk)
@@ -193,7 +195,7 @@ def test_only_the_owner_and_staff_may(secret: Proposal, alice: Any, tim: Any, ma
     assert services.redact(actor=admin, proposal_id=secret.pk).is_redacted
 
 
-def test_texts_of_other_proposals_stay(secret: Proposal, goals: Any, alice: Any, propose: Any) -> None:
+def test_texts_of_other_proposals_stay(secret: Proposal, goals: Block, alice: User, propose: Propose) -> None:
     other = propose(goals, "B2 exam", "C1 exam")
     reject(secret, alice)
     collected()
@@ -230,7 +232,7 @@ die()
         "texts._remove_copies = lambda p: die() if p.is_redacted else remove(p)",
     ],
 )
-def test_killed_at_any_step_it_is_finished(secret: Proposal, alice: Any, crash: str) -> None:
+def test_killed_at_any_step_it_is_finished(secret: Proposal, alice: User, crash: str) -> None:
     killed(REJECT.format(crash=crash))
     proposal = Proposal.objects.get()
     assert proposal.is_redacted
@@ -243,7 +245,7 @@ def test_killed_at_any_step_it_is_finished(secret: Proposal, alice: Any, crash: 
     assert services.recover().texts_collected == 0
 
 
-def test_before_its_row_is_written_nothing_has_happened(secret: Proposal, alice: Any) -> None:
+def test_before_its_row_is_written_nothing_has_happened(secret: Proposal, alice: User) -> None:
     killed(REJECT.format(crash="texts.remove = die"))
     proposal = Proposal.objects.get()
     assert (proposal.status, proposal.is_redacted) == (Status.OPEN, False)
@@ -251,7 +253,7 @@ def test_before_its_row_is_written_nothing_has_happened(secret: Proposal, alice:
     assert list(problems()) == []
 
 
-def test_without_a_worker_whoever_reads_has_it_finished(secret: Proposal, alice: Any, client_of: Any) -> None:
+def test_without_a_worker_whoever_reads_has_it_finished(secret: Proposal, alice: User, client_of: ClientOf) -> None:
     if not environment.is_embedded():
         pytest.skip("a worker's beat does it")
     killed(REJECT.format(crash="texts.collect_soon = die"))
@@ -261,7 +263,7 @@ def test_without_a_worker_whoever_reads_has_it_finished(secret: Proposal, alice:
 
 
 def test_a_branch_made_again_while_its_proposal_is_removed_goes_too(
-    secret: Proposal, alice: Any, monkeypatch: pytest.MonkeyPatch
+    secret: Proposal, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`recover` has read the texts; the owner removes them; then it writes the branch."""
     dolt().drop_branch(secret.current_revision.branch)

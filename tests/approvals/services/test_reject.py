@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from approvals import services
-from approvals.models import Agent, Event, Proposal, Status
+from approvals.models import Agent, Event, Proposal, Status, User
 from approvals.recovery.integrity import problems
 from approvals.services.errors import AlreadyDecided, NewRevision, ProposalNotFound
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
+from memory_app.reads import Block
+from tests.support.fixtures import Propose
 
 
-def test_rejecting_keeps_who_why_and_the_hash_and_leaves_the_memory(goals: Any, tim: Any, propose: Any) -> None:
+def test_rejecting_keeps_who_why_and_the_hash_and_leaves_the_memory(goals: Block, tim: User, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths")
     before, hash_ = head_of_main(), proposal.current_revision.head_commit
     decided = services.reject(
@@ -38,23 +39,23 @@ def test_rejecting_keeps_who_why_and_the_hash_and_leaves_the_memory(goals: Any, 
     assert list(problems()) == []
 
 
-def test_only_offered_reasons_are_taken(goals: Any, tim: Any, propose: Any) -> None:
+def test_only_offered_reasons_are_taken(goals: Block, tim: User, propose: Propose) -> None:
     with pytest.raises(ValueError, match="unknown reject reason"):
         services.reject(actor=tim, proposal_id=propose(goals, "math", "x").pk, revision=1, reason="because")
 
 
-def test_a_stranger_rejects_nothing(goals: Any, mallory: Any, propose: Any) -> None:
+def test_a_stranger_rejects_nothing(goals: Block, mallory: User, propose: Propose) -> None:
     with pytest.raises(ProposalNotFound):
         services.reject(actor=mallory, proposal_id=propose(goals, "math", "x").pk, revision=1, reason="wrong")
     assert Proposal.objects.get().status == Status.OPEN
 
 
-def test_another_revision_is_not_rejected(goals: Any, tim: Any, propose: Any) -> None:
+def test_another_revision_is_not_rejected(goals: Block, tim: User, propose: Propose) -> None:
     with pytest.raises(NewRevision):
         services.reject(actor=tim, proposal_id=propose(goals, "math", "x").pk, revision=2, reason="wrong")
 
 
-def test_an_agent_withdraws_its_own_proposal_only(goals: Any, scribe: Any, propose: Any) -> None:
+def test_an_agent_withdraws_its_own_proposal_only(goals: Block, scribe: Agent, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths")
     other = Agent.objects.create(name="other")
     with pytest.raises(ProposalNotFound):
@@ -66,7 +67,7 @@ def test_an_agent_withdraws_its_own_proposal_only(goals: Any, scribe: Any, propo
         services.withdraw(agent=scribe, proposal_id=proposal.pk)
 
 
-def test_what_nobody_decided_about_expires(goals: Any, tim: Any, propose: Any) -> None:
+def test_what_nobody_decided_about_expires(goals: Block, tim: User, propose: Propose) -> None:
     old, young = propose(goals, "math", "maths"), propose(goals, "June", "July")
     Proposal.objects.filter(pk=old.pk).update(expires_at=timezone.now() - timedelta(minutes=1))
     assert services.expire() == 1

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from approvals import services
-from approvals.models import Proposal
+from approvals.models import Agent, Proposal, User
 from approvals.recovery.integrity import problems
 from approvals.services import notes
 from approvals.services.errors import AlreadyDecided
@@ -33,7 +31,7 @@ def killed_while_reverting(crash: str) -> None:
 
 
 @pytest.fixture
-def applied(alice: Any, scribe: Any) -> Proposal:
+def applied(alice: User, scribe: Agent) -> Proposal:
     made = notes.save(by=ChangeContext(actor=scribe, may_apply=True), owner="alice", content="Wrong.")
     assert made.proposal is not None
     return made.proposal
@@ -61,7 +59,7 @@ def test_it_is_finished_by_recovery(applied: Proposal, crash: str) -> None:
 
 
 @pytest.mark.parametrize("crash", CRASHES[:-1])
-def test_it_is_finished_by_whoever_presses_again(applied: Proposal, tim: Any, crash: str) -> None:
+def test_it_is_finished_by_whoever_presses_again(applied: Proposal, tim: User, crash: str) -> None:
     killed_while_reverting(crash)
     change = notes.revert(actor=tim, proposal_id=applied.pk)
     assert (change.action, change.actor) == ("reverted", "alice")

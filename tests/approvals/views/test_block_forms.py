@@ -8,8 +8,11 @@ import pytest
 from django.urls import reverse
 
 from approvals import services
+from approvals.models import User
 from memory_app import reads
 from memory_app.models import Change
+from memory_app.reads import Block
+from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.pages import form, words
 
 EDIT = reverse("block_edit", args=["alice", "goals"])
@@ -38,7 +41,7 @@ def goals_now() -> reads.Block:
 # -- edit -------------------------------------------------------------------------------------------
 
 
-def test_an_owner_changes_a_block_and_the_history_names_them(alice: Any, goals: Any, client_of: Any) -> None:
+def test_an_owner_changes_a_block_and_the_history_names_them(alice: User, goals: Block, client_of: ClientOf) -> None:
     body = goals.body.replace("math", "art")
     response = client_of(alice).post(EDIT, form_of(goals, body=body, comment="Changed my mind."), follow=True)
     assert response.redirect_chain == [(BLOCK, 302)]
@@ -48,7 +51,7 @@ def test_an_owner_changes_a_block_and_the_history_names_them(alice: Any, goals: 
     assert b"Saved." in response.content
 
 
-def test_line_breaks_of_the_browser_are_not_a_change(alice: Any, goals: Any, client_of: Any) -> None:
+def test_line_breaks_of_the_browser_are_not_a_change(alice: User, goals: Block, client_of: ClientOf) -> None:
     response = client_of(alice).post(EDIT, form_of(goals))
     assert response.status_code == 422
     assert b"Nothing was changed." in response.content
@@ -57,7 +60,7 @@ def test_line_breaks_of_the_browser_are_not_a_change(alice: Any, goals: Any, cli
 
 @pytest.mark.parametrize("body", ["one\r\ntwo\r\n", "one\r\ntwo\nthree\r", "\n\nlead", "trail  \n\n"])
 def test_white_space_nobody_touched_survives_an_edit_of_the_title(
-    body: str, alice: Any, make_block: Any, client_of: Any
+    body: str, alice: User, make_block: MakeBlock, client_of: ClientOf
 ) -> None:
     block = make_block(alice, "goals", body)
     as_sent = body.replace("\r\n", "\n").replace("\r", "\n")
@@ -67,7 +70,7 @@ def test_white_space_nobody_touched_survives_an_edit_of_the_title(
 
 
 @pytest.mark.parametrize("body", ["", " \n\t\n"])
-def test_emptying_a_block_is_asked_about_first(body: str, alice: Any, goals: Any, client_of: Any) -> None:
+def test_emptying_a_block_is_asked_about_first(body: str, alice: User, goals: Block, client_of: ClientOf) -> None:
     client = client_of(alice)
     asked = client.post(EDIT, form_of(goals, body=body, title="Aims", comment="Starting over."))
     assert asked.status_code == 422
@@ -87,12 +90,12 @@ def test_emptying_a_block_is_asked_about_first(body: str, alice: Any, goals: Any
     assert goals_now().title == "Aims"
 
 
-def test_a_block_that_had_no_text_is_not_asked_about(alice: Any, make_block: Any, client_of: Any) -> None:
+def test_a_block_that_had_no_text_is_not_asked_about(alice: User, make_block: MakeBlock, client_of: ClientOf) -> None:
     block = make_block(alice, "goals", "")
     assert client_of(alice).post(EDIT, form_of(block, title="Aims")).status_code == 302
 
 
-def test_over_the_limit_says_by_how_much_and_keeps_the_text(alice: Any, goals: Any, client_of: Any) -> None:
+def test_over_the_limit_says_by_how_much_and_keeps_the_text(alice: User, goals: Block, client_of: ClientOf) -> None:
     response = client_of(alice).post(EDIT, form_of(goals, body="x" * 60, limit=50))
     assert response.status_code == 422
     assert "60 characters, 10 over the limit of 50" in response.content.decode()
@@ -101,18 +104,18 @@ def test_over_the_limit_says_by_how_much_and_keeps_the_text(alice: Any, goals: A
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "200001", "many"])
-def test_a_limit_out_of_bounds_is_refused(limit: str, alice: Any, goals: Any, client_of: Any) -> None:
+def test_a_limit_out_of_bounds_is_refused(limit: str, alice: User, goals: Block, client_of: ClientOf) -> None:
     assert client_of(alice).post(EDIT, form_of(goals, limit=limit)).status_code == 422
     assert goals_now().limit == goals.limit
 
 
-def test_a_nul_character_is_refused_and_nothing_changes(alice: Any, goals: Any, client_of: Any) -> None:
+def test_a_nul_character_is_refused_and_nothing_changes(alice: User, goals: Block, client_of: ClientOf) -> None:
     assert client_of(alice).post(EDIT, form_of(goals, body="one\x00two")).status_code == 422
     assert goals_now().sha256 == goals.sha256
 
 
 def test_a_block_that_changed_meanwhile_shows_both_texts_and_loses_nothing(
-    alice: Any, tim: Any, goals: Any, propose: Any, client_of: Any
+    alice: User, tim: User, goals: Block, propose: Propose, client_of: ClientOf
 ) -> None:
     client = client_of(alice)
     proposal = propose(goals, "B2 exam", "C1 exam")
@@ -135,7 +138,7 @@ def test_a_block_that_changed_meanwhile_shows_both_texts_and_loses_nothing(
     assert goals_now().body == mine
 
 
-def test_the_same_form_sent_twice_is_saved_once(alice: Any, goals: Any, client_of: Any) -> None:
+def test_the_same_form_sent_twice_is_saved_once(alice: User, goals: Block, client_of: ClientOf) -> None:
     client, form = client_of(alice), form_of(goals, body="Other.\n")
     assert client.post(EDIT, form).status_code == 302
     assert client.post(EDIT, form).status_code == 302
@@ -143,7 +146,7 @@ def test_the_same_form_sent_twice_is_saved_once(alice: Any, goals: Any, client_o
 
 
 def test_a_block_deleted_meanwhile_is_offered_as_a_new_one_with_the_typed_text(
-    alice: Any, goals: Any, client_of: Any
+    alice: User, goals: Block, client_of: ClientOf
 ) -> None:
     services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256)
     response = client_of(alice).post(EDIT, form_of(goals, body="Typed for an hour."))
@@ -153,7 +156,7 @@ def test_a_block_deleted_meanwhile_is_offered_as_a_new_one_with_the_typed_text(
     assert (offered["label"], offered["title"]) == ("goals", "Learning goals")
 
 
-def test_the_preview_shows_the_change_and_saves_nothing(alice: Any, goals: Any, client_of: Any) -> None:
+def test_the_preview_shows_the_change_and_saves_nothing(alice: User, goals: Block, client_of: ClientOf) -> None:
     response = client_of(alice).post(EDIT, form_of(goals, body=goals.body.replace("math", "art"), preview="1"))
     assert response.status_code == 200
     assert '<span class="visually-hidden">added: </span>art' in response.content.decode()
@@ -161,7 +164,7 @@ def test_the_preview_shows_the_change_and_saves_nothing(alice: Any, goals: Any, 
 
 
 def test_a_waiting_proposal_is_warned_of_before_and_counted_after(
-    alice: Any, goals: Any, propose: Any, client_of: Any
+    alice: User, goals: Block, propose: Propose, client_of: ClientOf
 ) -> None:
     proposal = propose(goals, "math", "geometry")
     client = client_of(alice)
@@ -174,7 +177,7 @@ def test_a_waiting_proposal_is_warned_of_before_and_counted_after(
 
 @pytest.mark.parametrize("url", [EDIT, DELETE, NEW])
 def test_nobody_but_the_owner_writes_here(
-    url: str, goals: Any, tim: Any, mallory: Any, admin: Any, client_of: Any
+    url: str, goals: Block, tim: User, mallory: User, admin: User, client_of: ClientOf
 ) -> None:
     for person in (tim, mallory, admin):
         client = client_of(person)
@@ -184,7 +187,7 @@ def test_nobody_but_the_owner_writes_here(
     assert len(reads.blocks("alice")) == 1
 
 
-def test_what_was_typed_survives_a_session_that_ran_out(alice: Any, goals: Any, client: Any) -> None:
+def test_what_was_typed_survives_a_session_that_ran_out(alice: User, goals: Block, client: Any) -> None:
     alice.set_password("correct horse battery")
     alice.save()
     asked = client.post(EDIT, form_of(goals, body="Typed for an hour.\n"))
@@ -208,7 +211,7 @@ def test_what_was_typed_survives_a_session_that_ran_out(alice: Any, goals: Any, 
 # -- restore ----------------------------------------------------------------------------------------
 
 
-def test_restoring_is_a_new_change_shown_before_it_is_saved(alice: Any, goals: Any, client_of: Any) -> None:
+def test_restoring_is_a_new_change_shown_before_it_is_saved(alice: User, goals: Block, client_of: ClientOf) -> None:
     client = client_of(alice)
     first = Change.objects.get().commit
     client.post(EDIT, form_of(goals, body="Gone.\n", limit=5_000))
@@ -222,7 +225,7 @@ def test_restoring_is_a_new_change_shown_before_it_is_saved(alice: Any, goals: A
     assert Change.objects.count() == 3
 
 
-def test_restoring_an_unknown_commit_is_a_friendly_error(alice: Any, goals: Any, client_of: Any) -> None:
+def test_restoring_an_unknown_commit_is_a_friendly_error(alice: User, goals: Block, client_of: ClientOf) -> None:
     assert client_of(alice).get(EDIT, {"from": "0" * 40}).status_code == 404
 
 
@@ -240,16 +243,16 @@ def new_form(**changed: str) -> dict[str, str]:
     } | changed
 
 
-def test_an_owner_makes_a_block(alice: Any, client_of: Any) -> None:
+def test_an_owner_makes_a_block(alice: User, client_of: ClientOf) -> None:
     response = client_of(alice).post(NEW, new_form(read_only="on"))
-    assert response.url == reverse("block", args=["alice", "study_log"])
+    assert response.headers["Location"] == reverse("block", args=["alice", "study_log"])
     made = reads.block("alice", "study_log")
     assert (made.title, made.body, made.limit, made.read_only) == ("Study log", "Day one.", 20_000, True)
     assert Change.objects.get().action == "created"
 
 
 @pytest.mark.parametrize("label", ["", "Goals", "two words", "-dash", "ümlaut", "a" * 65, "goals\n", "../up"])
-def test_a_label_that_is_none_is_refused_with_the_text_kept(label: str, alice: Any, client_of: Any) -> None:
+def test_a_label_that_is_none_is_refused_with_the_text_kept(label: str, alice: User, client_of: ClientOf) -> None:
     response = client_of(alice).post(NEW, new_form(label=label))
     if label.strip() == "goals":  # white space around it is no mistake worth an error
         assert response.status_code == 302
@@ -259,7 +262,7 @@ def test_a_label_that_is_none_is_refused_with_the_text_kept(label: str, alice: A
     assert reads.blocks("alice") == ()
 
 
-def test_a_taken_label_is_refused_and_leads_to_the_block(alice: Any, goals: Any, client_of: Any) -> None:
+def test_a_taken_label_is_refused_and_leads_to_the_block(alice: User, goals: Block, client_of: ClientOf) -> None:
     response = client_of(alice).post(NEW, new_form(label="goals"))
     assert response.status_code == 409
     assert BLOCK in response.content.decode()
@@ -267,7 +270,7 @@ def test_a_taken_label_is_refused_and_leads_to_the_block(alice: Any, goals: Any,
     assert goals_now().sha256 == goals.sha256
 
 
-def test_a_new_block_sent_twice_is_made_once(alice: Any, client_of: Any) -> None:
+def test_a_new_block_sent_twice_is_made_once(alice: User, client_of: ClientOf) -> None:
     client = client_of(alice)
     assert client.post(NEW, new_form()).status_code == 302
     assert client.post(NEW, new_form()).status_code == 302
@@ -278,7 +281,7 @@ def test_a_new_block_sent_twice_is_made_once(alice: Any, client_of: Any) -> None
 
 
 def test_deleting_asks_first_and_says_what_will_no_longer_fit(
-    alice: Any, goals: Any, propose: Any, client_of: Any
+    alice: User, goals: Block, propose: Propose, client_of: ClientOf
 ) -> None:
     propose(goals, "math", "geometry")
     client = client_of(alice)
@@ -291,7 +294,7 @@ def test_deleting_asks_first_and_says_what_will_no_longer_fit(
     assert (change.action, change.comment) == ("deleted", "All reached.")
 
 
-def test_a_block_that_changed_after_the_question_is_not_deleted(alice: Any, goals: Any, client_of: Any) -> None:
+def test_a_block_that_changed_after_the_question_is_not_deleted(alice: User, goals: Block, client_of: ClientOf) -> None:
     client = client_of(alice)
     client.post(EDIT, form_of(goals, body="Newer.\n"))
     response = client.post(DELETE, {"loaded_sha256": goals.sha256})
@@ -301,7 +304,7 @@ def test_a_block_that_changed_after_the_question_is_not_deleted(alice: Any, goal
 
 
 def test_deleting_twice_is_no_error_and_a_deleted_block_can_be_brought_back(
-    alice: Any, goals: Any, client_of: Any
+    alice: User, goals: Block, client_of: ClientOf
 ) -> None:
     client = client_of(alice)
     first = Change.objects.get().commit

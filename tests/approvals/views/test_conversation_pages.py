@@ -12,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from approvals import services
+from approvals.models import Agent, User
 from approvals.services import notes
 from approvals.services.errors import DeletionNotAllowed
 from approvals.services.notes import ChangeContext
@@ -19,8 +20,10 @@ from approvals.views.conversations import CONVERSATIONS_ON_A_PAGE, MESSAGES_ON_A
 from memory_app import conversations
 from memory_app.conversations import Turn
 from memory_app.models import Message
+from memory_app.reads import Block
 from memory_app.search import service, store
 from tests.conftest import make_user
+from tests.support.fixtures import ClientOf, Propose
 from tests.support.pages import has_form, words
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -56,7 +59,7 @@ def delete_url(message: Message | None = None, session: str = "monday") -> str:
 
 
 def test_each_conversation_is_listed_with_its_beginning_its_times_and_who_handed_it_in(
-    alice: Any, client_of: Any
+    alice: User, client_of: ClientOf
 ) -> None:
     said("I moved to Kiel.", "Noted.", agent="scribe")
     conversations.keep("alice", "monday", [Turn("user", "In May.", at=NOON + timedelta(hours=1))], agent="planner")
@@ -67,12 +70,14 @@ def test_each_conversation_is_listed_with_its_beginning_its_times_and_who_handed
     assert "Each message is deleted 90 days after it was stored." in page
 
 
-def test_the_memory_leads_to_its_conversations(alice: Any, client_of: Any) -> None:
+def test_the_memory_leads_to_its_conversations(alice: User, client_of: ClientOf) -> None:
     for name in ("memory", "notes", "automatic"):
         assert f'href="{list_url()}"' in client_of(alice).get(reverse(name, args=["alice"])).content.decode()
 
 
-def test_the_conversation_spoken_in_last_comes_first_whenever_it_was_handed_in(alice: Any, client_of: Any) -> None:
+def test_the_conversation_spoken_in_last_comes_first_whenever_it_was_handed_in(
+    alice: User, client_of: ClientOf
+) -> None:
     said("The later one.", session="late", start=NOON + timedelta(days=1))
     said("The earlier one.", session="early")
     page = words(client_of(alice).get(list_url()))
@@ -80,7 +85,7 @@ def test_the_conversation_spoken_in_last_comes_first_whenever_it_was_handed_in(a
 
 
 @pytest.mark.parametrize("start", [NOON, datetime(1900, 1, 1, tzinfo=UTC), datetime(2199, 12, 31, tzinfo=UTC)])
-def test_many_conversations_come_page_by_page_each_once(start: datetime, alice: Any, client_of: Any) -> None:
+def test_many_conversations_come_page_by_page_each_once(start: datetime, alice: User, client_of: ClientOf) -> None:
     """Those of one time too, and of any time an agent can claim: none hides on a page that cannot be turned to."""
     number = 2 * CONVERSATIONS_ON_A_PAGE + 3
     for each in range(number):
@@ -96,19 +101,19 @@ def test_many_conversations_come_page_by_page_each_once(start: datetime, alice: 
 
 
 @pytest.mark.parametrize("before", ["x", "1-", "-1", "0", "9" * 30, "99999999999999999-1", "5-99999999999999999999"])
-def test_a_page_nobody_was_sent_to_shows_the_first(before: str, alice: Any, client_of: Any) -> None:
+def test_a_page_nobody_was_sent_to_shows_the_first(before: str, alice: User, client_of: ClientOf) -> None:
     said("Hello.")
     assert "Hello." in words(client_of(alice).get(list_url(), {"before": before}))
 
 
-def test_past_the_last_one_the_list_says_so(alice: Any, client_of: Any) -> None:
+def test_past_the_last_one_the_list_says_so(alice: User, client_of: ClientOf) -> None:
     said("Hello.")
     page = words(client_of(alice).get(list_url(), {"before": "5-5"}))
     assert "No older conversations." in page
     assert "No stored conversations" not in page
 
 
-def test_an_empty_list_says_what_would_be_there_and_for_how_long(alice: Any, tim: Any, client_of: Any) -> None:
+def test_an_empty_list_says_what_would_be_there_and_for_how_long(alice: User, tim: User, client_of: ClientOf) -> None:
     own = words(client_of(alice).get(list_url()))
     assert "No stored conversations" in own
     assert "When an agent stores a conversation with you" in own
@@ -120,7 +125,7 @@ def test_an_empty_list_says_what_would_be_there_and_for_how_long(alice: Any, tim
 
 
 def test_the_list_takes_as_many_queries_for_many_conversations_as_for_one(
-    alice: Any, client_of: Any, django_assert_max_num_queries: Any
+    alice: User, client_of: ClientOf, django_assert_max_num_queries: Any
 ) -> None:
     for number in range(20):
         said("Hello.", "Hi.", session=f"s{number}", agent=f"agent-{number}")
@@ -135,7 +140,7 @@ def test_the_list_takes_as_many_queries_for_many_conversations_as_for_one(
 # -- one conversation -------------------------------------------------------------------------------
 
 
-def test_a_conversation_is_read_in_the_order_it_was_said(alice: Any, client_of: Any) -> None:
+def test_a_conversation_is_read_in_the_order_it_was_said(alice: User, client_of: ClientOf) -> None:
     late = said("And in June.", start=NOON + timedelta(days=1))[0]
     first = said("I moved to Kiel.", "Noted.")[0]
     response = client_of(alice).get(url())
@@ -148,14 +153,14 @@ def test_a_conversation_is_read_in_the_order_it_was_said(alice: Any, client_of: 
         assert f'id="message-{message.pk}"' in response.content.decode()
 
 
-def test_times_are_in_the_zone_of_who_reads(alice: Any, client_of: Any) -> None:
+def test_times_are_in_the_zone_of_who_reads(alice: User, client_of: ClientOf) -> None:
     alice.time_zone = "Asia/Tokyo"
     alice.save()
     said("Good evening.")
     assert "1 Mar 2026, 21:00" in words(client_of(alice).get(url()))
 
 
-def test_each_message_names_its_agent_where_several_handed_in(alice: Any, client_of: Any) -> None:
+def test_each_message_names_its_agent_where_several_handed_in(alice: User, client_of: ClientOf) -> None:
     said("One.", agent="scribe")
     assert words(client_of(alice).get(url())).count("stored by scribe") == 1
     said("Two.", agent="planner", start=NOON + timedelta(hours=1))
@@ -164,7 +169,7 @@ def test_each_message_names_its_agent_where_several_handed_in(alice: Any, client
     assert "Two. stored by planner" in page
 
 
-def test_hidden_characters_are_shown_and_markup_is_text(alice: Any, client_of: Any) -> None:
+def test_hidden_characters_are_shown_and_markup_is_text(alice: User, client_of: ClientOf) -> None:
     evil = "<script>alert(1)</script>Ignore\u200b all\u202e of it"
     conversations.keep("alice", "m\u202ey", [Turn("user", evil, author="Ali\u200bce<b>", at=NOON)], agent="scribe")
     [message] = Message.objects.all()
@@ -178,7 +183,7 @@ def test_hidden_characters_are_shown_and_markup_is_text(alice: Any, client_of: A
 
 @pytest.mark.parametrize("session", ["..", ".", "a b", "a?b#c%d&e", "ü\u200b", "new\nline", " x"])
 def test_whatever_an_agent_calls_it_a_conversation_is_read_and_deleted(
-    session: str, alice: Any, client_of: Any
+    session: str, alice: User, client_of: ClientOf
 ) -> None:
     [message, _reply] = said("Hello there.", "Hi.", session=session)
     client = client_of(alice)
@@ -192,7 +197,7 @@ def test_whatever_an_agent_calls_it_a_conversation_is_read_and_deleted(
     assert not Message.objects.exists()
 
 
-def test_a_long_conversation_comes_page_by_page(alice: Any, client_of: Any) -> None:
+def test_a_long_conversation_comes_page_by_page(alice: User, client_of: ClientOf) -> None:
     messages = said(*(f"Line {number:03}." for number in range(MESSAGES_ON_A_PAGE + 2)))
     client = client_of(alice)
     first, second = words(client.get(url())), words(client.get(url(), {"page": "2"}))
@@ -204,10 +209,10 @@ def test_a_long_conversation_comes_page_by_page(alice: Any, client_of: Any) -> N
     assert "Line 051." in words(client.get(url(), {"page": "9"}))
     back = f'href="{url()}?page=2#message-{messages[-1].pk}"'
     assert back in client.get(delete_url(messages[-1])).content.decode()
-    assert client.post(delete_url(messages[-1])).url == f"{url()}?page=2"
+    assert client.post(delete_url(messages[-1])).headers["Location"] == f"{url()}?page=2"
 
 
-def test_a_conversation_that_is_not_there_is_not_found(alice: Any, client_of: Any) -> None:
+def test_a_conversation_that_is_not_there_is_not_found(alice: User, client_of: ClientOf) -> None:
     [message] = said("Hello.")
     client = client_of(alice)
     assert client.get(url("tuesday")).status_code == 404
@@ -224,7 +229,7 @@ def found(words_: str = "Kiel") -> set[str | None]:
     return {hit.message_id for hit in service.search("alice", words_, sources=("conversation",)).results}
 
 
-def test_one_message_is_deleted_once_confirmed_and_search_forgets_it(alice: Any, client_of: Any) -> None:
+def test_one_message_is_deleted_once_confirmed_and_search_forgets_it(alice: User, client_of: ClientOf) -> None:
     one, other = said("I moved to Kiel.", "Kiel is a nice place.")
     store.reindex("alice")
     assert found() == {one.message_id, other.message_id}
@@ -236,13 +241,13 @@ def test_one_message_is_deleted_once_confirmed_and_search_forgets_it(alice: Any,
     assert has_form(asked, delete_url(one))
     assert Message.objects.count() == 2  # asking deletes nothing
     response = client.post(delete_url(one))
-    assert response.url == url()
-    assert "The message is deleted. Agents no longer find it." in words(client.get(response.url))
+    assert response.headers["Location"] == url()
+    assert "The message is deleted. Agents no longer find it." in words(client.get(response.headers["Location"]))
     assert Message.objects.get().pk == other.pk
     assert found() == {other.message_id}
 
 
-def test_a_whole_conversation_is_deleted_once_confirmed_whoever_handed_it_in(alice: Any, client_of: Any) -> None:
+def test_a_whole_conversation_is_deleted_once_confirmed_whoever_handed_it_in(alice: User, client_of: ClientOf) -> None:
     said("I moved to Kiel.", agent="scribe")
     said("To Kiel?", agent="planner", start=NOON + timedelta(hours=1))
     said("Not about that city.", session="tuesday")
@@ -252,7 +257,7 @@ def test_a_whole_conversation_is_deleted_once_confirmed_whoever_handed_it_in(ali
     assert "Delete all 2 messages" in words(asked)
     assert has_form(asked, delete_url())
     response = client.post(delete_url())
-    assert response.url == list_url()
+    assert response.headers["Location"] == list_url()
     page = words(client.get(list_url()))
     assert "The conversation is deleted: 2 messages. Agents no longer find them." in page
     assert "Not about that city." in page
@@ -260,14 +265,14 @@ def test_a_whole_conversation_is_deleted_once_confirmed_whoever_handed_it_in(ali
     assert found() == set()
 
 
-def test_with_its_last_message_a_conversation_is_gone(alice: Any, client_of: Any) -> None:
+def test_with_its_last_message_a_conversation_is_gone(alice: User, client_of: ClientOf) -> None:
     [only] = said("Hello.")
     client = client_of(alice)
-    assert client.post(delete_url(only)).url == list_url()
+    assert client.post(delete_url(only)).headers["Location"] == list_url()
     assert "No stored conversations" in words(client.get(list_url()))
 
 
-def test_pressing_twice_is_no_error(alice: Any, client_of: Any) -> None:
+def test_pressing_twice_is_no_error(alice: User, client_of: ClientOf) -> None:
     one, _other = said("Hello.", "Hi.")
     client = client_of(alice)
     client.post(delete_url(one))
@@ -276,7 +281,9 @@ def test_pressing_twice_is_no_error(alice: Any, client_of: Any) -> None:
     assert "The conversation was deleted already." in words(client.post(delete_url(), follow=True))
 
 
-def test_evidence_already_beside_a_proposal_stays(alice: Any, goals: Any, propose: Any, client_of: Any) -> None:
+def test_evidence_already_beside_a_proposal_stays(
+    alice: User, goals: Block, propose: Propose, client_of: ClientOf
+) -> None:
     said("I like mathematics.")
     turn = {"role": "user", "content": "I like mathematics."}
     proposal = propose(goals, "math", "mathematics", evidence=[turn])
@@ -287,7 +294,7 @@ def test_evidence_already_beside_a_proposal_stays(alice: Any, goals: Any, propos
 
 
 def test_wherever_a_session_is_named_its_conversation_is_linked_while_it_is_kept(
-    alice: Any, tim: Any, goals: Any, propose: Any, client_of: Any
+    alice: User, tim: User, goals: Block, propose: Propose, client_of: ClientOf
 ) -> None:
     said("I like mathematics.")
     turn = {"role": "user", "content": "I like mathematics."}
@@ -304,7 +311,9 @@ def test_wherever_a_session_is_named_its_conversation_is_linked_while_it_is_kept
     assert "Show the whole conversation" not in page
 
 
-def test_the_page_of_a_note_links_the_conversation_it_comes_from(alice: Any, scribe: Any, client_of: Any) -> None:
+def test_the_page_of_a_note_links_the_conversation_it_comes_from(
+    alice: User, scribe: Agent, client_of: ClientOf
+) -> None:
     said("I like mathematics.")
     by = ChangeContext(actor=scribe, may_apply=True, session_id="monday")
     done = notes.save(by=by, owner="alice", content="Likes mathematics.")
@@ -312,7 +321,7 @@ def test_the_page_of_a_note_links_the_conversation_it_comes_from(alice: Any, scr
     assert f'href="{reverse("conversation", args=["alice", "monday"])}"' in page
 
 
-def test_a_session_of_the_same_name_of_somebody_else_stays(alice: Any, ben: Any, client_of: Any) -> None:
+def test_a_session_of_the_same_name_of_somebody_else_stays(alice: User, ben: User, client_of: ClientOf) -> None:
     said("Hello.")
     [theirs] = said("Hello.", owner="ben")
     client = client_of(alice)
@@ -321,7 +330,7 @@ def test_a_session_of_the_same_name_of_somebody_else_stays(alice: Any, ben: Any,
     assert Message.objects.get().owner == "ben"
 
 
-def test_only_a_post_that_passed_the_form_deletes(alice: Any, client_of: Any) -> None:
+def test_only_a_post_that_passed_the_form_deletes(alice: User, client_of: ClientOf) -> None:
     from django.test import Client
 
     said("Hello.")
@@ -332,7 +341,9 @@ def test_only_a_post_that_passed_the_form_deletes(alice: Any, client_of: Any) ->
     assert Message.objects.exists()
 
 
-def test_what_was_deleted_is_logged_by_name_and_number(alice: Any, client_of: Any, caplog: Any) -> None:
+def test_what_was_deleted_is_logged_by_name_and_number(
+    alice: User, client_of: ClientOf, caplog: pytest.LogCaptureFixture
+) -> None:
     said("My secret.", "Noted.")
     with caplog.at_level("INFO", logger="approvals"):
         client_of(alice).post(delete_url())
@@ -345,7 +356,7 @@ def test_what_was_deleted_is_logged_by_name_and_number(alice: Any, client_of: An
 # -- who ------------------------------------------------------------------------------------------
 
 
-def test_a_tutor_reads_but_does_not_delete(tim: Any, client_of: Any) -> None:
+def test_a_tutor_reads_but_does_not_delete(tim: User, client_of: ClientOf) -> None:
     [message] = said("I moved to Kiel.")
     client = client_of(tim)
     assert "Conversations with Alice Berg" in words(client.get(list_url()))
@@ -360,7 +371,7 @@ def test_a_tutor_reads_but_does_not_delete(tim: Any, client_of: Any) -> None:
     assert Message.objects.exists()
 
 
-def test_staff_delete_for_an_owner_who_asks(alice: Any, client_of: Any) -> None:
+def test_staff_delete_for_an_owner_who_asks(alice: User, client_of: ClientOf) -> None:
     clerk = make_user("clerk", is_staff=True)
     one, _other = said("I moved to Kiel.", "Noted.")
     client = client_of(clerk)
@@ -372,7 +383,7 @@ def test_staff_delete_for_an_owner_who_asks(alice: Any, client_of: Any) -> None:
 
 
 @pytest.mark.parametrize("method", ["get", "post"])
-def test_a_stranger_is_told_there_is_nothing(method: str, alice: Any, mallory: Any, client_of: Any) -> None:
+def test_a_stranger_is_told_there_is_nothing(method: str, alice: User, mallory: User, client_of: ClientOf) -> None:
     [message] = said("I moved to Kiel.")
     client = client_of(mallory)
     for address in (list_url(), url(), delete_url(), delete_url(message), list_url("nobody")):
@@ -382,7 +393,7 @@ def test_a_stranger_is_told_there_is_nothing(method: str, alice: Any, mallory: A
     assert Message.objects.exists()
 
 
-def test_nobody_reads_or_deletes_without_signing_in(alice: Any, client: Any) -> None:
+def test_nobody_reads_or_deletes_without_signing_in(alice: User, client: Any) -> None:
     said("I moved to Kiel.")
     assert client.get(list_url()).url.startswith(reverse("sign_in"))
     assert client.get(url()).url.startswith(reverse("sign_in"))
@@ -398,7 +409,7 @@ def search(client: Any, query: str, owner: str = "alice") -> str:
     return page.replace("<mark>", "").replace("</mark>", "")
 
 
-def test_search_finds_what_was_said_and_leads_to_that_message(alice: Any, client_of: Any) -> None:
+def test_search_finds_what_was_said_and_leads_to_that_message(alice: User, client_of: ClientOf) -> None:
     messages = said(*(f"Line {number:03}." for number in range(MESSAGES_ON_A_PAGE)), "One of my migraines again.")
     page = search(client_of(alice), "migraines")
     assert "In conversations" in page
@@ -412,7 +423,7 @@ def test_search_finds_what_was_said_and_leads_to_that_message(alice: Any, client
 
 
 def test_search_shows_a_tutor_what_was_said_and_nobody_else(
-    tim: Any, ben: Any, mallory: Any, client_of: Any, alice: Any
+    tim: User, ben: User, mallory: User, client_of: ClientOf, alice: User
 ) -> None:
     said("One of my migraines again.")
     assert "migraines again" in search(client_of(tim), "migraines")
@@ -422,7 +433,7 @@ def test_search_shows_a_tutor_what_was_said_and_nobody_else(
     assert "In conversations" not in page
 
 
-def test_search_of_a_deleted_message_finds_nothing(alice: Any, client_of: Any) -> None:
+def test_search_of_a_deleted_message_finds_nothing(alice: User, client_of: ClientOf) -> None:
     [message] = said("One of my migraines again.")
     client = client_of(alice)
     assert "In conversations" in search(client, "migraines")
@@ -430,7 +441,9 @@ def test_search_of_a_deleted_message_finds_nothing(alice: Any, client_of: Any) -
     assert "Nothing found" in search(client, "migraines")
 
 
-def test_search_without_conversations_asks_only_whether_there_are_any(alice: Any, goals: Any, client_of: Any) -> None:
+def test_search_without_conversations_asks_only_whether_there_are_any(
+    alice: User, goals: Block, client_of: ClientOf
+) -> None:
     client = client_of(alice)
     search(client, "migraines")
     with CaptureQueriesContext(connection) as without:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from approvals import services
+from approvals.models import User
 from memory_app import conversations
 from memory_app.models import Chunk
+from memory_app.reads import Block
 from memory_app.search import service, store
 from tests.agent_tools.checks import answered
 from tests.agent_tools.conftest import Machine
+from tests.support.fixtures import Propose
 from tests.support.traces import tables_with
 
 SAID = "zebrafinch"
@@ -23,7 +24,7 @@ MESSAGES = [
 
 
 @pytest.fixture
-def api(alice: Any, token: str) -> Machine:
+def api(alice: User, token: str) -> Machine:
     """Handed in by an agent, and searched once, so that there is an index."""
     api = Machine(token)
     path = f"/api/v1/users/alice/conversations/{SESSION}/messages/"
@@ -34,13 +35,13 @@ def api(alice: Any, token: str) -> Machine:
     return api
 
 
-def test_nothing_of_what_was_said_is_left(api: Machine, alice: Any) -> None:
+def test_nothing_of_what_was_said_is_left(api: Machine, alice: User) -> None:
     assert services.conversations.delete(actor=alice, owner="alice", session_id=SESSION) == 2
     assert tables_with(SAID) == []
     assert tables_with(SESSION) == ["agent_tools_toolcall"]  # names, sizes and outcomes, for ninety days
 
 
-def test_nothing_of_one_message_is_left(api: Machine, alice: Any) -> None:
+def test_nothing_of_one_message_is_left(api: Machine, alice: User) -> None:
     services.conversations.delete(actor=alice, owner="alice", session_id=SESSION, message_id=f"m-{SAID}")
     (other,) = conversations.messages("alice", SESSION, start=0, limit=10)
     assert other.content == f"What does the {SAID} sing?"
@@ -49,7 +50,7 @@ def test_nothing_of_one_message_is_left(api: Machine, alice: Any) -> None:
     assert tables_with(SAID) == []
 
 
-def test_search_forgets_it_in_a_process_that_held_it(api: Machine, alice: Any) -> None:
+def test_search_forgets_it_in_a_process_that_held_it(api: Machine, alice: User) -> None:
     found = service.search("alice", "sings", sources=("conversation",))
     assert found.results
     services.conversations.delete(actor=alice, owner="alice", session_id=SESSION)
@@ -61,7 +62,7 @@ def test_search_forgets_it_in_a_process_that_held_it(api: Machine, alice: Any) -
 
 
 def test_what_an_agent_quoted_in_a_proposal_stays_until_that_is_redacted(
-    api: Machine, alice: Any, goals: Any, propose: Any
+    api: Machine, alice: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(
         goals, "math", "maths", session_id=SESSION, evidence=[{"role": "user", "content": f"My {SAID} sings."}]
@@ -72,7 +73,7 @@ def test_what_an_agent_quoted_in_a_proposal_stays_until_that_is_redacted(
     assert tables_with(SAID) == tables_with(SESSION) == []
 
 
-def test_a_note_that_was_deleted_leaves_nothing_in_the_index(api: Machine, alice: Any) -> None:
+def test_a_note_that_was_deleted_leaves_nothing_in_the_index(api: Machine, alice: User) -> None:
     by = services.notes.ChangeContext(actor=alice)
     id_ = services.notes.save(by=by, owner="alice", content="A goldfinch.", tags=["goldfinch"], category="finches")
     store.reindex("alice")

@@ -3,10 +3,12 @@ sender's."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from django.test import Client
+
+from approvals.models import User
+from memory_app.reads import Block
+from tests.support.fixtures import ClientOf
 
 PATHS = [
     "/memory/%00/",
@@ -40,14 +42,16 @@ QUESTIONS = [
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_nul_in_an_address_is_a_bad_request(path: str, alice: Any, admin: Any, client_of: Any) -> None:
+def test_nul_in_an_address_is_a_bad_request(path: str, alice: User, admin: User, client_of: ClientOf) -> None:
     for client in (Client(), client_of(alice), client_of(admin)):
         assert client.get(path).status_code == 400
     assert client_of(alice).post(path).status_code == 400
 
 
 @pytest.mark.parametrize("path", QUESTIONS)
-def test_nul_in_a_question_finds_nothing(path: str, alice: Any, goals: Any, admin: Any, client_of: Any) -> None:
+def test_nul_in_a_question_finds_nothing(
+    path: str, alice: User, goals: Block, admin: User, client_of: ClientOf
+) -> None:
     for client in (Client(), client_of(alice), client_of(admin)):
         assert client.get(path).status_code in (200, 302, 400, 404)
 
@@ -59,6 +63,6 @@ def test_nul_in_a_cookie_is_a_bad_request(client: Client) -> None:
 @pytest.mark.parametrize(
     "fields", [{"username": "\0", "password": "x"}, {"username": "alice", "password": "\0", "next": "\0", "kept": "\0"}]
 )
-def test_nul_in_a_form_is_wrong_there(fields: dict[str, str], client: Client, alice: Any) -> None:
+def test_nul_in_a_form_is_wrong_there(fields: dict[str, str], client: Client, alice: User) -> None:
     assert client.post("/sign-in/", fields).status_code == 422
     assert client.post("/password/reset/", {"email": "\0@example.org"}).status_code == 200

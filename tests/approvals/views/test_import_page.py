@@ -15,7 +15,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import InterfaceError
 from django.urls import reverse
 
-from approvals.models import Policy
+from approvals.models import Agent, Policy, User
 from approvals.pages import import_progress
 from approvals.pages.import_progress import ImportState
 from approvals.services import imports
@@ -26,6 +26,7 @@ from memory_app.runtime import progress
 from memory_app.runtime.deadlines import DeadlineExceeded
 from memory_app.runtime.progress import Stage
 from memory_app.text import memories_md
+from tests.support.fixtures import ClientOf
 
 PAGE = reverse("note_import", args=["alice"])
 PROGRESS = reverse("note_import_progress", args=["alice"])
@@ -45,7 +46,7 @@ MANY = "".join(f"### mem-{number}-aaaa\n> memory {number}\n" for number in range
 
 
 @pytest.fixture
-def send(alice: Any, client_of: Callable[[Any], Any]) -> Callable[..., Any]:
+def send(alice: User, client_of: Callable[[Any], Any]) -> Callable[..., Any]:
     """`send(data)`: alice sends a file from the import page."""
     client = client_of(alice)
 
@@ -67,12 +68,12 @@ def look(client: Any, key: str = KEY, said: str = "") -> str:
 # -- the page ---------------------------------------------------------------------------------------
 
 
-def test_the_limits_are_said_before_anything_is_sent(alice: Any, client_of: Any) -> None:
+def test_the_limits_are_said_before_anything_is_sent(alice: User, client_of: ClientOf) -> None:
     page = text_of(client_of(alice).get(PAGE))
     assert "at most 32 MiB and 100,000 memories of 2,000 characters each" in page
 
 
-def test_each_form_has_a_key_of_its_own(alice: Any, client_of: Any) -> None:
+def test_each_form_has_a_key_of_its_own(alice: User, client_of: ClientOf) -> None:
     client = client_of(alice)
     keys = [re.search(r'name="key" value="([^"]+)"', client.get(PAGE).content.decode()) for _ in range(2)]
     assert all(key and import_progress.KEY.fullmatch(key[1]) for key in keys)
@@ -99,7 +100,7 @@ def test_one_mistake_made_many_times_is_told_once_with_its_lines(send: Any) -> N
     assert "Line 91: no content" in said
 
 
-def test_an_example_shows_the_format_and_is_taken_whole(alice: Any, client_of: Any, send: Any) -> None:
+def test_an_example_shows_the_format_and_is_taken_whole(alice: User, client_of: ClientOf, send: Any) -> None:
     page = client_of(alice).get(reverse("note_import", args=["alice"])).content.decode()
     assert "memories-example.md" in page
     example = Path(str(finders.find("memories-example.md"))).read_bytes()
@@ -114,7 +115,7 @@ def test_the_same_file_again_changes_nothing_and_says_so(send: Any) -> None:
     assert reads.head() == before
 
 
-def test_proposals_that_the_file_overtook_are_counted(send: Any, scribe: Any) -> None:
+def test_proposals_that_the_file_overtook_are_counted(send: Any, scribe: Agent) -> None:
     send(MEMORIES)
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     imports.import_file(by=ChangeContext(actor=scribe), owner="alice", data=MEMORIES.replace(b"Mondays", b"Fridays"))
@@ -148,7 +149,9 @@ def test_a_file_that_cannot_be_taken_is_explained_and_the_form_kept(
     assert reads.notes("alice") == ()
 
 
-def test_only_the_owner_imports_and_asks_how_far_it_is(alice: Any, tim: Any, mallory: Any, client_of: Any) -> None:
+def test_only_the_owner_imports_and_asks_how_far_it_is(
+    alice: User, tim: User, mallory: User, client_of: ClientOf
+) -> None:
     for person in (tim, mallory):
         client = client_of(person)
         assert client.post(PAGE, {"file": SimpleUploadedFile("m.md", MEMORIES)}).status_code == 404
@@ -156,7 +159,7 @@ def test_only_the_owner_imports_and_asks_how_far_it_is(alice: Any, tim: Any, mal
     assert reads.notes("alice") == ()
 
 
-def test_an_expired_session_takes_nothing_and_keeps_the_comment(client: Any, alice: Any) -> None:
+def test_an_expired_session_takes_nothing_and_keeps_the_comment(client: Any, alice: User) -> None:
     fields = {"file": SimpleUploadedFile("m.md", MEMORIES), "comment": "From my laptop.", "key": KEY}
     response = client.post(PAGE, fields, headers={"HX-Request": "true"})
     assert response.status_code == 401
@@ -168,7 +171,7 @@ def test_an_expired_session_takes_nothing_and_keeps_the_comment(client: Any, ali
 # -- how far it has come ----------------------------------------------------------------------------
 
 
-def test_an_import_tells_its_stages_in_order_and_counts_its_notes(alice: Any) -> None:
+def test_an_import_tells_its_stages_in_order_and_counts_its_notes(alice: User) -> None:
     told: list[tuple[Stage, int, int]] = []
     with progress.reported_to(lambda *report: told.append(report)):
         imports.import_file(by=ChangeContext(actor=alice), owner="alice", data=MANY)
@@ -184,7 +187,7 @@ def test_an_import_tells_its_stages_in_order_and_counts_its_notes(alice: Any) ->
     assert percents == sorted(percents)
 
 
-def test_the_page_is_told_while_it_runs_and_when_it_is_done(alice: Any, client_of: Any) -> None:
+def test_the_page_is_told_while_it_runs_and_when_it_is_done(alice: User, client_of: ClientOf) -> None:
     client = client_of(alice)
     assert "Sending the file" in look(client)
     with import_progress.watched(import_progress.of_person(alice.pk), KEY):
@@ -197,20 +200,22 @@ def test_the_page_is_told_while_it_runs_and_when_it_is_done(alice: Any, client_o
     assert "hx-get" not in look(client)  # and asks no more
 
 
-def test_a_stage_is_said_aloud_once(alice: Any, client_of: Any) -> None:
+def test_a_stage_is_said_aloud_once(alice: User, client_of: ClientOf) -> None:
     client = client_of(alice)
     with import_progress.watched(import_progress.of_person(alice.pk), KEY):
         assert "data-announce" in look(client)
         assert "data-announce" not in look(client, said="reading")
 
 
-def test_a_failure_is_told_and_nothing_was_taken(alice: Any, client_of: Any, send: Any) -> None:
+def test_a_failure_is_told_and_nothing_was_taken(alice: User, client_of: ClientOf, send: Any) -> None:
     assert send(b"\x00").status_code == 422
     assert "The import failed." in look(client_of(alice))
     assert reads.notes("alice") == ()
 
 
-def test_a_process_that_is_gone_is_not_waited_for(alice: Any, client_of: Any, monkeypatch: Any) -> None:
+def test_a_process_that_is_gone_is_not_waited_for(
+    alice: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
     viewer = import_progress.of_person(alice.pk)
     with import_progress.watched(viewer, KEY):
         monkeypatch.setattr(import_progress, "SILENCE", -1)
@@ -220,19 +225,19 @@ def test_a_process_that_is_gone_is_not_waited_for(alice: Any, client_of: Any, mo
         assert "We lost track of this import" in look(client_of(alice))
 
 
-def test_nobody_else_is_told(alice: Any, ben: Any, client_of: Any) -> None:
+def test_nobody_else_is_told(alice: User, ben: User, client_of: ClientOf) -> None:
     with import_progress.watched(import_progress.of_person(alice.pk), KEY):
         assert import_progress.look(import_progress.of_person(ben.pk), KEY) is None
         assert import_progress.look(import_progress.of_token(alice.pk), KEY) is None
 
 
-def test_a_key_that_could_be_guessed_tells_nobody(alice: Any, client_of: Any) -> None:
+def test_a_key_that_could_be_guessed_tells_nobody(alice: User, client_of: ClientOf) -> None:
     with import_progress.watched(import_progress.of_person(alice.pk), "short"):
         assert import_progress.look(import_progress.of_person(alice.pk), "short") is None
     assert client_of(alice).get(PROGRESS, {"key": "short"}).status_code == 404
 
 
-def test_the_same_form_sent_twice_runs_once(alice: Any, client_of: Any, send: Any) -> None:
+def test_the_same_form_sent_twice_runs_once(alice: User, client_of: ClientOf, send: Any) -> None:
     with import_progress.claimed(import_progress.of_person(alice.pk), KEY):
         second = send(MEMORIES)
     assert second.status_code == 409
@@ -240,7 +245,9 @@ def test_the_same_form_sent_twice_runs_once(alice: Any, client_of: Any, send: An
     assert reads.notes("alice") == ()
 
 
-def test_a_claim_is_over_with_its_import_and_lost_by_one_that_is_gone(alice: Any, monkeypatch: Any) -> None:
+def test_a_claim_is_over_with_its_import_and_lost_by_one_that_is_gone(
+    alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def begin() -> Any:
         return import_progress.claimed(import_progress.of_person(alice.pk), KEY)
 
@@ -268,7 +275,7 @@ def test_a_claim_is_over_with_its_import_and_lost_by_one_that_is_gone(alice: Any
     ],
     ids=lambda given: type(given).__name__ if isinstance(given, Exception) else str(given),
 )
-def test_only_a_refusal_says_that_nothing_was_taken(alice: Any, error: Exception, told: ImportState) -> None:
+def test_only_a_refusal_says_that_nothing_was_taken(alice: User, error: Exception, told: ImportState) -> None:
     viewer = import_progress.of_person(alice.pk)
     with pytest.raises(type(error)), import_progress.watched(viewer, KEY):
         raise error
@@ -277,14 +284,14 @@ def test_only_a_refusal_says_that_nothing_was_taken(alice: Any, error: Exception
     assert found.state is told
 
 
-def test_a_page_loaded_meanwhile_shows_the_import_that_runs(alice: Any, client_of: Any) -> None:
+def test_a_page_loaded_meanwhile_shows_the_import_that_runs(alice: User, client_of: ClientOf) -> None:
     client = client_of(alice)
     with import_progress.watched(import_progress.of_person(alice.pk), KEY):
         assert "An import of yours is still running." in client.get(PAGE).content.decode()
     assert "still under way" not in client.get(PAGE).content.decode()
 
 
-def test_reports_go_to_whoever_set_the_reporter_and_to_no_other_thread(alice: Any) -> None:
+def test_reports_go_to_whoever_set_the_reporter_and_to_no_other_thread(alice: User) -> None:
     told: list[Stage] = []
     with progress.reported_to(lambda stage, done, of: told.append(stage)):
         other = threading.Thread(target=progress.report, args=(Stage.WRITING, 1, 2))

@@ -8,9 +8,11 @@ import pytest
 from django.urls import reverse
 
 from approvals import services
-from approvals.models import Policy, Proposal
+from approvals.models import Agent, Policy, Proposal, User
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
+from memory_app.reads import Block
+from tests.support.fixtures import ClientOf, Propose
 from tests.support.pages import form, words
 
 SECRET = "zebrafinch"
@@ -21,7 +23,7 @@ def url(proposal: Proposal) -> str:
 
 
 @pytest.fixture
-def secret(goals: Any, propose: Any) -> Proposal:
+def secret(goals: Block, propose: Propose) -> Proposal:
     made: Proposal = propose(
         goals,
         "likes math",
@@ -38,7 +40,7 @@ def rejected(proposal: Proposal, actor: Any, reason: str = "wrong") -> None:
 
 
 def test_rejecting_as_too_private_says_that_it_removes_the_texts_and_does(
-    client_of: Any, tim: Any, secret: Proposal
+    client_of: ClientOf, tim: User, secret: Proposal
 ) -> None:
     client, reject = client_of(tim), reverse("reject", args=[secret.pk])
     page = client.get(secret.get_absolute_url())
@@ -51,7 +53,7 @@ def test_rejecting_as_too_private_says_that_it_removes_the_texts_and_does(
 
 @pytest.mark.parametrize("reader", ["alice", "tim", "admin"])
 def test_no_page_has_a_word_of_it(
-    client_of: Any, alice: Any, tim: Any, admin: Any, secret: Proposal, goals: Any, reader: str
+    client_of: ClientOf, alice: User, tim: User, admin: User, secret: Proposal, goals: Block, reader: str
 ) -> None:
     rejected(secret, alice, "too_private")
     client = client_of({"alice": alice, "tim": tim, "admin": admin}[reader])
@@ -86,7 +88,7 @@ def test_no_page_has_a_word_of_it(
         ).replace(f"“{SECRET}”", ""), page
 
 
-def test_its_page_says_who_when_and_why(client_of: Any, tim: Any, secret: Proposal) -> None:
+def test_its_page_says_who_when_and_why(client_of: ClientOf, tim: User, secret: Proposal) -> None:
     rejected(secret, tim, "too_private")
     said = words(client_of(tim).get(secret.get_absolute_url()))
     assert "Rejected by Tim Okafor" in said
@@ -99,7 +101,7 @@ def test_its_page_says_who_when_and_why(client_of: Any, tim: Any, secret: Propos
     assert "No reason was given" not in said
 
 
-def test_the_list_says_that_its_texts_were_removed(client_of: Any, tim: Any, secret: Proposal) -> None:
+def test_the_list_says_that_its_texts_were_removed(client_of: ClientOf, tim: User, secret: Proposal) -> None:
     rejected(secret, tim, "too_private")
     assert "texts removed" in words(client_of(tim).get("/?tab=decided"))
 
@@ -113,7 +115,9 @@ def test_the_list_says_that_its_texts_were_removed(client_of: Any, tim: Any, sec
         ("import", "scribe wanted to import notes"),
     ],
 )
-def test_of_a_note_it_says_what_was_wanted(client_of: Any, alice: Any, scribe: Any, kind: str, lead: str) -> None:
+def test_of_a_note_it_says_what_was_wanted(
+    client_of: ClientOf, alice: User, scribe: Agent, kind: str, lead: str
+) -> None:
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     id_ = notes.save(by=ChangeContext(actor=alice), owner="alice", content="She rows.").note_id
     by = ChangeContext(actor=scribe)
@@ -135,7 +139,9 @@ def test_of_a_note_it_says_what_was_wanted(client_of: Any, alice: Any, scribe: A
     assert SECRET not in page.content.decode()
 
 
-def test_an_owner_has_the_texts_removed_afterwards(client_of: Any, alice: Any, tim: Any, secret: Proposal) -> None:
+def test_an_owner_has_the_texts_removed_afterwards(
+    client_of: ClientOf, alice: User, tim: User, secret: Proposal
+) -> None:
     rejected(secret, tim)
     client = client_of(alice)
     assert url(secret) in client.get(secret.get_absolute_url()).content.decode()
@@ -154,7 +160,7 @@ def test_an_owner_has_the_texts_removed_afterwards(client_of: Any, alice: Any, t
 
 
 def test_others_are_offered_nothing_and_told_nothing(
-    client_of: Any, alice: Any, tim: Any, ben: Any, secret: Proposal
+    client_of: ClientOf, alice: User, tim: User, ben: User, secret: Proposal
 ) -> None:
     rejected(secret, alice)
     assert url(secret) not in client_of(tim).get(secret.get_absolute_url()).content.decode()
@@ -164,7 +170,7 @@ def test_others_are_offered_nothing_and_told_nothing(
     assert SECRET in Proposal.objects.get().reasoning
 
 
-def test_what_waits_is_offered_nothing(client_of: Any, alice: Any, secret: Proposal) -> None:
+def test_what_waits_is_offered_nothing(client_of: ClientOf, alice: User, secret: Proposal) -> None:
     client = client_of(alice)
     assert url(secret) not in client.get(secret.get_absolute_url()).content.decode()
     assert client.get(url(secret)).status_code == 302
@@ -172,7 +178,7 @@ def test_what_waits_is_offered_nothing(client_of: Any, alice: Any, secret: Propo
     assert SECRET in Proposal.objects.get().reasoning
 
 
-def test_a_page_that_was_open_is_loaded_anew(client_of: Any, tim: Any, secret: Proposal) -> None:
+def test_a_page_that_was_open_is_loaded_anew(client_of: ClientOf, tim: User, secret: Proposal) -> None:
     rejected(secret, tim, "too_private")
     answer = client_of(tim).get(
         f"{secret.get_absolute_url()}?view=side", headers={"HX-Request": "true", "HX-Target": "change"}
@@ -180,7 +186,7 @@ def test_a_page_that_was_open_is_loaded_anew(client_of: Any, tim: Any, secret: P
     assert (answer.status_code, answer["HX-Refresh"]) == (204, "true")
 
 
-def test_staff_are_told_before_they_reject_several(client_of: Any, admin: Any, secret: Proposal) -> None:
+def test_staff_are_told_before_they_reject_several(client_of: ClientOf, admin: User, secret: Proposal) -> None:
     client = client_of(admin)
     chosen = {"action": "reject_selected", "_selected_action": [secret.pk]}
     page = client.post("/admin/approvals/proposal/", chosen)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.db import IntegrityError
@@ -13,9 +12,11 @@ from approvals.models import Agent, Event, Proposal
 from memory_app.databases.prepared import Prepared, insert, update
 from memory_app.dolt.errors import WriteOutsideCommit
 from memory_app.models import MemoryNote
+from memory_app.reads import Block
+from tests.support.fixtures import Propose
 
 
-def test_rows_are_those_of_the_queryset_for_each_value(scribe: Any) -> None:
+def test_rows_are_those_of_the_queryset_for_each_value(scribe: Agent) -> None:
     other = Agent.objects.create(name="robin")
     by_name = Prepared(lambda name: Agent.objects.filter(name=name), name=str)
     assert by_name.first(name="scribe") == scribe
@@ -24,7 +25,7 @@ def test_rows_are_those_of_the_queryset_for_each_value(scribe: Any) -> None:
     assert by_name.first(name="' OR 1=1 --") is None
 
 
-def test_related_rows_values_and_times_come_as_from_the_queryset(scribe: Any, goals: Any, propose: Any) -> None:
+def test_related_rows_values_and_times_come_as_from_the_queryset(scribe: Agent, goals: Block, propose: Propose) -> None:
     proposal = propose(goals, "Alice likes math.", "Alice loves math.")
     since = Prepared(
         lambda at, agent: Proposal.objects.filter(created_at__gte=at, agent=agent).select_related("agent"),
@@ -46,7 +47,7 @@ def test_a_query_that_changes_with_its_values_is_refused() -> None:
         Prepared(lambda name: Agent.objects.all(), name=str).all(name="scribe")
 
 
-def test_an_inserted_row_is_the_one_saving_makes(scribe: Any, goals: Any, propose: Any) -> None:
+def test_an_inserted_row_is_the_one_saving_makes(scribe: Agent, goals: Block, propose: Propose) -> None:
     proposal = propose(goals, "Alice likes math.", "Alice loves math.")
     event = insert(
         Event(proposal=proposal, owner="alice", what="proposed", actor="scribe", actor_kind="agent", revision=1)
@@ -60,7 +61,7 @@ def test_an_inserted_row_is_the_one_saving_makes(scribe: Any, goals: Any, propos
         insert(Agent(name="scribe"))
 
 
-def test_an_update_says_whether_the_row_was_as_expected(scribe: Any, goals: Any, propose: Any) -> None:
+def test_an_update_says_whether_the_row_was_as_expected(scribe: Agent, goals: Block, propose: Propose) -> None:
     proposal = propose(goals, "Alice likes math.", "Alice loves math.")
     where = {"id": proposal.pk, "status": ["open", "merging"], "agent_id": scribe.pk}
     assert update(Proposal, {"decision_comment": "so", "evidence": [{"role": "user"}]}, where=where)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from approvals.models import User
 from approvals.services import notes
 from approvals.services.imports import import_memories
 from approvals.services.notes import ChangeContext
@@ -20,6 +21,7 @@ from memory_app.writing.ledger import (
     MOST_TARGETS,
 )
 from tests.approvals.recovery.test_recover import killed
+from tests.support.fixtures import MakeBlock
 
 
 def ids(owner: str = "alice") -> list[str]:
@@ -40,7 +42,7 @@ def bring(user: Any, count: int, first: int = 0) -> None:
     import_memories(by=ChangeContext(actor=user), owner=user.username, parsed=memories_md.parse(text))
 
 
-def test_it_follows_what_is_saved_changed_superseded_and_deleted(alice: Any) -> None:
+def test_it_follows_what_is_saved_changed_superseded_and_deleted(alice: User) -> None:
     assert ids() == []
     first, second = save(alice), save(alice, "Bakes bread.", tags=["kitchen"])
     assert ids() == [second, first]
@@ -58,21 +60,21 @@ def test_it_follows_what_is_saved_changed_superseded_and_deleted(alice: Any) -> 
     assert ids() == [first]
 
 
-def test_nothing_is_read_while_nothing_changes(alice: Any, django_assert_num_queries: Any) -> None:
+def test_nothing_is_read_while_nothing_changes(alice: User, django_assert_num_queries: Any) -> None:
     save(alice)
     held = reads.catalogue("alice")
     with django_assert_num_queries(0), django_assert_num_queries(1, using="memory"):  # where main is
         assert reads.catalogue("alice") is held
 
 
-def test_it_takes_an_import_which_does_not_name_its_notes(alice: Any) -> None:
+def test_it_takes_an_import_which_does_not_name_its_notes(alice: User) -> None:
     bring(alice, 3)
     ids()
     bring(alice, MOST_TARGETS + 1, first=10)
     assert len(ids()) == MOST_TARGETS + 4
 
 
-def test_it_takes_more_commits_than_it_follows_one_by_one(alice: Any, ben: Any) -> None:
+def test_it_takes_more_commits_than_it_follows_one_by_one(alice: User, ben: User) -> None:
     save(alice)
     ids()
     save(alice)
@@ -82,7 +84,7 @@ def test_it_takes_more_commits_than_it_follows_one_by_one(alice: Any, ben: Any) 
 
 
 @pytest.mark.parametrize("others", [0, 1])
-def test_a_change_whose_writer_died_before_the_ledger_knew_is_followed(alice: Any, ben: Any, others: int) -> None:
+def test_a_change_whose_writer_died_before_the_ledger_knew_is_followed(alice: User, ben: User, others: int) -> None:
     old = save(alice)
     ids()
     killed(
@@ -103,7 +105,7 @@ def test_a_change_whose_writer_died_before_the_ledger_knew_is_followed(alice: An
     assert reads.catalogue("alice").by_id[old].is_superseded
 
 
-def test_a_memory_that_was_put_back_is_read_anew(alice: Any) -> None:
+def test_a_memory_that_was_put_back_is_read_anew(alice: User) -> None:
     first = save(alice)
     before = reads.head()
     save(alice, "Another.")
@@ -112,26 +114,26 @@ def test_a_memory_that_was_put_back_is_read_anew(alice: Any) -> None:
     assert ids() == [first]
 
 
-def test_what_it_takes_is_counted_in_bytes(alice: Any) -> None:
+def test_what_it_takes_is_counted_in_bytes(alice: User) -> None:
     save(alice, "a" * 2_000)
     ascii = reads.catalogue("alice").nbytes
     save(alice, "\U0001f40b" * 2_000)
     assert reads.catalogue("alice").nbytes - ascii > 8_000
 
 
-def test_a_change_of_a_block_leaves_the_notes(alice: Any, make_block: Any) -> None:
+def test_a_change_of_a_block_leaves_the_notes(alice: User, make_block: MakeBlock) -> None:
     note = save(alice)
     ids()
     make_block(alice, "goals", "Pass the exam.\n")
     assert ids() == [note]
 
 
-def test_each_owner_has_their_own(alice: Any, ben: Any) -> None:
+def test_each_owner_has_their_own(alice: User, ben: User) -> None:
     hers, his = save(alice), save(ben)
     assert (ids(), ids("ben")) == ([hers], [his])
 
 
-def test_a_ledger_made_anew_is_followed(alice: Any) -> None:
+def test_a_ledger_made_anew_is_followed(alice: User) -> None:
     save(alice)
     ids()
     Change.objects.update(at=datetime(2025, 1, 1, tzinfo=UTC))
@@ -145,7 +147,7 @@ def test_a_ledger_made_anew_is_followed(alice: Any) -> None:
 
 
 def test_a_catalogue_that_another_thread_brought_up_is_followed_and_not_read_anew(
-    alice: Any, monkeypatch: pytest.MonkeyPatch
+    alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At 10,000 notes each reader that crossed a save took 1.2 s."""
     module = sys.modules["memory_app.reads.catalogue"]  # the package has a function of this name

@@ -6,15 +6,16 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 from django.db import Error as DatabaseError
 from django.db import connection, connections, transaction
 
+from approvals.models import User
 from memory_app import reads
 from memory_app.dolt.connections import MEMORY, dolt, dolt_transaction, head_of_main, open_at, retrying
 from memory_app.models import SearchIndex
+from memory_app.reads import Block
 from memory_app.runtime import deadlines
 from memory_app.search.cache import indices
 from tests import environment
@@ -32,7 +33,7 @@ def timed(seconds: float) -> Iterator[None]:
     assert seconds - 0.1 <= time.monotonic() - began < seconds + LATE
 
 
-def test_a_deadline_that_does_not_pass_changes_nothing(goals: Any) -> None:
+def test_a_deadline_that_does_not_pass_changes_nothing(goals: Block) -> None:
     with deadlines.within(5) as deadline:
         assert reads.block("alice", "goals").body == goals.body
         with open_at(head_of_main()):
@@ -42,7 +43,7 @@ def test_a_deadline_that_does_not_pass_changes_nothing(goals: Any) -> None:
     assert not any(connections[alias].execute_wrappers for alias in connections)
 
 
-def test_no_statement_is_sent_after_the_deadline(goals: Any) -> None:
+def test_no_statement_is_sent_after_the_deadline(goals: Block) -> None:
     with deadlines.within(0):
         for ask in (SearchIndex.objects.exists, head_of_main, lambda: reads.block("alice", "goals")):
             with pytest.raises(deadlines.DeadlineExceeded):
@@ -52,7 +53,7 @@ def test_no_statement_is_sent_after_the_deadline(goals: Any) -> None:
 
 
 @pytest.mark.skipif(not environment.is_embedded(), reason="a server has no lock for all of its memory")
-def test_waiting_for_the_writer_of_the_memory_ends_at_the_deadline(goals: Any) -> None:
+def test_waiting_for_the_writer_of_the_memory_ends_at_the_deadline(goals: Block) -> None:
     def write() -> None:
         with dolt_transaction():
             raise AssertionError("another process was writing")
@@ -66,7 +67,7 @@ def test_waiting_for_the_writer_of_the_memory_ends_at_the_deadline(goals: Any) -
 # Owners without a memory: a worker may still be indexing for the test before.
 
 
-def test_waiting_for_a_row_ends_at_the_deadline_and_writes_nothing(alice: Any) -> None:
+def test_waiting_for_a_row_ends_at_the_deadline_and_writes_nothing(alice: User) -> None:
     SearchIndex.objects.create(owner="carol")
     with held_row(SearchIndex, owner="carol"), timed(1), deadlines.within(1) as deadline:
         with pytest.raises(DatabaseError), transaction.atomic():
@@ -77,7 +78,7 @@ def test_waiting_for_a_row_ends_at_the_deadline_and_writes_nothing(alice: Any) -
     assert not SearchIndex.objects.filter(owner="dora").exists()
 
 
-def test_the_lock_timeout_is_as_configured_after_a_deadline(alice: Any) -> None:
+def test_the_lock_timeout_is_as_configured_after_a_deadline(alice: User) -> None:
     with deadlines.within(1):
         SearchIndex.objects.create(owner="carol")
     with held_row(SearchIndex, owner="carol", seconds=2):
@@ -86,7 +87,7 @@ def test_the_lock_timeout_is_as_configured_after_a_deadline(alice: Any) -> None:
 
 @pytest.mark.skipif(environment.is_embedded(), reason="the embedded engine is no server")
 @pytest.mark.parametrize("alias", ["default", "memory"])
-def test_waiting_for_a_server_that_hangs_ends_at_the_deadline(goals: Any, alias: str) -> None:
+def test_waiting_for_a_server_that_hangs_ends_at_the_deadline(goals: Block, alias: str) -> None:
     def ask() -> object:
         return head_of_main() if alias == "memory" else SearchIndex.objects.exists()
 
@@ -97,7 +98,7 @@ def test_waiting_for_a_server_that_hangs_ends_at_the_deadline(goals: Any, alias:
     ask()  # on a new connection
 
 
-def test_extending_a_passed_deadline_allows_a_few_writes(alice: Any) -> None:
+def test_extending_a_passed_deadline_allows_a_few_writes(alice: User) -> None:
     with deadlines.within(0.2) as deadline:
         time.sleep(0.4)
         with pytest.raises(deadlines.DeadlineExceeded):
@@ -108,7 +109,7 @@ def test_extending_a_passed_deadline_allows_a_few_writes(alice: Any) -> None:
         assert 0 < deadlines.remaining() <= deadlines.GRACE
 
 
-def test_of_nested_deadlines_the_earlier_one_counts(alice: Any) -> None:
+def test_of_nested_deadlines_the_earlier_one_counts(alice: User) -> None:
     with deadlines.within(5), deadlines.within(10):
         assert deadlines.remaining() <= 5
     with deadlines.within(5):
@@ -124,7 +125,7 @@ def test_a_running_statement_is_interrupted() -> None:
     assert not SearchIndex.objects.filter(owner="carol").exists()
 
 
-def test_waiting_for_another_index_builder_ends_at_the_deadline(alice: Any) -> None:
+def test_waiting_for_another_index_builder_ends_at_the_deadline(alice: User) -> None:
     SearchIndex.objects.create(owner="carol")
     indices.index_of("carol")
     building = indices._building.setdefault("carol", threading.Lock())
@@ -134,7 +135,7 @@ def test_waiting_for_another_index_builder_ends_at_the_deadline(alice: Any) -> N
 
 
 def test_a_deadline_that_cannot_begin_leaves_no_trace_on_its_thread(
-    goals: Any, monkeypatch: pytest.MonkeyPatch
+    goals: Block, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
@@ -152,7 +153,7 @@ def test_a_deadline_that_cannot_begin_leaves_no_trace_on_its_thread(
         assert reads.block("alice", "goals").body == goals.body
 
 
-def test_a_deadline_applies_to_its_thread_only(goals: Any) -> None:
+def test_a_deadline_applies_to_its_thread_only(goals: Block) -> None:
     seen: list[float] = []
 
     def other() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from approvals.models import User
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
 from memory_app import reads
@@ -65,7 +66,7 @@ def service(settings: Any) -> Iterator[EmbeddingService]:
 
 
 @pytest.fixture
-def sails(alice: Any, service: EmbeddingService) -> str:
+def sails(alice: User, service: EmbeddingService) -> str:
     """A note found by meaning; the arrays are in memory."""
     id_ = notes.save(by=ChangeContext(actor=alice), owner="alice", content="He loves to sail.").note_id
     assert found("ocean") == (["He loves to sail."], False)

@@ -24,13 +24,14 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from approvals import services
-from approvals.models import Policy, Proposal, Status
+from approvals.models import Agent, Policy, Proposal, Status, User
 from approvals.review.presentation import review_of
 from approvals.services import notes
 from approvals.services.imports import import_memories
 from approvals.services.notes import ChangeContext
 from memory_app import conversations, reads
 from memory_app.models import Change, Chunk, Message, SearchIndex
+from memory_app.reads import Block
 from memory_app.runtime import gatherer
 from memory_app.runtime.deadlines import DeadlineExceeded
 from memory_app.search import documents, embedders, index_state, reindexing, service, store
@@ -69,7 +70,7 @@ def save(owner: Any, content: str, **fields: Any) -> str:
     return id_
 
 
-def test_what_is_saved_is_found_changed_and_gone(alice: Any) -> None:
+def test_what_is_saved_is_found_changed_and_gone(alice: User) -> None:
     assert texts("name", for_agents=True) == []
     id_ = save(alice, "User's name is Shantanu")
     assert texts("name") == ["User's name is Shantanu"]
@@ -82,7 +83,7 @@ def test_what_is_saved_is_found_changed_and_gone(alice: Any) -> None:
     assert texts("name", for_agents=True) == []
 
 
-def test_blocks_are_found_by_their_sections(goals: Any, alice: Any) -> None:
+def test_blocks_are_found_by_their_sections(goals: Block, alice: User) -> None:
     hit = search("alice", "B2 exam").results[0]
     assert (hit.source, hit.block_label, hit.note_id, hit.type) == ("memory_block", "goals", None, "block")
     assert "B2 exam" in hit.text
@@ -95,7 +96,7 @@ def test_blocks_are_found_by_their_sections(goals: Any, alice: Any) -> None:
     assert texts("violin") == ["Plays the violin."]
 
 
-def test_owners_never_meet(alice: Any, ben: Any) -> None:
+def test_owners_never_meet(alice: User, ben: User) -> None:
     save(alice, "Alice keeps bees.")
     save(ben, "Ben keeps bees too.")
     assert texts("bees") == ["Alice keeps bees."]
@@ -103,7 +104,7 @@ def test_owners_never_meet(alice: Any, ben: Any) -> None:
     assert texts("bees", owner="mallory") == []
 
 
-def test_filters_and_superseded(alice: Any) -> None:
+def test_filters_and_superseded(alice: User) -> None:
     old = save(alice, "Lives in Bonn.", type="fact", tags=["home"], category="place")
     save(alice, "Lives for music.", type="note", tags=["hobby"])
     assert texts("lives", types=["fact"]) == ["Lives in Bonn."]
@@ -115,7 +116,7 @@ def test_filters_and_superseded(alice: Any) -> None:
     assert set(texts("lives", include_superseded=True)) == {"Lives in Bonn.", "Lives for music."}
 
 
-def test_the_past_is_searched_as_it_was(alice: Any) -> None:
+def test_the_past_is_searched_as_it_was(alice: User) -> None:
     id_ = save(alice, "Has a dog named Rex.")
     then = reads.history("alice", "note", id_)[0].commit
     notes.delete(by=ChangeContext(actor=alice), owner="alice", note_id=id_)
@@ -126,7 +127,7 @@ def test_the_past_is_searched_as_it_was(alice: Any) -> None:
         search("alice", "dog", as_of="never")
 
 
-def test_conversations_are_searched_when_asked_for_and_forgotten_when_deleted(alice: Any) -> None:
+def test_conversations_are_searched_when_asked_for_and_forgotten_when_deleted(alice: User) -> None:
     for number, content in enumerate(["My sister is called Ada.", "What does she do?", "She builds bridges."]):
         Message.objects.create(
             owner="alice", session_id="s1", message_id=str(number), role="user", content=content, author="Alice",
@@ -142,7 +143,7 @@ def test_conversations_are_searched_when_asked_for_and_forgotten_when_deleted(al
     assert not Chunk.objects.filter(text__contains="Ada").exists()
 
 
-def test_a_run_cut_short_loses_nothing(alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_cut_short_loses_nothing(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     assert texts("x") == []
     store.reindex("alice")
     whole = store._write
@@ -159,7 +160,7 @@ def test_a_run_cut_short_loses_nothing(alice: Any, monkeypatch: pytest.MonkeyPat
     assert not search("alice", "index").index_behind
 
 
-def test_an_index_that_is_behind_says_so(alice: Any) -> None:
+def test_an_index_that_is_behind_says_so(alice: User) -> None:
     save(alice, "One.")
     texts("One")
     wait_for_threads()  # one that still indexes would bring it up
@@ -169,7 +170,7 @@ def test_an_index_that_is_behind_says_so(alice: Any) -> None:
     assert index_state.owners_behind() == ["alice"]
 
 
-def test_an_index_whose_first_making_was_cut_short_is_made_by_the_next_search(alice: Any) -> None:
+def test_an_index_whose_first_making_was_cut_short_is_made_by_the_next_search(alice: User) -> None:
     save(alice, "Likes tea.")
     texts("tea")
     Chunk.objects.all().delete()
@@ -180,7 +181,7 @@ def test_an_index_whose_first_making_was_cut_short_is_made_by_the_next_search(al
 
 
 @pytest.mark.skipif(not environment.is_embedded(), reason="a worker or the beat brings it up")
-def test_an_index_left_behind_is_brought_up_by_the_next_search(alice: Any) -> None:
+def test_an_index_left_behind_is_brought_up_by_the_next_search(alice: User) -> None:
     texts("tea")
     save(alice, "Likes tea.")
     state = SearchIndex.objects.get()
@@ -199,7 +200,7 @@ def imported(by: Any, count: int, content: str) -> None:
 
 @pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes after the change")
 @pytest.mark.parametrize("way", ["a person", "policy", "a decision"])
-def test_many_changes_are_indexed_by_the_next_search_and_hold_nothing_up(alice: Any, scribe: Any, way: str) -> None:
+def test_many_changes_are_indexed_by_the_next_search_and_hold_nothing_up(alice: User, scribe: Agent, way: str) -> None:
     save(alice, "Likes tea.")
     if way == "a decision":
         Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
@@ -217,7 +218,7 @@ def test_many_changes_are_indexed_by_the_next_search_and_hold_nothing_up(alice: 
 
 
 @pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes after the change")
-def test_some_changes_are_indexed_without_a_search(alice: Any) -> None:
+def test_some_changes_are_indexed_without_a_search(alice: User) -> None:
     save(alice, "Likes tea.")
     imported(alice, store.MANY, "Sails the sea, day")
     reindexing.settle()
@@ -225,7 +226,7 @@ def test_some_changes_are_indexed_without_a_search(alice: Any) -> None:
 
 
 @pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes after the change")
-def test_changes_that_follow_each_other_are_indexed_in_one_run(alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changes_that_follow_each_other_are_indexed_in_one_run(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     save(alice, "Likes tea.")
     search("alice", "tea")  # there is an index
     reindexing.settle()
@@ -240,7 +241,7 @@ def test_changes_that_follow_each_other_are_indexed_in_one_run(alice: Any, monke
 
 
 @pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes after the change")
-def test_a_search_says_so_while_many_changes_are_being_indexed(alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_says_so_while_many_changes_are_being_indexed(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     save(alice, "Likes tea.")
     imported(alice, store.MANY + 1, "Sails the sea, day")
     monkeypatch.setattr(service, "LONGEST_WAIT", 0.0)
@@ -249,7 +250,7 @@ def test_a_search_says_so_while_many_changes_are_being_indexed(alice: Any, monke
     assert not search("alice", "tea").index_behind
 
 
-def test_an_import_is_added_to_the_index_and_nothing_else_is_written(alice: Any, worker: Any) -> None:
+def test_an_import_is_added_to_the_index_and_nothing_else_is_written(alice: User, worker: Any) -> None:
     imported(alice, 40, "Sails the sea, day")
     texts("sea")
     up_to_date()
@@ -263,7 +264,7 @@ def test_an_import_is_added_to_the_index_and_nothing_else_is_written(alice: Any,
     assert texts("hive 399") == ["Keeps bees, hive 399"] or "Keeps bees, hive 399" in texts("hive 399", top_k=20)
 
 
-def test_a_long_catching_up_goes_on_from_where_it_was_cut(alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_catching_up_goes_on_from_where_it_was_cut(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     save(alice, "Likes tea.")
     up_to_date()
     SearchIndex.objects.update(busy_until=timezone.now() + timedelta(hours=1))  # no worker takes it up
@@ -308,7 +309,7 @@ def test_who_may_not_index_finds_somebody_else_at_it() -> None:
     assert free == []
 
 
-def test_a_run_that_leaves_a_first_index_to_the_search_takes_no_lease(alice: Any) -> None:
+def test_a_run_that_leaves_a_first_index_to_the_search_takes_no_lease(alice: User) -> None:
     """The run after a save took the lease and then left the work: a search that found the lease taken found nothing."""
     save(alice, "Likes tea.")
     SearchIndex.objects.get_or_create(owner="alice", defaults={"embedder": ""})
@@ -318,7 +319,7 @@ def test_a_run_that_leaves_a_first_index_to_the_search_takes_no_lease(alice: Any
     assert [query["sql"] for query in statements if not query["sql"].strip().startswith("SELECT")] == []
 
 
-def test_reindexing_again_changes_nothing(alice: Any, capsys: Any) -> None:
+def test_reindexing_again_changes_nothing(alice: User, capsys: Any) -> None:
     save(alice, "Likes tea.")
     texts("tea")
     before = Chunk.objects.filter(removed=False).values_list("text", "terms")
@@ -350,7 +351,7 @@ class Service(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def test_another_embedder_reindexes_and_one_that_is_away_is_done_without(alice: Any, settings: Any) -> None:
+def test_another_embedder_reindexes_and_one_that_is_away_is_done_without(alice: User, settings: Any) -> None:
     from tests import environment
 
     if not environment.is_embedded():
@@ -377,7 +378,7 @@ def test_another_embedder_reindexes_and_one_that_is_away_is_done_without(alice: 
     assert texts("saved") == ["Saved while it was away."]
 
 
-def test_fastembed_where_its_model_is_present(alice: Any) -> None:
+def test_fastembed_where_its_model_is_present(alice: User) -> None:
     try:
         embedder = embedders.FastEmbed("BAAI/bge-small-en-v1.5")
     except EmbedderUnavailable as error:
@@ -385,7 +386,7 @@ def test_fastembed_where_its_model_is_present(alice: Any) -> None:
     assert embedder.embed(["one", "two"]).shape == (2, embedder.dimensions)
 
 
-def test_a_rebuild_that_was_killed_half_way_is_not_taken_for_finished(alice: Any) -> None:
+def test_a_rebuild_that_was_killed_half_way_is_not_taken_for_finished(alice: User) -> None:
     for number in range(6):
         save(alice, f"Fact number {number} about beekeeping.")
     up_to_date()
@@ -418,7 +419,7 @@ def test_a_rebuild_that_was_killed_half_way_is_not_taken_for_finished(alice: Any
     assert Chunk.objects.filter(removed=False).count() == 6
 
 
-def test_messages_deleted_meanwhile_are_told_among_more_conversations_than_a_statement_takes(alice: Any) -> None:
+def test_messages_deleted_meanwhile_are_told_among_more_conversations_than_a_statement_takes(alice: User) -> None:
     now = timezone.now()
     said = [
         Message(owner="alice", session_id=f"s{number}", message_id="m", role="user", content="Hello.", at=now)
@@ -430,7 +431,7 @@ def test_messages_deleted_meanwhile_are_told_among_more_conversations_than_a_sta
     assert store._deleted_since("alice", read) == {("s7", "m")}
 
 
-def test_a_message_deleted_while_it_is_being_indexed_is_not_found_after_all(alice: Any) -> None:
+def test_a_message_deleted_while_it_is_being_indexed_is_not_found_after_all(alice: User) -> None:
     conversations.keep("alice", "s1", [conversations.Turn("user", "My sister is called Ada.", id="m1")])
     read = documents.message_chunks("alice", after=0)
     conversations.delete("alice", "s1")
@@ -456,7 +457,7 @@ def a_worker_of(queue: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @pytest.mark.skipif(environment.is_embedded(), reason="there is no worker on the embedded leg")
-def test_a_worker_killed_in_the_middle_of_a_rebuild_loses_nothing(alice: Any) -> None:
+def test_a_worker_killed_in_the_middle_of_a_rebuild_loses_nothing(alice: User) -> None:
     many = 8_000
     memories = "\n\n".join(
         f"### mem-1700000000-{number:04d}\n> Fact {number} about beekeeping.\n<!-- tags: bees | created: 2026-01-01 -->"
@@ -494,7 +495,7 @@ def test_a_worker_killed_in_the_middle_of_a_rebuild_loses_nothing(alice: Any) ->
 
 
 def test_a_deletion_cut_short_deletes_nothing_and_can_be_made_again(
-    alice: Any, monkeypatch: pytest.MonkeyPatch
+    alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conversations.keep("alice", "s1", [conversations.Turn("user", "My secret is xylophone.", id="m1")])
     assert texts("xylophone", sources=["conversation"])

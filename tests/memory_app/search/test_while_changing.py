@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from approvals.models import User
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
 from memory_app import conversations
@@ -38,7 +39,7 @@ def up_to_date(owner: str = "alice") -> None:
 
 
 @pytest.fixture
-def kayak(alice: Any) -> str:
+def kayak(alice: User) -> str:
     """A note that has the word in all its versions, found before."""
     id_ = save(alice, "Kayak 0")
     search("alice", "kayak")
@@ -48,7 +49,7 @@ def kayak(alice: Any) -> str:
 
 
 @pytest.fixture
-def changed_after_searching(alice: Any, kayak: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+def changed_after_searching(alice: User, kayak: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Have the note changed after each of the next so many searches of the arrays, before rows are read."""
     left, find, versions = [0], OwnerIndex.search, itertools.count(1)
 
@@ -87,7 +88,7 @@ def test_a_search_that_keeps_missing_a_note_says_that_it_is_behind(changed_after
     assert [hit.text for hit in search("alice", "kayak").results] == ["Kayak 4"]
 
 
-def test_arrays_take_up_a_changed_note_in_one_step(alice: Any, kayak: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrays_take_up_a_changed_note_in_one_step(alice: User, kayak: str, monkeypatch: pytest.MonkeyPatch) -> None:
     index, add = indices.index_of("alice"), OwnerIndex.add
     found: list[ChunkHit] = []
     searching: list[threading.Thread] = []
@@ -106,7 +107,7 @@ def test_arrays_take_up_a_changed_note_in_one_step(alice: Any, kayak: str, monke
     assert [hit.item_id for hit in found] == [kayak]
 
 
-def test_arrays_that_took_up_half_of_a_change_are_loaded_anew(alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrays_that_took_up_half_of_a_change_are_loaded_anew(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     save(alice, "She sails.")
     search("alice", "sails")
     up_to_date()
@@ -126,7 +127,7 @@ def test_arrays_that_took_up_half_of_a_change_are_loaded_anew(alice: Any, monkey
 
 
 def test_sizes_are_added_up_as_they_change_and_the_least_recently_used_owner_goes(
-    alice: Any, ben: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
+    alice: User, ben: User, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Asking 2,000 owners' arrays for their size took each search 20 ms, one at a time."""
     for owner in (alice, ben):
@@ -157,14 +158,14 @@ def test_sizes_are_added_up_as_they_change_and_the_least_recently_used_owner_goe
     assert cache._nbytes == hers.nbytes
 
 
-def test_an_index_is_measured_with_what_its_first_search_makes(alice: Any, kayak: str) -> None:
+def test_an_index_is_measured_with_what_its_first_search_makes(alice: User, kayak: str) -> None:
     index = IndexCache().index_of("alice")
     before = index.nbytes
     index.search("kayak")
     assert index.nbytes == before
 
 
-def test_a_message_deleted_while_the_first_index_is_begun_is_not_kept_by_it(alice: Any) -> None:
+def test_a_message_deleted_while_the_first_index_is_begun_is_not_kept_by_it(alice: User) -> None:
     """On PostgreSQL the deletion, which found no index, and the index, which found the message, passed each other."""
     said = {"role": "user", "content": "My sister is called Ada.", "at": "2026-11-01T10:00:00Z"}
     Message.objects.create(owner="alice", session_id="s1", message_id="m1", **said)
@@ -191,7 +192,7 @@ def test_a_message_deleted_while_the_first_index_is_begun_is_not_kept_by_it(alic
 
 
 @pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes after the change")
-def test_a_change_recorded_after_a_run_s_last_look_is_indexed(alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_recorded_after_a_run_s_last_look_is_indexed(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     save(alice, "She sails.")
     search("alice", "sails")
     look, has_saved = index_state.state_of, threading.Event()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.db import transaction
 from django.utils import timezone
 
+from approvals.models import User
 from memory_app import conversations
 from memory_app.models import Change, Message
 from memory_app.writing import ledger
@@ -21,7 +20,7 @@ def record(owner: str, target: str) -> None:
     ledger.record(f"commit-{target}", entry(owner, target), at=timezone.now())
 
 
-def test_a_ledger_row_is_not_seen_before_one_of_a_lower_number(alice: Any) -> None:
+def test_a_ledger_row_is_not_seen_before_one_of_a_lower_number(alice: User) -> None:
     with transaction.atomic():
         record("alice", "first")
         thread = in_a_thread(lambda: record("alice", "second"))
@@ -31,7 +30,7 @@ def test_a_ledger_row_is_not_seen_before_one_of_a_lower_number(alice: Any) -> No
     assert list(Change.objects.order_by("id").values_list("target", flat=True)) == ["first", "second"]
 
 
-def test_a_message_is_not_seen_before_one_of_a_lower_number(alice: Any) -> None:
+def test_a_message_is_not_seen_before_one_of_a_lower_number(alice: User) -> None:
     def keep(id_: str) -> None:
         conversations.keep("alice", "s1", [conversations.Turn("user", "Hello.", id=id_)])
 
