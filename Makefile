@@ -42,8 +42,9 @@ test: $(VENV)/dev.stamp ## run all tests, on DoltLite and, where `dolt` is found
 	@$(SERVERS_IF_FOUND)
 	@exec $(PY) tests/run.py $(ARGS)
 
-coverage: $(VENV)/coverage.stamp ## run the tests on DoltLite and print how much of the code they run
-	@exec $(PY) tests/run.py --leg embedded --cov --cov-report=term:skip-covered $(ARGS)
+coverage: $(VENV)/dev.stamp ## the same, and print by folder how much of the code they run (ARGS as for test)
+	@$(SERVERS_IF_FOUND)
+	@exec $(PY) tests/run.py --coverage $(ARGS)
 
 torture: $(VENV)/dev.stamp ## kill, hang and fill up a running site for minutes, and count what is lost (ARGS='--leg server')
 	@$(SERVERS_IF_FOUND)
@@ -80,7 +81,6 @@ lock: $(VENV)/made-with ## resolve pyproject.toml into locks/ again (LOCK_FLAGS=
 	$(LOCK) --extra server -c locks/runtime.txt -o locks/server.txt
 	$(LOCK) --extra test --extra lint -c locks/runtime.txt -o locks/dev.txt
 	$(LOCK) --extra test --extra fuzz -c locks/dev.txt -o locks/fuzz.txt
-	$(LOCK) --extra test --extra coverage -c locks/dev.txt -o locks/coverage.txt
 
 # -- the environment ------------------------------------------------------------------------------
 # A stamp is made after an installation succeeded, so an interrupted one is simply done again.
@@ -125,11 +125,6 @@ $(VENV)/dev.stamp: locks/dev.txt $(VENV)/runtime.stamp
 $(VENV)/fuzz.stamp: locks/fuzz.txt $(VENV)/dev.stamp
 	@echo "installing schemathesis"
 	@$(INSTALL) locks/fuzz.txt --only-binary :all:
-	@touch $@
-
-$(VENV)/coverage.stamp: locks/coverage.txt $(VENV)/dev.stamp
-	@echo "installing pytest-cov"
-	@$(INSTALL) locks/coverage.txt --only-binary :all:
 	@touch $@
 
 $(VENV)/server.stamp: locks/server.txt $(VENV)/runtime.stamp

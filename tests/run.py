@@ -1,5 +1,7 @@
 """Runs the tests on both editions: `make test`, or `python tests/run.py [--leg embedded|server] [pytest arguments]`.
 
+With `--coverage`, or ASSENT_TEST_COVERAGE=1, it measures what of the code they run, and prints that by folder.
+
 The embedded leg is DoltLite and SQLite; the server leg is Dolt, PostgreSQL, Redis and a real Celery
 worker. The server leg runs where `dolt` and the others are found; in CI (CI=true or
 ASSENT_REQUIRE_ALL=1) its absence is a failure.
@@ -21,10 +23,12 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from memory_app.dolt import library  # noqa: E402
-from tests import services  # noqa: E402
+from tests import coverage_report, services  # noqa: E402
 
 SERVER_SETTINGS = ("MEMORY_DATABASE_URL", "DATABASE_URL", "REDIS_URL")
 INTERRUPTED = 2  # pytest's exit code after Ctrl-C
+#: The slowest tests of each leg, as far as they take longer than this many seconds.
+SLOWEST = ["--durations=20", "--durations-min=2"]
 #: Where it is set, each of the hundreds of processes that tests start compiles the project first, for a second or two.
 _SLOW = "PYTHONDONTWRITEBYTECODE"
 
@@ -75,28 +79,36 @@ def required() -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--leg", choices=["embedded", "server", "both"], default="both")
+    parser.add_argument("--coverage", action="store_true", default=os.environ.get("ASSENT_TEST_COVERAGE") == "1")
     chosen, pytest_arguments = parser.parse_known_args()
     # More processes than two cores need: tests wait for disks and for other processes as much as they compute. The
     # embedded leg took 19 minutes with two and 14 with three. One that is done takes over what another has not begun,
     # or it would sit out the long tests at the end.
     processes = os.environ.get("ASSENT_TEST_PROCESSES", "3")
-    arguments = [f"--numprocesses={processes}", "--dist=worksteal", *pytest_arguments]
+    arguments = [f"--numprocesses={processes}", "--dist=worksteal", *SLOWEST, *pytest_arguments]
     legs = {"both": (embedded, server), "embedded": (embedded,), "server": (server,)}[chosen.leg]
     # Pure functions and browsers know no engine: of the whole suite the first leg has tested them, which takes minutes.
     only_once = [] if pytest_arguments else ["-m", "not pure and not one_leg"]
     os.chdir(ROOT)
-    outcomes = []
+    outcomes: list[Outcome] = []
     # Whatever a killed test process leaves behind goes with this folder.
     with tempfile.TemporaryDirectory(prefix="assent-tests-", ignore_cleanup_errors=True) as folder:
+        added = {"TMPDIR": folder} | (coverage_report.environment_for(Path(folder)) if chosen.coverage else {})
         for number, leg in enumerate(legs):
             environment = {name: value for name, value in os.environ.items() if name not in (*SERVER_SETTINGS, _SLOW)}
-            outcome = leg([*arguments, *only_once] if number else arguments, environment | {"TMPDIR": folder})
-            outcomes.append(outcome)
-            if outcome.code == INTERRUPTED:
+            outcomes.append(leg([*arguments, *only_once] if number else arguments, environment | added))
+            if outcomes[-1].code == INTERRUPTED:
                 break
+        code = next((outcome.code for outcome in outcomes if outcome.code), 0)
+        if chosen.coverage:
+            _say("coverage")
+            # Some of the tests, or one of the editions, need not run as much of the code.
+            whole = not pytest_arguments and len(outcomes) == 2 and not any(outcome.note for outcome in outcomes)
+            enough = coverage_report.report(Path(folder), enforced=whole)
+            code = code or int(not enough)
     _say("summary")
     print(*outcomes, sep="\n", flush=True)
-    return next((outcome.code for outcome in outcomes if outcome.code), 0)
+    return code
 
 
 def _say(text: str) -> None:

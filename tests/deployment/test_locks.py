@@ -11,7 +11,7 @@ import pytest
 pytestmark = pytest.mark.pure
 
 ROOT = Path(__file__).resolve().parents[2]
-LOCKS = ("runtime", "server", "dev", "fuzz", "coverage")
+LOCKS = ("runtime", "server", "dev", "fuzz")
 
 
 def pins(lock: str) -> dict[str, str]:
@@ -46,14 +46,13 @@ def test_the_locks_hold_what_the_project_asks_for() -> None:
         "server": project["dependencies"] + extras["server"],
         "dev": project["dependencies"] + extras["test"] + extras["lint"],
         "fuzz": project["dependencies"] + extras["test"] + extras["fuzz"],
-        "coverage": project["dependencies"] + extras["test"] + extras["coverage"],
     }
     for lock, requirements in wanted.items():
         missing = {name_of(requirement) for requirement in requirements} - set(pins(lock))
         assert missing == set(), f"run `make lock` (locks/{lock}.txt)"
 
 
-@pytest.mark.parametrize("lock", ["server", "dev", "fuzz", "coverage"])
+@pytest.mark.parametrize("lock", ["server", "dev", "fuzz"])
 def test_the_locks_agree_with_each_other(lock: str) -> None:
     assert pins("runtime").items() <= pins(lock).items()
 
