@@ -16,6 +16,7 @@ from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.models import Change, MemoryBlock, block_id
 from memory_app.reads import Block
+from tests.support.acts import assert_ledger
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.pages import words
 
@@ -191,10 +192,8 @@ def test_saving_a_block_is_a_commit_in_the_admins_name(desk: Any, goals: Block) 
     response = desk.post(change_url(), form_of(goals, body="Alice likes art.\n", comment="She asked me to."))
     assert response.status_code == 302
     assert reads.block("alice", "goals").body == "Alice likes art.\n"
-    change = Change.objects.order_by("-at", "-id")[0]
-    assert (change.action, change.actor, change.comment) == ("edited", "admin", "She asked me to.")
     newest = dolt().log("main", limit=1)[0]
-    assert newest.hash == change.commit
+    assert_ledger("goals", action="edited", actor="admin", comment="She asked me to.", commit=newest.hash)
     assert newest.author == "admin"
     assert dolt().dirty_tables() == ()
     logged = LogEntry.objects.get()
@@ -275,7 +274,7 @@ def test_deleting_a_block_is_a_commit_and_asks_with_what_was_seen(desk: Any, ali
     assert reads.find_block("alice", "goals") is not None
     desk.post(delete_url(), {"post": "yes", "loaded_sha256": goals.sha256})
     assert reads.find_block("alice", "goals") is None
-    assert Change.objects.order_by("-at", "-id")[0].actor == "admin"
+    assert_ledger("goals", actor="admin")
     assert LogEntry.objects.count() == 1
     gone = desk.post(delete_url(), {"post": "yes", "loaded_sha256": goals.sha256}, follow=True)
     assert gone.status_code == 200

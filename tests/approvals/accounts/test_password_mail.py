@@ -20,16 +20,6 @@ from tests import environment
 from tests.conftest import eventually
 from tests.support.pages import words
 
-PASSWORD = "a long enough one"
-
-
-@pytest.fixture
-def alice_with_password(alice: User) -> Any:
-    alice.set_password(PASSWORD)
-    alice.email = "alice@example.org"
-    alice.save()
-    return alice
-
 
 @pytest.fixture(autouse=True)
 def no_worker_takes_messages() -> Iterator[None]:

@@ -11,20 +11,12 @@ from django.urls import reverse
 
 from approvals.models import User
 from memory_app.reads import Block
+from tests.approvals.accounts.conftest import PASSWORD
 from tests.support.fixtures import ClientOf, Propose
 from tests.support.pages import form, words
 
-PASSWORD = "a long enough one"
 #: Where the sign-in form goes that brings along what was typed before.
 GO_ON = "/sign-in/and-go-on/"
-
-
-@pytest.fixture
-def alice_with_password(alice: User) -> Any:
-    alice.set_password(PASSWORD)
-    alice.email = "alice@example.org"
-    alice.save()
-    return alice
 
 
 def sign_in(client: Client, username: str, password: str, **more: str) -> Any:

@@ -8,17 +8,13 @@ import pytest
 from django.core.cache import cache
 from django.test import Client
 
-from approvals.models import User
-
-PASSWORD = "a long enough one"
+from tests.approvals.accounts.conftest import PASSWORD
 
 
 @pytest.fixture(autouse=True)
-def alice_with_password(alice: User, settings: Any) -> Any:
+def hashed_quickly(settings: Any, request: pytest.FixtureRequest) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # hundreds of tries
-    alice.set_password(PASSWORD)
-    alice.save()
-    return alice
+    request.getfixturevalue("alice_with_password")
 
 
 def try_(name: str = "alice", password: str = "not it", *, at: str = "192.0.2.1", forwarded: str = "") -> int:

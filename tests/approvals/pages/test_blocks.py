@@ -24,6 +24,7 @@ from memory_app.models import Change
 from memory_app.reads import Block
 from memory_app.text import memories_md
 from tests.conftest import make_user
+from tests.support.acts import approve
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.pages import has_form, words
 
@@ -46,17 +47,6 @@ def edit(person: Any, label: str, body: str, comment: str = "", **changed: Any) 
         label=label,
         fields=services.BlockFields(body=body, **values),
         loaded_sha256=block.sha256,
-        comment=comment,
-    )
-
-
-def approve(person: Any, proposal: Any, comment: str = "") -> Any:
-    block = reads.block(proposal.owner, proposal.target)
-    return services.approve(
-        actor=person,
-        proposal_id=proposal.pk,
-        revision=proposal.current_revision_number,
-        seen_sha256=block.sha256,
         comment=comment,
     )
 

@@ -25,6 +25,7 @@ from memory_app.reads import Block
 from memory_app.text import memories_md
 from memory_app.text.edits import Replace, Rewrite
 from tests.conftest import make_user
+from tests.support.acts import edit
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.pages import form, has_form, words
 
@@ -65,14 +66,6 @@ def rows_without_branches(agent: Agent, number: int, owner: str = "alice", **fie
         for proposal in proposals
     )
     return list(proposals)
-
-
-def edit(actor: Any, block: Any, old: str, new: str) -> None:
-    now = reads.block(block.owner, block.label)
-    fields = services.BlockFields(
-        title=now.title, description="", body=now.body.replace(old, new), limit=now.limit, read_only=now.read_only
-    )
-    services.edit_block(actor=actor, owner=now.owner, label=now.label, fields=fields, loaded_sha256=now.sha256)
 
 
 # -- how much room a row takes --------------------------------------------------------------------
@@ -572,7 +565,7 @@ def test_a_change_that_no_longer_fits_has_no_buttons_on_its_row(
     client_of: ClientOf, alice: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(goals, "in June", "in July")
-    edit(alice, goals, "in June", "in May")
+    edit(alice, "goals", "in June", "in May")
     recheck("alice", [["block", "goals"]])  # as a worker does soon, where there is one
     page = client_of(alice).get("/")
     assert "no longer fits" in words(page)
@@ -588,7 +581,7 @@ def test_a_block_changed_behind_the_list_is_not_written_over(
     client = client_of(tim)
     approve = reverse("approve", args=[proposal.pk])
     fields = form(client.get("/"), approve)
-    edit(alice, goals, "one book", "no books")
+    edit(alice, "goals", "one book", "no books")
     answer = client.post(approve, fields, headers=HTMX if htmx else {})
     assert answer.status_code == 409
     assert "The block changed since you opened this page." in words(answer)

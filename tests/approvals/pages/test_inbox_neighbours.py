@@ -9,7 +9,6 @@ from django.db import connections
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from approvals import services
 from approvals.models import Agent, Mergeability, Proposal, User
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
@@ -19,6 +18,7 @@ from memory_app.reads import Block
 from tests import environment
 from tests.approvals.recovery.test_faults import nobody_listens
 from tests.conftest import make_user
+from tests.support import acts
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.pages import form, has_form, words
 
@@ -38,11 +38,9 @@ def approve(client: Any, proposal: Proposal, page: Any, beside: Any = ()) -> Any
     return client.post(url, fields, headers=HTMX)
 
 
-def edit(actor: Any, block: Any, old: str, new: str) -> None:
-    now = reads.block(block.owner, block.label)
-    fields = services.BlockFields(title=now.title, description="", body=now.body.replace(old, new), limit=now.limit)
-    services.edit_block(actor=actor, owner=now.owner, label=now.label, fields=fields, loaded_sha256=now.sha256)
-    recheck(now.owner, [["block", now.label]])  # as a worker does soon, where there is one
+def edit(owner: User, label: str, old: str, new: str) -> None:
+    acts.edit(owner, label, old, new)
+    recheck(owner.username, [["block", label]])
 
 
 def test_the_rows_beside_an_approved_one_are_renewed_and_keep_their_buttons(
@@ -94,7 +92,7 @@ def test_a_change_that_still_fits_is_approved_on_its_row_from_the_first(
     client_of: ClientOf, alice: User, tim: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(goals, "in June", "in July")
-    edit(alice, goals, "one book", "no books")
+    edit(alice, "goals", "one book", "no books")
     client = client_of(tim)
     page = client.get("/")
     assert "block changed, still fits" in words(page)
@@ -108,10 +106,10 @@ def test_of_a_block_that_changes_once_more_nothing_unseen_is_approved(
     client_of: ClientOf, alice: User, tim: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(goals, "in June", "in July")
-    edit(alice, goals, "one book", "no books")
+    edit(alice, "goals", "one book", "no books")
     client = client_of(tim)
     page = client.get("/")
-    edit(alice, goals, "no books", "some books")
+    edit(alice, "goals", "no books", "some books")
     answer = approve(client, proposal, page)
     assert answer.status_code == 409
     assert "The block changed since you opened this page." in words(answer)
@@ -126,7 +124,7 @@ def test_the_buttons_come_back_while_nobody_has_checked_the_proposal_again(
     proposal = propose(goals, "in June", "in July")
     client = client_of(tim)
     page = client.get("/")
-    edit(alice, goals, "one book", "no books")
+    edit(alice, "goals", "one book", "no books")
     Proposal.objects.filter(pk=proposal.pk).update(mergeability=Mergeability.CLEAN)  # a worker that is slow
     answer = approve(client, proposal, page)
     assert answer.status_code == 409
@@ -151,7 +149,7 @@ def test_what_somebody_else_changed_too_is_told_as_theirs(
 ) -> None:
     client = client_of(tim)
     page = client.get("/")
-    edit(alice, goals, "likes math", "loves math")
+    edit(alice, "goals", "likes math", "loves math")
     assert approve(client, three[0], client.get("/")).status_code == 200
     answer = approve(client, three[1], page)
     assert answer.status_code == 409
@@ -179,7 +177,7 @@ def test_a_list_of_changed_blocks_asks_the_memory_once(
     for number in range(4):
         block = make_block(alice, f"block_{number}", "One two three four.\n")
         propose(block, "two", "2")
-        edit(alice, block, "four", "4")
+        edit(alice, block.label, "four", "4")
     client.get("/")
     with (
         CaptureQueriesContext(connections["default"]) as default,
@@ -195,7 +193,7 @@ def test_a_memory_that_is_away_takes_the_buttons_and_not_the_list(
     client_of: ClientOf, alice: User, goals: Block, propose: Propose, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proposal = propose(goals, "in June", "in July", reasoning="The exam was moved.")
-    edit(alice, goals, "one book", "no books")
+    edit(alice, "goals", "one book", "no books")
     client = client_of(alice)
     assert has_form(client.get("/"), reverse("approve", args=[proposal.pk]))
     connections["memory"].close()

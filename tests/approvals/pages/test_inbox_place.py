@@ -14,7 +14,8 @@ from django.urls import reverse
 from approvals import services
 from approvals.models import Agent, Proposal, User
 from memory_app.reads import Block
-from tests.approvals.pages.test_inbox import edit, rows_without_branches
+from tests.approvals.pages.test_inbox import rows_without_branches
+from tests.support.acts import edit
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.pages import form, words
 
@@ -104,7 +105,7 @@ def links_to(proposal: Proposal, page: Any) -> list[str]:
 def test_views_and_revisions_of_a_decided_proposal_keep_the_list(
     headers: dict[str, str], client_of: ClientOf, tim: User, alice: User, goals: Block, mixed: list[Proposal]
 ) -> None:
-    edit(alice, goals, "Alice", "Alice Berg")  # the proposal is applied anew: it gets a second revision
+    edit(alice, "goals", "Alice", "Alice Berg")  # the proposal is applied anew: it gets a second revision
     client = client_of(tim)
     approve_url = reverse("approve", args=[mixed[0].pk])
     fields = form(client.get(f"/proposals/{mixed[0].pk}/{MUSE}"), approve_url)
@@ -122,7 +123,7 @@ def test_views_of_a_proposal_that_could_not_be_decided_keep_the_list(
     client = client_of(tim)
     approve_url = reverse("approve", args=[mixed[0].pk])
     fields = form(client.get(f"/proposals/{mixed[0].pk}/{MUSE}"), approve_url)
-    edit(alice, goals, "Alice", "Alice Berg")
+    edit(alice, "goals", "Alice", "Alice Berg")
     page = client.post(approve_url, fields)
     assert page.status_code == 409
     found = links_to(mixed[0], page)

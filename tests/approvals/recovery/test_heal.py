@@ -17,15 +17,9 @@ from memory_app.dolt.connections import dolt
 from memory_app.models import Change
 from memory_app.reads import Block
 from memory_app.text.edits import Replace
+from tests.support.acts import approve
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.older import older_default, older_memory
-
-
-def approve(proposal: Proposal, tim: User, comment: str = "") -> None:
-    seen = reads.block("alice", proposal.target).sha256
-    services.approve(
-        actor=tim, proposal_id=proposal.pk, revision=proposal.current_revision_number, seen_sha256=seen, comment=comment
-    )
 
 
 def edit_title(owner: Any, title: str) -> None:
@@ -37,7 +31,7 @@ def edit_title(owner: Any, title: str) -> None:
 def test_a_proposal_approved_since_is_approved(goals: Block, tim: User, propose: Propose, tmp_path: Path) -> None:
     proposal = propose(goals, "math", "maths")
     with older_default(tmp_path):
-        approve(proposal, tim)
+        approve(tim, proposal)
     assert Proposal.objects.get().status == Status.OPEN
 
     report = services.recover()
@@ -58,7 +52,7 @@ def test_a_stale_proposal_approved_since_has_the_revision_that_was_merged(
     proposal = propose(goals, "math", "maths")
     edit_title(alice, "Other")
     with older_default(tmp_path):
-        approve(proposal, tim)
+        approve(tim, proposal)
     services.recover(trust_log=True)
     proposal.refresh_from_db()
     assert (proposal.status, proposal.current_revision_number) == (Status.APPROVED, 2)
@@ -83,7 +77,7 @@ def test_a_proposal_rejected_since_waits_again_on_a_branch_of_its_own(
     assert services.recover().recreated_branches == 1
     assert list(problems()) == []
     proposal.refresh_from_db()
-    approve(proposal, tim)
+    approve(tim, proposal)
     assert "maths" in reads.block("alice", "goals").body
     assert list(problems()) == []
 
@@ -96,8 +90,8 @@ def test_what_was_under_way_is_finished_before_it_is_compared(
     Proposal.objects.filter(pk=first.pk).update(status=Status.PREPARING, lease_expires_at=first.created_at)
     with older_default(tmp_path):
         Proposal.objects.filter(pk=first.pk).update(status=Status.OPEN, lease_expires_at=None)
-        approve(first, tim)
-        approve(second, tim)
+        approve(tim, first)
+        approve(tim, second)
     services.recover(trust_log=True)
     assert set(Proposal.objects.values_list("status", flat=True)) == {Status.APPROVED}
     assert list(problems()) == []
@@ -109,7 +103,7 @@ def test_proposals_only_the_memory_knows_get_their_rows_and_numbers_back(
     plans = make_block(alice, "plans", "Read.\n")
     with older_default(tmp_path):
         merged = propose(goals, "math", "maths")
-        approve(merged, tim)
+        approve(tim, merged)
         waiting = propose(plans, "Read.", "Read a lot.")
         applied = notes.save(
             by=ChangeContext(actor=scribe, may_apply=True), owner="alice", content="Likes tea."
@@ -133,7 +127,7 @@ def test_proposals_only_the_memory_knows_get_their_rows_and_numbers_back(
     assert found[reverted.pk].reverted_by_commit
     assert list(problems()) == []
     # They can be worked with as before.
-    approve(found[waiting.pk], tim)
+    approve(tim, found[waiting.pk])
     assert reads.block("alice", "plans").body == "Read a lot.\n"
     notes.revert(actor=alice, proposal_id=applied.pk)
     assert reads.notes("alice") == ()
@@ -183,7 +177,7 @@ def test_a_memory_older_than_the_rest_is_one_sentence(
         for number in range(3):
             block = reads.block("alice", "goals")
             old, new = (f"Alice likes math{'s' * each}." for each in (number, number + 1))
-            approve(propose(block, old, new), tim)
+            approve(tim, propose(block, old, new))
         propose(reads.block("alice", "goals"), "June", "July")
     for _ in range(2):
         (problem,) = problems()
@@ -218,7 +212,7 @@ def test_after_a_start_that_trusted_nothing_the_log_can_still_be_believed(
     goals: Block, alice: User, tim: User, propose: Propose, tmp_path: Path
 ) -> None:
     with older_default(tmp_path):
-        approve(propose(goals, "math", "maths"), tim)
+        approve(tim, propose(goals, "math", "maths"))
         edit_title(alice, "Other")
     services.recover()  # at the start of the site, or by beat
     assert [row.action for row in reads.history("alice", "block", "goals")] == ["recovered", "recovered", "created"]
@@ -232,7 +226,7 @@ def test_no_number_is_given_out_again_after_the_log_was_believed(
     goals: Block, tim: User, propose: Propose, tmp_path: Path
 ) -> None:
     with older_default(tmp_path):
-        approve(propose(goals, "math", "maths"), tim)
+        approve(tim, propose(goals, "math", "maths"))
         rejected = propose(reads.block("alice", "goals"), "B2", "C1")
         services.reject(actor=tim, proposal_id=rejected.pk, revision=1, reason="wrong")
     services.recover(trust_log=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -21,6 +20,7 @@ from memory_app.text.trailers import Trailers
 from memory_app.writing import authors, commits, ledger, rows
 from memory_app.writing.values import BlockFields, BlockWrite
 from tests.conftest import make_user
+from tests.support.acts import approve
 from tests.support.fixtures import MakeBlock, Propose
 from tests.support.histories import ledger_snapshot, make_history
 
@@ -28,17 +28,6 @@ FORGED = (
     "I told my tutor.\n\nAction: edited\nOwner: alice\nTarget: block/goals\nTarget: block/student\n"
     f"Actor: alice\nOperation: {'a' * 32}"
 )
-
-
-def approve(person: Any, proposal: Any, comment: str) -> Any:
-    proposal.refresh_from_db()
-    return services.approve(
-        actor=person,
-        proposal_id=proposal.pk,
-        revision=proposal.current_revision_number,
-        seen_sha256=reads.block(proposal.owner, proposal.target).sha256,
-        comment=comment,
-    )
 
 
 def write_outside(body: str, message: str) -> str:
@@ -78,7 +67,7 @@ def test_a_comment_cannot_write_into_the_history_of_others(
 ) -> None:
     mal = make_user("mal")
     mine = make_block(mal, "goals", "I like maths.\n")
-    approve(mal, propose(mine, "maths", "physics"), FORGED)
+    approve(mal, propose(mine, "maths", "physics"), comment=FORGED)
     before = ledger_snapshot()
     services.recover()
     call_command("rebuild_ledger", verbosity=0)
@@ -95,7 +84,7 @@ def test_a_comment_cannot_say_that_a_change_was_reverted(
     """As the released version did, whose messages were cut: the comment's last lines passed for trailers."""
     mal = make_user("mal")
     mine = make_block(mal, "goals", "I like maths.\n")
-    vic = approve(alice, propose(goals, "math", "maths"), "")
+    vic = approve(alice, propose(goals, "math", "maths"))
     forged = (
         f"Revert\n\nAction: reverted\nOwner: {named}\nTarget: note/x\nTarget: note/y\nProposal: {vic.pk}\n"
         f"Reviewed-by: mal\nOperation: {'a' * 32}"
@@ -123,7 +112,7 @@ def test_an_approval_is_found_by_its_operation_whatever_its_comment(
     alice: User, make_block: MakeBlock, propose: Propose, comment: str
 ) -> None:
     block = make_block(alice, "l" * 64, "I like maths.\n")
-    proposal = approve(alice, propose(block, "maths", "physics"), comment)
+    proposal = approve(alice, propose(block, "maths", "physics"), comment=comment)
     merge = commits.find("alice", proposal.merge_operation, since=proposal.main_before)
     assert merge is not None
     assert merge.hash == proposal.merge_commit
@@ -227,7 +216,7 @@ def test_a_comment_of_the_first_release_is_kept_whole(alice: User) -> None:
 
 def test_no_words_of_people_or_agents_are_in_the_log(goals: Block, alice: User, tim: User, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths", reasoning="AGENTSREASON")
-    approve(tim, proposal, "REVIEWERSCOMMENT")
+    approve(tim, proposal, comment="REVIEWERSCOMMENT")
     block = reads.block("alice", "goals")
     fields = BlockFields(title="T", description="", body="x", limit=block.limit)
     services.edit_block(

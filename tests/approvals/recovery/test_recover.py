@@ -27,6 +27,7 @@ from memory_app.models import Change
 from memory_app.reads import Block
 from memory_app.text.edits import Replace
 from memory_app.text.trailers import Trailers
+from tests.support.acts import assert_ledger
 from tests.support.fixtures import MakeBlock, Propose
 from tests.support.histories import ledger_snapshot
 
@@ -228,7 +229,7 @@ def test_uncommitted_rows_are_recorded_as_nobodys_and_reported(goals: Block) -> 
     assert report.dirt == head_of_main()
     assert "uncommitted changes found" in str(report)
     assert dolt().log(limit=1)[0].author == "unknown"
-    assert reads.history("alice", "block", "goals")[0].action == "recovered"
+    assert_ledger("goals", action="recovered")
     assert list(problems()) == []
     assert services.recover().dirt == ""
 
@@ -244,7 +245,7 @@ def test_a_merge_that_is_on_main_already_is_not_undone_for_it(goals: Block, tim:
     # As for a process that looked before another one, or a server that was given up, had merged.
     proposal.refresh_from_db()
     assert finish_merging(proposal, seen=seen_in(goals, proposal)).status == Status.APPROVED
-    assert reads.history("alice", "block", "goals")[0].commit == proposal.merge_commit
+    assert_ledger("goals", commit=proposal.merge_commit)
     assert list(problems()) == []
 
 

@@ -28,21 +28,12 @@ from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.reads import Block
 from memory_app.text.edits import Replace
 from tests.conftest import eventually
+from tests.support.acts import approve, assert_ledger, edit
 from tests.support.fixtures import MakeBlock, Propose
 
 
 def today(label: str = "goals", owner: str = "alice") -> str:
     return reads.block(owner, label).sha256
-
-
-def approve(actor: Any, proposal: Proposal, **changed: Any) -> Proposal:
-    arguments: dict[str, Any] = {
-        "actor": actor,
-        "proposal_id": proposal.pk,
-        "revision": proposal.current_revision_number,
-        "seen_sha256": changed.pop("seen_sha256", None) or today(),
-    } | changed
-    return services.approve(**arguments)
 
 
 def becomes(proposal: Proposal, state: Mergeability) -> bool:
@@ -53,14 +44,6 @@ def becomes(proposal: Proposal, state: Mergeability) -> bool:
         return proposal.mergeability == state
 
     return bool(eventually(is_so))
-
-
-def edit(actor: Any, label: str, old: str, new: str) -> None:
-    block = reads.block(actor.username, label)
-    fields = services.BlockFields(
-        title=block.title, description="", body=block.body.replace(old, new), limit=block.limit
-    )
-    services.edit_block(actor=actor, owner=actor.username, label=label, fields=fields, loaded_sha256=block.sha256)
 
 
 def test_approving_changes_the_memory_and_tells_who(goals: Block, tim: User, propose: Propose) -> None:
@@ -83,14 +66,14 @@ def test_approving_changes_the_memory_and_tells_who(goals: Block, tim: User, pro
         "Reviewed-by: tim",
     ):
         assert line in commit.message.splitlines()
-    change = reads.history("alice", "block", "goals")[0]
-    assert (change.action, change.actor, change.agent, change.proposal_id, change.comment, change.commit) == (
-        "approved",
-        "tim",
-        "scribe",
-        proposal.pk,
-        "Yes.",
-        commit.hash,
+    assert_ledger(
+        "goals",
+        action="approved",
+        actor="tim",
+        agent="scribe",
+        proposal_id=proposal.pk,
+        comment="Yes.",
+        commit=commit.hash,
     )
     assert [event.what for event in decided.events.all()] == ["proposed", "approved"]
 
@@ -357,7 +340,7 @@ def test_uncommitted_rows_of_a_stranger_are_not_signed_by_the_reviewer(
     authors = [commit.author for commit in dolt().log(limit=4)]
     assert "unknown" in authors
     assert reads.block("alice", "profile").title == "sneaked in" != profile.title
-    assert reads.history("alice", "block", "profile")[0].action == "recovered"
+    assert_ledger("profile", action="recovered")
     assert list(problems()) == []
 
 

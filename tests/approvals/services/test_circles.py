@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from approvals import services
 from approvals.models import Agent, Mergeability, Policy, Proposal, RejectReason, Status, User
-from approvals.review.targets import current_state
 from approvals.services import notes
 from approvals.services.errors import NoLongerFits
 from approvals.services.notes import ChangeContext
@@ -22,6 +19,7 @@ from memory_app.writing.authors import (
     ASSENT,
 )
 from tests.approvals.recovery.test_recover import killed, let_leases_run_out
+from tests.support.acts import approve
 from tests.support.fixtures import ClientOf
 from tests.support.pages import words
 
@@ -47,15 +45,6 @@ def proposals(two: tuple[str, str], scribe: Agent) -> tuple[Proposal, Proposal]:
     return first, second
 
 
-@pytest.fixture
-def approve(alice: User) -> Callable[[Proposal], Proposal]:
-    def approve(proposal: Proposal) -> Proposal:
-        seen = current_state(proposal, proposal.current_revision).sha256
-        return services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
-
-    return approve
-
-
 def close_circle(first: str, second: str) -> None:
     """As two approvals at the same moment can on a server."""
     for note_id, other in ((first, second), (second, first)):
@@ -69,32 +58,32 @@ def close_circle(first: str, second: str) -> None:
 
 
 def test_the_approval_that_would_close_it_is_refused(
-    two: tuple[str, str], proposals: tuple[Proposal, Proposal], approve: Any
+    two: tuple[str, str], proposals: tuple[Proposal, Proposal], alice: User
 ) -> None:
     first, second = proposals
-    approve(first)
+    approve(alice, first)
     services.recheck("alice", [["note", two[0]]])
     second.refresh_from_db()
     assert second.mergeability == Mergeability.CONFLICT
     with pytest.raises(NoLongerFits, match="Approving would make them replace each other"):
-        approve(second)
+        approve(alice, second)
     second.refresh_from_db()
     assert second.status == Status.OPEN
     assert not reads.note("alice", two[1]).is_superseded
 
 
 def test_its_page_says_why_and_offers_to_reject_it(
-    proposals: tuple[Proposal, Proposal], approve: Any, alice: User, client_of: ClientOf
+    proposals: tuple[Proposal, Proposal], alice: User, client_of: ClientOf
 ) -> None:
     first, second = proposals
-    approve(first)
+    approve(alice, first)
     page = client_of(alice).get(second.get_absolute_url())
     assert "Approving would make them replace each other." in words(page)
     services.reject(actor=alice, proposal_id=second.pk, revision=1, reason=RejectReason.OUTDATED)
 
 
 def test_one_claimed_before_the_other_was_merged_goes_back_to_open(
-    two: tuple[str, str], proposals: tuple[Proposal, Proposal], approve: Any
+    two: tuple[str, str], proposals: tuple[Proposal, Proposal], alice: User
 ) -> None:
     first, second = proposals
     killed(
@@ -109,7 +98,7 @@ def test_one_claimed_before_the_other_was_merged_goes_back_to_open(
                          seen_sha256=current_state(p, p.current_revision).sha256)
         """
     )
-    approve(first)
+    approve(alice, first)
     let_leases_run_out()
     assert services.recover().reopened == 1
     assert not reads.note("alice", two[1]).is_superseded

@@ -11,7 +11,8 @@ from approvals.models import Proposal, RejectReason, Status, User
 from approvals.services.errors import TargetChanged
 from memory_app import reads
 from memory_app.reads import Block
-from tests.approvals.views.test_proposal_page import HTMX, approve_url, edit, reject_url, url
+from tests.approvals.views.test_proposal_page import HTMX, approve_url, reject_url, url
+from tests.support.acts import edit
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.pages import form, has_form, words
 
@@ -20,7 +21,7 @@ from tests.support.pages import form, has_form, words
 def present(alice: User, goals: Block, propose: Propose) -> Proposal:
     """A proposal of scribe's whose change alice made by hand."""
     proposal: Proposal = propose(goals, "in June", "in July")
-    edit(alice, goals, "in June", "in July")
+    edit(alice, "goals", "in June", "in July")
     return proposal
 
 
@@ -62,7 +63,7 @@ def test_what_went_from_memory_meanwhile_is_not_closed(
 ) -> None:
     client = client_of(tim)
     fields = form(client.get(url(present)), reject_url(present))
-    edit(alice, goals, "in July", "in June")
+    edit(alice, "goals", "in July", "in June")
     answer = client.post(reject_url(present), fields, headers=HTMX)
     assert answer.status_code == 409
     assert "Your decision was not saved." in words(answer)
@@ -81,7 +82,7 @@ def test_the_owner_may_write_a_change_that_no_longer_fits_with_its_text_beside_i
     client_of: ClientOf, alice: User, tim: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(goals, "in June", "in July")
-    edit(alice, goals, "in June", "in May")
+    edit(alice, "goals", "in June", "in May")
     address = f"{reverse('block_edit', args=['alice', 'goals'])}?beside={proposal.pk}"
     assert f'href="{address}"' in client_of(alice).get(url(proposal)).content.decode()
     assert address not in client_of(tim).get(url(proposal)).content.decode()  # who may not edit

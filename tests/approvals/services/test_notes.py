@@ -30,6 +30,7 @@ from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.search import service
 from tests.conftest import eventually
+from tests.support.acts import assert_ledger
 
 
 @pytest.fixture
@@ -59,13 +60,7 @@ def test_a_note_an_agent_saves_is_applied_at_once_and_labelled(alice: User, agen
     assert made.proposal is not None
     assert made.proposal.status == Status.APPLIED
     assert made.commit == head_of_main() != before
-    change = reads.history("alice", "note", note.id)[0]
-    assert (change.action, change.agent, change.actor, change.proposal_id) == (
-        "applied",
-        "scribe",
-        "",
-        made.proposal.pk,
-    )
+    assert_ledger(note.id, kind="note", action="applied", agent="scribe", actor="", proposal_id=made.proposal.pk)
     assert dolt().log(limit=1)[0].author == "scribe"
     assert [branch.name for branch in dolt().branches()] == ["main"]
     assert list(problems()) == []
@@ -98,7 +93,7 @@ def test_a_waiting_note_is_approved_like_a_block(alice: User, agent: ChangeConte
     )
     assert decided.status == Status.APPROVED
     assert reads.note("alice", waiting.note_id).type == "fact"
-    assert reads.history("alice", "note", waiting.note_id)[0].actor == "tim"
+    assert_ledger(waiting.note_id, kind="note", actor="tim")
     assert [branch.name for branch in dolt().branches()] == ["main"]
     assert list(problems()) == []
 
@@ -263,7 +258,7 @@ def test_people_write_their_own_notes_and_nobody_elses(alice: User, tim: User, a
     )
     assert made.proposal is None
     assert reads.note("alice", made.note_id).source == "user"
-    assert reads.history("alice", "note", made.note_id)[0].comment == "For the tutor."
+    assert_ledger(made.note_id, kind="note", comment="For the tutor.")
     with pytest.raises(EditNotAllowed):
         notes.save(by=ChangeContext(actor=tim), owner="alice", content="No.")
     notes.save(by=ChangeContext(actor=admin), owner="alice", content="Staff may.")

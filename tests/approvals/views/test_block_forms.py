@@ -12,6 +12,7 @@ from approvals.models import User
 from memory_app import reads
 from memory_app.models import Change
 from memory_app.reads import Block
+from tests.support.acts import assert_ledger
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.pages import form, words
 
@@ -46,8 +47,7 @@ def test_an_owner_changes_a_block_and_the_history_names_them(alice: User, goals:
     response = client_of(alice).post(EDIT, form_of(goals, body=body, comment="Changed my mind."), follow=True)
     assert response.redirect_chain == [(BLOCK, 302)]
     assert goals_now().body == body
-    change = Change.objects.order_by("-at", "-id")[0]
-    assert (change.action, change.actor, change.comment) == ("edited", "alice", "Changed my mind.")
+    assert_ledger("goals", action="edited", actor="alice", comment="Changed my mind.")
     assert b"Saved." in response.content
 
 
@@ -290,8 +290,7 @@ def test_deleting_asks_first_and_says_what_will_no_longer_fit(
     assert "Its history is kept" in page.content.decode()
     client.post(DELETE, {"loaded_sha256": goals.sha256, "comment": "All reached."})
     assert reads.find_block("alice", "goals") is None
-    change = Change.objects.order_by("-at", "-id")[0]
-    assert (change.action, change.comment) == ("deleted", "All reached.")
+    assert_ledger("goals", action="deleted", comment="All reached.")
 
 
 def test_a_block_that_changed_after_the_question_is_not_deleted(alice: User, goals: Block, client_of: ClientOf) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from django.urls import reverse
 
@@ -14,6 +12,7 @@ from memory_app.reads import Block
 from memory_app.text.edits import Replace
 from memory_app.writing import commits
 from tests.approvals.risks.test_flags import SMUGGLED
+from tests.support.acts import edit
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.pages import form, has_form, words
 
@@ -30,18 +29,6 @@ def approve_url(proposal: Proposal) -> str:
 
 def reject_url(proposal: Proposal) -> str:
     return reverse("reject", args=[proposal.pk])
-
-
-def edit(actor: Any, block: Any, old: str, new: str, **fields: Any) -> None:
-    now = reads.block(block.owner, block.label)
-    changed = services.BlockFields(
-        title=fields.get("title", now.title),
-        description="",
-        body=now.body.replace(old, new),
-        limit=now.limit,
-        read_only=now.read_only,
-    )
-    services.edit_block(actor=actor, owner=now.owner, label=now.label, fields=changed, loaded_sha256=now.sha256)
 
 
 # -- what it shows --------------------------------------------------------------------------------
@@ -421,7 +408,7 @@ def test_a_changed_block_is_shown_and_a_second_press_is_an_informed_one(
     proposal = propose(goals, "in June", "in July")
     client = client_of(tim)
     fields = form(client.get(url(proposal)), approve_url(proposal)) | {"comment": "Fine by me."}
-    edit(alice, goals, "one book", "no books")
+    edit(alice, "goals", "one book", "no books")
     refused = client.post(approve_url(proposal), fields)
     assert refused.status_code == 409
     said = words(refused)
@@ -444,7 +431,7 @@ def test_a_new_title_alone_is_said_to_be_just_that(
     proposal = propose(goals, "in June", "in July")
     client = client_of(tim)
     fields = form(client.get(url(proposal)), approve_url(proposal))
-    edit(alice, goals, "", "", title="Aims")
+    edit(alice, "goals", "", "", title="Aims")
     refused = client.post(approve_url(proposal), fields)
     assert refused.status_code == 409
     assert "Only its title or settings changed." in words(refused)
@@ -454,7 +441,7 @@ def test_a_stale_change_is_shown_against_todays_text(
     client_of: ClientOf, alice: User, tim: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(goals, "in June", "in July")
-    edit(alice, goals, "one book", "no books")
+    edit(alice, "goals", "one book", "no books")
     page = client_of(tim).get(url(proposal))
     said = words(page)
     assert "The block changed since this was proposed; the change still fits." in said
@@ -466,7 +453,7 @@ def test_a_conflict_shows_both_changes_and_can_only_be_rejected(
     client_of: ClientOf, alice: User, tim: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(goals, "in June", "in July")
-    edit(alice, goals, "in June", "in autumn")
+    edit(alice, "goals", "in June", "in autumn")
     page = client_of(tim).get(url(proposal))
     said = words(page)
     assert "The change no longer fits." in said
@@ -495,7 +482,7 @@ def test_a_change_made_already_by_hand_has_nothing_to_approve(
     client_of: ClientOf, alice: User, tim: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(goals, "in June", "in July")
-    edit(alice, goals, "in June", "in July")
+    edit(alice, "goals", "in June", "in July")
     page = client_of(tim).get(url(proposal))
     assert "This is already in memory." in words(page)
     assert not has_form(page, approve_url(proposal))
@@ -519,7 +506,7 @@ def test_a_decided_proposal_is_shown_in_full_after_its_branch_is_gone(
 ) -> None:
     proposal = propose(goals, "in June", "in July", reasoning="The exam was moved.")
     services.approve(actor=tim, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256, comment="Good.")
-    edit(alice, goals, "in July", "in August")
+    edit(alice, "goals", "in July", "in August")
     proposal.refresh_from_db()
     page = client_of(alice).get(url(proposal))
     said = words(page)
@@ -537,7 +524,7 @@ def test_an_approval_of_a_stale_change_leaves_both_revisions_to_look_at(
     client_of: ClientOf, alice: User, tim: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(goals, "in June", "in July")
-    edit(alice, goals, "one book", "no books")
+    edit(alice, "goals", "one book", "no books")
     client = client_of(tim)
     page = client.get(url(proposal))
     client.post(approve_url(proposal), form(page, approve_url(proposal)))

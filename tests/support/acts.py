@@ -1,0 +1,43 @@
+"""What a person does in one line, through the services, before what a test is about.
+
+Belongs here: acts that tests of several rooms share. Not here: `propose`, which is a fixture, as scribe has to be made.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from approvals import services
+from approvals.models import Proposal, User
+from approvals.review.targets import current_state
+from memory_app import reads
+from memory_app.models import Change
+
+
+def approve(actor: User, proposal: Proposal, *, comment: str = "", **seen: Any) -> Proposal:
+    """Approve a proposal as it stands; `revision` and `seen_sha256` say what else was on the screen."""
+    if "seen_sha256" not in seen:
+        seen["seen_sha256"] = current_state(proposal, proposal.current_revision).sha256
+    revision = seen.pop("revision", proposal.current_revision_number)
+    return services.approve(actor=actor, proposal_id=proposal.pk, revision=revision, comment=comment, **seen)
+
+
+def edit(owner: User, label: str, old: str, new: str, *, title: str | None = None) -> Change:
+    """Replace a text, and perhaps the title, in a block of the owner's own."""
+    block = reads.block(owner.username, label)
+    fields = services.BlockFields(
+        title=block.title if title is None else title,
+        description=block.description,
+        body=block.body.replace(old, new),
+        limit=block.limit,
+        read_only=block.read_only,
+    )
+    return services.edit_block(
+        actor=owner, owner=owner.username, label=label, fields=fields, loaded_sha256=block.sha256
+    )
+
+
+def assert_ledger(target: str, *, owner: str = "alice", kind: str = "block", **newest: object) -> None:
+    """Assert what the newest row of the ledger about a target says: `assert_ledger("goals", action="edited")`."""
+    change = reads.history(owner, kind, target)[0]
+    assert {name: getattr(change, name) for name in newest} == newest
