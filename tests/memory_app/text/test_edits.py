@@ -223,6 +223,18 @@ def test_a_rewrite_fits_only_the_text_it_was_written_against() -> None:
         reapply(GOALS, stored)
 
 
+def test_an_addition_fits_where_nothing_is_known_of_the_text_before() -> None:
+    text = "- read more\n"
+    stored = apply(text, [Replace(text, text + "- sleep\n")]).edits
+    assert reapply(text, stored) == text + "- sleep\n"
+
+
+def test_what_is_wrong_with_an_edit_is_said_in_a_line() -> None:
+    with pytest.raises(OldStringNotFound) as caught:
+        apply(GOALS, [Replace("pass", "ace"), Replace("gaols", "aims")])
+    assert (caught.value.index, str(caught.value)) == (1, "old_string not found")
+
+
 def test_an_edit_that_was_never_applied_cannot_be_applied_again() -> None:
     with pytest.raises(ValueError, match="applied before"):
         reapply(GOALS, [Replace("Goals", "Aims")])
