@@ -11,6 +11,7 @@ from django.db import connections
 from approvals import services
 from approvals.models import Agent, Mergeability, Proposal, Status, User
 from approvals.recovery.integrity import problems
+from approvals.services.decide import approve as approving
 from approvals.services.decide import merge
 from approvals.services.errors import (
     AlreadyDecided,
@@ -93,6 +94,8 @@ def test_staff_may_decide_and_strangers_are_told_there_is_nothing(
     proposal = propose(goals, "math", "maths")
     with pytest.raises(ProposalNotFound):
         approve(mallory, proposal)
+    with pytest.raises(ProposalNotFound):
+        services.approve(actor=mallory, proposal_id=proposal.pk + 1, revision=1, seen_sha256=goals.sha256)
     assert approve(admin, proposal).status == Status.APPROVED
 
 
@@ -226,6 +229,24 @@ def test_a_deleted_block_takes_its_proposals_out_of_reach(goals: Block, alice: U
     with pytest.raises(NoLongerFits):
         services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256="")
     assert reads.find_block("alice", "goals") is None
+
+
+@pytest.mark.parametrize("step", ["proposal_for", "require_as_seen"])
+def test_a_decision_made_since_the_proposal_was_read_is_named(
+    goals: Block, alice: User, tim: User, propose: Propose, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    proposal = propose(goals, "math", "maths")
+    original = getattr(approving, step)
+
+    def decided_after(*arguments: Any) -> Any:
+        result = original(*arguments)
+        services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason="wrong")
+        return result
+
+    monkeypatch.setattr(approving, step, decided_after)
+    with pytest.raises(AlreadyDecided, match="Tim Okafor was first"):
+        approve(alice, proposal)
+    assert reads.block("alice", "goals") == goals
 
 
 def test_a_revision_that_is_not_the_one_seen_is_refused(goals: Block, alice: User, propose: Propose) -> None:
