@@ -15,6 +15,7 @@ from coverage import Coverage
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFIGURATION = ROOT / "pyproject.toml"
+OUTPUT = ROOT / "build" / "coverage.json"
 #: Of one file or folder: what there is to run, and what did.
 _COUNTED = ("num_statements", "num_branches", "covered_lines", "covered_branches")
 
@@ -25,17 +26,20 @@ def environment_for(folder: Path) -> dict[str, str]:
 
 
 def report(folder: Path, *, enforced: bool) -> bool:
-    """Combine the files in `folder` into `.coverage`, and print the table by folder.
+    """Combine the files in `folder`, print the table by folder, and write what did not run to build/coverage.json.
+
+    The combined data stays in `folder`. It may be a DoltLite file, as tests run with that library, and the command
+    `coverage` cannot read one.
 
     Returns:
         Whether it is enough: at least `fail_under` of pyproject.toml, where that is `enforced`.
     """
-    coverage = Coverage(data_file=str(ROOT / ".coverage"), config_file=str(CONFIGURATION))
+    coverage = Coverage(data_file=str(folder / ".coverage"), config_file=str(CONFIGURATION))
     coverage.combine([str(file) for file in folder.glob("coverage.*")])
     coverage.save()
-    output = folder / "report.json"
-    coverage.json_report(outfile=str(output))
-    found = json.loads(output.read_text())
+    OUTPUT.parent.mkdir(exist_ok=True)
+    coverage.json_report(outfile=str(OUTPUT))
+    found = json.loads(OUTPUT.read_text())
     folders: dict[str, Counter[str]] = defaultdict(Counter)
     for name, file in found["files"].items():
         counted = Counter({key: file["summary"][key] for key in _COUNTED})
@@ -45,6 +49,7 @@ def report(folder: Path, *, enforced: bool) -> bool:
     for name in sorted(folders, key=lambda name: (name == "total", name)):
         counted = folders[name]
         print(f"{name:<34}{counted['num_statements']:>8}{counted['num_branches']:>10}{_percent(counted):>8.1f}%")
+    print(f"What did not run, file by file: {OUTPUT.relative_to(ROOT)}")
     wanted = float(coverage.get_option("report:fail_under") or 0)
     enough = not enforced or _percent(folders["total"]) >= wanted
     if not enough:
