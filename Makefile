@@ -18,7 +18,7 @@ LOCK := $(VENV)/bin/uv pip compile pyproject.toml --universal --python-version 3
 	--no-emit-index-url --no-annotate --custom-compile-command "make lock" --quiet $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test coverage torture lint bench soak fuzz format docs lock environment server-environment remake
+.PHONY: help setup run test check coverage torture lint bench soak fuzz format docs lock environment server-environment remake
 
 help: ## show this list
 	@echo "Assent: agents propose changes to what they remember about a person, people approve them."
@@ -41,6 +41,9 @@ run: environment ## start Assent with demo data on http://127.0.0.1:8000 (PORT=â
 test: $(VENV)/dev.stamp ## run all tests, on DoltLite and, where `dolt` is found, on servers (ARGS='--leg server -k â€¦')
 	@$(SERVERS_IF_FOUND)
 	@exec $(PY) tests/run.py $(ARGS)
+
+check: lint ## lint, types, layers and the tests that are not marked `slow`, on DoltLite: under a minute
+	@exec $(PY) tests/run.py --leg embedded -m "not slow" $(ARGS)
 
 coverage: $(VENV)/dev.stamp ## the same, and print by folder how much of the code they run (ARGS as for test)
 	@$(SERVERS_IF_FOUND)

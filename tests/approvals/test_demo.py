@@ -29,6 +29,8 @@ from memory_app.text import edits as text_edits
 from tests import environment
 from tests.support.crashing import crash_at
 
+pytestmark = pytest.mark.slow
+
 #: Tests that only read what the demo made.
 told_the_same = pytest.mark.skipif(not environment.is_embedded(), reason="the story is the same on each engine")
 

@@ -18,6 +18,8 @@ from tests.conftest import eventually, missing
 from tests.deployment.containers import ROOT, SECRETS, Image, build, compose, interpolate
 from tests.services import HOST, Services, find_dolt, free_ports, greets
 
+pytestmark = pytest.mark.slow
+
 server_leg = pytest.mark.skipif(environment.is_embedded(), reason="runs on the server leg")
 HEADERS = {"Host": SECRETS["ASSENT_ALLOWED_HOSTS"], "X-Forwarded-Proto": "https"}
 

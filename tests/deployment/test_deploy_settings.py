@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from django.test import Client, override_settings
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 KEY = secrets.token_urlsafe(48)
 

@@ -24,6 +24,7 @@ PAGE_SECONDS = 3
 ENOUGH = 20
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.pure,
     pytest.mark.skipif(environment.is_embedded(), reason="the embedded engine is no server"),
 ]

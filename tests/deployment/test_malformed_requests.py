@@ -25,6 +25,7 @@ from tests.torture.site import descendants
 ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.pure,
     pytest.mark.skipif(not environment.is_embedded(), reason="needs databases of its own"),
 ]

@@ -27,6 +27,7 @@ GATEWAY = "127.0.0.4"  # in place of the one of docker-compose.yml
 API, FORM = 1024 * 1024, 2_621_440
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.pure,
     pytest.mark.skipif(not environment.is_embedded(), reason="needs databases of its own"),
 ]

@@ -15,7 +15,11 @@ from django.test import override_settings
 from memory_app.configuration import data_folder
 from tests import environment
 
-pytestmark = [pytest.mark.pure, pytest.mark.skipif(not environment.is_embedded(), reason="servers keep the data")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.pure,
+    pytest.mark.skipif(not environment.is_embedded(), reason="servers keep the data"),
+]
 
 ROOT = Path(__file__).resolve().parents[2]
 SOMEBODY_ELSE = 65534

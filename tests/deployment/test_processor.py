@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.pure
+pytestmark = [pytest.mark.slow, pytest.mark.pure]
 
 _MULTIPLY = """
 import memory_app

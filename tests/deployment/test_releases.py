@@ -15,6 +15,8 @@ from tests import environment
 from tests.support.make_release import RELEASES
 from tests.support.places import empty_place, manage, python
 
+pytestmark = pytest.mark.slow
+
 EDITION = "embedded" if environment.is_embedded() else "server"
 
 #: As somebody who updates does it: the databases stay where they are.

@@ -13,7 +13,7 @@ import pytest
 from memory_app.configuration.environment import BadSetting, Environment
 from memory_app.settings import env
 
-pytestmark = pytest.mark.pure
+pytestmark = [pytest.mark.slow, pytest.mark.pure]
 
 ROOT = Path(__file__).resolve().parents[2]
 

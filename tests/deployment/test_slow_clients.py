@@ -26,6 +26,7 @@ REQUEST_SECONDS = 4
 ENOUGH = 20
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.pure,
     pytest.mark.skipif(not environment.is_embedded(), reason="needs databases of its own"),
 ]

@@ -17,6 +17,8 @@ import pytest
 from tests import environment
 from tests.services import HOST, Services, free_ports
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

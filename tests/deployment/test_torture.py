@@ -16,7 +16,7 @@ from tests.torture import model
 
 ROOT = Path(__file__).resolve().parents[2]
 
-pytestmark = pytest.mark.pure
+pytestmark = [pytest.mark.slow, pytest.mark.pure]
 
 
 def test_kills_lose_nothing_that_was_acknowledged() -> None:

@@ -22,7 +22,7 @@ from memory_app.webserver.framing import Incoming
 from memory_app.webserver.waiting import IN_MEMORY, Room
 from memory_app.webserver.worker import Worker
 
-pytestmark = pytest.mark.pure
+pytestmark = [pytest.mark.slow, pytest.mark.pure]
 
 CONNECTIONS = 50
 REQUEST = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"

@@ -21,6 +21,8 @@ from tests.approvals.recovery.test_faults import nobody_listens
 from tests.end_to_end.test_isolation import World, addresses, values_of, world  # noqa: F401 - a fixture
 from tests.support.holding import held
 
+pytestmark = pytest.mark.slow
+
 SENTENCE = "does not answer at the moment"
 
 

@@ -18,6 +18,8 @@ from tests.conftest import eventually
 from tests.end_to_end.conftest import WindowOf, focused, status_of
 from tests.support.fixtures import Propose
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_row_is_approved_by_keyboard_and_the_outcome_is_read_aloud(
     window_of: WindowOf, tim: User, goals: Block, propose: Propose

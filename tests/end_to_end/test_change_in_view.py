@@ -14,7 +14,7 @@ from memory_app.text.edits import Replace
 from tests.end_to_end.conftest import WindowOf
 from tests.support.fixtures import MakeBlock, Propose
 
-pytestmark = pytest.mark.one_leg
+pytestmark = [pytest.mark.slow, pytest.mark.one_leg]
 
 SIZES = [{"width": 390, "height": 844}, {"width": 1280, "height": 800}]
 

@@ -13,7 +13,7 @@ from memory_app.reads import Block
 from tests.end_to_end.conftest import WindowOf
 from tests.support.fixtures import MakeBlock, Propose
 
-pytestmark = pytest.mark.one_leg
+pytestmark = [pytest.mark.slow, pytest.mark.one_leg]
 
 #: Pixels of a target's shorter side: WCAG 2.2, 2.5.8.
 SMALLEST = 24

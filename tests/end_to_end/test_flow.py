@@ -16,6 +16,8 @@ from memory_app import reads
 from memory_app.reads import Block
 from tests.conftest import eventually
 
+pytestmark = pytest.mark.slow
+
 EDIT = {
     "user_id": "alice",
     "block_label": "goals",

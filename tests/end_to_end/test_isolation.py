@@ -36,7 +36,7 @@ from tests.conftest import make_user
 MARK = "zebrafinch"  # in all of ben's texts, nowhere else
 WORD = "parrot"  # in everybody's texts, for searches
 
-pytestmark = pytest.mark.usefixtures("fresh_databases")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fresh_databases")]
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,8 @@ from tests.conftest import eventually
 from tests.end_to_end.conftest import Server
 from tests.support.holding import held
 
+pytestmark = pytest.mark.slow
+
 NOTES = 40
 FILE = "".join(f"### mem-{number}-aaaa\n> Note {number}.\n\n" for number in range(1, NOTES + 1))
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from approvals.models import User
 from memory_app.reads import Block
 from tests.support.fixtures import MakeBlock, Propose
+
+pytestmark = pytest.mark.slow
 
 LONG = "".join(f"## Part {number}\n\n{'Read a book. ' * 120}\n\n### Detail\n\nMore.\n\n" for number in range(1, 5))
 WIDE = (

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import httpx
+import pytest
 
 from approvals.models import User
 from approvals.recovery.integrity import problems
 from tests.conftest import eventually
+
+pytestmark = pytest.mark.slow
 
 
 def call(api: httpx.Client, tool: str, **arguments: Any) -> dict[str, Any]:

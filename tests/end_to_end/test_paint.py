@@ -13,7 +13,7 @@ from memory_app.reads import Block
 from tests import environment
 from tests.support.fixtures import Propose
 
-pytestmark = pytest.mark.one_leg
+pytestmark = [pytest.mark.slow, pytest.mark.one_leg]
 
 #: Marks above, below and around one letter, and letters as wide as a line: put in by script, since our own pages show
 #: marks that pile up as what they are.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 from approvals.models import User
@@ -9,6 +10,8 @@ from memory_app import reads
 from memory_app.reads import Block
 from tests.end_to_end.conftest import WindowOf, focused
 from tests.support.fixtures import Propose
+
+pytestmark = pytest.mark.slow
 
 
 def test_three_proposals_of_one_block_are_approved_by_keyboard(

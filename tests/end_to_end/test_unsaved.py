@@ -16,7 +16,7 @@ from memory_app.reads import Block
 from tests.end_to_end.conftest import PASSWORD
 from tests.support.fixtures import Propose
 
-pytestmark = pytest.mark.one_leg
+pytestmark = [pytest.mark.slow, pytest.mark.one_leg]
 
 
 class Questions:

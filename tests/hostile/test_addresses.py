@@ -10,6 +10,8 @@ from approvals import middleware
 from approvals.models import User
 from tests.support.fixtures import ClientOf
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("path", ["/admin/r/" + "/" * 8_000 + "x", "/memory/" + "a" * 8_000 + "/", "/" * 2_000])
 def test_an_endless_address_is_refused_before_it_is_resolved(client: Any, path: str) -> None:

@@ -22,7 +22,7 @@ from memory_app.text.fuzzy_match.folded import Folded, fold
 from memory_app.text.worddiff import diff, excerpt, paragraphs
 from tests.hostile.growth import superlinear
 
-pytestmark = pytest.mark.pure
+pytestmark = [pytest.mark.slow, pytest.mark.pure]
 
 #: What a text may consist of, again and again; a pair is a beginning, and what follows it.
 PIECES = (

@@ -26,7 +26,7 @@ import memory_app
 from tests.hostile.growth import superlinear
 from tests.hostile.shapes import shapes
 
-pytestmark = pytest.mark.pure
+pytestmark = [pytest.mark.slow, pytest.mark.pure]
 
 PACKAGES = (memory_app, approvals, agent_tools)
 #: Needs the client library of a server, which the embedded edition does not have.

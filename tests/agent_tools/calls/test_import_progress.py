@@ -25,6 +25,8 @@ from tests.agent_tools.conftest import Issue, Machine, MachineOf
 from tests.conftest import eventually
 from tests.support.holding import frozen, held, held_owner
 
+pytestmark = pytest.mark.slow
+
 KEY = "k" * 22
 FILE = "/api/v1/users/alice/memories.md"
 UNKNOWN = {"state": "unknown", "stage": None, "done": 0, "of": 0, "percent": 0}

@@ -24,6 +24,8 @@ from tests.agent_tools.conftest import Call, Machine
 from tests.approvals.recovery.test_recover import let_leases_run_out
 from tests.support.holding import frozen, held, held_row
 
+pytestmark = pytest.mark.slow
+
 EDIT = {"block_label": "goals", "old_string": "likes math", "new_string": "loves math", "reasoning": "She said so."}
 
 

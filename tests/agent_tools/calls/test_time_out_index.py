@@ -15,7 +15,10 @@ from tests.agent_tools.checks import answered
 from tests.agent_tools.conftest import Call
 from tests.conftest import eventually
 
-pytestmark = pytest.mark.skipif(not environment.is_embedded(), reason="there a worker indexes, after the call")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not environment.is_embedded(), reason="there a worker indexes, after the call"),
+]
 
 
 @pytest.fixture

@@ -17,6 +17,8 @@ from memory_app import reads
 from memory_app.search import index_state
 from tests import environment
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

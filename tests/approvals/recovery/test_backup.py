@@ -34,6 +34,8 @@ from tests.support.fixtures import MakeBlock, Propose
 from tests.support.histories import ledger_snapshot, make_history
 from tests.support.places import ROOT, empty_place, manage, python
 
+pytestmark = pytest.mark.slow
+
 embedded_only = pytest.mark.skipif(not environment.is_embedded(), reason="of the files of embedded databases")
 server_only = pytest.mark.skipif(environment.is_embedded(), reason="of the servers")
 

@@ -24,6 +24,8 @@ from tests.conftest import begin_anew
 from tests.support.crashing import crash_at
 from tests.support.histories import ledger_snapshot
 
+pytestmark = pytest.mark.slow
+
 #: With servers each step costs four times as much, and what differs is one engine's way to commit.
 WITH_SERVERS = ("approve a stale one", "apply a change of a note", "revert a note", "edit")
 

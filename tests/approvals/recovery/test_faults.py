@@ -24,6 +24,8 @@ from memory_app.reads import Block
 from tests import environment
 from tests.support.fixtures import ClientOf, Propose
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 server_only = pytest.mark.skipif(environment.is_embedded(), reason="the embedded engine has no connection to lose")
 

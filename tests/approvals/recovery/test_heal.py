@@ -21,6 +21,8 @@ from tests.support.acts import approve
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.older import older_default, older_memory
 
+pytestmark = pytest.mark.slow
+
 
 def edit_title(owner: Any, title: str) -> None:
     block = reads.block("alice", "goals")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from approvals.models import Proposal, Revision, Status
 from approvals.recovery.integrity import problems
 from memory_app.models import Change
 from tests.support.histories import COLUMNS, ledger_snapshot, make_history
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_history_holds_every_kind_of_change_and_the_memory_agrees_with_its_ledger() -> None:

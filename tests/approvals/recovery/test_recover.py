@@ -31,6 +31,8 @@ from tests.support.acts import assert_ledger
 from tests.support.fixtures import MakeBlock, Propose
 from tests.support.histories import ledger_snapshot
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 
 

@@ -23,6 +23,8 @@ from tests.support.acts import approve
 from tests.support.fixtures import ClientOf
 from tests.support.pages import words
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def two(alice: User) -> tuple[str, str]:

@@ -28,6 +28,8 @@ from memory_app.writing import authors, commits, ledger, rows
 from memory_app.writing.values import NoteWrite
 from tests.conftest import in_a_thread
 
+pytestmark = pytest.mark.slow
+
 ROUNDS, CALLERS = 6, 4
 
 

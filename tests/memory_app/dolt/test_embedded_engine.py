@@ -27,7 +27,10 @@ from memory_app.models import Message
 from tests import environment
 from tests.memory_app.dolt.test_engine_contract import sha, write
 
-pytestmark = pytest.mark.skipif(not environment.is_embedded(), reason="servers keep their own house")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not environment.is_embedded(), reason="servers keep their own house"),
+]
 
 PAGE = 4096
 ROOT = Path(__file__).resolve().parents[3]

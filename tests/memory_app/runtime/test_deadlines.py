@@ -21,6 +21,8 @@ from memory_app.search.cache import indices
 from tests import environment
 from tests.support.holding import frozen, held, held_row
 
+pytestmark = pytest.mark.slow
+
 #: Seconds an answer may be late on a busy machine.
 LATE = 2.0
 

@@ -31,6 +31,8 @@ from tests.conftest import eventually
 from tests.memory_app.dolt.test_engine_contract import AUTHOR, sha, write
 from tests.services import HOST, Services, free_ports
 
+pytestmark = pytest.mark.slow
+
 embedded = pytest.mark.skipif(not environment.is_embedded(), reason="servers keep their own house")
 server = pytest.mark.skipif(environment.is_embedded(), reason="needs Redis and a memory on a server")
 

@@ -20,7 +20,10 @@ from memory_app.search.cache import indices
 from memory_app.search.service import search
 from tests import environment
 
-pytestmark = pytest.mark.skipif(not environment.is_embedded(), reason="the worker of this leg has its own settings")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not environment.is_embedded(), reason="the worker of this leg has its own settings"),
+]
 
 
 class EmbeddingService(http.server.ThreadingHTTPServer):

@@ -22,6 +22,8 @@ from memory_app.search.service import rank_notes, search
 from tests import environment
 from tests.conftest import eventually, in_a_thread
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def no_arrays(worker: None) -> Iterator[None]:
