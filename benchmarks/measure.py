@@ -17,7 +17,7 @@ class Result:
 
     Args:
         p50, p95: in milliseconds.
-        target: of p50 in milliseconds (design.md §8); None where nothing was promised.
+        target: of p50 in milliseconds; None where nothing was promised.
         ratio: of p50 to the machine's loop at the same time, which tells a slow machine (or one that has
             other things to do) from slow code.
         note: what else is worth knowing, such as the number of queries.

@@ -18,7 +18,7 @@ def measure(
     """Propose and approve one edit of each block.
 
     Args:
-        propose_ms, approve_ms: the targets of design.md §8 for this engine.
+        propose_ms, approve_ms: the targets for this engine.
     """
     proposing: list[float] = []
     reading: list[float] = []

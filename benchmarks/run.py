@@ -37,7 +37,7 @@ ENVIRONMENT = {
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Measure the speeds design.md §8 promises; nothing is asserted.")
+    parser = argparse.ArgumentParser(description="Measure the speeds Assent promises; nothing is asserted.")
     parser.add_argument("--leg", choices=["embedded", "server"], help="only this one (default: each one present)")
     parser.add_argument("--folder", type=Path, help="where the throw-away data goes (default: the temporary folder)")
     parser.add_argument(

@@ -30,14 +30,14 @@ _SCRIPT_SCHEMES = ("javascript:", "vbscript:", "data:")
 
 
 @dataclass(frozen=True)
-class Link:
+class AddedLink:
     """Where a link leads, and whether it shows something else or runs a script."""
 
     target: str
     is_misleading: bool
 
 
-def added(before: str, after: str, whole: tuple[str, str]) -> list[Link]:
+def added(before: str, after: str, whole: tuple[str, str]) -> list[AddedLink]:
     """Return the links that a change adds.
 
     Args:
@@ -49,7 +49,7 @@ def added(before: str, after: str, whole: tuple[str, str]) -> list[Link]:
     return [*new, *_links_made(written, *whole)]
 
 
-def _links(text: str) -> Iterator[Link]:
+def _links(text: str) -> Iterator[AddedLink]:
     """Yield all that looks like a link to one program or another, rendered here or not."""
     for match in _LINK.finditer(text):
         target = next(filter(None, match.group("target", "defined", "attribute", "bare", "scripted")))
@@ -61,7 +61,7 @@ def _links(text: str) -> Iterator[Link]:
         yield _link(match["label"] or "", target)
 
 
-def _links_made(written: Sequence[Link], before: str, after: str) -> Iterator[Link]:
+def _links_made(written: Sequence[AddedLink], before: str, after: str) -> Iterator[AddedLink]:
     """Yield the links a page makes of `after` that are neither among those `written` nor made of `before`.
 
     Both texts are whole: what made a link of some words may be lines away.
@@ -74,18 +74,18 @@ def _links_made(written: Sequence[Link], before: str, after: str) -> Iterator[Li
         yield from (link for link in made if link not in had)
 
 
-def _parsed(text: str) -> Iterator[Link]:
+def _parsed(text: str) -> Iterator[AddedLink]:
     for link in parsing.links(text):
         target = link.target.rstrip(_PUNCTUATION)
         if link.label or _LIKE_A_TARGET.search(target):
             yield _link(link.label, target)
 
 
-def _link(label: str, target: str) -> Link:
+def _link(label: str, target: str) -> AddedLink:
     """Whether it runs a script or shows one site and leads to another."""
     shown = _SHOWN_TARGET.match(label)
     is_misleading = target.lower().startswith(_SCRIPT_SCHEMES) or bool(shown and _host(shown[0]) != _host(target))
-    return Link(target, is_misleading or _hides_host(target))
+    return AddedLink(target, is_misleading or _hides_host(target))
 
 
 def _host(link: str) -> str:

@@ -95,6 +95,11 @@ class ChangeContext:
     evidence: Sequence[dict[str, Any]] = ()
     operation: str | None = None
 
+    def as_fields(self) -> dict[str, Any]:
+        """Return what the agent says with the change, as fields of a proposal."""
+        said = {"reasoning": self.reasoning, "confidence": self.confidence, "session_id": self.session_id}
+        return {**said, "evidence": list(self.evidence)}
+
 
 def said_beside(changes: Sequence[dict[str, Any]]) -> tuple[str, str]:
     """Return the changed free-text fields other than the content, before and after, for the risk report.
