@@ -131,6 +131,13 @@ def test_every_invariant_has_its_test() -> None:
     assert all(_TEST.search(row) for row in rows), [row for row in rows if not _TEST.search(row)]
 
 
+def test_the_diagrams_have_no_semicolon() -> None:
+    """Mermaid ends a statement there, also inside a label."""
+    diagrams = [drawn for page in documents() for drawn in page.fences("mermaid")]
+    assert len(diagrams) >= 3
+    assert not any(";" in drawn for drawn in diagrams)
+
+
 def test_the_index_of_decisions_is_complete() -> None:
     index = document("docs/decisions/README.md")
     records = [each for each in documents() if re.match(r"docs/decisions/\d", each.name)]
