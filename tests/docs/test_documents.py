@@ -15,6 +15,8 @@ from tests.docs.documents import GENERATED, ROOT, document, documents, folders
 
 pytestmark = pytest.mark.pure
 
+THIS = Path(__file__).resolve()
+
 _TEST = re.compile(r"(tests/[\w/]+\.py)::(\w+)")
 _PATH = re.compile(r"\.?[\w.-]+(?:/[\w.-]+)*/?")
 _DOTTED = re.compile(r"(?:memory_app|approvals|agent_tools|benchmarks)(?:\.(?![EW]\d{3})\w+)+")
@@ -117,6 +119,13 @@ def test_settings_exist() -> None:
         if name.removesuffix("_FILE") not in known
     ]
     assert not wrong
+
+
+def test_code_cites_no_document_that_is_not_here() -> None:
+    cites = re.compile(r"\b(?:design|tools|style|review-ui|retrieval)\.md\b|\.md §")
+    files = [path for folder in sorted(folders(ROOT)) for path in (ROOT / folder).glob("**/*.py")]
+    named = [path.relative_to(ROOT).as_posix() for path in files if cites.search(source(path)) and path != THIS]
+    assert not named
 
 
 def test_nothing_is_cited_that_is_not_here() -> None:
