@@ -1,6 +1,6 @@
-"""Conversations: what was said between an agent and an owner. Evidence, and text for search when asked for.
+"""Conversations between an agent and an owner: evidence for proposals, and searchable on request.
 
-Never versioned and never part of the memory: kept for `settings.CONVERSATION_DAYS`, deletable at any time.
+Neither versioned nor part of the memory: kept for `settings.CONVERSATION_DAYS`, deletable at any time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from memory_app.writing.ledger_lock import lock_owner
 
 @dataclass(frozen=True)
 class Turn:
-    """One message as it came.
+    """One message as the agent sent it.
 
     Args:
         role: one of `Message.Role`.
@@ -76,7 +76,7 @@ def keep(owner: str, session_id: str, turns: Sequence[Turn], *, agent: str = "")
         rows.setdefault(id_, row)
     with transaction.atomic():
         lock_owner(owner)
-        there = set(_of(owner, session_id).filter(message_id__in=rows).values_list("message_id", flat=True))
+        there = set(_messages_of(owner, session_id).filter(message_id__in=rows).values_list("message_id", flat=True))
         # Another sender of the same ids may be at this point too: the second stores nothing twice.
         Message.objects.bulk_create(
             [row for id_, row in rows.items() if id_ not in there], ignore_conflicts=True, batch_size=500
@@ -91,7 +91,7 @@ def keep(owner: str, session_id: str, turns: Sequence[Turn], *, agent: str = "")
 
 @dataclass(frozen=True)
 class Conversation:
-    """A conversation as a list of them shows it.
+    """A conversation as lists show it.
 
     Args:
         newest: the number of the message stored last; it distinguishes sessions of the same time.
@@ -119,7 +119,7 @@ class Conversation:
 #: Characters of a title.
 _TITLE = 80
 
-#: Characters of a conversation's first message that come with it.
+#: Characters of its first message in a `Conversation`.
 OPENING = 300
 
 
@@ -127,7 +127,7 @@ def sessions(owner: str, *, limit: int, before: tuple[datetime, int] | None = No
     """Return the stored conversations of an owner, the one with the newest message first, in three queries.
 
     Args:
-        before: `last_at` and `newest` of the one these come after, for the next page.
+        before: `last_at` and `newest` of the last conversation of the page before.
     """
     found = _grouped(Message.objects.filter(owner=owner)).order_by("-last_at", "-newest")
     if before is not None:
@@ -138,25 +138,25 @@ def sessions(owner: str, *, limit: int, before: tuple[datetime, int] | None = No
 
 def find_session(owner: str, session_id: str) -> Conversation | None:
     """Return one conversation, or None where no message of it is stored."""
-    found = _described(owner, list(_grouped(_of(owner, session_id))))
+    found = _described(owner, list(_grouped(_messages_of(owner, session_id))))
     return found[0] if found else None
 
 
 def is_kept(owner: str, session_id: str) -> bool:
     """Whether any message of a conversation is stored."""
-    return _of(owner, session_id).exists()
+    return _messages_of(owner, session_id).exists()
 
 
 def messages(owner: str, session_id: str, *, start: int, limit: int) -> tuple[Message, ...]:
     """Return some of a conversation's messages in the order they were said, without the first `start`."""
-    return tuple(_of(owner, session_id).order_by("at", "id")[start : start + limit])
+    return tuple(_messages_of(owner, session_id).order_by("at", "id")[start : start + limit])
 
 
 def messages_after(
     owner: str, session_id: str, last: tuple[datetime, int] | None, *, limit: int
 ) -> tuple[Message, ...]:
     """Return a conversation's messages in the order they were said, after the one of that time and number."""
-    found = _of(owner, session_id).order_by("at", "id")
+    found = _messages_of(owner, session_id).order_by("at", "id")
     if last is not None:
         at, number = last
         found = found.filter(models.Q(at__gt=at) | models.Q(at=at, id__gt=number))
@@ -165,7 +165,7 @@ def messages_after(
 
 def find_message(owner: str, session_id: str, number: int) -> Message | None:
     """Return the message of that number (its primary key), or None where that conversation has none such."""
-    return _of(owner, session_id).filter(pk=number).first()
+    return _messages_of(owner, session_id).filter(pk=number).first()
 
 
 def find_messages(owner: str, message_ids: Collection[str]) -> dict[tuple[str, str], Message]:
@@ -182,7 +182,7 @@ def are_there(owner: str) -> bool:
 def how_many_before(message: Message) -> int:
     """Return how many messages of its conversation were said before this one."""
     earlier = models.Q(at__lt=message.at) | models.Q(at=message.at, id__lt=message.pk)
-    return _of(message.owner, message.session_id).filter(earlier).count()
+    return _messages_of(message.owner, message.session_id).filter(earlier).count()
 
 
 def _grouped(messages: models.QuerySet[Message]) -> models.QuerySet[Any, Any]:
@@ -200,13 +200,14 @@ def _grouped(messages: models.QuerySet[Message]) -> models.QuerySet[Any, Any]:
 
 
 def _described(owner: str, found: Sequence[dict[str, Any]]) -> tuple[Conversation, ...]:
-    said = _of(owner, models.OuterRef("session_id")).order_by("at", "id").values(start=Left("content", OPENING))
-    asked = said.filter(role=Message.Role.USER)
-    # From one message of each, so that the first is looked up once for each conversation.
+    messages = _messages_of(owner, models.OuterRef("session_id"))
+    first = messages.order_by("at", "id").values(start=Left("content", OPENING))
+    asked = first.filter(role=Message.Role.USER)
+    # Annotates one message per conversation, so that the subqueries run once for each.
     starts = {
         session_id: (opening, user_said or "")
         for session_id, opening, user_said in Message.objects.filter(pk__in=[row["newest"] for row in found])
-        .annotate(opening=models.Subquery(said[:1]), asked=models.Subquery(asked[:1]))
+        .annotate(opening=models.Subquery(first[:1]), asked=models.Subquery(asked[:1]))
         .values_list("session_id", "opening", "asked")
     }
     agents: defaultdict[str, set[str]] = defaultdict(set)
@@ -237,13 +238,13 @@ class Deleted:
 
 
 def delete(owner: str, session_id: str, message_id: str | None = None, *, agent: str | None = None) -> Deleted:
-    """Delete a session's messages, or the one of that id.
+    """Delete a session's messages, or only the one with this id.
 
     Args:
         agent: only those this agent sent: what one agent was told may be evidence for another's change.
             None for people, who may delete any.
     """
-    asked = _of(owner, session_id)
+    asked = _messages_of(owner, session_id)
     if message_id is not None:
         asked = asked.filter(message_id=message_id)
     there = dict(asked.values_list("message_id", "agent"))
@@ -276,8 +277,8 @@ def _remove(owner: str, session_id: str, ids: Sequence[str]) -> None:
         some = ids[start : start + _PORTION]
         with transaction.atomic():
             store.forget_messages(owner, session_id, some)
-            _of(owner, session_id).filter(message_id__in=some).delete()
+            _messages_of(owner, session_id).filter(message_id__in=some).delete()
 
 
-def _of(owner: str, session_id: str | models.OuterRef) -> models.QuerySet[Message]:
+def _messages_of(owner: str, session_id: str | models.OuterRef) -> models.QuerySet[Message]:
     return Message.objects.filter(owner=owner, session_id=session_id)
