@@ -204,10 +204,7 @@ def _prepare(
     review_reason: ReviewReason | None,
     base_commit: str | None,
 ) -> tuple[Proposal, bool]:
-    """Insert the PREPARING row, unless an equal proposal exists. Return the proposal and whether it is new.
-
-    Changes that policy applies do not count against the caps.
-    """
+    """Insert the PREPARING row, unless an equal proposal exists. Return the proposal and whether it is new."""
     said = flags.said_with(by.reasoning, by.evidence)
     made = assess_changes(kind, changes, said=said)
     if review_reason is None and _shows_secret(by, made, said):
@@ -235,7 +232,7 @@ def _prepare(
         **made.fields,
     )
     with transaction.atomic(durable=True):
-        if waits:
+        if waits:  # changes that policy applies do not count against the caps
             # An import contains only what differs from the memory: an equal one would reveal the memory's content.
             may_tell = by.may_read or not is_import
             same = {"kind": kind, "result_sha256": made.fields["result_sha256"]}
