@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from approvals.accounts.sign_in import signed_in
 from approvals.accounts.viewer import viewer_of
-from approvals.forms.notes import PolicyForm
+from approvals.forms.accounts import PolicyForm
 from approvals.models import Policy, Tutorship
 from approvals.review.policies import notes_apply_at_once
 

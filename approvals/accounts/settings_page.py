@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 
 from approvals.accounts.sign_in import signed_in, typed_before
 from approvals.accounts.viewer import viewer_of
-from approvals.forms.memory import AccountForm
+from approvals.forms.accounts import AccountForm
 from approvals.models import Tutorship
 
 

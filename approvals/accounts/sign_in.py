@@ -25,8 +25,7 @@ from django.views.decorators.cache import never_cache
 
 from approvals.accounts import demo_accounts, password_mail
 from approvals.accounts.attempts import WINDOW, AttemptLimiter
-from approvals.forms.memory import is_time_zone
-from approvals.forms.proposal import SignInForm
+from approvals.forms.accounts import SignInForm, is_time_zone
 from approvals.models import User
 from approvals.views.request import Request
 
@@ -61,7 +60,7 @@ def signed_in(*, return_to: Callable[..., str] | None = None) -> Callable[[View]
 
 
 def kept_fields(request: HttpRequest) -> dict[str, str]:
-    """The fields this person posted to this page while signed out; handed out once."""
+    """Return, once, the fields this person posted to this page while signed out."""
     kept = request.session.get(_KEPT)
     if not kept or kept["page"] != request.path:
         return {}
@@ -71,7 +70,7 @@ def kept_fields(request: HttpRequest) -> dict[str, str]:
 
 
 def typed_before(request: HttpRequest) -> dict[str, str]:
-    """`kept_fields` for a form that is saved; the page says that it was not."""
+    """Return `kept_fields` for a form that saves something, with a message that nothing was saved yet."""
     fields = kept_fields(request)
     if fields:
         text = _("Welcome back. Nothing was saved while you were signed out. What you typed is still here.")
@@ -105,7 +104,7 @@ def _ask_to_sign_in(request: Request, page: str) -> HttpResponse:
 
 @method_decorator(never_cache, name="dispatch")
 class SignIn(django_views.LoginView):
-    """Ten tries a quarter of an hour for one name from one address (`tries`)."""
+    """Allow ten attempts a quarter of an hour for one name from one address (`attempts`)."""
 
     template_name = "registration/sign_in.html"
     authentication_form = SignInForm
@@ -169,13 +168,13 @@ class PasswordReset(django_views.PasswordResetView):
         return super().post(request, *args, **kwargs)
 
     def form_valid(self, form: Any) -> HttpResponse:
-        # Nobody is looked up here: how long that and a mail server take would tell who has an account.
+        # No account is looked up here: the time that this and a mail server take would show who has one.
         password_mail.send_soon(form.cleaned_data["email"])
         return redirect(self.get_success_url())
 
 
 def local_path(request: HttpRequest, url: str, default: str) -> str:
-    """`url` when it is a path on this site, else `default`; never somebody else's address."""
+    """Return `url` if it is a path on this site, else `default`; never an address of another site."""
     if url and url_has_allowed_host_and_scheme(
         url, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     ):

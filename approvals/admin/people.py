@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from approvals.admin.plain_text import PlainList
-from approvals.forms.memory import time_zones
+from approvals.forms.accounts import time_zones
 from approvals.models import Agent, Policy, Tutorship, User
 
 

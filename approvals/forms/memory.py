@@ -1,22 +1,17 @@
-"""Forms of the memory and account pages: what may be typed, and how it becomes service arguments.
+"""Forms of the memory pages: what may be typed, how it becomes service arguments, and where a refusal is shown.
 
-No database work beyond the account form's own row: whether a change is allowed, fits its limit or was
-overtaken is answered by `approvals.services`.
+No database work: the services answer whether a change is allowed, fits its limit or was overtaken.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
 from typing import Any
-from zoneinfo import available_timezones
 
 from django import forms
 from django.core.validators import RegexValidator
 from django.utils.translation import gettext_lazy as _
 from django_stubs_ext import StrOrPromise
 
-from approvals.models import User
 from approvals.services import BlockFields
 from approvals.services.errors import (
     ImportUnderWay,
@@ -39,11 +34,6 @@ check_label = RegexValidator(
     rf"^{LABEL.pattern}\Z",
     _("Use a-z, 0-9, underscore and dash only, 64 at most, beginning with a letter or a digit."),
 )
-
-#: Regions of the time zone list, in its order. The rest of the database is history and aliases.
-_REGIONS = (
-    "Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific",
-)  # fmt: skip
 
 
 def with_line_breaks_of(original: str, typed: str) -> str:
@@ -148,37 +138,6 @@ class DeleteForm(forms.Form):
 
     comment = comment_field(_("Why you’re deleting it. Saved in the history."))
     loaded_sha256 = forms.CharField(widget=forms.HiddenInput)
-
-
-class AccountForm(forms.ModelForm[User]):
-    """What people set for themselves."""
-
-    time_zone = forms.ChoiceField(
-        label=_("Time zone"), help_text=_("Times on every page are shown in it."), choices=lambda: time_zones()
-    )
-
-    class Meta:
-        model = User
-        fields = ["first_name", "last_name", "email", "time_zone", "shortcuts"]
-        help_texts = {
-            "email": _("Used for password resets. No one else sees it."),
-            "shortcuts": _("j and k move through lists, ? shows all of them."),
-        }
-
-
-def time_zones() -> Sequence[tuple[str, Any]]:
-    """Return names of the time zone database by region, for a select with groups."""
-    regions: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
-    for name in sorted(available_timezones()):
-        region, slash, place = name.partition("/")
-        if slash and region in _REGIONS:
-            regions[region].append((name, f"{place.replace('_', ' ')} ({region})"))
-    return [("UTC", "UTC"), *((region, regions[region]) for region in _REGIONS)]
-
-
-def is_time_zone(name: str) -> bool:
-    """Whether people may choose it."""
-    return any(name == zone for _region, zones in time_zones()[1:] for zone, _label in zones)
 
 
 #: What a service raises instead of writing the memory.

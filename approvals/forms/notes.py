@@ -11,7 +11,6 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from approvals.forms.memory import MAX_COMMENT, comment_field, with_line_breaks_of
-from approvals.models import Policy
 from approvals.pages.note_list import TYPE_NAMES
 from memory_app.reads import Note
 from memory_app.text import notes
@@ -139,12 +138,3 @@ class ImportForm(forms.Form):
                 _("The file is larger than %(limit)d MiB."), params={"limit": LARGEST_FILE // (1024 * 1024)}
             )
         return file
-
-
-class PolicyForm(forms.ModelForm[Policy]):
-    """What an owner lets agents do without asking."""
-
-    class Meta:
-        model = Policy
-        fields = ["notes"]
-        widgets = {"notes": forms.RadioSelect}

@@ -1,29 +1,13 @@
-"""The forms of signing in and of deciding. Forms of the memory pages are `forms.memory`."""
+"""The forms of deciding about a proposal."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django import forms
-from django.contrib.auth.forms import AuthenticationForm
 from django.utils.translation import gettext_lazy as _
 
 from approvals.models import RejectReason
-
-
-class SignInForm(AuthenticationForm):
-    """Says neither which of the two was wrong nor whether there is such a person."""
-
-    error_messages = {
-        "invalid_login": _("Username or password is wrong."),
-        "inactive": _("Username or password is wrong."),
-    }
-
-    def __init__(self, request: Any = None, *args: Any, **kwargs: Any) -> None:
-        super().__init__(request, *args, **kwargs)
-        if self.data.get("username"):  # it is filled in again: what is left to type is the password
-            del self.fields["username"].widget.attrs["autofocus"]
-            self.fields["password"].widget.attrs["autofocus"] = True
 
 
 class ApproveForm(forms.Form):

@@ -1,0 +1,74 @@
+"""The forms of people's accounts: signing in, one's own settings, and what agents may do without asking."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+from zoneinfo import available_timezones
+
+from django import forms
+from django.contrib.auth.forms import AuthenticationForm
+from django.utils.translation import gettext_lazy as _
+
+from approvals.models import Policy, User
+
+#: Regions of the time zone list, in its order. The rest of the database is history and aliases.
+_REGIONS = (
+    "Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific",
+)  # fmt: skip
+
+
+class SignInForm(AuthenticationForm):
+    """Says neither which of the two was wrong nor whether there is such a person."""
+
+    error_messages = {
+        "invalid_login": _("Username or password is wrong."),
+        "inactive": _("Username or password is wrong."),
+    }
+
+    def __init__(self, request: Any = None, *args: Any, **kwargs: Any) -> None:
+        super().__init__(request, *args, **kwargs)
+        if self.data.get("username"):  # it is filled in again: what is left to type is the password
+            del self.fields["username"].widget.attrs["autofocus"]
+            self.fields["password"].widget.attrs["autofocus"] = True
+
+
+class AccountForm(forms.ModelForm[User]):
+    """What people set for themselves."""
+
+    time_zone = forms.ChoiceField(
+        label=_("Time zone"), help_text=_("Times on every page are shown in it."), choices=lambda: time_zones()
+    )
+
+    class Meta:
+        model = User
+        fields = ["first_name", "last_name", "email", "time_zone", "shortcuts"]
+        help_texts = {
+            "email": _("Used for password resets. No one else sees it."),
+            "shortcuts": _("j and k move through lists, ? shows all of them."),
+        }
+
+
+def time_zones() -> Sequence[tuple[str, Any]]:
+    """Return names of the time zone database by region, for a select with groups."""
+    regions: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+    for name in sorted(available_timezones()):
+        region, slash, place = name.partition("/")
+        if slash and region in _REGIONS:
+            regions[region].append((name, f"{place.replace('_', ' ')} ({region})"))
+    return [("UTC", "UTC"), *((region, regions[region]) for region in _REGIONS)]
+
+
+def is_time_zone(name: str) -> bool:
+    """Whether people may choose it."""
+    return any(name == zone for _region, zones in time_zones()[1:] for zone, _label in zones)
+
+
+class PolicyForm(forms.ModelForm[Policy]):
+    """What an owner lets agents do without asking."""
+
+    class Meta:
+        model = Policy
+        fields = ["notes"]
+        widgets = {"notes": forms.RadioSelect}
