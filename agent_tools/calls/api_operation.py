@@ -14,7 +14,7 @@ from django.conf import settings
 
 from agent_tools.auth import grants
 from agent_tools.auth.authentication import Caller
-from agent_tools.calls.arguments import Arguments
+from agent_tools.calls.arguments import Arguments, WriteArguments
 from agent_tools.calls.json_schema import json_schema
 from agent_tools.models import Scope
 
@@ -75,18 +75,19 @@ class ApiOperation(Generic[A]):
         timeout: seconds after which a call is answered with 504 (see `time_limit`).
         returns: the fields of `data` and what they mean.
         failing: begins the text when *we* fail: `Error reading memory block`.
+        arguments: whether they are `WriteArguments` decides the effect, so that whatever writes is idempotent.
         or_scope: a scope that does instead of `scope`, with what comes of it waiting for a person.
         owner_optional: works without `user_id` also for a token that serves several owners.
         target: name of the argument that names what the call is about, for the audit row.
         if_timed_out: what to do when the time was up, where that is more than with other tools.
-        called: what a refusal calls it, `the list of notes`; by default its name.
+        called: what a refusal calls it: `the list of notes`.
     """
 
     run: Callable[[Call, A], Answer]
     description: str
     arguments: type[A]
     scope: Scope
-    effect: Effect
+    called: str
     failing: str
     returns: dict[str, str]
     timeout: int = 10
@@ -94,11 +95,14 @@ class ApiOperation(Generic[A]):
     owner_optional: bool = False
     target: str = ""
     if_timed_out: str = ""
-    called: str = ""
 
     @property
     def name(self) -> str:
         return self.run.__name__
+
+    @property
+    def effect(self) -> Effect:
+        return Effect.SIDE_EFFECTING if issubclass(self.arguments, WriteArguments) else Effect.READ_ONLY
 
     @property
     def scopes(self) -> tuple[Scope, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Required, TypedDict, TypeVar, Unpack, get_type_hints
 
 from django.conf import settings
 
@@ -35,46 +35,52 @@ TOOLS: dict[str, Tool[Any]] = {}
 ENDPOINTS: dict[str, ApiOperation[Any]] = {}
 
 
-def tool(
-    *,
-    description: str,
-    arguments: type[A],
-    scope: Scope,
-    effect: Effect,
-    failing: str,
-    returns: dict[str, str],
-    timeout: int = 10,
-    or_scope: Scope | None = None,
-    owner_optional: bool = False,
-    target: str = "",
-) -> Callable[[Callable[[Call, A], Answer]], Tool[A]]:
-    """Make a function the tool of its name, and register it. The arguments are those of `ApiOperation`."""
+class Declared(TypedDict, total=False):
+    """What is said of a function beside its name and arguments; see `ApiOperation`."""
 
-    def register(run: Callable[[Call, A], Answer]) -> Tool[A]:
-        made = Tool(
-            run=run,
-            description=description,
-            arguments=arguments,
-            scope=scope,
-            effect=effect,
-            timeout=timeout,
-            failing=failing,
-            returns=returns,
-            or_scope=or_scope,
-            owner_optional=owner_optional,
-            target=target,
-            called=run.__name__,
-        )
+    description: Required[str]
+    scope: Required[Scope]
+    failing: Required[str]
+    returns: Required[dict[str, str]]
+    timeout: int
+    or_scope: Scope
+    owner_optional: bool
+    target: str
+    if_timed_out: str
+
+
+Run = Callable[[Call, A], Answer]
+
+
+def tool(**declared: Unpack[Declared]) -> Callable[[Run[A]], Tool[A]]:
+    """Make a function the tool of its name, with the arguments it is annotated with, and register it."""
+
+    def register(run: Run[A]) -> Tool[A]:
+        made = Tool(run=run, arguments=_arguments_of(run), called=run.__name__, **declared)
         TOOLS[made.name] = made
         return made
 
     return register
 
 
-def endpoint(made: ApiOperation[A]) -> ApiOperation[A]:
-    """Register an operation that has an address of its own."""
-    ENDPOINTS[made.name] = made
-    return made
+def endpoint(*, called: str, **declared: Unpack[Declared]) -> Callable[[Run[A]], ApiOperation[A]]:
+    """Make a function what a view runs by address, and register it.
+
+    Args:
+        called: what a refusal calls it: `the list of notes`.
+    """
+
+    def register(run: Run[A]) -> ApiOperation[A]:
+        made = ApiOperation(run=run, arguments=_arguments_of(run), called=called, **declared)
+        ENDPOINTS[made.name] = made
+        return made
+
+    return register
+
+
+def _arguments_of(run: Run[A]) -> type[A]:
+    model: type[A] = get_type_hints(run)["arguments"]
+    return model
 
 
 def switched_on() -> list[Tool[Any]]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from django.conf import settings
 from pydantic import Field
 
-from agent_tools.calls.api_operation import Answer, ApiOperation, Call, Effect
+from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import Arguments
 from agent_tools.calls.registry import endpoint, tool
 from agent_tools.models import Scope
@@ -54,9 +54,7 @@ class PrimeArguments(Arguments):
         "Get the user's memories for your context, newest and most used first, within a budget of tokens. "
         "Use this at the start of a conversation, unless they are in your context already."
     ),
-    arguments=PrimeArguments,
     scope=Scope.MEMORY_READ,
-    effect=Effect.READ_ONLY,
     failing="Error priming memories",
     returns={"text": "the memories, as in the text; empty when there are none", "receipt": _RECEIPT},
 )
@@ -83,6 +81,31 @@ class ContextArguments(Arguments):
     ] = None
 
 
+@endpoint(
+    called="the context",
+    description=(
+        "The text to put in a system prompt: the owner's blocks, primed notes, and instructions for the tools. "
+        "What goes in is set by MEMORIES_*; blocks that do not fit are named, for read_memory_block."
+    ),
+    scope=Scope.MEMORY_READ,
+    failing="Error building the context",
+    returns={
+        "text": "the whole, as in the text",
+        "blocks[].label": "the block's name in every call",
+        "blocks[].title": "what people call it",
+        "blocks[].body": "its text",
+        "blocks[].sha256": "of its text",
+        "blocks_receipt": (
+            "`included`: labels; `left_out`: labels of the first 200 blocks that did not fit, the last changed "
+            "first; `left_out_count`; `tokens` of the blocks, estimated; `budget`, 0 for no limit"
+        ),
+        "notes": "the primed notes as a memories.md, or empty",
+        "instructions": "how to use memory blocks",
+        "skill": "how to use notes, or empty",
+        "inject": "auto, manual (no notes) or none (no notes, no skill)",
+        "receipt": _RECEIPT + "; null when no notes are primed",
+    },
+)
 def context_read(call: Call, arguments: ContextArguments) -> Answer:
     context = guidance.context_of(call.owner, budget=arguments.budget)
     text = context.text
@@ -106,38 +129,6 @@ def context_read(call: Call, arguments: ContextArguments) -> Answer:
         "receipt": _receipt(context.primed, context.commit) if context.primed else None,
     }
     return Answer(text, data)
-
-
-CONTEXT_READ = endpoint(
-    ApiOperation(
-        run=context_read,
-        called="the context",
-        description=(
-            "The text to put in a system prompt: the owner's blocks, primed notes, and instructions for the tools. "
-            "What goes in is set by MEMORIES_*; blocks that do not fit are named, for read_memory_block."
-        ),
-        arguments=ContextArguments,
-        scope=Scope.MEMORY_READ,
-        effect=Effect.READ_ONLY,
-        failing="Error building the context",
-        returns={
-            "text": "the whole, as in the text",
-            "blocks[].label": "the block's name in every call",
-            "blocks[].title": "what people call it",
-            "blocks[].body": "its text",
-            "blocks[].sha256": "of its text",
-            "blocks_receipt": (
-                "`included`: labels; `left_out`: labels of the first 200 blocks that did not fit, the last changed "
-                "first; `left_out_count`; `tokens` of the blocks, estimated; `budget`, 0 for no limit"
-            ),
-            "notes": "the primed notes as a memories.md, or empty",
-            "instructions": "how to use memory blocks",
-            "skill": "how to use notes, or empty",
-            "inject": "auto, manual (no notes) or none (no notes, no skill)",
-            "receipt": _RECEIPT + "; null when no notes are primed",
-        },
-    )
-)
 
 
 def _receipt(primed: Primed, commit: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from agent_tools.answers import bounds, fields, paging, representations
-from agent_tools.calls.api_operation import Answer, ApiOperation, Call, Effect
+from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import BoundedArguments, Strict, WriteArguments, is_time
 from agent_tools.calls.parsing import invalid
 from agent_tools.calls.registry import endpoint, tool
@@ -30,9 +30,7 @@ class SessionListArguments(paging.PagedArguments, BoundedArguments):
         "Use this to find an earlier conversation, then memory_read_session to read it; to look for words, use "
         "memory_search with include_conversation."
     ),
-    arguments=SessionListArguments,
     scope=Scope.MEMORY_READ,
-    effect=Effect.READ_ONLY,
     failing="Error listing conversations",
     returns=fields.paged(
         {
@@ -82,9 +80,7 @@ class SessionReadArguments(paging.PagedArguments, BoundedArguments):
         "Read what was said in a conversation, from its beginning. Long ones come in parts: call again with cursor set "
         "to `next` to go on."
     ),
-    arguments=SessionReadArguments,
     scope=Scope.MEMORY_READ,
-    effect=Effect.READ_ONLY,
     failing="Error reading conversation",
     returns={"session_id": "which conversation"}
     | fields.paged(
@@ -162,6 +158,14 @@ class KeepArguments(WriteArguments):
     ]
 
 
+@endpoint(
+    called="keeping messages",
+    description="Keep the messages of a conversation, for search (include_conversation) and as evidence.",
+    scope=Scope.NOTES_WRITE,
+    or_scope=Scope.MEMORY_PROPOSE,
+    failing="Error keeping messages",
+    returns={"session_id": "whose messages", "new": "ids of those kept now", "known": "ids of those kept before"},
+)
 def message_keep(call: Call, arguments: KeepArguments) -> Answer:
     _require_session(call, arguments)
     turns = [
@@ -179,27 +183,27 @@ def message_keep(call: Call, arguments: KeepArguments) -> Answer:
     return Answer(f"{_messages(len(kept.new))} kept.", data)
 
 
-MESSAGE_KEEP = endpoint(
-    ApiOperation(
-        run=message_keep,
-        called="keeping messages",
-        description="Keep the messages of a conversation, for search (include_conversation) and as evidence.",
-        arguments=KeepArguments,
-        scope=Scope.NOTES_WRITE,
-        or_scope=Scope.MEMORY_PROPOSE,
-        effect=Effect.SIDE_EFFECTING,
-        failing="Error keeping messages",
-        returns={"session_id": "whose messages", "new": "ids of those kept now", "known": "ids of those kept before"},
-    )
-)
-
-
 class DeleteMessagesArguments(WriteArguments):
     message_id: Annotated[
         str | None, Field(description="Only this message; otherwise the whole session.", min_length=1, max_length=128)
     ] = None
 
 
+@endpoint(
+    called="deleting messages",
+    description=(
+        "Delete the messages of a conversation, or one of them. An agent deletes what it handed in itself; "
+        "the rest stays, since it may be evidence for another's change."
+    ),
+    scope=Scope.NOTES_WRITE,
+    or_scope=Scope.MEMORY_PROPOSE,
+    failing="Error deleting messages",
+    returns={
+        "session_id": "whose messages",
+        "deleted": "how many of yours there were",
+        "left": "how many stay, since another agent handed them in",
+    },
+)
 def message_delete(call: Call, arguments: DeleteMessagesArguments) -> Answer:
     _require_session(call, arguments)
     deleted = conversations.delete(call.owner, arguments.session_id, arguments.message_id, agent=call.caller.agent.name)
@@ -210,28 +214,6 @@ def message_delete(call: Call, arguments: DeleteMessagesArguments) -> Answer:
         )
     data = {"session_id": arguments.session_id, "deleted": deleted.count, "left": deleted.left}
     return Answer(text, data)
-
-
-MESSAGE_DELETE = endpoint(
-    ApiOperation(
-        run=message_delete,
-        called="deleting messages",
-        description=(
-            "Delete the messages of a conversation, or one of them. An agent deletes what it handed in itself; "
-            "the rest stays, since it may be evidence for another's change."
-        ),
-        arguments=DeleteMessagesArguments,
-        scope=Scope.NOTES_WRITE,
-        or_scope=Scope.MEMORY_PROPOSE,
-        effect=Effect.SIDE_EFFECTING,
-        failing="Error deleting messages",
-        returns={
-            "session_id": "whose messages",
-            "deleted": "how many of yours there were",
-            "left": "how many stay, since another agent handed them in",
-        },
-    )
-)
 
 
 def _messages(count: int) -> str:

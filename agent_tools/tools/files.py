@@ -9,7 +9,7 @@ from pydantic import Field, field_serializer
 
 from agent_tools.answers import refusals, representations
 from agent_tools.answers.subject import Subject
-from agent_tools.calls.api_operation import Answer, ApiOperation, Call, Effect
+from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import Arguments, NoteWriteArguments
 from agent_tools.calls.registry import endpoint
 from agent_tools.models import Scope
@@ -34,6 +34,35 @@ class ImportArguments(NoteWriteArguments):
         return hashlib.sha256(file).hexdigest()
 
 
+@endpoint(
+    called="the import",
+    description=(
+        "Import a memories.md: one change of many notes, applied or proposed as a whole. Known ids are updated, "
+        "malformed memories skipped and named, and nothing is deleted."
+    ),
+    scope=Scope.NOTES_WRITE,
+    or_scope=Scope.MEMORY_PROPOSE,
+    failing="Error importing memories",
+    returns={
+        "proposal_id": "its number, or null when there was nothing to change",
+        "status": "applied, open while it waits for a person, or unchanged",
+        "waits_because": "why a person has to look at it first, as with notes: policy, scope or secrets; else null",
+        "commit": "the commit that holds it, or null",
+        "review_url": "where people look at it, or null",
+        "created": "how many notes are new; null without memory:read, as are the next two",
+        "updated": "how many are changed",
+        "unchanged": "how many are as the file says",
+        "skipped[].line": "where something was left out",
+        "skipped[].reason": "why",
+    },
+    # 100,000 memories, the most of one file, took 80 s when new, 160 s when each was changed; with a Dolt server,
+    # on a machine at four times its load, over 300 s. gunicorn's threads have no limit of their own.
+    timeout=600,
+    if_timed_out=(
+        "Sending the file again doubles nothing: what is in the memory by then is left as it is. If that takes too "
+        "long as well, split the file and send its parts one after the other."
+    ),
+)
 def import_file(call: Call, arguments: ImportArguments) -> Answer:
     viewer = import_progress.of_token(call.caller.token.pk)
     with (
@@ -57,42 +86,6 @@ def import_file(call: Call, arguments: ImportArguments) -> Answer:
     return Answer(_told(done, with_counts=call.may_read), data)
 
 
-IMPORT_FILE = endpoint(
-    ApiOperation(
-        run=import_file,
-        called="the import",
-        description=(
-            "Import a memories.md: one change of many notes, applied or proposed as a whole. Known ids are updated, "
-            "malformed memories skipped and named, and nothing is deleted."
-        ),
-        arguments=ImportArguments,
-        scope=Scope.NOTES_WRITE,
-        or_scope=Scope.MEMORY_PROPOSE,
-        effect=Effect.SIDE_EFFECTING,
-        failing="Error importing memories",
-        returns={
-            "proposal_id": "its number, or null when there was nothing to change",
-            "status": "applied, open while it waits for a person, or unchanged",
-            "waits_because": "why a person has to look at it first, as with notes: policy, scope or secrets; else null",
-            "commit": "the commit that holds it, or null",
-            "review_url": "where people look at it, or null",
-            "created": "how many notes are new; null without memory:read, as are the next two",
-            "updated": "how many are changed",
-            "unchanged": "how many are as the file says",
-            "skipped[].line": "where something was left out",
-            "skipped[].reason": "why",
-        },
-        # 100,000 memories, the most of one file, took 80 s when new, 160 s when each was changed; with a Dolt server,
-        # on a machine at four times its load, over 300 s. gunicorn's threads have no limit of their own.
-        timeout=600,
-        if_timed_out=(
-            "Sending the file again doubles nothing: what is in the memory by then is left as it is. If that takes too "
-            "long as well, split the file and send its parts one after the other."
-        ),
-    )
-)
-
-
 class ExportArguments(Arguments):
     portable: Annotated[
         bool,
@@ -102,25 +95,18 @@ class ExportArguments(Arguments):
     ] = False
 
 
+@endpoint(
+    called="the export",
+    description="All notes that hold, as a memories.md (`text/markdown`); superseded ones are left out.",
+    scope=Scope.MEMORY_READ,
+    failing="Error exporting memories",
+    returns={},
+    timeout=60,
+)
 def export_file(call: Call, arguments: ExportArguments) -> Answer:
     if arguments.portable:
         return Answer(reads.portable_file(call.owner), {})
     return Answer(memories_md.write(reads.memories(call.owner)), {})
-
-
-EXPORT_FILE = endpoint(
-    ApiOperation(
-        run=export_file,
-        called="the export",
-        description="All notes that hold, as a memories.md (`text/markdown`); superseded ones are left out.",
-        arguments=ExportArguments,
-        scope=Scope.MEMORY_READ,
-        effect=Effect.READ_ONLY,
-        failing="Error exporting memories",
-        returns={},
-        timeout=60,
-    )
-)
 
 
 def _told(done: ImportOutcome, *, with_counts: bool) -> str:

@@ -15,7 +15,7 @@ from agent_tools.answers import fields, refusals, representations
 from agent_tools.answers.subject import Subject
 from agent_tools.auth import grants
 from agent_tools.calls import signals
-from agent_tools.calls.api_operation import Answer, Call, Effect
+from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import NoteWriteArguments
 from agent_tools.calls.registry import tool
 from agent_tools.models import Scope
@@ -39,10 +39,8 @@ class SaveArguments(NoteWriteArguments):
         "worth remembering across conversations. Saved notes persist across all sessions and channels. Returns a "
         "note_id for future reference."
     ),
-    arguments=SaveArguments,
     scope=Scope.NOTES_WRITE,
     or_scope=Scope.MEMORY_PROPOSE,
-    effect=Effect.SIDE_EFFECTING,
     failing="Error saving note",
     returns=_WRITTEN,
 )
@@ -69,10 +67,8 @@ class UpdateArguments(NoteWriteArguments):
         "stored information (e.g., a new preferred name, an updated preference). First use memory_search to find the "
         "note and its note_id, then call this with the note_id and the new content."
     ),
-    arguments=UpdateArguments,
     scope=Scope.NOTES_WRITE,
     or_scope=Scope.MEMORY_PROPOSE,
-    effect=Effect.SIDE_EFFECTING,
     failing="Error updating note",
     returns=_WRITTEN,
     target="note_id",
@@ -94,10 +90,8 @@ class DeleteArguments(NoteWriteArguments):
         "Delete a previously saved note from memory. Use this when the user asks you to forget specific information. "
         "First use memory_search to find the note and its note_id, then call this with the note_id to remove it."
     ),
-    arguments=DeleteArguments,
     scope=Scope.NOTES_WRITE,
     or_scope=Scope.MEMORY_PROPOSE,
-    effect=Effect.SIDE_EFFECTING,
     failing="Error deleting note",
     returns=_WRITTEN,
     target="note_id",
@@ -133,10 +127,8 @@ class RememberArguments(NoteWriteArguments):
         "Persist important information to long-term memory. "
         "Use when you discover something valuable for future sessions."
     ),
-    arguments=RememberArguments,
     scope=Scope.NOTES_WRITE,
     or_scope=Scope.MEMORY_PROPOSE,
-    effect=Effect.SIDE_EFFECTING,
     failing="Error remembering",
     returns={
         "remembered": "true once it is in the memory; false while it waits for a person",
@@ -193,10 +185,8 @@ class ForgetArguments(NoteWriteArguments):
         "Mark a memory as superseded (soft delete). "
         "The memory remains for provenance but won't be retrieved in normal queries."
     ),
-    arguments=ForgetArguments,
     scope=Scope.NOTES_WRITE,
     or_scope=Scope.MEMORY_PROPOSE,
-    effect=Effect.SIDE_EFFECTING,
     failing="Error forgetting",
     returns={
         "forgotten": "true once it is superseded; false while that waits for a person",

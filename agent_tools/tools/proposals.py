@@ -12,7 +12,7 @@ from pydantic import Field
 from agent_tools.answers import bounds, fields, paging, refusals, representations, withholding
 from agent_tools.answers.subject import Subject
 from agent_tools.auth import grants
-from agent_tools.calls.api_operation import Answer, Call, Effect
+from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import LONGEST_ANSWER, BoundedArguments, WriteArguments
 from agent_tools.calls.parsing import invalid
 from agent_tools.calls.registry import tool
@@ -43,9 +43,7 @@ class ProposalListArguments(paging.PagedArguments, BoundedArguments):
         "List your own proposals, newest first: their status, what the reviewer said, "
         "and whether those still open apply to the block as it is now."
     ),
-    arguments=ProposalListArguments,
     scope=Scope.MEMORY_READ,
-    effect=Effect.READ_ONLY,
     failing="Error listing proposals",
     returns=fields.paged(fields.PROPOSAL),
     owner_optional=True,
@@ -82,9 +80,7 @@ class ProposalReadArguments(BoundedArguments):
         "See what became of one of your proposals: its status, the reviewer's reason, "
         "and whether it still applies to the block as it is now."
     ),
-    arguments=ProposalReadArguments,
     scope=Scope.MEMORY_READ,
-    effect=Effect.READ_ONLY,
     failing="Error reading proposal",
     returns=fields.PROPOSAL_IN_FULL | {"left_out": "what was left out of these for its length, by field"},
     owner_optional=True,
@@ -135,9 +131,7 @@ class WithdrawArguments(WriteArguments):
 
 @tool(
     description="Take back one of your open proposals, so that nobody has to decide about it.",
-    arguments=WithdrawArguments,
     scope=Scope.MEMORY_PROPOSE,
-    effect=Effect.SIDE_EFFECTING,
     failing="Error withdrawing proposal",
     returns=fields.PROPOSAL,
     owner_optional=True,

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from agent_tools.answers import fields, refusals, representations
 from agent_tools.answers.subject import Subject
-from agent_tools.calls.api_operation import Answer, ApiOperation, Call, Effect
+from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import ProposeArguments, Strict, given
 from agent_tools.calls.parsing import invalid
 from agent_tools.calls.registry import endpoint, tool
@@ -68,9 +68,7 @@ class EditArguments(ProposeArguments):
         "replace_all is True. IMPORTANT: You must read the memory block first to see its exact content. "
         "The edit will FAIL if old_string is not found or is not unique."
     ),
-    arguments=EditArguments,
     scope=Scope.MEMORY_PROPOSE,
-    effect=Effect.SIDE_EFFECTING,
     failing="Error creating edit proposal",
     returns=fields.PROPOSED,
     target="block_label",
@@ -106,6 +104,14 @@ class BlockProposeArguments(ProposeArguments):
     ] = None
 
 
+@endpoint(
+    called="a proposal to a block",
+    description="Propose a whole new text for a block (`body`), or several replacements in it (`edits`).",
+    scope=Scope.MEMORY_PROPOSE,
+    failing="Error creating edit proposal",
+    returns=fields.PROPOSED,
+    target="block_label",
+)
 def block_propose(call: Call, arguments: BlockProposeArguments) -> Answer:
     if (arguments.body is None) == (arguments.edits is None):
         both = "takes either body or edits, not both" if arguments.body is not None else "or edits is required"
@@ -123,21 +129,6 @@ def block_propose(call: Call, arguments: BlockProposeArguments) -> Answer:
 
     changes = tuple(_replace(item) for item in items)
     return _propose(call, arguments.block_label, changes, Kind.EDIT, arguments, corrected)
-
-
-BLOCK_PROPOSE = endpoint(
-    ApiOperation(
-        run=block_propose,
-        called="a proposal to a block",
-        description="Propose a whole new text for a block (`body`), or several replacements in it (`edits`).",
-        arguments=BlockProposeArguments,
-        scope=Scope.MEMORY_PROPOSE,
-        effect=Effect.SIDE_EFFECTING,
-        failing="Error creating edit proposal",
-        returns=fields.PROPOSED,
-        target="block_label",
-    )
-)
 
 
 def _replace(item: EditArguments | EditItem) -> edits.Replace:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from agent_tools.answers import bounds, fields, paging, refusals, representations
 from agent_tools.answers.subject import Subject
-from agent_tools.calls.api_operation import Answer, ApiOperation, Call, Effect
+from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import LONGEST_ANSWER, BoundedArguments
 from agent_tools.calls.parsing import invalid
 from agent_tools.calls.registry import endpoint, tool
@@ -32,9 +32,7 @@ class BlockListArguments(paging.PagedArguments, BoundedArguments):
         "List all available memory blocks for the current student. "
         "Memory blocks contain persistent information about the student that helps personalize tutoring."
     ),
-    arguments=BlockListArguments,
     scope=Scope.MEMORY_READ,
-    effect=Effect.READ_ONLY,
     failing="Error listing memory blocks",
     returns=fields.paged(fields.BLOCK),
 )
@@ -46,22 +44,15 @@ class BlockPageArguments(paging.PagedArguments):
     pass
 
 
+@endpoint(
+    called="the list of blocks",
+    description="The memory blocks of an owner, by label, page by page.",
+    scope=Scope.MEMORY_READ,
+    failing="Error listing memory blocks",
+    returns=fields.paged(fields.BLOCK),
+)
 def block_list(call: Call, arguments: BlockPageArguments) -> Answer:
     return _blocks_after(call, arguments, LONGEST_ANSWER)
-
-
-BLOCK_LIST = endpoint(
-    ApiOperation(
-        run=block_list,
-        called="the list of blocks",
-        description="The memory blocks of an owner, by label, page by page.",
-        arguments=BlockPageArguments,
-        scope=Scope.MEMORY_READ,
-        effect=Effect.READ_ONLY,
-        failing="Error listing memory blocks",
-        returns=fields.paged(fields.BLOCK),
-    )
-)
 
 
 READ = fields.BLOCK | {
@@ -108,9 +99,7 @@ class ReadArguments(BoundedArguments):
     description=(
         "Read the current content of a memory block. Use this before proposing edits to see the exact current content."
     ),
-    arguments=ReadArguments,
     scope=Scope.MEMORY_READ,
-    effect=Effect.READ_ONLY,
     failing="Error reading memory block",
     returns=READ,
     target="block_label",
@@ -148,6 +137,14 @@ class HistoryArguments(paging.PagedArguments):
     block_label: Annotated[str, Field(description="The block.", min_length=1, max_length=200)]
 
 
+@endpoint(
+    called="the history of a block",
+    description="What happened to a block, newest first: who proposed, who approved, why.",
+    scope=Scope.MEMORY_READ,
+    failing="Error reading memory block",
+    returns=fields.paged(fields.CHANGE),
+    target="block_label",
+)
 def block_history(call: Call, arguments: HistoryArguments) -> Answer:
     label = arguments.block_label
     before = paging.after(call, arguments, int)
@@ -167,21 +164,6 @@ def block_history(call: Call, arguments: HistoryArguments) -> Answer:
     items = [representations.change(change, reasons) for change in changes]
     text = "\n".join(f"- {item['at']} {item['action']} by {item['actor'] or 'nobody'}" for item in items)
     return Answer(text or "Nothing has happened to this block yet.", {"items": items, "next": cursor})
-
-
-BLOCK_HISTORY = endpoint(
-    ApiOperation(
-        run=block_history,
-        called="the history of a block",
-        description="What happened to a block, newest first: who proposed, who approved, why.",
-        arguments=HistoryArguments,
-        scope=Scope.MEMORY_READ,
-        effect=Effect.READ_ONLY,
-        failing="Error reading memory block",
-        returns=fields.paged(fields.CHANGE),
-        target="block_label",
-    )
-)
 
 
 def _is_of(change: Change, block: Block) -> bool:

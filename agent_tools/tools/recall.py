@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 from agent_tools.answers import bounds, fields, paging, refusals, representations
 from agent_tools.answers.subject import Subject
 from agent_tools.calls import signals
-from agent_tools.calls.api_operation import Answer, ApiOperation, Call, Effect
+from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import Arguments, BoundedArguments
 from agent_tools.calls.registry import endpoint, tool
 from agent_tools.errors import ApiError, ErrorCode
@@ -64,9 +64,7 @@ _RECALLED = {
         "Search long-term memory for relevant information. "
         "Use to retrieve previously learned facts, decisions, patterns, or lessons."
     ),
-    arguments=RecallArguments,
     scope=Scope.MEMORY_READ,
-    effect=Effect.READ_ONLY,
     failing="Error recalling",
     returns=_RECALLED,
 )
@@ -153,6 +151,17 @@ class NoteListArguments(paging.PagedArguments):
     include_superseded: Annotated[bool, Field(description="Also notes that were superseded.")] = False
 
 
+@endpoint(
+    called="the list of notes",
+    description="The notes of an owner, newest first (with q: best first), page by page.",
+    scope=Scope.MEMORY_READ,
+    failing="Error listing notes",
+    returns=fields.paged(fields.NOTE)
+    | {
+        "index_behind": "with q, true while the search does not know the newest changes yet: "
+        "the pages may then repeat or miss notes"
+    },
+)
 def note_list(call: Call, arguments: NoteListArguments) -> Answer:
     wanted = Wanted(
         type=arguments.type,
@@ -182,24 +191,6 @@ def note_list(call: Call, arguments: NoteListArguments) -> Answer:
     return Answer(_listed(shown, "There are no such notes."), data)
 
 
-NOTE_LIST = endpoint(
-    ApiOperation(
-        run=note_list,
-        called="the list of notes",
-        description="The notes of an owner, newest first (with q: best first), page by page.",
-        arguments=NoteListArguments,
-        scope=Scope.MEMORY_READ,
-        effect=Effect.READ_ONLY,
-        failing="Error listing notes",
-        returns=fields.paged(fields.NOTE)
-        | {
-            "index_behind": "with q, true while the search does not know the newest changes yet: "
-            "the pages may then repeat or miss notes"
-        },
-    )
-)
-
-
 class NoteReadArguments(Arguments):
     note_id: NoteId
     as_of: Annotated[
@@ -213,6 +204,14 @@ class NoteReadArguments(Arguments):
     ] = None
 
 
+@endpoint(
+    called="a note",
+    description="One note, now or as of a commit or time.",
+    scope=Scope.MEMORY_READ,
+    failing="Error reading note",
+    returns=fields.NOTE | {"commit": "the commit it was read at", "as_of": "as given, or null"},
+    target="note_id",
+)
 def note_read(call: Call, arguments: NoteReadArguments) -> Answer:
     with refusals.explained(Subject(call, as_of=arguments.as_of)):
         commit = reads.head() if arguments.as_of is None else reads.resolve_revision(arguments.as_of)
@@ -220,21 +219,6 @@ def note_read(call: Call, arguments: NoteReadArguments) -> Answer:
         note = note_at(call.owner, arguments.note_id, commit)
     recalled = recall_counts.for_owner(call.owner, [note.id]).get(note.id)
     return Answer(note.content, representations.note(note, recalled) | {"commit": commit, "as_of": arguments.as_of})
-
-
-NOTE_READ = endpoint(
-    ApiOperation(
-        run=note_read,
-        called="a note",
-        description="One note, now or as of a commit or time.",
-        arguments=NoteReadArguments,
-        scope=Scope.MEMORY_READ,
-        effect=Effect.READ_ONLY,
-        failing="Error reading note",
-        returns=fields.NOTE | {"commit": "the commit it was read at", "as_of": "as given, or null"},
-        target="note_id",
-    )
-)
 
 
 def _listed(notes: Sequence[Note], none: str) -> str:

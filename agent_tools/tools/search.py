@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 
 from agent_tools.answers import bounds, refusals, representations
 from agent_tools.answers.subject import Subject
-from agent_tools.calls.api_operation import Answer, ApiOperation, Call, Effect
+from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import BoundedArguments
 from agent_tools.calls.registry import endpoint, tool
 from agent_tools.models import Scope
@@ -91,9 +91,7 @@ class SearchArguments(BoundedArguments):
         "That is, a default search covers notes and blocks (`sources` narrows it), notes first where places are few; "
         "hits marked weak do not match, they are merely the nearest notes."
     ),
-    arguments=SearchArguments,
     scope=Scope.MEMORY_READ,
-    effect=Effect.READ_ONLY,
     timeout=15,
     failing="Error searching memory",
     returns=_RESULTS,
@@ -165,24 +163,17 @@ class SearchQuery(BoundedArguments):
     as_of: _AsOf = None
 
 
+@endpoint(
+    called="the search",
+    description="memory_search by address; `sources` and `tag` may be given several times.",
+    scope=Scope.MEMORY_READ,
+    timeout=15,
+    failing="Error searching memory",
+    returns=_RESULTS,
+)
 def search(call: Call, arguments: SearchQuery) -> Answer:
     given = arguments.model_dump(exclude={"q", "tag"}) | {"query": arguments.q, "tags": arguments.tag}
     return memory_search.run(call, SearchArguments(**given))
-
-
-SEARCH = endpoint(
-    ApiOperation(
-        run=search,
-        called="the search",
-        description="memory_search by address; `sources` and `tag` may be given several times.",
-        arguments=SearchQuery,
-        scope=Scope.MEMORY_READ,
-        effect=Effect.READ_ONLY,
-        timeout=15,
-        failing="Error searching memory",
-        returns=_RESULTS,
-    )
-)
 
 
 def _result(hit: SearchHit, *, is_broad: bool) -> dict[str, Any]:

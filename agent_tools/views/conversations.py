@@ -41,7 +41,7 @@ class Messages(ApiView):
         responses=answers("data.new and data.known: the messages' ids.", 400, 409, 413, 415),
     )
     def post(self, request: Request, user_id: str, session_id: str) -> HttpResponse:
-        return self.by_body(request, conversations.MESSAGE_KEEP, user_id=user_id, session_id=session_id)
+        return self.by_body(request, conversations.message_keep, user_id=user_id, session_id=session_id)
 
     @describe(
         operation_id="conversation_delete",
@@ -50,7 +50,7 @@ class Messages(ApiView):
         responses=answers("data.deleted: how many there were; data.left: how many are another agent's.", 400),
     )
     def delete(self, request: Request, user_id: str, session_id: str) -> HttpResponse:
-        return self.by_query(request, conversations.MESSAGE_DELETE, user_id=user_id, session_id=session_id)
+        return self.by_query(request, conversations.message_delete, user_id=user_id, session_id=session_id)
 
 
 class MessageDetail(ApiView):
@@ -62,5 +62,5 @@ class MessageDetail(ApiView):
     )
     def delete(self, request: Request, user_id: str, session_id: str, message_id: str) -> HttpResponse:
         return self.by_query(
-            request, conversations.MESSAGE_DELETE, user_id=user_id, session_id=session_id, message_id=message_id
+            request, conversations.message_delete, user_id=user_id, session_id=session_id, message_id=message_id
         )

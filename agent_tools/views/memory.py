@@ -23,7 +23,7 @@ class BlockList(ApiView):
         responses=answers("data.items: the blocks without their texts; data.next: cursor of the next page.", 400),
     )
     def get(self, request: Request, user_id: str) -> HttpResponse:
-        return self.by_query(request, read.BLOCK_LIST, user_id=user_id)
+        return self.by_query(request, read.block_list, user_id=user_id)
 
 
 class BlockDetail(ApiView):
@@ -47,7 +47,7 @@ class BlockHistory(ApiView):
         responses=answers("data.items: the changes; data.next: cursor of the next page.", 400, 404),
     )
     def get(self, request: Request, user_id: str, label: str) -> HttpResponse:
-        return self.by_query(request, read.BLOCK_HISTORY, user_id=user_id, block_label=label)
+        return self.by_query(request, read.block_history, user_id=user_id, block_label=label)
 
 
 class BlockPropose(ApiView):
@@ -59,7 +59,7 @@ class BlockPropose(ApiView):
         responses=answers("data.proposal_id, data.branch, data.review_url and more.", 400, 404, 409, 413, 415, 422),
     )
     def post(self, request: Request, user_id: str, label: str) -> HttpResponse:
-        return self.by_body(request, propose.BLOCK_PROPOSE, user_id=user_id, block_label=label)
+        return self.by_body(request, propose.block_propose, user_id=user_id, block_label=label)
 
 
 class ProposalList(ApiView):

@@ -38,7 +38,7 @@ class NoteList(ApiView):
         responses=answers("data.items: the notes; data.next: cursor of the next page.", 400),
     )
     def get(self, request: Request, user_id: str) -> HttpResponse:
-        return self.by_query(request, recall.NOTE_LIST, user_id=user_id)
+        return self.by_query(request, recall.note_list, user_id=user_id)
 
 
 class NoteDetail(ApiView):
@@ -50,7 +50,7 @@ class NoteDetail(ApiView):
         responses=answers("data.content, data.type, data.commit and more.", 400, 404),
     )
     def get(self, request: Request, user_id: str, note_id: str) -> HttpResponse:
-        return self.by_query(request, recall.NOTE_READ, user_id=user_id, note_id=note_id)
+        return self.by_query(request, recall.note_read, user_id=user_id, note_id=note_id)
 
 
 class Search(ApiView):
@@ -62,7 +62,7 @@ class Search(ApiView):
         responses=answers("data.results: best first.", 400, 404),
     )
     def get(self, request: Request, user_id: str) -> HttpResponse:
-        return self.by_query(request, search.SEARCH, user_id=user_id)
+        return self.by_query(request, search.search, user_id=user_id)
 
 
 class ContextDetail(ApiView):
@@ -74,7 +74,7 @@ class ContextDetail(ApiView):
         responses=answers("data.text: the whole; its parts and the receipt beside it.", 400),
     )
     def get(self, request: Request, user_id: str) -> HttpResponse:
-        return self.by_query(request, context.CONTEXT_READ, user_id=user_id)
+        return self.by_query(request, context.context_read, user_id=user_id)
 
 
 class MemoriesFile(ApiView):
@@ -87,7 +87,7 @@ class MemoriesFile(ApiView):
         | {(200, "text/markdown"): OpenApiResponse(_FILE, "A memories.md.")},
     )
     def get(self, request: Request, user_id: str) -> HttpResponse:
-        export = files.EXPORT_FILE
+        export = files.export_file
         self.begin(export)
         given = from_path(from_query(request, files.ExportArguments), user_id=user_id)
         kept = execution.execute(export, self.caller, given, key=None, audit=self.audit)
@@ -114,7 +114,7 @@ class MemoriesFile(ApiView):
         responses=answers("data.created, data.updated, data.skipped and more.", 400, 409, 413, 415),
     )
     def post(self, request: Request, user_id: str) -> HttpResponse:
-        self.begin(files.IMPORT_FILE)
+        self.begin(files.import_file)
         given = from_query(request, files.ImportArguments)
         file = body.read_markdown(request._request, memories_md.LARGEST_FILE)
         self.audit.request_bytes = len(file)
@@ -122,7 +122,7 @@ class MemoriesFile(ApiView):
         given = from_path(given, user_id=user_id) | {"file": file, "progress_key": key}
         try:
             with import_progress.claimed(import_progress.of_token(self.caller.token.pk), key):
-                return self.run(request, files.IMPORT_FILE, given)
+                return self.run(request, files.import_file, given)
         except import_progress.UnderWay as error:
             raise ApiError(
                 ErrorCode.IDEMPOTENCY_IN_PROGRESS,
