@@ -90,7 +90,8 @@ class ExportArguments(Arguments):
     portable: Annotated[
         bool,
         Field(
-            description="For readers that know only the plan's four sections and ids. " + memories_md.PORTABLE_EXPLAINED
+            description="For readers that know only the first four sections and mem- ids. "
+            + memories_md.PORTABLE_EXPLAINED
         ),
     ] = False
 
