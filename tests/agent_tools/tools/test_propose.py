@@ -1,4 +1,4 @@
-"""Proposing over HTTP: the plan's words, the order of its checks, and the help after a refusal."""
+"""Proposing over HTTP: the contract's words, the order of its checks, and the help after a refusal."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_the_present_text_is_no_proposal(api: Machine, goals: Block) -> None:
     refused(api.post(PROPOSE, {"body": goals.body, "reasoning": "r"}), 422, "no_change")
 
 
-# -- the plan's checks, in its order --------------------------------------------------------------
+# -- the contract's checks, in its order ----------------------------------------------------------
 
 IDENTICAL = "Error: old_string and new_string must be different."
 EMPTY = "Error: old_string cannot be empty."
