@@ -184,6 +184,22 @@ def test_make_without_a_python_says_what_to_do(tmp_path: Path) -> None:
 
 
 @pytest.mark.pure
+def test_installing_prints_no_line_for_each_package_but_what_went_wrong(tmp_path: Path) -> None:
+    lock = tmp_path / "lock.txt"
+
+    def install(text: str) -> subprocess.CompletedProcess[str]:
+        lock.write_text(text)
+        command = [sys.executable, "scripts/install.py", str(lock), "--no-index"]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    there = install(f"httpx=={httpx.__version__} --hash=sha256:{'0' * 64}\n")
+    assert (there.returncode, there.stdout, there.stderr) == (0, "", "")
+    unknown = install(f"httpx==0.0.0 --hash=sha256:{'0' * 64}\n")
+    assert unknown.returncode == 1
+    assert "No matching distribution found for httpx==0.0.0" in unknown.stderr
+
+
+@pytest.mark.pure
 def test_make_alone_lists_what_it_can_do() -> None:
     done = make()
     assert done.returncode == 0
