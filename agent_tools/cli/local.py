@@ -23,8 +23,6 @@ from memory_app.text.memories_md import Memory
 
 #: How often another id is tried when a new one is taken.
 _TRIES = 5
-#: Hits of a search without a limit.
-_ALL = 10_000
 
 
 class LocalMemories:
@@ -90,24 +88,15 @@ class LocalMemories:
         return memories_md.write(found).encode()
 
     def find(self, query: str, *, type: str | None, tags: Sequence[str], limit: int | None) -> list[Memory]:
-        from memory_app import reads
-        from memory_app.search.service import search
+        from approvals.pages import note_matching
 
-        types = [type] if type else []
+        wanted = note_matching.Wanted(type=type, tags=tags)
         with _failing():
-            if not query:
-                found = [
-                    note
-                    for note in reads.notes(self._user.username, include_superseded=False)
-                    if (not types or note.type in types) and (not tags or set(tags) & set(note.tags))
-                ]
-                return [_memory(note) for note in found[:limit]]
-            answer = search(
-                self._user.username, query, top_k=limit or _ALL, sources=["user_memory"], types=types, tags=tags
-            )
-            ids = [hit.note_id for hit in answer.results if hit.note_id]
-            known = reads.find_notes(self._user.username, ids)
-        return [_memory(known[id]) for id in ids if id in known]
+            if query:
+                found = note_matching.search_notes(self._user.username, query, wanted, most=limit)
+            else:
+                found = note_matching.newest(self._user.username, wanted, most=limit)
+        return [_memory(note) for note in found.notes]
 
     def prime(
         self,

@@ -81,7 +81,7 @@ def recall(call: Call, arguments: RecallArguments) -> Answer:
         type=None if arguments.type == ALL else arguments.type,
         session_id=arguments.session_id if arguments.scope == "session" else None,
         min_confidence=arguments.min_confidence,
-        superseded=arguments.include_superseded,
+        superseded="shown" if arguments.include_superseded else "hidden",
     )
     if arguments.query is None:
         matched = note_matching.newest(call.owner, wanted, most=arguments.limit)
@@ -167,7 +167,7 @@ def note_list(call: Call, arguments: NoteListArguments) -> Answer:
         type=arguments.type,
         tags=arguments.tag or (),
         source=arguments.source,
-        superseded=arguments.include_superseded,
+        superseded="shown" if arguments.include_superseded else "hidden",
     )
     index_behind = False
     if arguments.q is None:
@@ -179,9 +179,8 @@ def note_list(call: Call, arguments: NoteListArguments) -> Answer:
         shown = list(note_matching.notes_of(call.owner, page, wanted))
     else:
         start = paging.after(call, arguments, int) or 0
-        matched, index_behind = note_matching.rank_all(
-            call.owner, arguments.q, wanted, most=start + arguments.limit + 1
-        )
+        most = start + arguments.limit + 1
+        matched, index_behind = note_matching.search_summaries(call.owner, arguments.q, wanted, most=most)
         ranked = list(enumerate(matched, 1))[start:]
         places, cursor = paging.page(call, ranked, arguments, lambda item: item[0])
         shown = list(note_matching.notes_of(call.owner, [entry for _place, entry in places], wanted))

@@ -13,13 +13,14 @@ from dataclasses import dataclass, fields
 from django.utils.translation import gettext_lazy as _
 
 from approvals.models import Proposal, ProposalQuerySet, Revision, Status, User
+from approvals.pages import note_matching
 from approvals.pages.blocks import HistoryEntry, history_entries
+from approvals.pages.note_matching import Wanted
 from approvals.permissions import ReviewAction, available_actions
 from approvals.review.targets import NotesState
 from memory_app import reads
 from memory_app.models import Change, NoteSource, TargetKind
-from memory_app.reads import Note, NoteSummary
-from memory_app.search import service
+from memory_app.reads import Note
 from memory_app.text.notes import TYPES
 
 PAGE_SIZE = 50
@@ -33,9 +34,6 @@ AUTOMATIC_ON_A_PAGE = 25
 
 #: Tags offered to choose from, the most used ones; any other is found by its link or address.
 MOST_TAGS = 200
-
-#: What a search by meaning adds to the notes that hold the words themselves.
-MOST_FOUND = 50
 
 #: What the types and sources are called, in the order they are offered.
 TYPE_NAMES: Mapping[str, object] = {
@@ -78,14 +76,14 @@ class NoteFilters:
     def active(self) -> dict[str, str]:
         return {each.name: value for each in fields(self) if (value := getattr(self, each.name))}
 
-    def lets_through(self, note: NoteSummary) -> bool:
-        """Whether a note is asked for, the text apart."""
-        if note.is_superseded if self.superseded == "" else self.superseded == "only" and not note.is_superseded:
-            return False
-        return (
-            (not self.type or note.type == self.type)
-            and (not self.tag or self.tag in note.tags)
-            and (not self.source or note.source == self.source)
+    @property
+    def wanted(self) -> Wanted:
+        """What the list is narrowed to, the text apart. Any value but the known ones shows superseded notes."""
+        return Wanted(
+            type=self.type or None,
+            tags=(self.tag,) if self.tag else (),
+            source=self.source or None,
+            superseded="hidden" if not self.superseded else "only" if self.superseded == "only" else "shown",
         )
 
 
@@ -107,6 +105,7 @@ class NotePage:
 
     Args:
         total: notes that match; `current` and `superseded` count the whole memory.
+        index_behind: the search does not know the newest changes.
         types, tags, sources: what there is to choose from.
     """
 
@@ -116,51 +115,36 @@ class NotePage:
     total: int
     current: int
     superseded: int
+    index_behind: bool = False
     types: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
 
 
 def listed(owner: str, filters: NoteFilters, number: int) -> NotePage:
-    """The notes an owner has that the filters let through; newest first, with a text the best matches first."""
+    """Return the notes of an owner that pass the filters: newest first, with a text the best matches first."""
     every = reads.catalogue(owner)
-    wanted = [note for note in every.entries if filters.lets_through(note)]
+    wanted, index_behind = filters.wanted, False
     if filters.q:
-        wanted = _matching(owner, wanted, filters)
-    pages = max(1, -(-len(wanted) // PAGE_SIZE))
+        entries, index_behind = note_matching.search_summaries(owner, filters.q, wanted)
+    else:
+        entries = note_matching.listed(owner, wanted)
+    pages = max(1, -(-len(entries) // PAGE_SIZE))
     number = min(max(1, number), pages)
-    ids = [note.id for note in wanted[(number - 1) * PAGE_SIZE : number * PAGE_SIZE]]
-    said = reads.find_notes(owner, ids)
-    last = last_entries(owner, ids)
+    notes = note_matching.notes_of(owner, entries[(number - 1) * PAGE_SIZE : number * PAGE_SIZE], wanted)
+    last = last_entries(owner, [note.id for note in notes])
     return NotePage(
-        rows=tuple(NoteRow(said[id_], last.get(id_)) for id_ in ids if id_ in said),
+        rows=tuple(NoteRow(note, last.get(note.id)) for note in notes),
         number=number,
         pages=pages,
-        total=len(wanted),
+        total=len(entries),
+        index_behind=index_behind,
         current=len(every.entries) - every.superseded,
         superseded=every.superseded,
         types=tuple(name for name in TYPES if name in every.types),
         tags=_offered(every.tags, filters.tag),
         sources=tuple(name for name in NoteSource.values if name in every.sources),
     )
-
-
-def _matching(owner: str, notes: list[NoteSummary], filters: NoteFilters) -> list[NoteSummary]:
-    """What search finds, best first, then the notes that merely contain the letters."""
-    answer = service.search(
-        owner,
-        filters.q,
-        top_k=MOST_FOUND,
-        sources=("user_memory",),
-        types=[filters.type] if filters.type else [],
-        tags=[filters.tag] if filters.tag else [],
-        include_superseded=bool(filters.superseded),
-    )
-    by_id = {note.id: note for note in notes}
-    found = [by_id[hit.note_id] for hit in answer.results if hit.note_id in by_id]
-    seen = {note.id for note in found}
-    letters = filters.q.casefold()
-    return [*found, *(note for note in notes if note.id not in seen and letters in note.words)]
 
 
 def _offered(tags: Counter[str], chosen: str) -> tuple[str, ...]:

@@ -1,12 +1,13 @@
-"""Which notes a query means: by meaning and keywords (the search), or those that contain it.
+"""Which notes match: the one answer for people's pages, agents' tools and the command.
 
-Index and catalogue may be a change behind: what they name is read, and must be what was asked for as it is then.
+Index and catalogue may be a change behind: the notes they name are read, and must pass the filters as they are then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from approvals import services
 from memory_app import reads
@@ -21,23 +22,28 @@ _AT_ONCE = 200
 
 @dataclass(frozen=True)
 class Wanted:
-    """The caller's filters: empty and None stand for any; `tags` are joined by OR."""
+    """The caller's filters: empty and None stand for any; `tags` are joined by OR.
+
+    Args:
+        superseded: whether superseded notes are left out, shown with the others, or the only ones.
+    """
 
     type: str | None = None
     tags: Sequence[str] = ()
     source: str | None = None
     session_id: str | None = None
     min_confidence: float = 0
-    superseded: bool = False
+    superseded: Literal["hidden", "shown", "only"] = "hidden"
 
     def takes(self, note: Note | NoteSummary) -> bool:
+        """Whether a note passes the filters."""
         return (
             self.type in (None, note.type)
             and (not self.tags or bool(set(self.tags) & set(note.tags)))
             and self.source in (None, note.source)
             and self.session_id in (None, note.session_id)
             and note.confidence >= self.min_confidence
-            and (self.superseded or not note.is_superseded)
+            and (self.superseded == "shown" or note.is_superseded == (self.superseded == "only"))
         )
 
 
@@ -46,7 +52,7 @@ class Matched:
     """Notes, best or newest first.
 
     Args:
-        index_behind: the search did not know the newest changes.
+        index_behind: the search does not know the newest changes.
     """
 
     notes: tuple[Note, ...]
@@ -54,17 +60,17 @@ class Matched:
 
 
 def listed(owner: str, wanted: Wanted) -> tuple[NoteSummary, ...]:
-    """All notes that are wanted, in short, newest first."""
+    """Return all notes that pass the filters, in short, newest first."""
     return tuple(entry for entry in reads.catalogue(owner).entries if wanted.takes(entry))
 
 
-def newest(owner: str, wanted: Wanted, *, most: int) -> Matched:
-    """The newest notes that are wanted, so many of them."""
+def newest(owner: str, wanted: Wanted, *, most: int | None = None) -> Matched:
+    """Return the newest notes that pass the filters; without `most` all of them."""
     return Matched(notes_of(owner, listed(owner, wanted)[:most], wanted))
 
 
 def containing(owner: str, query: str, wanted: Wanted, *, most: int) -> Matched:
-    """The newest of those that contain `query`, case aside."""
+    """Return the newest notes that contain `query`, ignoring case."""
     folded = query.casefold()
     likely = [entry for entry in listed(owner, wanted) if folded in entry.words]
     found: list[Note] = []
@@ -78,20 +84,25 @@ def containing(owner: str, query: str, wanted: Wanted, *, most: int) -> Matched:
 
 
 def notes_of(owner: str, entries: Sequence[NoteSummary], wanted: Wanted) -> tuple[Note, ...]:
-    """The notes behind entries, in their order; one that went or is no longer wanted is left out."""
+    """Return the notes of entries, in their order, without those that were deleted or no longer pass the filters."""
     now = reads.find_notes(owner, [entry.id for entry in entries])
     return tuple(now[entry.id] for entry in entries if entry.id in now and wanted.takes(now[entry.id]))
 
 
-def rank_all(owner: str, query: str, wanted: Wanted, *, most: int) -> tuple[tuple[NoteSummary, ...], bool]:
-    """Those of them that `query` means, in short, best first; and whether the search lacks the newest changes.
+def search_summaries(
+    owner: str, query: str, wanted: Wanted, *, most: int | None = None
+) -> tuple[tuple[NoteSummary, ...], bool]:
+    """Return those of them that match `query`, in short, and whether the search lacks the newest changes.
+
+    First come the notes that the search finds, best first; then those that merely contain the letters ("algeb"), newest
+    first. People's pages, the tools and the command all ask here, so the same words have the same answer everywhere.
 
     Args:
-        most: how many are needed.
+        most: how many are needed; all of them without it.
     """
-    now = reads.catalogue(owner).by_id
-    top_k = most + _SPARE
-    while True:
+    every = reads.catalogue(owner)
+    # Most lists need the best few only; ranking all of 10,000 matches takes 20 ms instead of 2.
+    for top_k in (None,) if most is None else (most + _SPARE, None):
         ranking = service.rank_notes(
             owner,
             query,
@@ -99,15 +110,19 @@ def rank_all(owner: str, query: str, wanted: Wanted, *, most: int) -> tuple[tupl
             types=(wanted.type,) if wanted.type else (),
             tags=tuple(wanted.tags),
             session_id=wanted.session_id,
-            include_superseded=wanted.superseded,
+            include_superseded=wanted.superseded != "hidden",
         )
-        found = [now[id_] for id_ in ranking.note_ids if id_ in now and wanted.takes(now[id_])]
-        if len(found) >= most or ranking.is_all:
-            return tuple(found[:most]), ranking.index_behind or services.is_interrupted(owner)
-        top_k *= 4
+        found = [every.by_id[id_] for id_ in ranking.note_ids if id_ in every.by_id and wanted.takes(every.by_id[id_])]
+        if ranking.is_all or (most is not None and len(found) >= most):
+            break
+    if most is None or len(found) < most:
+        folded, ranked = query.casefold(), {entry.id for entry in found}
+        rest = (entry for entry in every.entries if entry.id not in ranked and folded in entry.words)
+        found += [entry for entry in rest if wanted.takes(entry)]
+    return tuple(found[:most]), ranking.index_behind or services.is_interrupted(owner)
 
 
-def search_notes(owner: str, query: str, wanted: Wanted, *, most: int) -> Matched:
-    """The same as notes."""
-    entries, index_behind = rank_all(owner, query, wanted, most=most)
+def search_notes(owner: str, query: str, wanted: Wanted, *, most: int | None = None) -> Matched:
+    """Return the same as whole notes."""
+    entries, index_behind = search_summaries(owner, query, wanted, most=most)
     return Matched(notes_of(owner, entries, wanted), index_behind)

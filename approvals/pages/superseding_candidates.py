@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from approvals.pages import note_list
-from approvals.pages.note_list import NoteFilters
+from approvals.pages import note_matching
+from approvals.pages.note_matching import Wanted
 from memory_app import reads
 from memory_app.reads import Note
 from memory_app.text import notes
@@ -25,8 +25,8 @@ def could_replace(owner: str, note: Note, *, words: str = "", chosen: str = "") 
     if notes.ID.fullmatch(words):
         found = list(reads.find_notes(owner, [words]).values())
     else:
-        page = note_list.listed(owner, NoteFilters(q=words or " ".join(note.content.split())[:_COMPARED]), 1)
-        found = [row.note for row in page.rows]
+        query = words or " ".join(note.content.split())[:_COMPARED]
+        found = list(note_matching.search_notes(owner, query, Wanted(), most=MOST_OFFERED + 1).notes)
     offered = {each.id: each for each in found if each.id != note.id}
     if chosen and chosen not in offered:
         first = reads.find_note(owner, chosen)

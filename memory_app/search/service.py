@@ -141,7 +141,7 @@ def rank_notes(
     owner: str,
     query: str,
     *,
-    top_k: int,
+    top_k: int | None,
     types: Collection[str] = (),
     tags: Collection[str] = (),
     session_id: str | None = None,
@@ -149,7 +149,10 @@ def rank_notes(
 ) -> NoteRanking:
     """Return the ids of the notes that match `query`, for lists whose texts are read a page at a time.
 
-    Arguments are those of `search`.
+    Rows of chunks are not read: an id may be that of a note deleted since.
+
+    Args:
+        top_k: without it, all that match; the other arguments are those of `search`.
     """
     filters = ChunkFilters(
         sources=frozenset({"user_memory"}),
@@ -158,9 +161,37 @@ def rank_notes(
         session_id=session_id or "",
         include_superseded=include_superseded,
     )
-    found, chunks, is_behind, _ = _search_now(owner, _SearchRequest(query, filters, top_k, settings.COSINE_FLOOR))
-    notes = dict.fromkeys(chunks[hit.chunk_id].item_id for hit in found.hits if hit.chunk_id in chunks)
-    return NoteRanking(tuple(notes), len(found.hits) < top_k, is_behind)
+    state, is_behind = _up_to_date_state(owner)
+    for _ in range(2):
+        index = indices.index_of(owner, _version_of(state))
+        today, floor = timezone.localdate(), settings.COSINE_FLOOR
+        ids = index.rank_items(query, filters=filters, top_k=top_k, today=today, cosine_floor=floor)
+        before, state = state, index_state.state_of(owner)
+        if _version_of(before) == _version_of(state):
+            break
+        # A chunk was replaced, and perhaps one that this query finds: the arrays are searched again.
+    else:
+        is_behind = True
+    return NoteRanking(ids, top_k is None or len(ids) < top_k, is_behind)
+
+
+def _up_to_date_state(owner: str) -> tuple[IndexState | None, bool]:
+    """Return the state of the owner's index, after waiting for it where it is behind, and whether it still is.
+
+    Call it before the arrays are read. A state read afterwards could be newer than the answer: a worker may finish in
+    between.
+    """
+    state = index_state.state_of(owner)
+    is_behind = state.is_behind if state else index_state.is_behind(owner)
+    if is_behind:
+        _catch_up(owner)
+        state = index_state.state_of(owner)
+        is_behind = state.is_behind if state else index_state.is_behind(owner)
+    return state, is_behind
+
+
+def _version_of(state: IndexState | None) -> dict[str, int] | None:
+    return {"version": state.version, "floor": state.floor} if state else None
 
 
 def _search_now(
@@ -173,15 +204,8 @@ def _search_now(
     being changed did not find it. The arrays are then searched again; if a row is missing even then, the answer counts
     as behind.
     """
-    # The state is read before the arrays. Read afterwards, it could be newer than the answer: a worker may finish in
-    # between.
-    state = index_state.state_of(owner)
-    is_behind = state.is_behind if state else index_state.is_behind(owner)
-    if is_behind:
-        _catch_up(owner)
-        state = index_state.state_of(owner)
-        is_behind = state.is_behind if state else index_state.is_behind(owner)
-    at = {"version": state.version, "floor": state.floor} if state else None
+    state, is_behind = _up_to_date_state(owner)
+    at = _version_of(state)
     for _ in range(2):
         index = indices.index_of(owner, at)
         found = request.run(index, useful=useful)

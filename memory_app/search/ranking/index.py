@@ -91,6 +91,20 @@ class RankedChunks:
     by_words_only: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """The slots that answer a query, best first, and what their hits tell."""
+
+    slots: Sequence[int]
+    parsed: ParsedQuery
+    terms: Sequence[scoring.QueryTerm]
+    cosines: Values
+    exact: Mask
+    matching: Mask
+    scores: Values
+    by_words_only: bool
+
+
 class OwnerIndex:
     """The index of one owner. All methods may be called from any thread.
 
@@ -191,12 +205,32 @@ class OwnerIndex:
         # Before the lock is taken: a service that hangs for 5 s would hold up the owner's other searches one by one.
         whole = self._whole_vector(query, filters)
         with self._lock:
-            eligible = self._eligible(filters)
-            if not eligible.any():
+            ranked = self._ranked(query, filters, max(top_k, 0), today, cosine_floor, whole, for_agents, useful)
+            if ranked is None:
                 return RankedChunks(())
-            parsed = parse_query(query, self._authors, today)
-            useful_items = [self._columns.strings.known(id_) for id_ in useful]
-            return self._ranked(parsed, eligible, max(top_k, 0), cosine_floor, whole, for_agents, useful_items)
+            return RankedChunks(tuple(self._hit(slot, ranked) for slot in ranked.slots), ranked.by_words_only)
+
+    def rank_items(
+        self,
+        query: str,
+        *,
+        filters: ChunkFilters | None = None,
+        top_k: int | None = None,
+        today: date | None = None,
+        cosine_floor: float = COSINE_FLOOR,
+    ) -> tuple[str, ...]:
+        """Return the ids of the items that `search` finds, in its order, each once; without `top_k` all of them.
+
+        Hits say why they were found, which takes 200 ms for 10,000 of them; their order alone takes 20.
+        """
+        filters = filters or ChunkFilters()
+        whole = self._whole_vector(query, filters)
+        with self._lock:
+            most = self._columns.size if top_k is None else top_k
+            ranked = self._ranked(query, filters, most, today, cosine_floor, whole)
+            columns = self._columns
+            slots = ranked.slots if ranked else ()
+            return tuple(dict.fromkeys(columns.strings.texts[int(columns.items[slot])] for slot in slots))
 
     def _eligible(self, filters: ChunkFilters) -> Mask:
         return self._columns.eligible(filters) if self._slots else np.zeros(0, dtype=bool)
@@ -218,14 +252,20 @@ class OwnerIndex:
 
     def _ranked(
         self,
-        parsed: ParsedQuery,
-        eligible: Mask,
+        query: str,
+        filters: ChunkFilters,
         top_k: int,
+        today: date | None,
         cosine_floor: float,
         whole: Vector | None,
-        for_agents: bool,
-        useful: Sequence[int],
-    ) -> RankedChunks:
+        for_agents: bool = False,
+        useful: Sequence[str] = (),
+    ) -> _Ranked | None:
+        """Return the best slots for a query; None where the filters leave no chunk."""
+        eligible = self._eligible(filters)
+        if not eligible.any():
+            return None
+        parsed = parse_query(query, self._authors, today)
         columns = self._columns
         message_mask = eligible & (columns.sources == CONVERSATION)
         statement_mask = eligible & ~message_mask
@@ -237,7 +277,7 @@ class OwnerIndex:
             vector = whole
         else:
             vector = query_vector(self._word_embedder, [term.surface for term in terms], [term.idf for term in terms])
-        cosines, by_words_only = self._cosines(vector), vector is None
+        cosines = self._cosines(vector)
         exact = self._named(parsed, eligible)
 
         matching = exact | (cosines >= cosine_floor)
@@ -250,20 +290,14 @@ class OwnerIndex:
             matching |= message_mask & (before >= 0) & matching[before] & is_question[before]
         matching &= eligible
         notes = eligible & (columns.sources == NOTE) if for_agents else None
-        if not matching.any() and (notes is None or not notes.any()):
-            return RankedChunks((), by_words_only)
-
         scores = scoring.score_chunks(parsed, terms, cosines, statement_mask, message_mask, columns, self._postings)
         scores[exact] += 1
         if notes is None:
             best = best_slots(columns, scores, matching, top_k)
         else:
-            best = best_slots_for_agents(columns, scores, matching, notes, useful, top_k)
-        hits = tuple(
-            self._hit(slot, float(scores[slot]), parsed, terms, cosines, bool(exact[slot]), weak=not matching[slot])
-            for slot in best
-        )
-        return RankedChunks(hits, by_words_only)
+            useful_items = [columns.strings.known(id_) for id_ in useful]
+            best = best_slots_for_agents(columns, scores, matching, notes, useful_items, top_k)
+        return _Ranked(best, parsed, terms, cosines, exact, matching, scores, vector is None)
 
     def _cosines(self, vector: Vector | None) -> Values:
         """Return the cosine of each slot; 0 without a vector of the query."""
@@ -285,32 +319,22 @@ class OwnerIndex:
             return np.zeros(self._columns.size, dtype=bool)
         return eligible & np.isin(self._columns.items, named)
 
-    def _hit(
-        self,
-        slot: int,
-        score: float,
-        parsed: ParsedQuery,
-        terms: Sequence[scoring.QueryTerm],
-        cosines: Values,
-        exact: bool,
-        *,
-        weak: bool,
-    ) -> ChunkHit:
-        columns = self._columns
+    def _hit(self, slot: int, ranked: _Ranked) -> ChunkHit:
+        columns, parsed = self._columns, ranked.parsed
         day = columns.days[slot : slot + 1]
         return ChunkHit(
             chunk_id=int(columns.chunk_ids[slot]),
             source=SOURCES[int(columns.sources[slot])].value,
             item_id=columns.strings.texts[int(columns.items[slot])],
-            score=round(min(max(score, 0.0), 1.0), 4),
+            score=round(min(max(float(ranked.scores[slot]), 0.0), 1.0), 4),
             reasons=Reasons(
-                words=tuple(term.surface for term in terms if slot in term.slots),
-                cosine=round(float(cosines[slot]), 4),
+                words=tuple(term.surface for term in ranked.terms if slot in term.slots),
+                cosine=round(float(ranked.cosines[slot]), 4),
                 date=bool(parsed.cues) and bool(dates.agreement(parsed.cues, day)[0] > 0),
                 author=parsed.author is not None and int(columns.authors[slot]) == parsed.author,
-                exact=exact,
+                exact=bool(ranked.exact[slot]),
             ),
-            weak=weak,
+            weak=not ranked.matching[slot],
         )
 
 

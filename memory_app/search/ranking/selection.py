@@ -63,13 +63,16 @@ def best_slots_for_agents(
 def _first_distinct(columns: Columns, scores: Values, slots: Slots, top_k: int) -> list[int]:
     best: list[int] = []
     seen: set[tuple[int, int, int]] = set()
-    for slot in slots[np.lexsort((slots, -columns.seconds[slots], -scores[slots]))].tolist():
+    slots = slots[np.lexsort((slots, -columns.seconds[slots], -scores[slots]))]
+    fields = (columns.sources, columns.documents, columns.items, columns.texts)
+    for slot, source, document, item, text in zip(
+        slots.tolist(), *(column[slots].tolist() for column in fields), strict=True
+    ):
         if len(best) == top_k:
             break
-        source, document, item = (int(column[slot]) for column in (columns.sources, columns.documents, columns.items))
         # Passages of one block are different things, and so are messages of two sessions that have one id.
         # A text is known by its hash, in a space of its own.
-        keys = {(_TEXT, 0, int(columns.texts[slot])), (source, document, -slot if source == BLOCK else item)}
+        keys = {(_TEXT, 0, text), (source, document, -slot if source == BLOCK else item)}
         if not seen & keys:
             best.append(slot)
             seen |= keys

@@ -65,7 +65,7 @@ def test_what_changed_since_it_was_found_is_looked_at_again(call: Call, alice: U
     entries = note_matching.listed("alice", Wanted())
     notes.supersede(by=ChangeContext(actor=alice), owner="alice", note_id=note_id)
     assert note_matching.notes_of("alice", entries, Wanted()) == ()
-    assert len(note_matching.notes_of("alice", entries, Wanted(superseded=True))) == 1
+    assert len(note_matching.notes_of("alice", entries, Wanted(superseded="shown"))) == 1
 
 
 def test_a_search_that_does_not_know_of_it_says_so(call: Call, alice: User) -> None:

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from django.db import connections
+from django.urls import reverse
 
 from approvals.models import User
 from approvals.recovery.integrity import problems
+from approvals.services.notes import ChangeContext, save
 from memory_app import reads
 from memory_app.search import index_state
 from tests import environment
+from tests.agent_tools.checks import answered, caught_up
+from tests.agent_tools.conftest import Call, Machine
+from tests.support.fixtures import ClientOf
 
 pytestmark = pytest.mark.slow
 
@@ -93,6 +100,28 @@ def test_a_portable_export_says_what_it_replaces_and_is_imported_without_doublin
     came = run("import", "-", stdin=exported.stdout)
     assert came.stdout == "Imported: 0 new, 0 updated, 1 unchanged, 0 skipped.\n"
     assert [note.type for note in reads.notes("alice")] == ["fact"]
+
+
+def test_people_agents_and_the_command_find_the_same_notes_in_the_same_order(
+    run: Run, alice: User, api: Machine, call: Call, client_of: ClientOf
+) -> None:
+    texts = ("Passed the algebra exam.", "Sits the statistics exam in June, then another exam.", "Likes algebra.")
+    for content in (*texts, "Examples help her.", *(f"Keeps hive {number}, not an exam." for number in range(12))):
+        save(by=ChangeContext(actor=alice), owner="alice", content=content, type="fact", tags=["school"])
+    save(by=ChangeContext(actor=alice), owner="alice", content="An exam of another type.", type="note")
+    caught_up(partial(api.get, "/api/v1/users/alice/notes/?q=exam"))
+    page = client_of(alice)
+    for query in ("algebra exam", "exam", "statistcs", "alg", "note-"):
+        listed = caught_up(partial(api.get, f"/api/v1/users/alice/notes/?q={query}&type=fact&tag=school"))
+        ids = [item["id"] for item in listed["data"]["items"]]
+        assert ids, query
+        recalled = answered(call("recall", query=query, type="fact", limit=50))["data"]["memories"]
+        assert [memory["id"] for memory in recalled] == ids, query
+        found = run("search", query, "--type", "fact", "--tags", "school", "--all", "--format", "quiet")
+        assert found.stdout.split() == ids, query
+        asked = {"q": query, "type": "fact", "tag": "school"}
+        html = page.get(reverse("notes", args=["alice"]), asked).content.decode()
+        assert re.findall(r'href="/memory/alice/notes/([^/"]+)/" data-open', html) == ids, query
 
 
 @pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes after the change")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from approvals.models import Agent, Kind, Policy, Proposal, Status, User
 from approvals.pages import memory_search
@@ -532,6 +533,20 @@ def test_a_memory_can_be_taken_out(alice: User, goals: Block, client_of: ClientO
 
 
 # -- search -----------------------------------------------------------------------------------------
+
+
+def test_a_searched_list_says_when_the_search_does_not_know_the_last_changes(
+    alice: User, page: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved(alice)
+    behind = "The last changes are still being indexed and may be missing here."
+    page(url_of("notes") + "?q=exam")
+    indexed()
+    assert behind not in page(url_of("notes") + "?q=exam")
+    monkeypatch.setattr("memory_app.search.service.LONGEST_WAIT", 0.0)
+    SearchIndex.objects.update(change_id=0, message_id=0, busy_until=timezone.now() + timedelta(hours=1))
+    assert behind in page(url_of("notes") + "?q=exam")
+    assert behind not in page(url_of("notes")), "without a query nothing is searched"
 
 
 def test_search_finds_blocks_notes_and_what_waits(

@@ -16,7 +16,7 @@ from memory_app import conversations
 from memory_app.models import Chunk, Message
 from memory_app.search import index_state, store
 from memory_app.search.cache import IndexCache, indices
-from memory_app.search.ranking.index import ChunkHit, OwnerIndex, RankedChunks
+from memory_app.search.ranking.index import ChunkHit, OwnerIndex
 from memory_app.search.ranking.postings import Postings
 from memory_app.search.service import rank_notes, search
 from tests import environment
@@ -53,17 +53,22 @@ def kayak(alice: User) -> str:
 @pytest.fixture
 def changed_after_searching(alice: User, kayak: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Have the note changed after each of the next so many searches of the arrays, before rows are read."""
-    left, find, versions = [0], OwnerIndex.search, itertools.count(1)
+    left, versions = [0], itertools.count(1)
 
-    def find_and_change(index: OwnerIndex, *arguments: Any, **named: Any) -> RankedChunks:
-        found = find(index, *arguments, **named)
-        if left[0]:
-            left[0] -= 1
-            notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=kayak, content=f"Kayak {next(versions)}")
-            up_to_date()
-        return found
+    def changing_after(find: Callable[..., Any]) -> Callable[..., Any]:
+        def find_and_change(*arguments: Any, **named: Any) -> Any:
+            found = find(*arguments, **named)
+            if left[0]:
+                left[0] -= 1
+                content = f"Kayak {next(versions)}"
+                notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=kayak, content=content)
+                up_to_date()
+            return found
 
-    monkeypatch.setattr(OwnerIndex, "search", find_and_change)
+        return find_and_change
+
+    monkeypatch.setattr(OwnerIndex, "search", changing_after(OwnerIndex.search))
+    monkeypatch.setattr(OwnerIndex, "rank_items", changing_after(OwnerIndex.rank_items))
 
     def change(times: int) -> None:
         left[0] = times
