@@ -17,6 +17,7 @@ from django.db import models, transaction
 from django.db.models.functions import Left
 from django.utils import timezone
 
+from memory_app.databases.batches import batched
 from memory_app.models import Message
 from memory_app.search import reindexing, store
 from memory_app.writing.ledger_lock import lock_owner
@@ -253,10 +254,6 @@ def delete(owner: str, session_id: str, message_id: str | None = None, *, agent:
     return Deleted(len(gone), len(there) - len(gone))
 
 
-#: Messages deleted in one statement: SQLite takes 32,766 parameters.
-_PORTION = 1_000
-
-
 def purge() -> int:
     """Delete what is older than `settings.CONVERSATION_DAYS` (0 keeps everything) and return how many there were."""
     if not settings.CONVERSATION_DAYS:
@@ -273,8 +270,7 @@ def purge() -> int:
 
 def _remove(owner: str, session_id: str, ids: Sequence[str]) -> None:
     """Delete messages and their chunks in the search index: both or, when interrupted, neither."""
-    for start in range(0, len(ids), _PORTION):
-        some = ids[start : start + _PORTION]
+    for some in batched(ids):
         with transaction.atomic():
             store.forget_messages(owner, session_id, some)
             _messages_of(owner, session_id).filter(message_id__in=some).delete()

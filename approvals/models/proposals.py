@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from memory_app.databases.batches import batched
 from memory_app.databases.prepared import Prepared
 from memory_app.models import TargetKind
 
@@ -64,9 +65,8 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
                 Q(target_kind=TargetKind.NOTE, target__in=ids) | Q(target_kind=TargetKind.IMPORT) & Exists(named)
             )
         every, found = list(ids), set[int]()
-        for start in range(0, len(every), MOST_IDS):
-            some = self.about_notes(every[start : start + MOST_IDS])
-            found.update(some.order_by().values_list("pk", flat=True))
+        for some in batched(every, MOST_IDS):
+            found.update(self.about_notes(some).order_by().values_list("pk", flat=True))
         return self.filter(pk__in=found)
 
     def by_agent(self, agent: Agent) -> ProposalQuerySet:

@@ -11,13 +11,12 @@ from typing import Literal
 
 from approvals import services
 from memory_app import reads
+from memory_app.databases.batches import batched
 from memory_app.reads import Note, NoteSummary
 from memory_app.search import service
 
 #: Notes the search is asked for beyond those wanted, since some may be filtered out here.
 _SPARE = 20
-#: Notes read at once while looking for those that contain a text.
-_AT_ONCE = 200
 
 
 @dataclass(frozen=True)
@@ -75,9 +74,8 @@ def containing(owner: str, query: str, wanted: Wanted, *, most: int) -> Matched:
     likely = [entry for entry in listed(owner, wanted) if folded in entry.words]
     found: list[Note] = []
     # The words are those of tags and rationale too, so more may have to be read than are wanted.
-    for start in range(0, len(likely), _AT_ONCE):
-        some = notes_of(owner, likely[start : start + _AT_ONCE], wanted)
-        found += [note for note in some if folded in note.content.casefold()]
+    for entries in batched(likely):
+        found += [note for note in notes_of(owner, entries, wanted) if folded in note.content.casefold()]
         if len(found) >= most:
             break
     return Matched(tuple(found[:most]))

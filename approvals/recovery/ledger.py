@@ -17,6 +17,7 @@ import structlog
 from django.db import transaction
 
 from approvals.models import Proposal, Revision
+from memory_app.databases.batches import batched
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import DirtyMemory, RevisionNotFound
 from memory_app.dolt.types import Commit
@@ -24,7 +25,6 @@ from memory_app.models import Change, DirectWrite
 from memory_app.text.trailers import Trailers
 from memory_app.writing import commits, ledger
 from memory_app.writing.ledger import LedgerEntry
-from memory_app.writing.rows import portions
 
 log = structlog.get_logger(__name__)
 
@@ -80,7 +80,7 @@ def sync_ledger(*, trust_log: bool = False) -> int:
     """
     own = dolt().own_log(None if trust_log else _last_recorded())
     recorded: set[str] = set()
-    for some in portions([commit.hash for commit in own]):
+    for some in batched([commit.hash for commit in own]):
         recorded |= set(Change.objects.filter(commit__in=some).values_list("commit", flat=True))
     doubted = _recorded_as_outside() if trust_log else set()
     added = 0
@@ -136,7 +136,7 @@ def rebuild_ledger() -> Rebuilt:
             missing.append((commit, expected, rows[0].at if rows else None))
     wrong += [row.pk for rows in present.values() for row in rows]  # of commits that main does not have
     with transaction.atomic():
-        for some in portions(wrong):
+        for some in batched(wrong):
             Change.objects.filter(pk__in=some).delete()
         written = sum(_record(commit, expected, at) for commit, expected, at in missing)
     return Rebuilt(removed=len(wrong), written=written, kept=total - len(wrong))

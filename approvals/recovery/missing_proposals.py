@@ -22,12 +22,13 @@ from approvals.services.notes.compare import text_of, title_of
 from approvals.services.notes.values import NoteChange, said_beside
 from approvals.services.recheck import recheck
 from memory_app import reads
+from memory_app.databases.batches import BATCH
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, TargetKind
 from memory_app.text import edits
 from memory_app.text.trailers import Trailers
-from memory_app.writing import ledger, rows
+from memory_app.writing import ledger
 
 log = structlog.get_logger(__name__)
 
@@ -164,7 +165,7 @@ def _recreate(
         )
         if is_import and proposal.status == Status.OPEN:
             named = (ProposedNote(proposal=proposal, note_id=change.id) for change in texts.changes)
-            ProposedNote.objects.bulk_create(named, batch_size=rows.ROWS)
+            ProposedNote.objects.bulk_create(named, batch_size=BATCH)
         _record_events(proposal, at)
     log.info("proposal_made_again", proposal=number, user_id=owner, status=str(proposal.status))
     return proposal

@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 
 from approvals.models import Kind, Mergeability, Proposal, ProposalQuerySet, Revision
 from approvals.review.targets import current_states
+from memory_app.databases.batches import batched
 from memory_app.databases.prepared import Prepared
 from memory_app.dolt.errors import DoltError
 from memory_app.models import TargetKind
@@ -96,8 +97,8 @@ def recheck_unknown() -> int:
 
 def _check(owner: str, ids: Sequence[int]) -> None:
     """Compare proposals with their current targets, and write the mergeability that changed."""
-    for start in range(0, len(ids), PORTION):
-        some = Proposal.objects.open().filter(pk__in=ids[start : start + PORTION]).order_by("id")
+    for portion in batched(ids, PORTION):
+        some = Proposal.objects.open().filter(pk__in=portion).order_by("id")
         proposals = {proposal.pk: proposal for proposal in some}
         revisions = Revision.objects.filter(proposal__in=proposals).order_by("proposal_id").defer("risk_report")
         current = [each for each in revisions if each.number == proposals[each.proposal_id].current_revision_number]

@@ -9,10 +9,8 @@ from datetime import datetime
 from django.db import connection
 from django.utils import timezone
 
+from memory_app.databases.batches import batched
 from memory_app.models import NoteAccess
-
-#: Rows of one statement. SQLite takes 32,766 parameters.
-_BATCH = 1_000
 
 
 @dataclass(frozen=True)
@@ -31,8 +29,7 @@ def record(owner: str, ids: Iterable[str]) -> None:
     table = connection.ops.quote_name(NoteAccess._meta.db_table)
     now = connection.ops.adapt_datetimefield_value(timezone.now())
     wanted = sorted(set(ids))  # in one order, or two such statements could wait for each other
-    for start in range(0, len(wanted), _BATCH):
-        batch = wanted[start : start + _BATCH]
+    for batch in batched(wanted):
         values = ", ".join(["(%s, %s, 1, %s)"] * len(batch))
         with connection.cursor() as cursor:
             cursor.execute(

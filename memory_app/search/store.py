@@ -17,6 +17,7 @@ from django.db.models import Subquery, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
+from memory_app.databases.batches import batched
 from memory_app.models import Change, Message, SearchIndex, TargetKind
 from memory_app.models import Chunk as ChunkRow
 from memory_app.runtime import deadlines
@@ -242,8 +243,8 @@ def _deleted_since(owner: str, messages: Sequence[TextChunk]) -> set[tuple[str, 
     """
     gone = {(chunk.document_id, chunk.item_id) for chunk in messages}
     sessions = sorted({session for session, _ in gone})
-    for start in range(0, len(sessions), PORTION):
-        there = Message.objects.filter(owner=owner, session_id__in=sessions[start : start + PORTION])
+    for some in batched(sessions):
+        there = Message.objects.filter(owner=owner, session_id__in=some)
         gone.difference_update(there.values_list("session_id", "message_id"))
     return gone
 
@@ -260,9 +261,9 @@ def _vectors(chunks: Sequence[TextChunk]) -> tuple[list[bytes], bool]:
 
 def _embedded(embedder: Embedder, chunks: Sequence[TextChunk]) -> list[Vector]:
     vectors: list[Vector] = []
-    for start in range(0, len(chunks), PORTION):
+    for some in batched(chunks, PORTION):
         deadlines.require()
-        vectors += list(embedder.embed([chunk.meaning for chunk in chunks[start : start + PORTION]]))
+        vectors += list(embedder.embed([chunk.meaning for chunk in some]))
     return vectors
 
 

@@ -10,6 +10,7 @@ from django.db import connection as default_connection
 from django.db import transaction
 
 from memory_app import reads
+from memory_app.databases.batches import BATCH, batched
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.dolt.types import Commit
@@ -19,7 +20,6 @@ from memory_app.runtime.progress import Stage
 from memory_app.text import trailers
 from memory_app.text.trailers import Trailers
 from memory_app.writing.ledger_lock import lock_owner
-from memory_app.writing.rows import ROWS, portions
 
 #: Targets listed in a message; above this number it only contains their count. The commit's diff has them all.
 MOST_TARGETS = 50
@@ -113,8 +113,8 @@ def record(hash_: str, entry: LedgerEntry, at: datetime, on_record: Callable[[st
     )
     with transaction.atomic(), default_connection.cursor() as cursor:
         lock_owner(entry.owner)
-        for number, some in enumerate(portions(targets)):
-            progress.report(Stage.RECORDING, number * ROWS, len(targets))
+        for number, some in enumerate(batched(targets)):
+            progress.report(Stage.RECORDING, number * BATCH, len(targets))
             rows = [(*same.values(), kind, target) for kind, target in some]
             if len(rows) == 1:  # on PostgreSQL, executemany opens a pipeline
                 cursor.execute(sql, rows[0])

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TypeVar
 from uuid import UUID
 
 from django.db import IntegrityError
 from django.utils import timezone
 
 from memory_app import reads
+from memory_app.databases.batches import batched
 from memory_app.databases.prepared import Prepared, insert, update
 from memory_app.models import MemoryBlock, MemoryNote, block_id, note_pk
 from memory_app.runtime import progress
 from memory_app.runtime.progress import Stage
 from memory_app.writing.values import BlockWrite, NoteWrite, Write
-
-T = TypeVar("T")
-
-
-#: Rows in one statement; SQLite's limit of 32,766 parameters allows 1,800 notes.
-ROWS = 500
 
 
 class TargetMoved(Exception):
@@ -69,7 +63,7 @@ def _write_notes(writes: list[NoteWrite]) -> None:
         return
     keys = {note_pk(write.owner, write.id): write for write in writes}
     present: dict[UUID, str] = {}
-    for some in portions(list(keys)):
+    for some in batched(list(keys)):
         present |= _sha256s(some)
     if any(present.get(key, "") != write.expected_sha256 for key, write in keys.items()):
         raise TargetMoved(None)
@@ -80,10 +74,10 @@ def _write_notes(writes: list[NoteWrite]) -> None:
     }
     # Changed rows are deleted and inserted: an UPDATE for each of ten thousand took 4 s.
     gone = [key for key, write in keys.items() if write.note is None or (key in rows and key in present)]
-    for some in portions(gone):
+    for some in batched(gone):
         MemoryNote.objects.filter(pk__in=some).delete()
     done = 0
-    for some in portions(list(rows)):
+    for some in batched(list(rows)):
         progress.report(Stage.WRITING, done, len(rows))
         if len(some) == 1:
             insert(rows[some[0]])
@@ -121,12 +115,6 @@ def closes_circle(write: Write) -> bool:
     if now and now.superseded_by == replacement_id:
         return False  # already so; this write changes another field
     return reads.closes_circle(write.owner, write.id, replacement_id)
-
-
-def portions(things: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Yield `things` in parts of `ROWS`, as many as one statement takes."""
-    for start in range(0, len(things), ROWS):
-        yield things[start : start + ROWS]
 
 
 def _note_row(key: UUID, note: reads.Note) -> MemoryNote:

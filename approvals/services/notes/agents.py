@@ -30,6 +30,7 @@ from approvals.services.preparing import finish_once, finish_preparing, insert_p
 from approvals.services.recheck import after_change
 from approvals.services.texts import require_texts
 from memory_app import reads
+from memory_app.databases.batches import BATCH
 from memory_app.dolt.connections import head_of_main, retrying
 from memory_app.models import Change, TargetKind
 from memory_app.writing import authors, commits, ledger, rows
@@ -268,7 +269,7 @@ def _shows_secret(by: ChangeContext, made: NoteChangeResult, said: str) -> bool:
 def _name_notes(proposal: Proposal, ids: Sequence[str]) -> None:
     """Write the `ProposedNote` rows of a waiting import."""
     named = (ProposedNote(proposal=proposal, note_id=id_) for id_ in ids)
-    ProposedNote.objects.bulk_create(named, batch_size=rows.ROWS)
+    ProposedNote.objects.bulk_create(named, batch_size=BATCH)
 
 
 def _outcome(proposal: Proposal, *, created: bool = True) -> NoteChangeOutcome:
