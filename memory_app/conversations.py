@@ -20,6 +20,7 @@ from django.utils import timezone
 from memory_app.databases.batches import batched
 from memory_app.models import Message
 from memory_app.search import reindexing, store
+from memory_app.text.first_words import first_words
 from memory_app.writing.ledger_lock import lock_owner
 
 
@@ -113,8 +114,7 @@ class Conversation:
     @property
     def title(self) -> str:
         """Return what its user said first, in `_TITLE` characters; made from the messages, and not stored."""
-        words = " ".join((self.asked or self.opening).split())
-        return words if len(words) <= _TITLE else f"{words[: _TITLE - 1].rstrip()}…"
+        return first_words(self.asked or self.opening, _TITLE)
 
 
 #: Characters of a title.

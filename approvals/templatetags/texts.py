@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from approvals.markdown import rendering
 from memory_app.text import invisible
+from memory_app.text.first_words import first_words
 from memory_app.text.invisible import InvisibleMark, Letters, VisibleText, Whitespace
 
 register = template.Library()
@@ -81,11 +82,7 @@ def rendered(text: str, top: int = rendering.TOP) -> SafeString:
 @register.filter
 def opening(text: str) -> SafeString:
     """Return the beginning of a text on one line, cut between words; the style sheet clamps it further."""
-    flat = " ".join(text.strip()[:_LOOKED_AT].split())
-    if len(flat) > _OPENING:
-        cut = flat[:_OPENING]
-        flat = f"{cut[: cut.rfind(' ', _OPENING // 2)] if ' ' in cut[_OPENING // 2 :] else cut}…"
-    return marked(flat)
+    return marked(first_words(text.strip()[:_LOOKED_AT], _OPENING))
 
 
 @dataclass(frozen=True)

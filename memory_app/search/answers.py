@@ -17,6 +17,7 @@ from memory_app.databases.prepared import Prepared
 from memory_app.models import Chunk as ChunkRow
 from memory_app.search.ranking.chunking import TextChunk
 from memory_app.search.ranking.index import ChunkHit
+from memory_app.text.first_words import first_words
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ def hit_of(chunk: ShownChunk | TextChunk, found: ChunkHit) -> SearchHit:
         source=source,
         text=chunk.text,
         score=found.score,
-        title=title or _opening(chunk.text),
+        title=title or first_words(chunk.text, 60),
         type=chunk.type or ("block" if source == "memory_block" else "message" if source == "conversation" else "note"),
         created_at=chunk.at,
         note_id=chunk.item_id if source == "user_memory" else None,
@@ -144,8 +145,3 @@ def hit_of(chunk: ShownChunk | TextChunk, found: ChunkHit) -> SearchHit:
         words=found.reasons.words,
         weak=found.weak,
     )
-
-
-def _opening(text: str) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= 60 else words[:59].rstrip() + "…"

@@ -14,6 +14,7 @@ from approvals.review.summary import ChangeSummary, summarise
 from approvals.services.notes.values import NoteChange, said_beside
 from memory_app import reads
 from memory_app.text import edits
+from memory_app.text.first_words import first_words
 
 #: Characters of a proposal's title, as its column has room for.
 MOST_TITLE = 200
@@ -82,8 +83,4 @@ def title_of(changes: tuple[NoteChange, ...]) -> str:
     if len(changes) > 1:
         return _("%(count)d notes") % {"count": len(changes)}
     note = changes[0].before or changes[0].after
-    words = " ".join(note.content.split()) if note else changes[0].id
-    if len(words) <= MOST_TITLE:
-        return words
-    cut = words[: MOST_TITLE - 1]
-    return f"{cut[: cut.rfind(' ')] if ' ' in cut else cut}…"
+    return first_words(note.content, MOST_TITLE) if note else changes[0].id

@@ -12,7 +12,6 @@ from urllib.parse import urlencode
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.text import Truncator
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
@@ -37,6 +36,7 @@ from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import Change, TargetKind
 from memory_app.reads import Block, Note
 from memory_app.text import worddiff
+from memory_app.text.first_words import first_words
 
 #: Drawing one takes 1 ms.
 BLOCKS_ON_A_PAGE = 40
@@ -86,8 +86,8 @@ class RecentChange:
             url = reverse("block_history", args=[change.owner, change.target])
             return cls(entry, titles.get(change.target, change.target), url)
         note = notes.get(change.target)
-        words = " ".join(note.content.split()) if note else gettext("Deleted note")
-        return cls(entry, Truncator(words).chars(80), reverse("note", args=[change.owner, change.target]), known)
+        words = first_words(note.content, 80) if note else gettext("Deleted note")
+        return cls(entry, words, reverse("note", args=[change.owner, change.target]), known)
 
 
 def recent_changes(owner: str) -> list[Change]:
