@@ -159,7 +159,7 @@ def _said(owner: str, query: str) -> Iterable[FoundMessage]:
 
 
 def _told(query: str) -> list[str]:
-    """The words of a query that say something; all of them where none does."""
+    """Return the content words of a query; all words where there are none."""
     words = _WORD.findall(query)
     return [word for word in words if not is_stop(word.casefold())] or words
 

@@ -1,6 +1,6 @@
-"""The arrays of the owners searched lately, in this process, within a bound on memory.
+"""The arrays of recently searched owners, in this process, within a bound on memory.
 
-Built from chunk rows on first use and brought up by version: only what is newer is read.
+Built from chunk rows at first use and refreshed by version: only newer rows are read.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class _Held:
     Args:
         version: of the chunks they reflect.
         embedder: the name of the one they were built with; `WORDS_ONLY` without one.
-        nbytes: noted here, since asking 2,000 owners for theirs took each search 20 ms.
+        nbytes: stored, since computing it for 2,000 owners took each search 20 ms.
     """
 
     index: OwnerIndex
@@ -56,28 +56,28 @@ class _Held:
 
 
 class IndexCache:
-    """Owner → arrays, least recently used out first. Methods may be called from any thread."""
+    """Owner → arrays, the least recently used evicted first. Methods may be called from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._owners: OrderedDict[str, _Held] = OrderedDict()
         self._nbytes = 0
-        # A lock is kept as long as a thread has it or waits for it. Dropped sooner, two threads would refresh the same
+        # A lock lives as long as a thread holds it or waits for it. Dropped sooner, two threads would refresh the same
         # arrays, and an older chunk might come back.
         self._building: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
 
     def index_of(self, owner: str, state: Mapping[str, int] | None = None) -> OwnerIndex:
-        """The owner's arrays, as their chunks are now.
+        """Return the owner's arrays, up to date with the chunks.
 
         Args:
-            state: `version` and `floor` of the owner's index, where the caller has just read them.
+            state: `version` and `floor` of the owner's index, if the caller has just read them.
 
         Raises:
             DeadlineExceeded: another thread was building them for as long as this one may wait.
         """
         with self._lock:
             building = self._building.setdefault(owner, threading.Lock())
-        # Two first searches of one owner build once.
+        # Two first searches of one owner build the arrays once.
         if not building.acquire(timeout=max(0.0, min(deadlines.remaining(), threading.TIMEOUT_MAX))):
             raise deadlines.DeadlineExceeded
         try:
@@ -108,7 +108,7 @@ class IndexCache:
         return _Held(index, version, embedder.name if embedder else embedders.WORDS_ONLY, index.nbytes)
 
     def _refresh(self, owner: str, held: _Held, version: int) -> _Held:
-        # In one statement: of a chunk replaced between two, the index would have both or neither.
+        # One statement: with two, a chunk replaced in between would be there twice or not at all.
         newer = Chunk.objects.filter(owner=owner, version__gt=held.version).order_by("id")
         removed: list[int] = []
         added: list[IndexRow] = []
@@ -121,7 +121,7 @@ class IndexCache:
         try:
             held.index.replace(removed, added)
         except BaseException:
-            # Some arrays have the new chunks and others do not: each later search would fail until the process ends.
+            # Some arrays may have the new chunks and others not: every later search would fail.
             self._forget(owner)
             raise
         return replace(held, version=version, nbytes=held.index.nbytes)
@@ -148,9 +148,9 @@ def _state_of(owner: str) -> Mapping[str, int] | None:
 
 
 def _is_usable(held: _Held, state: Mapping[str, Any]) -> bool:
-    """Whether arrays can be brought up to `state` (`version`, `floor`) by what is newer, and have the meaning they may.
+    """Whether reading newer rows brings the arrays up to `state` (`version`, `floor`), and their vectors are right.
 
-    Those built while the embedder was set aside have none, and are built anew once it is back.
+    Arrays built while the embedder was set aside have no vectors, and are built again once it is back.
     """
     is_followed: bool = state["floor"] <= held.version <= state["version"]
     return is_followed and not held.index.is_fragmented and not embedders.is_to_replace(held.embedder)

@@ -1,7 +1,7 @@
 """Which embedder this site uses: wordllama by default, fastembed, or a service that speaks OpenAI's API.
 
-`ASSENT_EMBEDDER` names it; changing it makes every owner's index anew, since vectors of two embedders say
-nothing to each other.
+`ASSENT_EMBEDDER` names it. Changing it rebuilds every owner's index, since vectors of two embedders cannot be
+compared.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from memory_app.search.ranking.dense import Embedder, EmbedderUnavailable, Vecto
 
 log = structlog.get_logger(__name__)
 
-#: What an index says whose vectors could not be made: it is made again when the embedder is back.
+#: The embedder of an index whose vectors could not be made: it is rebuilt when the embedder is back.
 WORDS_ONLY = "words only"
 
-#: Seconds for a service to answer: a search has 15 in all, and goes on by words without it.
+#: Seconds for a service to answer: a search has 15 in all, and continues by words without it.
 TIMEOUT = 5.0
 
 #: Seconds to do without an embedder that did not answer.
@@ -45,7 +45,7 @@ class FastEmbed:
             self._model: Any = TextEmbedding(model, local_files_only=True)
             self.dimensions = len(next(iter(self._model.embed(["size"]))))
         except Exception as error:
-            # Whatever its download or runtime raises, it means one thing here.
+            # Its download and runtime raise many kinds of exceptions; here all mean the same.
             raise EmbedderUnavailable(f"the model {model} cannot be loaded: {error}") from error
         self.name = f"fastembed {model}"
 
@@ -72,7 +72,7 @@ class OpenAICompatible:
             items = sorted(answer.json()["data"], key=lambda item: item["index"])
             vectors = np.asarray([item["embedding"] for item in items], dtype=np.float32)
         except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
-            deadlines.require()  # that there was no time left for it is no fault of the service
+            deadlines.require()  # a deadline that passed is no fault of the service
             raise EmbedderUnavailable(f"{self.name}: {error}") from error
         if vectors.shape != (len(texts), self.dimensions):
             raise EmbedderUnavailable(f"{self.name} gave {vectors.shape}, not {(len(texts), self.dimensions)}")
@@ -80,9 +80,9 @@ class OpenAICompatible:
 
 
 class CircuitBreaker:
-    """An embedder that is not asked for `RETRY_AFTER` seconds after it did not answer.
+    """An embedder that is not called for `RETRY_AFTER` seconds after it did not answer.
 
-    Here and not in what calls it: indices hold their embedder for hours, and each search would wait for it anew.
+    It wraps the embedder, since indices hold theirs for hours, and each search would wait for it again.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -108,7 +108,7 @@ def set_aside(embedder: Embedder, error: EmbedderUnavailable) -> None:
 
 
 def is_aside() -> bool:
-    """Whether the embedder failed so lately that it is not asked."""
+    """Whether the embedder failed so recently that it is not called."""
     return time.monotonic() < _retry_at
 
 
@@ -117,7 +117,7 @@ _loading = threading.Lock()
 
 
 def configured() -> Embedder | None:
-    """The embedder of this site; None searches by words alone (chosen, or the chosen one is away)."""
+    """Return the embedder of this site; None to search by words alone (by choice, or while it does not answer)."""
     if is_aside():
         return None
     try:
@@ -140,14 +140,16 @@ def _say_once(embedder: str, error: str) -> None:
 
 
 def configured_name() -> str:
-    """What `SearchIndex.embedder` says of an index made with it."""
+    """Return the value of `SearchIndex.embedder` for an index made now."""
     embedder = configured()
     return embedder.name if embedder else WORDS_ONLY
 
 
 def is_to_replace(name: str) -> bool:
-    """Whether an index made with the embedder of this name has to be made anew: not while the chosen one is away,
-    which would throw away vectors that it has to make again later."""
+    """Whether an index made with the embedder of this name has to be rebuilt.
+
+    Not while the chosen one does not answer: that would throw away vectors which have to be made again later.
+    """
     chosen = configured_name()
     is_away = chosen == WORDS_ONLY and settings.EMBEDDER != "none"
     return not is_away and name != chosen

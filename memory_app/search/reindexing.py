@@ -1,7 +1,7 @@
-"""Asking for an owner's search index to be brought up: by a worker, in a thread of this process where there is none.
+"""Enqueue bringing an owner's search index up to date: by a worker, or by a thread of this process without one.
 
-Never fails or holds up what it comes after. Until it is done a search brings the index up itself, or says
-`index_behind`; what is lost with the process is made up for by the next search, and by the beat.
+It never fails or delays the change it follows. Until it is done, a search brings the index up to date itself or says
+`index_behind`. A request lost with the process is made up for by the next search, and by the beat.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memory_app.search import store
 
 log = structlog.get_logger(__name__)
 
-#: Seconds between two messages to the workers: each costs 2 ms of a processor here and 30 there.
+#: Seconds between two messages to the workers: each takes 2 ms of a processor here and 30 there.
 _BETWEEN_MESSAGES = 0.5
 
 
@@ -28,14 +28,14 @@ def soon(owner: str) -> None:
 
 
 def settle() -> None:
-    """Wait until nothing that was asked for in this process is left to do."""
+    """Wait until everything enqueued in this process is done."""
     _changed.settle()
 
 
 def in_background(owner: str) -> threading.Thread:
-    """Do it in a thread of its own, which goes on when the call that began it has run out of time.
+    """Reindex in a thread of its own, which continues after the deadline of the call that started it.
 
-    Within such a call a rebuild that takes longer would be cut each time and begin from nothing each time.
+    Within the call, a rebuild that takes longer would be cut short each time and start from nothing each time.
     """
     thread = threading.Thread(target=_with_own_connections, args=[owner], name=f"reindex {owner}", daemon=True)
     thread.start()
@@ -61,12 +61,12 @@ def _bring_up(owners: list[str]) -> None:
 
 def _bring_up_here(owner: str) -> None:
     try:
-        # An owner nobody has searched yet gets an index with the first search. And a change so large that all is
-        # indexed anew is left to that, too: who writes it has to do with this processor otherwise.
+        # An owner never searched gets an index with the first search. So does a change so large that everything is
+        # indexed again: the process that writes it needs its processor for other work.
         if SearchIndex.objects.filter(owner=owner).exists():
             store.reindex(owner, unless_many=True)
     except Exception:
-        # The index is derived, and whatever broke it must not break what it follows.
+        # The index is derived data: its failure must not break the change it follows.
         log.exception("reindex_failed", user_id=owner)
 
 
