@@ -10,6 +10,7 @@ from typing import Any
 from approvals import services
 from approvals.models import Proposal, User
 from approvals.review.targets import current_state
+from approvals.services import notes
 from memory_app import reads
 from memory_app.models import Change
 
@@ -35,6 +36,12 @@ def edit(owner: User, label: str, old: str, new: str, *, title: str | None = Non
     return services.edit_block(
         actor=owner, owner=owner.username, label=label, fields=fields, loaded_sha256=block.sha256
     )
+
+
+def save(owner: User, content: str = "Reads on Mondays.", **fields: Any) -> str:
+    """Save a note of the owner's own; its id."""
+    made = notes.save(by=notes.ChangeContext(actor=owner), owner=owner.username, content=content, **fields)
+    return made.note_id
 
 
 def assert_ledger(target: str, *, owner: str = "alice", kind: str = "block", **newest: object) -> None:

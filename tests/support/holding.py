@@ -9,12 +9,14 @@ import sys
 import textwrap
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 from django.db import connections
 from django.db.models import Model
+
+from tests import environment
 
 ROOT = Path(__file__).parents[2]
 
@@ -45,6 +47,11 @@ def held(alias: str) -> Iterator[None]:
     """
     with _other_process(program.format(alias=alias)):
         yield
+
+
+def memory_is_stuck() -> AbstractContextManager[object]:
+    """The memory cannot be written: another process does, or the server hangs."""
+    return held("memory") if environment.is_embedded() else frozen("memory")
 
 
 @contextmanager

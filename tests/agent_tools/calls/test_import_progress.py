@@ -23,7 +23,7 @@ from tests import environment
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Issue, Machine, MachineOf
 from tests.conftest import eventually
-from tests.support.holding import frozen, held, held_owner
+from tests.support.holding import held, held_owner, memory_is_stuck
 
 pytestmark = pytest.mark.slow
 
@@ -39,13 +39,6 @@ def address(key: str = KEY, owner: str = "alice") -> str:
 def put(api: Machine, text: str = "### mem-1-aaaa\n> x\n", key: str = KEY, **headers: str) -> Any:
     headers = {"Progress-Key": key} | {name.replace("_", "-"): value for name, value in headers.items()}
     return api.http.post(FILE, text, content_type="text/markdown", headers=headers)
-
-
-@contextmanager
-def memory_is_stuck() -> Iterator[None]:
-    """Nobody can write the memory: another process does, or the server hangs."""
-    with held("memory") if environment.is_embedded() else frozen("memory"):
-        yield
 
 
 @contextmanager

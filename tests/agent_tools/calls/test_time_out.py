@@ -22,7 +22,7 @@ from tests import environment
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Machine
 from tests.approvals.recovery.test_recover import let_leases_run_out
-from tests.support.holding import frozen, held, held_row
+from tests.support.holding import frozen, held_row, memory_is_stuck
 
 pytestmark = pytest.mark.slow
 
@@ -41,11 +41,6 @@ def in_time() -> Iterator[None]:
     began = time.monotonic()
     yield
     assert 0.9 <= time.monotonic() - began < 4
-
-
-def memory_is_stuck() -> AbstractContextManager[object]:
-    """Nobody can write the memory: another process does, or the server hangs."""
-    return held("memory") if environment.is_embedded() else frozen("memory")
 
 
 def books_are_stuck(scribe: Agent) -> AbstractContextManager[None]:

@@ -18,13 +18,10 @@ from memory_app.text import memories_md
 from memory_app.text.memories_md import SKILL, TYPES, skill
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Machine
+from tests.support.acts import save
 from tests.support.fixtures import MakeBlock
 
 CONTEXT = "/api/v1/users/alice/context/"
-
-
-def save(owner: Any, content: str, **more: Any) -> str:
-    return notes.save(by=notes.ChangeContext(actor=owner), owner=owner.username, content=content, **more).note_id
 
 
 def primed(call: Call, **more: Any) -> dict[str, Any]:

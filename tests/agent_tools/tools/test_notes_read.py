@@ -17,6 +17,7 @@ from memory_app.models import SearchIndex
 from memory_app.text import memories_md
 from tests.agent_tools.checks import answered, caught_up, refused
 from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
+from tests.support.acts import save
 
 NOTES = "/api/v1/users/alice/notes/"
 FILE = "/api/v1/users/alice/memories.md"
@@ -42,10 +43,6 @@ MEMORIES = """\
 
 ## Context
 """
-
-
-def save(owner: Any, content: str, **more: Any) -> str:
-    return notes.save(by=notes.ChangeContext(actor=owner), owner=owner.username, content=content, **more).note_id
 
 
 def listed(api: Machine, query: str = "") -> list[str]:

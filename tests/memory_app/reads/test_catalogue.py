@@ -21,6 +21,7 @@ from memory_app.writing.ledger import (
     MOST_TARGETS,
 )
 from tests.approvals.recovery.test_recover import killed
+from tests.support.acts import save
 from tests.support.fixtures import MakeBlock
 
 
@@ -31,10 +32,6 @@ def ids(owner: str = "alice") -> list[str]:
     assert [entry.type for entry in listed] == [note.type for note in reads.notes(owner)]
     assert [entry.is_superseded for entry in listed] == [note.is_superseded for note in reads.notes(owner)]
     return [entry.id for entry in listed]
-
-
-def save(user: Any, content: str = "Reads on Mondays.", **fields: Any) -> str:
-    return notes.save(by=ChangeContext(actor=user), owner=user.username, content=content, **fields).note_id
 
 
 def bring(user: Any, count: int, first: int = 0) -> None:

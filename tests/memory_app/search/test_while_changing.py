@@ -21,6 +21,7 @@ from memory_app.search.ranking.postings import Postings
 from memory_app.search.service import rank_notes, search
 from tests import environment
 from tests.conftest import eventually, in_a_thread
+from tests.support.acts import save
 
 pytestmark = pytest.mark.slow
 
@@ -30,10 +31,6 @@ def no_arrays(worker: None) -> Iterator[None]:
     indices.clear()
     yield
     indices.clear()
-
-
-def save(owner: Any, content: str) -> str:
-    return notes.save(by=ChangeContext(actor=owner), owner=owner.username, content=content).note_id
 
 
 def up_to_date(owner: str = "alice") -> None:
