@@ -114,6 +114,17 @@ def test_under_review_it_waits_as_a_whole(alice: User, scribe: Agent) -> None:
     assert {note.id for note in reads.notes("alice")} == {"mem-1-aaaa", "mem-2-bbbb"}
 
 
+def test_the_same_import_again_answers_what_it_answered(alice: User, scribe: Agent) -> None:
+    said = {"may_apply": True, "operation": "d" * 32}
+    first = bring(scribe, **said)
+    head = reads.head()
+    again = bring(scribe, **said)
+    assert (again.created, again.updated, again.unchanged) == (first.created, first.updated, first.unchanged)
+    assert first.outcome is not None
+    assert again.outcome is not None
+    assert again.outcome.commit == first.outcome.commit == head == reads.head()
+
+
 def test_a_memory_no_note_can_hold_is_skipped_and_the_rest_taken(alice: User) -> None:
     done = bring(alice, FILE + f"### mem-2-bbbb\n> y\n<!-- tags: {'t' * 65} | created: 2025-01-01 -->\n")
     assert [note.id for note in reads.notes("alice")] == ["mem-1-aaaa"]

@@ -10,6 +10,7 @@ from django.db import connections
 
 from approvals.models import User
 from tests.conftest import eventually
+from tests.end_to_end.test_away import gone
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 
 LINES = [f"{number}. She has read chapter {number}." for number in range(60)]
@@ -106,3 +107,17 @@ def test_the_page_of_an_unchecked_sibling_says_how_it_stands_now(
     Proposal.objects.filter(pk=second.pk).update(mergeability=Mergeability.UNKNOWN)
     page = client_of(alice).get(f"/proposals/{second.pk}/")
     assert page.context["review"].state == Mergeability.CONFLICT
+
+
+def test_while_the_memory_is_away_it_is_unknown_how_they_stand(
+    alice: User, make_block: MakeBlock, propose: Propose
+) -> None:
+    from approvals import services
+    from approvals.models import Mergeability, Proposal
+
+    proposal = _propose(propose, make_block(alice, "reading", "\n".join(LINES)), 1)
+    Proposal.objects.update(mergeability=Mergeability.CLEAN)
+    with gone("memory"):
+        assert services.recheck("alice", [["block", "reading"]]) == 1
+    proposal.refresh_from_db()
+    assert proposal.mergeability == Mergeability.UNKNOWN
