@@ -172,6 +172,26 @@ def test_a_block_that_changes_while_a_stale_proposal_is_made_again_is_not_approv
     assert list(problems()) == []
 
 
+def test_a_block_that_changes_just_before_the_merge_is_not_changed_unseen(
+    goals: Block, alice: User, tim: User, propose: Propose, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proposal, write = propose(goals, "math", "maths"), merge._write
+
+    def after_somebody_else(*arguments: Any) -> Any:
+        edit(alice, "goals", "June", "July")
+        return write(*arguments)
+
+    monkeypatch.setattr(merge, "_write", after_somebody_else)
+    with pytest.raises(TargetChanged) as refused:
+        approve(tim, proposal)
+
+    assert refused.value.block == reads.block("alice", "goals")
+    assert "maths" not in refused.value.block.body
+    proposal.refresh_from_db()
+    assert (proposal.status, proposal.decided_by) == (Status.OPEN, None)
+    assert list(problems()) == []
+
+
 def test_a_change_of_the_title_alone_makes_it_stale_too(goals: Block, alice: User, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths")
     services.edit_block(

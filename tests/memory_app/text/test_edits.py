@@ -13,6 +13,7 @@ from memory_app.text.edits import (
     AlreadyTrue,
     Applied,
     DoesNotFit,
+    Edit,
     EditError,
     EmptyOldString,
     ForbiddenCharacter,
@@ -221,6 +222,19 @@ def test_a_rewrite_fits_only_the_text_it_was_written_against() -> None:
         reapply(GOALS + " ", stored, base_text=GOALS)
     with pytest.raises(DoesNotFit):
         reapply(GOALS, stored)
+
+
+def test_a_text_that_gained_the_new_words_elsewhere_still_takes_the_edit() -> None:
+    stored = apply("math\n", [Replace("math", "art")]).edits
+    assert reapply("math\nart\n", stored, base_text="math\n") == "art\nart\n"
+
+
+@pytest.mark.parametrize("grows", [Replace("a", "aa"), Rewrite("a" * (LARGEST_TEXT + 1))])
+def test_the_largest_text_is_taken_and_one_character_more_is_not(grows: Edit) -> None:
+    assert len(apply("a", [Rewrite("a" * LARGEST_TEXT)]).text) == LARGEST_TEXT
+    assert len(apply("a" + "b" * (LARGEST_TEXT - 2), [Replace("a", "aa")]).text) == LARGEST_TEXT
+    with pytest.raises(TextTooLong):
+        apply("a" + "b" * (LARGEST_TEXT - 1), [grows])
 
 
 def test_an_addition_fits_where_nothing_is_known_of_the_text_before() -> None:
