@@ -1,0 +1,78 @@
+"""A stranger finds things by name: one class for one name, and folders, files and functions of a size one can read.
+
+These are limits of the three apps, and for names of the benchmarks too. Not here: the words of texts (test_wording.py)
+and what documents name (docs/test_documents.py).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.pure
+
+ROOT = Path(__file__).resolve().parent.parent
+APPS = ("memory_app", "approvals", "agent_tools")
+LOOSE_MODULES = 10
+MODULES = 12
+LINES = 350
+FUNCTION_LINES = 60
+
+#: Names that Django looks for, so that they stand in many places; migrations are not looked at.
+GIVEN = {"Meta", "Command", "DatabaseWrapper"}
+
+
+def modules(folders: tuple[str, ...] = APPS) -> Iterator[Path]:
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if "migrations" not in path.parts:
+                yield path.relative_to(ROOT)
+
+
+def tree(path: Path) -> ast.Module:
+    return ast.parse((ROOT / path).read_text())
+
+
+def packages() -> list[Path]:
+    return sorted({path.parent for path in modules()})
+
+
+def test_no_class_name_stands_for_two_things() -> None:
+    places = defaultdict(list)
+    for path in modules((*APPS, "benchmarks")):
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.ClassDef) and node.name not in GIVEN:
+                places[node.name].append(f"{path}:{node.lineno}")
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
+
+
+@pytest.mark.parametrize("package", packages(), ids=str)
+def test_a_folder_can_be_taken_in_at_a_glance(package: Path) -> None:
+    here = [path.stem for path in (ROOT / package).glob("*.py") if path.stem != "__init__"]
+    assert len(here) <= (LOOSE_MODULES if str(package) in APPS else MODULES), sorted(here)
+
+
+@pytest.mark.parametrize("package", packages(), ids=str)
+def test_a_folder_says_what_belongs_in_it(package: Path) -> None:
+    if package.name in ("management", "commands"):  # Django's, each command says what it does
+        return
+    assert ast.get_docstring(tree(package / "__init__.py")), f"{package}/__init__.py has no docstring"
+
+
+def test_no_file_is_longer_than_one_reads() -> None:
+    lengths = {str(path): len((ROOT / path).read_text().splitlines()) for path in modules()}
+    assert {path: lines for path, lines in lengths.items() if lines > LINES} == {}
+
+
+def test_no_function_is_longer_than_a_screen() -> None:
+    lengths = {
+        f"{path}:{node.lineno} {node.name}": (node.end_lineno or 0) - node.lineno + 1
+        for path in modules()
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    assert {where: lines for where, lines in lengths.items() if lines > FUNCTION_LINES} == {}
