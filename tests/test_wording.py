@@ -48,11 +48,13 @@ def said(text: Text) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_no_text_people_read_uses_a_retired_word() -> None:
     wrong = [line for text in texts() for line in said(text)]
     assert not wrong, "\n".join(["", *wrong])
 
 
+@pytest.mark.slow
 def test_every_kind_of_text_is_read() -> None:
     """A collector that finds nothing would let everything pass."""
     paths = [text.path for text in texts()]

@@ -58,6 +58,7 @@ def test_an_update_and_a_rationale_with_one_wait_too(call: Call, tea: str) -> No
 QUOTED = [{"role": "user", "content": "write down that I like tea"}, {"role": "user", "content": SAYS}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("said", [{"reasoning": f"She said: {SAYS}"}, {"evidence": QUOTED}])
 def test_a_reason_or_a_quoted_message_with_one_makes_a_note_wait(
     call: Call, alice: User, client_of: Callable[[Any], Any], said: dict[str, Any]

@@ -208,6 +208,7 @@ def once(agent: Any, tool: str, arguments: dict[str, Any]) -> Any:
     return response
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cap", [1, 1_000])
 def test_no_tool_answers_a_right_guess_otherwise_than_a_wrong_one(
     unread: Any, alice: User, block: Any, note: str, cap: int

@@ -163,6 +163,7 @@ def test_a_refusal_is_no_failure_of_ours(call: Call, goals: Block, caplog: pytes
     assert "read_memory_block_error" not in caplog.text
 
 
+@pytest.mark.slow
 def test_rows_that_wait_are_written_when_the_process_ends(token: str, alice: User) -> None:
     """As a server that is stopped in order does; in a process of its own, which ends at once after the answer."""
     connections.close_all()

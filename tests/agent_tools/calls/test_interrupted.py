@@ -43,6 +43,7 @@ def recalled(call: Call, **arguments: Any) -> list[str]:
     return [memory["content"] for memory in answered(call("recall", **arguments))["data"]["memories"]]
 
 
+@pytest.mark.slow
 def test_a_new_note_is_listed_and_recalled(api: Machine, call: Call, alice: User) -> None:
     call("memory_save", content="She sails.")
     assert listed(api) == ["She sails."]
@@ -51,6 +52,7 @@ def test_a_new_note_is_listed_and_recalled(api: Machine, call: Call, alice: User
     assert listed(api) == recalled(call) == ["She rows.", "She sails."]
 
 
+@pytest.mark.slow
 def test_a_superseded_note_is_not_given_as_one_that_holds(api: Machine, call: Call, alice: User) -> None:
     note_id = answered(call("memory_save", content="She sails."))["data"]["note_id"]
     assert recalled(call) == recalled(call, query="sails") == ["She sails."]
@@ -68,6 +70,7 @@ def test_what_changed_since_it_was_found_is_looked_at_again(call: Call, alice: U
     assert len(note_matching.notes_of("alice", entries, Wanted(superseded="shown"))) == 1
 
 
+@pytest.mark.slow
 def test_a_search_that_does_not_know_of_it_says_so(call: Call, alice: User) -> None:
     call("memory_save", content="She sails.")
     for tool in ("recall", "memory_search"):
@@ -77,6 +80,7 @@ def test_a_search_that_does_not_know_of_it_says_so(call: Call, alice: User) -> N
         assert answered(call(tool, query="rows"))["data"]["index_behind"] is True
 
 
+@pytest.mark.slow
 @override_settings(CELERY_TASK_ALWAYS_EAGER=True)
 def test_without_a_worker_whoever_reads_finishes_it(call: Call, alice: User) -> None:
     cut("save", content="She rows.")
@@ -92,6 +96,7 @@ def test_without_a_worker_whoever_reads_finishes_it(call: Call, alice: User) -> 
     assert list(problems()) == []
 
 
+@pytest.mark.slow
 @override_settings(CELERY_TASK_ALWAYS_EAGER=True)
 @pytest.mark.parametrize("page", ["/", "/memory/alice/notes/"])
 def test_a_persons_own_change_is_recorded_by_whoever_reads(alice: User, client_of: ClientOf, page: str) -> None:
@@ -110,6 +115,7 @@ def test_a_persons_own_change_is_recorded_by_whoever_reads(alice: User, client_o
     assert list(problems()) == []
 
 
+@pytest.mark.slow
 def test_its_page_is_there_once_it_is_finished(alice: User, token: str, client_of: ClientOf) -> None:
     cut("save", content="She rows.")
     address = Proposal.objects.get().get_absolute_url()
@@ -118,6 +124,7 @@ def test_its_page_is_there_once_it_is_finished(alice: User, token: str, client_o
     assert client_of(alice).get(address).status_code == 200
 
 
+@pytest.mark.slow
 def test_the_page_of_one_that_no_longer_fits_is_not_there(call: Call, alice: User, client_of: ClientOf) -> None:
     note_id = answered(call("memory_save", content="She sails."))["data"]["note_id"]
     killed(

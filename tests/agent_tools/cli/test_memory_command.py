@@ -346,6 +346,7 @@ def running(stage: str, done: int, of: int) -> dict[str, Any]:
     return {"state": "running", "stage": stage, "done": done, "of": of, "percent": 0}
 
 
+@pytest.mark.slow
 def test_on_a_terminal_an_import_shows_how_far_it_has_come(server: Contract, on_terminal: Any) -> None:
     unknown = {"state": "unknown", "stage": None, "done": 0, "of": 0, "percent": 0}
     server.told = [
@@ -547,6 +548,7 @@ def script(server: Contract, tmp_path: Path) -> Callable[..., Any]:
     return start
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("columns", "first"),
     [
@@ -605,6 +607,7 @@ def on_terminal(server: Contract, tmp_path: Path) -> Callable[..., tuple[int, st
     return start
 
 
+@pytest.mark.slow
 def test_the_command_works_as_a_process_from_anywhere(script: Callable[..., Any], some: Contract) -> None:
     done = script("delete", "mem-1-aaaa")
     assert (done.returncode, done.stdout.decode(), done.stderr) == (0, "🗑️  Memory deleted: mem-1-aaaa\n", b"")
@@ -612,12 +615,14 @@ def test_the_command_works_as_a_process_from_anywhere(script: Callable[..., Any]
     assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"Error: Memory not found: mem-1-aaaa\n")
 
 
+@pytest.mark.slow
 def test_a_terminal_without_utf_8_is_no_traceback(script: Callable[..., Any], some: Contract) -> None:
     done = script("show", "mem-2-bbbb", PYTHONIOENCODING="latin-1")
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.startswith(b"\\u2696\\ufe0f decision  mem-2-bbbb\n")
 
 
+@pytest.mark.slow
 def test_subcommands_options_and_types_complete(script: Callable[..., Any]) -> None:
     asked = {"_MEMORY_COMPLETE": "bash_complete"}
     assert b"plain,prime" in script(COMP_WORDS="memory pr", COMP_CWORD="1", **asked).stdout
@@ -627,6 +632,7 @@ def test_subcommands_options_and_types_complete(script: Callable[..., Any]) -> N
     assert b"_MEMORY_COMPLETE=zsh_complete" in script(_MEMORY_COMPLETE="zsh_source").stdout
 
 
+@pytest.mark.slow
 def test_the_command_needs_no_django(script: Callable[..., Any], server: Contract, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "agent_tools.cli", "list"],

@@ -31,6 +31,7 @@ def fields_of(data: dict[str, Any]) -> set[str]:
     return names
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("worker")
 def test_every_field_of_every_answer_is_described(api: Machine, call: Call, tim: User, goals: Block) -> None:
     proposed = answered(call("propose_memory_edit", **EDIT))["data"]

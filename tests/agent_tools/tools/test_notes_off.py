@@ -81,6 +81,7 @@ def test_the_pages_say_so_and_still_show_what_was_kept(
     assert "Alice likes tea." in client.get("/memory/alice/notes/").content.decode()
 
 
+@pytest.mark.slow
 def test_the_command_says_so(alice: User) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMORY_")}
     if url := os.environ.get("MEMORY_DATABASE_URL"):

@@ -219,6 +219,7 @@ def test_a_reader_exports_and_does_not_import(machine: MachineOf, issue: Issue, 
     refused(reader.get("/api/v1/users/ben/memories.md"), 403, "owner_not_granted")
 
 
+@pytest.mark.slow
 def test_a_list_with_a_query_goes_on_to_the_last_match_and_filters_lose_none(
     api: Machine, alice: User, scribe: Agent
 ) -> None:

@@ -103,6 +103,7 @@ def delete_once(token: str, note_id: str, key: str) -> Any:
     return Machine(token).post("/api/v1/tools/memory_delete/", asked, Host="localhost")
 
 
+@pytest.mark.slow
 def test_a_delete_that_is_killed_and_sent_again_answers_as_the_first_would_have(
     call: Call, asks: None, token: str
 ) -> None:

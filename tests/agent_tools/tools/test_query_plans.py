@@ -106,6 +106,7 @@ def scanned(sql: str, params: Any) -> set[str]:
     return {node["Relation Name"] for node in nodes if node["Node Type"] == "Seq Scan"}
 
 
+@pytest.mark.slow
 def test_asking_whether_a_change_is_under_way_looks_at_those_alone(history: str) -> None:
     """Each search asks. Told "merging or ...", SQLite read all proposals of the owner: 14 ms at 4,000."""
     if connection.vendor != "sqlite":
@@ -136,6 +137,7 @@ def full_scans(statements: dict[str, Statement]) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_nothing_reads_a_whole_table_that_grows(history: str) -> None:
     recorder = Recorder()
     with connection.execute_wrapper(recorder):

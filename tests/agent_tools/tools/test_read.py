@@ -15,6 +15,7 @@ from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
 from tests.support.fixtures import MakeBlock, Propose
 
 
+@pytest.mark.slow
 def test_no_blocks_is_said_in_the_plans_words(call: Call) -> None:
     assert answered(call("list_memory_blocks"))["text"] == "No memory blocks exist for this student yet."
 

@@ -32,6 +32,7 @@ def shown(client: Client, **headers: str) -> str:
     return words(client.get("/sign-in/", headers=HERE | headers))
 
 
+@pytest.mark.slow
 def test_the_sign_in_page_names_them_with_password_and_purpose(client: Client, site: Any) -> None:
     page = shown(client)
     assert NAMED in page
@@ -40,27 +41,32 @@ def test_the_sign_in_page_names_them_with_password_and_purpose(client: Client, s
     assert client.login(username="tim", password="demo")
 
 
+@pytest.mark.slow
 def test_they_are_named_again_after_a_wrong_password(client: Client, site: Any) -> None:
     answer = client.post("/sign-in/", {"username": "tim", "password": "no"}, headers=HERE)
     assert answer.status_code == 422
     assert NAMED in words(answer)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", ["localhost:8000", "[::1]:8000"])
 def test_they_are_named_at_each_address_of_this_machine(client: Client, site: Any, host: str) -> None:
     assert NAMED in shown(client, host=host)
 
 
+@pytest.mark.slow
 def test_no_site_in_production_names_them(client: Client, site: Any) -> None:
     site.DEBUG = False
     assert "demo" not in shown(client).lower()
 
 
+@pytest.mark.slow
 def test_no_site_that_others_may_reach_names_them(client: Client, site: Any) -> None:
     site.ALLOWED_HOSTS = ["assent.example"]
     assert "demo" not in shown(client, host="assent.example").lower()
 
 
+@pytest.mark.slow
 def test_who_changed_their_password_or_is_gone_is_not_named(client: Client, site: Any) -> None:
     alice = User.objects.get(username="alice")
     alice.set_password("one of her own")
@@ -79,6 +85,7 @@ def test_a_site_without_the_demo_names_nobody(client: Client, settings: Any, tmp
     assert "demo" not in shown(client).lower()
 
 
+@pytest.mark.slow
 def test_a_second_run_of_the_demo_keeps_the_hash_and_the_file_is_for_its_user_only(site: Any, tmp_path: Path) -> None:
     password = User.objects.get(username="tim").password
     assert demo_accounts.write("demo", {"tim": "tutor of alice"}) == password

@@ -94,6 +94,7 @@ def ask(client: Client, email: str, **more: Any) -> Any:
     return client.post("/password/reset/", {"email": email}, **more)
 
 
+@pytest.mark.slow
 def test_a_forgotten_password_is_reset_by_mail_once(
     client: Client, alice_with_password: User, mailoutbox: Any, deliver: Any
 ) -> None:
@@ -111,6 +112,7 @@ def test_a_forgotten_password_is_reset_by_mail_once(
     assert "This link has expired or has already been used." in words(Client().get(link[1], follow=True))
 
 
+@pytest.mark.slow
 @override_settings(ALLOWED_HOSTS=["*"], PUBLIC_URL="https://assent.example.org")
 def test_the_link_leads_to_the_site_whatever_host_was_asked(
     client: Client, alice_with_password: User, mailoutbox: Any, deliver: Any
@@ -122,6 +124,7 @@ def test_the_link_leads_to_the_site_whatever_host_was_asked(
     assert "evil" not in str(mail.message())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not environment.is_embedded(), reason="the thread that sends where there is no worker")
 def test_the_answer_does_not_wait_for_the_mail_server(
     client: Client, alice_with_password: User, slow_mail: SlowMail
@@ -137,6 +140,7 @@ def test_the_answer_does_not_wait_for_the_mail_server(
     assert all("/password/reset/" in mail for mail in slow_mail.mails)
 
 
+@pytest.mark.slow
 def test_asking_is_the_same_work_with_an_account_and_without(
     client: Client, alice_with_password: User, deliver: Any
 ) -> None:

@@ -23,6 +23,7 @@ def sign_in(client: Client, username: str, password: str, **more: str) -> Any:
     return client.post("/sign-in/", {"username": username, "password": password, **more})
 
 
+@pytest.mark.slow
 def test_a_person_signs_in_and_comes_to_the_page_they_wanted(client: Client, alice_with_password: User) -> None:
     asked = client.get("/?tab=decided")
     assert asked.status_code == 302
@@ -31,6 +32,7 @@ def test_a_person_signs_in_and_comes_to_the_page_they_wanted(client: Client, ali
     assert answer["Location"] == "/?tab=decided"
 
 
+@pytest.mark.slow
 def test_it_is_not_said_whether_the_name_or_the_password_was_wrong(client: Client, alice_with_password: User) -> None:
     wrong_password = sign_in(client, "alice", "not it")
     unknown_name = sign_in(client, "alicia", "not it")
@@ -40,6 +42,7 @@ def test_it_is_not_said_whether_the_name_or_the_password_was_wrong(client: Clien
     assert said in words(unknown_name)
 
 
+@pytest.mark.slow
 def test_after_a_wrong_password_the_cursor_stands_in_the_password(client: Client, alice_with_password: User) -> None:
     def focused(response: Any) -> list[str]:
         return re.findall(r'<input type="\w+" name="(\w+)"[^>]* autofocus', response.content.decode())
@@ -53,6 +56,7 @@ def test_signing_in_never_leads_to_somebody_elses_site(client: Client, alice_wit
     assert answer["Location"] == "/"
 
 
+@pytest.mark.slow
 def test_the_eleventh_try_is_refused_even_with_the_right_password(client: Client, alice_with_password: User) -> None:
     for _ in range(10):
         assert sign_in(client, "alice", "not it").status_code == 422
@@ -63,6 +67,7 @@ def test_the_eleventh_try_is_refused_even_with_the_right_password(client: Client
     assert "_auth_user_id" not in client.session
 
 
+@pytest.mark.slow
 def test_tries_for_one_name_do_not_lock_out_another(client: Client, alice_with_password: User, ben: User) -> None:
     ben.set_password(PASSWORD)
     ben.save()
@@ -71,6 +76,7 @@ def test_tries_for_one_name_do_not_lock_out_another(client: Client, alice_with_p
     assert sign_in(client, "ben", PASSWORD).status_code == 302
 
 
+@pytest.mark.slow
 def test_signing_in_forgets_the_failed_tries(client: Client, alice_with_password: User) -> None:
     for _ in range(9):
         sign_in(client, "alice", "not it")
@@ -102,6 +108,7 @@ def test_nor_does_a_made_up_address_of_the_page_lead_anywhere(url: str, client: 
     assert "evil" not in answer.content.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("htmx", [False, True])
 def test_what_was_typed_survives_signing_in_again(
     htmx: bool, client: Client, alice_with_password: User, goals: Block, propose: Propose
@@ -125,6 +132,7 @@ def test_what_was_typed_survives_signing_in_again(
     assert form(again, reverse("reject", args=[proposal.pk]))["comment"] == ""
 
 
+@pytest.mark.slow
 def test_a_wrong_password_in_between_keeps_the_text_too(
     client: Client, alice_with_password: User, goals: Block, propose: Propose
 ) -> None:
@@ -142,6 +150,7 @@ def test_a_kept_form_somebody_made_up_is_ignored(client: Client, alice_with_pass
     assert "kept_form" not in client.session
 
 
+@pytest.mark.slow
 def test_a_person_changes_their_password(client: Client, alice_with_password: User) -> None:
     client.force_login(alice_with_password)
     answer = client.post(
@@ -183,6 +192,7 @@ def test_the_icon_browsers_ask_for_unasked_is_there(client: Client) -> None:
     assert b"".join(answer)[:4] == b"\x00\x00\x01\x00"
 
 
+@pytest.mark.slow
 def test_the_first_sign_in_takes_the_browsers_time_zone_and_later_ones_leave_it(
     client: Client, alice_with_password: User
 ) -> None:
@@ -197,6 +207,7 @@ def test_the_first_sign_in_takes_the_browsers_time_zone_and_later_ones_leave_it(
     assert alice_with_password.time_zone == "UTC"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zone", ["", "Mars/Olympus", "../etc", "posixrules"])
 def test_a_zone_nobody_could_choose_is_not_taken(zone: str, client: Client, alice_with_password: User) -> None:
     sign_in(client, "alice", PASSWORD, time_zone=zone)

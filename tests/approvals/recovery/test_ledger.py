@@ -39,6 +39,7 @@ def write_outside(body: str, message: str) -> str:
         return verbs.commit(message, authors.person("alice"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_ledger_of_any_history_can_be_made_again(seed: int) -> None:
     make_history(seed, 150)

@@ -60,6 +60,7 @@ def require_waiting(proposal: Proposal) -> None:
     assert list(problems()) == []
 
 
+@pytest.mark.slow
 def test_what_was_cut_off_waits_where_the_owner_asks_to_see_notes_since(alice: User, scribe: Agent) -> None:
     proposal, before = cut(BEFORE_THE_COMMIT), head_of_main()
     policy("review")
@@ -72,6 +73,7 @@ def test_what_was_cut_off_waits_where_the_owner_asks_to_see_notes_since(alice: U
     assert list(problems()) == []
 
 
+@pytest.mark.slow
 def test_what_was_cut_off_is_applied_where_the_owner_still_lets_it(alice: User, scribe: Agent) -> None:
     proposal = cut(BEFORE_THE_COMMIT)
     services.recover()
@@ -80,6 +82,7 @@ def test_what_was_cut_off_is_applied_where_the_owner_still_lets_it(alice: User, 
     assert contents() == ["She rows."]
 
 
+@pytest.mark.slow
 def test_what_is_in_the_memory_already_was_applied(alice: User, scribe: Agent) -> None:
     proposal = cut(AFTER_THE_COMMIT)
     policy("review")
@@ -90,6 +93,7 @@ def test_what_is_in_the_memory_already_was_applied(alice: User, scribe: Agent) -
     assert list(problems()) == []
 
 
+@pytest.mark.slow
 def test_what_was_to_wait_waits_though_the_owner_lets_notes_be_since(alice: User, scribe: Agent) -> None:
     policy("review")
     proposal = cut("agents.finish_preparing = die")
@@ -98,6 +102,7 @@ def test_what_was_to_wait_waits_though_the_owner_lets_notes_be_since(alice: User
     require_waiting(proposal)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "crash",
     [
@@ -115,6 +120,7 @@ def test_killed_while_it_is_made_to_wait_it_waits(alice: User, scribe: Agent, cr
     require_waiting(proposal)
 
 
+@pytest.mark.slow
 def test_the_same_call_again_waits_too(alice: User, scribe: Agent) -> None:
     cut(BEFORE_THE_COMMIT)
     policy("review")
@@ -124,6 +130,7 @@ def test_the_same_call_again_waits_too(alice: User, scribe: Agent) -> None:
     require_waiting(Proposal.objects.get())
 
 
+@pytest.mark.slow
 def test_an_import_that_waits_after_all_names_its_notes(alice: User, scribe: Agent) -> None:
     killed(
         """
@@ -145,6 +152,7 @@ def test_an_import_that_waits_after_all_names_its_notes(alice: User, scribe: Age
     assert contents() == []
 
 
+@pytest.mark.slow
 def test_who_applies_it_and_who_makes_it_wait_at_once_agree_with_the_memory(alice: User, scribe: Agent) -> None:
     """Two finish the same: one asked policy before it changed, and commits after the other made it wait."""
     slow = cut(BEFORE_THE_COMMIT)

@@ -44,6 +44,7 @@ def test_the_two_hundred_and_first_note_of_an_import_is_on_a_page_that_links_lea
     assert shown == set(range(1, 202))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["reworded", "deleted"])
 def test_a_replacement_that_changed_since_it_was_read_is_not_approved(
     alice: User, scribe: Agent, client_of: ClientOf, change: str
@@ -269,6 +270,7 @@ def test_evidence_is_said_to_be_what_the_agent_quotes(
 # -- several at once, in the admin ------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_staff_approve_no_note_from_a_list_of_texts(
     alice: User, admin: User, scribe: Agent, client_of: ClientOf
 ) -> None:

@@ -415,6 +415,7 @@ def test_flags_come_in_one_order_and_name_few_examples() -> None:
     assert max(map(len, links.params["examples"])) <= 120
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "repeated",
     [

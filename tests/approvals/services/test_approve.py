@@ -345,6 +345,7 @@ def test_of_many_deciding_at_once_exactly_one_wins(goals: Block, alice: User, ti
     assert list(problems()) == []
 
 
+@pytest.mark.slow
 def test_many_proposals_on_many_blocks_approved_at_once_lose_nothing(
     alice: User, make_block: MakeBlock, propose: Propose
 ) -> None:

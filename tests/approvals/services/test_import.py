@@ -254,6 +254,7 @@ def test_an_import_is_checked_again_when_one_of_its_notes_changes_and_not_before
     assert Proposal.objects.get(status=Status.OPEN).mergeability == Mergeability.CONFLICT
 
 
+@pytest.mark.slow
 def test_one_changed_note_of_more_than_a_query_asks_for_is_seen_by_the_decision(alice: User, scribe: Agent) -> None:
     many = [f"mem-{number}-aaaa" for number in range(520)]
     bring(alice, "".join(f"### {id_}\n> old\n" for id_ in many))
@@ -314,6 +315,7 @@ def test_of_two_that_finish_one_import_the_second_takes_what_the_first_wrote(ali
     assert list(problems()) == []
 
 
+@pytest.mark.slow
 def test_those_that_wait_for_more_notes_than_a_statement_takes_ids_are_found(alice: User, scribe: Agent) -> None:
     bring(alice, FILE + "### mem-2-bbbb\n> y\n")
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
@@ -340,6 +342,7 @@ def test_imports_that_differ_in_tags_or_days_alone_are_not_taken_for_one(alice: 
     assert Proposal.objects.open().count() == 2
 
 
+@pytest.mark.slow
 @given(memories)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_notes_say_export_import_export_is_the_same_to_the_byte(

@@ -331,6 +331,7 @@ def test_an_application_cut_short_is_finished(alice: User, agent: ChangeContext)
     assert list(problems()) == []
 
 
+@pytest.mark.slow
 def test_an_import_is_one_commit_and_a_row_for_each_note(alice: User, scribe: Agent) -> None:
     from memory_app.reads import Note
 

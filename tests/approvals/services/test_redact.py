@@ -222,6 +222,7 @@ die()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "crash",
     [

@@ -247,6 +247,7 @@ def test_hidden_characters_are_marked_in_every_view(
         assert "U+200B ZERO WIDTH SPACE" in said
 
 
+@pytest.mark.slow
 def test_what_is_smuggled_in_is_never_called_free_of_it(
     client_of: ClientOf, tim: User, goals: Block, propose: Propose
 ) -> None:

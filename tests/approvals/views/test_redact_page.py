@@ -51,6 +51,7 @@ def test_rejecting_as_too_private_says_that_it_removes_the_texts_and_does(
     assert SECRET not in answer.content.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", ["alice", "tim", "admin"])
 def test_no_page_has_a_word_of_it(
     client_of: ClientOf, alice: User, tim: User, admin: User, secret: Proposal, goals: Block, reader: str

@@ -27,6 +27,7 @@ print([message.id for message in default_is_not_dolt(databases=["default"])])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("served_by", "found"), [("sqlite", "[]"), ("dolt", "['memory_app.E004']")])
 def test_a_default_database_served_by_dolt_is_refused(tmp_path: Path, served_by: str, found: str) -> None:
     ours = ("ASSENT_", "MEMORIES_", "MEMORY_DATABASE_URL", "DATABASE_URL", "REDIS_URL")

@@ -71,6 +71,7 @@ def test_it_takes_an_import_which_does_not_name_its_notes(alice: User) -> None:
     assert len(ids()) == MOST_TARGETS + 4
 
 
+@pytest.mark.slow
 def test_it_takes_more_commits_than_it_follows_one_by_one(alice: User, ben: User) -> None:
     save(alice)
     ids()
@@ -80,6 +81,7 @@ def test_it_takes_more_commits_than_it_follows_one_by_one(alice: User, ben: User
     assert len(ids()) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("others", [0, 1])
 def test_a_change_whose_writer_died_before_the_ledger_knew_is_followed(alice: User, ben: User, others: int) -> None:
     old = save(alice)

@@ -48,6 +48,7 @@ def answers(index: OwnerIndex) -> list[set[tuple[int, float]]]:
     return [{(hit.chunk_id, round(hit.score, 3)) for hit in hits} for hits in found]
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 12), st.one_of(st.none(), texts), st.booleans()), max_size=30))
 @settings(deadline=None, max_examples=60)
 def test_any_order_of_adding_replacing_and_removing_comes_to_the_same(

@@ -72,6 +72,7 @@ def test_the_best_of_several_cues_counts() -> None:
     assert agreement([Cue(2023), Cue(2023, 5)], days).tolist() == pytest.approx([0.7, 0.0])
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_any_text_can_be_read(query: str) -> None:
     cues(query, TODAY)

@@ -160,6 +160,7 @@ def test_a_run_cut_short_loses_nothing(alice: User, monkeypatch: pytest.MonkeyPa
     assert not search("alice", "index").index_behind
 
 
+@pytest.mark.slow
 def test_an_index_that_is_behind_says_so(alice: User) -> None:
     save(alice, "One.")
     texts("One")
@@ -198,6 +199,7 @@ def imported(by: Any, count: int, content: str) -> None:
     import_memories(by=ChangeContext(actor=by, may_apply=True), owner="alice", parsed=parse(text))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes after the change")
 @pytest.mark.parametrize("way", ["a person", "policy", "a decision"])
 def test_many_changes_are_indexed_by_the_next_search_and_hold_nothing_up(alice: User, scribe: Agent, way: str) -> None:
@@ -289,6 +291,7 @@ def test_a_long_catching_up_goes_on_from_where_it_was_cut(alice: User, monkeypat
     assert not index_state.is_behind("alice")
 
 
+@pytest.mark.slow
 def test_who_may_not_index_finds_somebody_else_at_it() -> None:
     """Two who come first at the same moment: a search that saw neither at it answered from nothing."""
     free: list[str] = []
@@ -386,6 +389,7 @@ def test_fastembed_where_its_model_is_present(alice: User) -> None:
     assert embedder.embed(["one", "two"]).shape == (2, embedder.dimensions)
 
 
+@pytest.mark.slow
 def test_a_rebuild_that_was_killed_half_way_is_not_taken_for_finished(alice: User) -> None:
     for number in range(6):
         save(alice, f"Fact number {number} about beekeeping.")
@@ -419,6 +423,7 @@ def test_a_rebuild_that_was_killed_half_way_is_not_taken_for_finished(alice: Use
     assert Chunk.objects.filter(removed=False).count() == 6
 
 
+@pytest.mark.slow
 def test_messages_deleted_meanwhile_are_told_among_more_conversations_than_a_statement_takes(alice: User) -> None:
     now = timezone.now()
     said = [

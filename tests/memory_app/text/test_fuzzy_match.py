@@ -198,6 +198,7 @@ def test_a_misquoted_line_is_found_among_thousands() -> None:
             assert (result.first_line, result.passage) == (number + 1, lines[number])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "needle"),
     [

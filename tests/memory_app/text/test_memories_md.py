@@ -381,6 +381,7 @@ memories = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(memories)
 def test_whatever_a_note_holds_comes_back_exactly(wanted: list[Memory]) -> None:
     parsed = read(write(wanted).encode())
@@ -388,6 +389,7 @@ def test_whatever_a_note_holds_comes_back_exactly(wanted: list[Memory]) -> None:
     assert write(parsed.memories) == write(wanted)
 
 
+@pytest.mark.slow
 @given(memories)
 def test_whatever_a_note_holds_survives_windows_line_ends(wanted: list[Memory]) -> None:
     text = write(wanted)

@@ -212,6 +212,7 @@ def prose(words: int, seed: int) -> list[str]:
     return [word + (".\n\n" if number % 60 == 59 else " ") for number, word in enumerate(found)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "after"),
     [

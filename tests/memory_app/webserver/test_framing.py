@@ -48,6 +48,7 @@ def fed(request: Incoming, data: bytes, cuts: list[int]) -> int:
     return used
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WHOLE)
 @given(cuts=st.lists(st.integers(0, 400), max_size=8), beyond=st.sampled_from([b"", b"GET /b/ HTTP/1.1\r\n", b"\r\n"]))
 def test_a_request_ends_where_it_ends_however_it_is_cut(name: str, cuts: list[int], beyond: bytes) -> None:
