@@ -84,7 +84,7 @@ def keep(owner: str, session_id: str, turns: Sequence[Turn], *, agent: str = "")
             [row for id_, row in rows.items() if id_ not in there], ignore_conflicts=True, batch_size=500
         )
     if len(there) < len(rows):
-        reindexing.soon(owner)
+        reindexing.enqueue_reindex(owner)
     return StoredTurns(
         new=tuple(id_ for id_ in rows if id_ not in there),
         known=tuple(id_ for id_ in rows if id_ in there),

@@ -17,7 +17,7 @@ from approvals.services import Proposed
 from approvals.services.notes import NoteChangeOutcome
 from memory_app.models import Change, TargetKind
 from memory_app.reads import Block, Note
-from memory_app.reads.recall_counts import Access
+from memory_app.recall_counts import Access
 
 _REDACTED = "Its texts were removed: what you proposed, and why, is kept no more. Do not propose it again."
 

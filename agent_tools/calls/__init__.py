@@ -1,4 +1,4 @@
 """A tool call from its name to its answer: arguments, the registry, idempotency, its time limit and its audit row.
 
-Called by `agent_tools.views` and by tools for their arguments; knows no HTTP.
+Called by views, tools and answers; knows no HTTP.
 """

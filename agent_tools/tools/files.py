@@ -83,7 +83,7 @@ def import_file(call: Call, arguments: ImportArguments) -> Answer:
         "unchanged": done.unchanged if call.may_read else None,
         "skipped": [{"line": skipped.line, "reason": skipped.reason} for skipped in done.skipped],
     }
-    return Answer(_told(done, with_counts=call.may_read), data)
+    return Answer(_summary(done, with_counts=call.may_read), data)
 
 
 class ExportArguments(Arguments):
@@ -110,7 +110,7 @@ def export_file(call: Call, arguments: ExportArguments) -> Answer:
     return Answer(memories_md.write(reads.memories(call.owner)), {})
 
 
-def _told(done: ImportOutcome, *, with_counts: bool) -> str:
+def _summary(done: ImportOutcome, *, with_counts: bool) -> str:
     counts = f": {done.created} new, {done.updated} changed, {done.unchanged} unchanged" if with_counts else ""
     if done.outcome is None:
         first = f"Nothing to import{counts}."

@@ -12,8 +12,8 @@ from django.conf import settings
 from django.utils import timezone
 
 from approvals.models import User
-from memory_app import reads
-from memory_app.reads import Block, recall_counts
+from memory_app import reads, recall_counts
+from memory_app.reads import Block
 from memory_app.text import context_budget, memories_md
 from memory_app.text.context_budget import BYTES_PER_TOKEN, ContextFilters, Format, Primed
 

@@ -184,11 +184,11 @@ def _propose(
             branch_name=outcome.revision.branch,
             occurrences_replaced=outcome.occurrences,
         )
-    text = _told(outcome, label, arguments.reasoning, may_read=call.may_read)
+    text = _summary(outcome, label, arguments.reasoning, may_read=call.may_read)
     return Answer(text, representations.proposed(outcome, may_read=call.may_read))
 
 
-def _told(outcome: services.Proposed, label: str, reasoning: str, *, may_read: bool) -> str:
+def _summary(outcome: services.Proposed, label: str, reasoning: str, *, may_read: bool) -> str:
     number = outcome.proposal.pk
     if outcome.created:
         first = (

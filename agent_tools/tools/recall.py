@@ -19,8 +19,8 @@ from agent_tools.models import Scope
 from agent_tools.tools.note_arguments import ALL, LONGEST_IN_ADDRESS, NoteId, Type, TypeOrAll, has_words
 from approvals.pages import note_matching
 from approvals.pages.note_matching import Wanted
-from memory_app import reads
-from memory_app.reads import Note, recall_counts
+from memory_app import reads, recall_counts
+from memory_app.reads import Note
 
 Query = Annotated[
     Annotated[str, Field(min_length=1, max_length=20_000), AfterValidator(has_words)] | None,

@@ -41,7 +41,7 @@ class AttemptLimiter:
         return rate_limit.hit(self._of_address, limit * _NAMES, WINDOW) or rate_limit.hit(self._of_name, limit, WINDOW)
 
     def forget(self) -> None:
-        """Take back an attempt that was right: the name starts anew, the address loses this one."""
+        """Reset the count of the name, and take this attempt off that of the address."""
         rate_limit.reset(self._of_name)
         rate_limit.take_back(self._of_address)
 

@@ -28,9 +28,9 @@ from approvals import services
 from approvals.accounts.viewer import viewer_of
 from approvals.admin.read_only import ReadOnlyAdmin, ReadOnlyInline
 from approvals.models import Event, Mergeability, Proposal, ProposedNote, RejectReason, Revision, Status
+from approvals.pages import risk_wording
 from approvals.permissions import ReviewAction
 from approvals.review.presentation import Review, review_of
-from approvals.risks import wording
 from approvals.services.errors import Refused
 from approvals.templatetags.changes import excerpt
 from approvals.templatetags.texts import marked
@@ -169,7 +169,7 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
 
     @admin.display(description=gettext_lazy("warnings"))
     def warnings(self, proposal: Proposal) -> str:
-        return ", ".join(capfirst(wording.title(key)) for key in proposal.risks) or "-"
+        return ", ".join(capfirst(risk_wording.title(key)) for key in proposal.risks) or "-"
 
     @admin.display(description=gettext_lazy("reason"))
     def why(self, proposal: Proposal) -> str:

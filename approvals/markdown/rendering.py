@@ -86,7 +86,7 @@ def render(text: str, *, top: int = TOP) -> SafeString:
 
 
 def lay_out(text: str, *, top: int = TOP) -> LaidOut:
-    """As `render`, with an anchor at each heading: for pages that show one text."""
+    """Return HTML as `render` does, with an anchor at each heading, for pages that show one text."""
     return _lay_out(text, top=top, anchored=True)
 
 

@@ -117,7 +117,7 @@ def watched(viewer: str, key: str) -> Iterator[None]:
     if not KEY.fullmatch(key):
         yield
         return
-    teller = _Teller(viewer, key)
+    teller = _Progress(viewer, key)
     teller.tell(ImportState.RUNNING, Stage.READING, 0, 1)
     _from_cache(lambda: cache.set(_name(viewer, "latest"), key, timeout=KEPT), without=None)
     try:
@@ -151,7 +151,7 @@ def latest(viewer: str) -> str:
     return key if found is not None and found.state is ImportState.RUNNING else ""
 
 
-class _Teller:
+class _Progress:
     def __init__(self, viewer: str, key: str) -> None:
         self.last = (Stage.READING, 0, 1)
         self._name, self._claim = _name(viewer, key), _claim(viewer, key)

@@ -67,7 +67,7 @@ class InboxFilters:
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> InboxFilters:
-        """From the parameters of the URL; NUL is dropped, which PostgreSQL would refuse."""
+        """Return the filters in the parameters of a URL, without NUL, which PostgreSQL refuses."""
         return cls(**{field.name: query.get(field.name, "").replace("\0", "").strip()[:200] for field in fields(cls)})
 
     @property
@@ -137,12 +137,12 @@ class Listing:
 
     @property
     def query(self) -> str:
-        """Empty for the first tab without filters."""
+        """Return the query string; empty for the first tab without filters."""
         return urlencode(self.parameters)
 
     @property
     def url(self) -> str:
-        """The top of the list."""
+        """Return the address of the first page of the list."""
         return url_of(self.parameters)
 
 

@@ -70,7 +70,7 @@ def rows_of(proposals: Iterable[Proposal], *, looking: bool = False) -> list[Inb
     if stale:
         texts = _first_revisions(stale)
         revisions |= {revision.proposal_id: revision for revision in texts}
-        standings = _standings([(each, revisions[each.pk]) for each in stale if each.pk in revisions])
+        standings = _states([(each, revisions[each.pk]) for each in stale if each.pk in revisions])
         for each in stale:
             if each.pk not in standings:
                 revisions.pop(each.pk, None)  # nothing can be said about it now: it is read on its page
@@ -86,7 +86,7 @@ def _small(proposals: Sequence[Proposal]) -> Iterable[Revision]:
     return _first_revisions(proposals).only("proposal_id", "edits", "note_changes", "base_sha256") if proposals else ()
 
 
-def _standings(pairs: Sequence[tuple[Proposal, Revision]]) -> dict[int, TargetState]:
+def _states(pairs: Sequence[tuple[Proposal, Revision]]) -> dict[int, TargetState]:
     """Return the targets as they are now, by proposal; empty when the memory does not answer."""
     on_blocks = [proposal for proposal, _revision in pairs if proposal.target_kind == TargetKind.BLOCK]
     about_notes = [pair for pair in pairs if pair[0].target_kind != TargetKind.BLOCK]

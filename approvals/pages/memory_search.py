@@ -94,15 +94,15 @@ class Findings:
 
 
 def find(owner: str, query: str) -> Findings:
-    """Blocks, notes and messages, best first, and open proposals, newest first, that match `query`."""
+    """Return blocks, notes and messages, best first, and open proposals, newest first, that match `query`."""
     answer = service.search(owner, query, top_k=MOST_HITS + 1)
     hits = answer.results[:MOST_HITS]
     last = reads.last_changes(owner, TargetKind.BLOCK, {hit.block_label for hit in hits if hit.block_label})
     return Findings(
         items=tuple(_item(owner, hit, query, last) for hit in hits),
         there_are_more=len(answer.results) > MOST_HITS,
-        waiting=tuple(_waiting(owner, query)),
-        said=tuple(_said(owner, query)),
+        waiting=tuple(_matching_proposals(owner, query)),
+        said=tuple(_matching_messages(owner, query)),
         is_behind=answer.index_behind or services.is_interrupted(owner),
         words_only=answer.words_only,
     )
@@ -110,15 +110,15 @@ def find(owner: str, query: str) -> Findings:
 
 def _item(owner: str, hit: SearchHit, query: str, last: Mapping[str, Change]) -> FoundItem:
     url = reverse("note", args=[owner, hit.note_id]) if hit.note_id else reverse("block", args=[owner, hit.block_label])
-    wanted = [*hit.words, *_told(query)]
+    wanted = [*hit.words, *_content_words(query)]
     changed = last.get(hit.block_label or "")
     changed_at = changed.at if changed else hit.created_at
     return FoundItem(hit, url, in_context(hit.title, wanted), in_context(hit.text, wanted), changed_at)
 
 
-def _waiting(owner: str, query: str) -> Iterable[FoundProposal]:
-    """Open proposals whose reason, target or change, old words and new, have every word of the query."""
-    wanted = _told(query)
+def _matching_proposals(owner: str, query: str) -> Iterable[FoundProposal]:
+    """Yield the open proposals whose reason, target or change, old words and new, have every word of the query."""
+    wanted = _content_words(query)
     letters = wanted_words(" ".join(wanted))[:MOST_WORDS_OF_PROPOSALS]
     if not letters:
         return
@@ -143,8 +143,8 @@ def _how_many(letters: Sequence[str], text: str) -> int:
     return sum(word in there for word in letters)
 
 
-def _said(owner: str, query: str) -> Iterable[FoundMessage]:
-    """Messages that match; an owner without conversations costs one look into an index."""
+def _matching_messages(owner: str, query: str) -> Iterable[FoundMessage]:
+    """Yield the messages that match; an owner without conversations costs one look into an index."""
     if not conversations.are_there(owner):
         return
     hits = service.search(owner, query, top_k=MOST_SAID, sources=("conversation",)).results
@@ -155,17 +155,17 @@ def _said(owner: str, query: str) -> Iterable[FoundMessage]:
             continue
         address = reverse("conversation", args=[owner, message.session_id])
         url = f"{address}?message={message.pk}#message-{message.pk}"
-        yield FoundMessage(message, url, in_context(hit.text, [*hit.words, *_told(query)]))
+        yield FoundMessage(message, url, in_context(hit.text, [*hit.words, *_content_words(query)]))
 
 
-def _told(query: str) -> list[str]:
+def _content_words(query: str) -> list[str]:
     """Return the content words of a query; all words where there are none."""
     words = _WORD.findall(query)
     return [word for word in words if not is_stop(word.casefold())] or words
 
 
 def in_context(text: str, words: Sequence[str]) -> tuple[ExcerptPart, ...]:
-    """The piece of `text` around its first match, on one line and without marks, with each match apart."""
+    """Return the part of `text` around its first match, on one line and without marks, split at the matches."""
     wanted = dict.fromkeys(word for word in words if len(word) > 1 or word.isdigit())
     if not wanted:
         return (ExcerptPart(_cut(rendering.on_one_line(text[:_AROUND]), 0), False),)

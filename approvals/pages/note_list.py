@@ -78,7 +78,7 @@ class NoteFilters:
 
     @property
     def wanted(self) -> Wanted:
-        """What the list is narrowed to, the text apart. Any value but the known ones shows superseded notes."""
+        """Return the filters without the text. Any value but the known ones shows superseded notes."""
         return Wanted(
             type=self.type or None,
             tags=(self.tag,) if self.tag else (),
@@ -153,7 +153,7 @@ def _offered(tags: Counter[str], chosen: str) -> tuple[str, ...]:
 
 
 def last_entries(owner: str, ids: Sequence[str]) -> dict[str, HistoryEntry]:
-    """The newest change of each of the notes, in four queries."""
+    """Return the newest change of each note, in four queries."""
     newest = reads.last_changes(owner, TargetKind.NOTE, ids)
     return {entry.change.target: entry for entry in history_entries(list(newest.values()))}
 
@@ -200,7 +200,7 @@ def automatic_changes(owner: str, viewer: User) -> tuple[Automatic, ...]:
 
 
 def automatic_page(owner: str, viewer: User, number: int) -> AutomaticPage:
-    """All of them, twenty-five a page."""
+    """Return one page of automatic changes, twenty-five a page."""
     applied = _applied(owner)
     total = applied.count()
     pages = max(1, -(-total // AUTOMATIC_ON_A_PAGE))

@@ -16,7 +16,7 @@ _COMPARED = 200
 
 
 def could_replace(owner: str, note: Note, *, words: str = "", chosen: str = "") -> tuple[Note, ...]:
-    """Notes of `owner` to choose from, the best matches first.
+    """Return the notes of `owner` that could replace this one, the best matches first.
 
     Args:
         words: of the note looked for, or its id; without them, those that say something similar.

@@ -24,7 +24,7 @@ class TargetState(Protocol):
 
     @property
     def sha256(self) -> str:
-        """What a decision names as seen; empty when there is nothing there."""
+        """The hash a decision has to name as seen; empty when the target does not exist."""
 
     def assess(self, revision: Revision) -> Assessment: ...
 
@@ -119,7 +119,7 @@ def current_states(owner: str, pairs: Sequence[tuple[Proposal, Revision]]) -> li
     return [
         blocks[proposal.target]
         if proposal.target_kind == TargetKind.BLOCK
-        else _notes_standing(revision, found, closes_circle=_closes_circle(proposal, revision))
+        else _notes_state(revision, found, closes_circle=_closes_circle(proposal, revision))
         for proposal, revision in pairs
     ]
 
@@ -193,12 +193,12 @@ def matches(proposal: Proposal, revision: Revision, commit: str) -> bool:
 
 def _notes_at(proposal: Proposal, revision: Revision, commit: str | None = None) -> NotesState:
     found = reads.note_sha256s(proposal.owner, [*_ids_of(revision), *replacement_ids(revision)], commit)
-    return _notes_standing(revision, found)
+    return _notes_state(revision, found)
 
 
-def _notes_standing(revision: Revision, found: dict[str, str], *, closes_circle: bool = False) -> NotesState:
+def _notes_state(revision: Revision, found: dict[str, str], *, closes_circle: bool = False) -> NotesState:
     ids, instead = _ids_of(revision), replacement_ids(revision)
-    return NotesState(_those_of(ids, found), _those_of(instead, found), closes_circle)
+    return NotesState(_found_of(ids, found), _found_of(instead, found), closes_circle)
 
 
 def _ids_of(revision: Revision) -> list[str]:
@@ -217,5 +217,5 @@ def _closes_circle(proposal: Proposal, revision: Revision) -> bool:
     return False
 
 
-def _those_of(ids: list[str], found: dict[str, str]) -> dict[str, str]:
+def _found_of(ids: list[str], found: dict[str, str]) -> dict[str, str]:
     return {id_: found[id_] for id_ in ids if id_ in found}

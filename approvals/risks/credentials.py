@@ -145,7 +145,7 @@ class Credential:
 
     @property
     def masked(self) -> str:
-        """What a page or an answer may show of it."""
+        """Return the credential masked, as pages and answers may show it."""
         if self.kind == "private key":
             return self.kind
         return f"{self.kind} {self.value[: min(_SHOWN, len(self.value) // _SHOWN_PART)]}…"

@@ -1,4 +1,4 @@
-"""The use cases: imperative verbs with an actor, each in the module of its name.
+"""The use cases: imperative verbs with an actor, each in the module of its subject.
 
 They return the changed object or raise an exception of `errors`. They decide, record events, and commit through
 `memory_app.writing.commits`; apart from `approvals.recovery`, no other package does.

@@ -48,7 +48,7 @@ def after_change(owner: str, targets: Targets, *, are_new: bool = False) -> None
             enqueue("approvals.recheck", owner, named)
         except NoWorker:
             _recheck_here(owner, named)
-    reindexing.soon(owner)
+    reindexing.enqueue_reindex(owner)
     # The change is committed: its call may still answer, even when this has used up the time.
     deadlines.extend()
 

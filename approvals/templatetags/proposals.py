@@ -17,11 +17,10 @@ from django.utils.translation import gettext as _
 
 from approvals.forms.proposal import ApproveForm
 from approvals.models import Kind, Mergeability, Proposal, RejectReason, ReviewReason, Status
-from approvals.pages import inbox
+from approvals.pages import inbox, risk_wording
 from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, url_of
 from approvals.pages.inbox_rows import InboxRow
-from approvals.risks import wording
 from approvals.risks.flags import Risk
 from approvals.templatetags.changes import words
 from approvals.templatetags.figures import age, number
@@ -164,7 +163,7 @@ def chips(proposal: Proposal) -> SafeString:
         "conflict": proposal.mergeability == Mergeability.CONFLICT,
         "already": proposal.mergeability == Mergeability.ALREADY_APPLIED,
         "unknown": proposal.mergeability == Mergeability.UNKNOWN,
-        "risks": [wording.title(key) for key in proposal.risks[:_CHIPS]],
+        "risks": [risk_wording.title(key) for key in proposal.risks[:_CHIPS]],
         "more_risks": max(0, len(proposal.risks) - _CHIPS),
     }
     return render_to_string("components/chips.html", values)
@@ -181,15 +180,15 @@ def _is_ordinary(proposal: Proposal) -> bool:
 @register.simple_tag
 def risk_title(risk: Risk) -> str:
     """Return a flag in two or three words."""
-    return wording.title(risk.key)
+    return risk_wording.title(risk.key)
 
 
 @register.inclusion_tag("components/risk.html")
 def risk_text(risk: Risk) -> dict[str, Any]:
     """Return a flag's title, its sentence and what was found."""
     return {
-        "title": wording.title(risk.key),
-        "sentence": wording.sentence(risk),
+        "title": risk_wording.title(risk.key),
+        "sentence": risk_wording.sentence(risk),
         "examples": risk.params.get("examples", []),
         "more": risk.params.get("count", 0) - len(risk.params.get("examples", [])),
     }

@@ -21,10 +21,11 @@ from approvals.accounts.names import display_names
 from approvals.accounts.sign_in import signed_in
 from approvals.accounts.viewer import viewer_of
 from approvals.models import Agent, Kind, Mergeability, Proposal, ProposalQuerySet, Status, User
+from approvals.pages import risk_wording
 from approvals.pages.inbox import Key, arrived, counts, last_decisions, listed, page, titles_of_targets
 from approvals.pages.inbox_filters import AGES, ANY_RISK, REVERTED, InboxFilters, Listing, Tab, url_of
 from approvals.permissions import readable_owners
-from approvals.risks import flags, wording
+from approvals.risks import flags
 from approvals.views import kept_choices
 from approvals.views.request import Request
 from memory_app.models import TargetKind
@@ -183,7 +184,7 @@ def _fields(visible: ProposalQuerySet, people: dict[str, str] | None, tab: Tab, 
         ("kind", _("Kind"), Kind.choices),
         ("state", _("Outcome") if tab is Tab.DECIDED else _("State"), states),
         *([("by", _("Decided by"), _deciders(visible))] if tab is Tab.DECIDED else []),
-        ("risk", _("Risk"), [(ANY_RISK, _("any")), *((key, wording.title(key)) for key in flags.KEYS)]),
+        ("risk", _("Risk"), [(ANY_RISK, _("any")), *((key, risk_wording.title(key)) for key in flags.KEYS)]),
         ("age", _("Proposed"), AGES.items()),
     ]
     if people is None or len(people) > 1:

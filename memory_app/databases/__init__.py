@@ -1,4 +1,4 @@
 """What the databases need beside the versioned engine (`dolt`): routing, prepared queries, the log of SQLite, backups.
 
-Called by the reads, by `writing` and by `approvals.recovery`; no rule about memory lives here.
+May be called from everywhere; no rule about memory lives here.
 """

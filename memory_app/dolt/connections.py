@@ -62,7 +62,7 @@ def open_at(revision: str) -> Iterator[DoltOperations]:
         EngineUnavailable: the session was lost inside.
     """
     if not dolt().hash_pattern.fullmatch(revision):
-        with dolt().standing_on(revision):
+        with dolt().checked_out(revision):
             yield dolt()
         return
     outer = connections[MEMORY]
@@ -88,7 +88,7 @@ def open_at(revision: str) -> Iterator[DoltOperations]:
 
 @contextmanager
 def dolt_transaction() -> Iterator[DoltOperations]:
-    """BEGIN … COMMIT around ORM writes and one Dolt verb, rolled back on any error.
+    """Run ORM writes and one Dolt verb between BEGIN and COMMIT; roll back on any error.
 
     Tried under errors, empty commits and bulk_create on both engines. On main it first makes sure that no
     uncommitted rows are there: the next commit would include them under another person's name.

@@ -60,7 +60,7 @@ class DoltOperations(DoltEngine):
             self._call("dolt_branch", "-D", name)
 
     @contextmanager
-    def standing_on(self, branch: str) -> Iterator[None]:
+    def checked_out(self, branch: str) -> Iterator[None]:
         """Move this session to a branch for the block, then back to main.
 
         Moving a session costs 0.4 ms; opening another takes 1.5 ms on DoltLite, and more with each megabyte of the
@@ -286,7 +286,7 @@ class DoltOperations(DoltEngine):
         return tuple(sorted(map(_row_diff, found), key=lambda row: row.key))
 
     def reset_hard(self, revision: str) -> None:
-        """Discard uncommitted changes and move to `revision`. For tests and `recover` only."""
+        """Discard uncommitted changes and move to `revision`. For tests only."""
         self._call("dolt_reset", "--hard", revision)
 
     # -- plumbing ---------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ class NoteSummary:
 
     @property
     def room(self) -> int:
-        """Bytes of memory it takes, estimated."""
+        """Return the estimated bytes of memory it takes."""
         return _ENTRY + getsizeof(self.words)
 
 
@@ -120,7 +120,7 @@ catalogues = _Catalogues()
 
 
 def catalogue(owner: str) -> NoteListCache:
-    """All notes of an owner in short, as they are now.
+    """Return a summary of each of an owner's notes as it is now.
 
     Raises:
         EngineUnavailable: the memory could not be read.

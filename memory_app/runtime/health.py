@@ -32,7 +32,6 @@ from memory_app.search import embedders, index_state
 
 log = structlog.get_logger(__name__)
 
-_REDIS_TIMEOUT = 2  # seconds
 #: Bytes below which a disk counts as full: SQLite's WAL alone may take half of that before it is checkpointed.
 _ENOUGH_SPACE = 32 * 1024 * 1024
 T = TypeVar("T")
@@ -63,7 +62,7 @@ class HealthCheck:
 
 
 def parts() -> tuple[HealthCheck, ...]:
-    """Ask each part once, all at the same time; one that has not answered by `SECONDS` does not work."""
+    """Return the state of each part, asked in parallel; one silent for `SECONDS` counts as down."""
     asked: list[tuple[str, Callable[[], HealthCheck]]] = [(MEMORY, _memory), ("default", _default)]
     if settings.EMBEDDED_MEMORY or not settings.DATABASE_URL:
         asked.append(("disk", _disk))

@@ -39,5 +39,5 @@ def take_back(key: str) -> None:
 
 
 def reset(key: str) -> None:
-    """Begin again at nothing."""
+    """Reset the count to zero."""
     cache.delete(key)

@@ -29,7 +29,7 @@ def are_expected() -> bool:
 
 
 def enqueue(task: str, *arguments: object) -> None:
-    """Have a worker run the task of this name.
+    """Enqueue the task of this name for a worker.
 
     Raises:
         NoWorker: the task was not enqueued.

@@ -27,7 +27,7 @@ from memory_app.search.ranking.dense import (
     stored,
     wordllama,
 )
-from memory_app.search.ranking.index import ChunkHit, OwnerIndex, RankedChunks, Reasons, estimated_bytes
+from memory_app.search.ranking.index import ChunkHit, OwnerIndex, RankedChunks, Reasons
 
 __all__ = [
     "ChunkFilters",
@@ -45,7 +45,6 @@ __all__ = [
     "chunks_of_block",
     "chunks_of_conversation",
     "chunks_of_note",
-    "estimated_bytes",
     "row_of",
     "stored",
     "wordllama",

@@ -22,8 +22,8 @@ log = structlog.get_logger(__name__)
 _BETWEEN_MESSAGES = 0.5
 
 
-def soon(owner: str) -> None:
-    """Bring the owner's chunks up to the memory and the conversations."""
+def enqueue_reindex(owner: str) -> None:
+    """Enqueue the reindexing of an owner's chunks from the memory and the conversations."""
     _changed.add(owner)
 
 

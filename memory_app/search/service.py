@@ -15,9 +15,8 @@ import structlog
 from django.conf import settings
 from django.utils import timezone
 
-from memory_app import reads
+from memory_app import reads, recall_counts
 from memory_app.models import SearchIndex
-from memory_app.reads import recall_counts
 from memory_app.runtime import deadlines
 from memory_app.search import embedders, index_state, reindexing
 from memory_app.search.answers import NoteRanking, SearchAnswer, ShownChunk, hit_of, shown_chunks

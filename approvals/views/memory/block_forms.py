@@ -107,7 +107,7 @@ class BlockEdit(ServiceFormView[BlockForm]):
         if now is None:
             return self.offer_again(self.request.POST.dict())
         typed = form.fields_of_block(self.current)
-        if _says(now, typed):  # the same form, sent twice
+        if _is_equal(now, typed):  # the same form, sent twice
             return self.succeed()
         self.current = now
         return self.show(self.sent_about(now.sha256), typed=typed, overtaken=True, status=409)
@@ -141,7 +141,7 @@ class BlockEdit(ServiceFormView[BlockForm]):
             title=self.current.display_title if self.current else reads.title_of(self.label),
             memory_block=self.current,
             pending=_pending(self.owner, self.label),
-            beside=_beside(self.request, self.owner, self.label),
+            beside=_open_proposal(self.request, self.owner, self.label),
             **kwargs,
         )
         if typed is not None and self.current is not None:
@@ -188,7 +188,7 @@ class BlockNew(ServiceFormView[NewBlockForm]):
 
     def on_conflict(self, form: NewBlockForm, error: Exception) -> HttpResponse:
         taken = reads.find_block(self.owner.username, self.label)
-        if taken and _says(taken, form.fields_of_block(None)):  # the same form, sent twice
+        if taken and _is_equal(taken, form.fields_of_block(None)):  # the same form, sent twice
             return redirect(self.get_success_url())
         return self.show(form, taken=taken, status=add_refusal(form, error))
 
@@ -247,7 +247,7 @@ class BlockDelete(ServiceFormView[DeleteForm]):
 
 
 @dataclass(frozen=True)
-class _Beside:
+class _OpenProposal:
     """What an agent proposed, on the text as it was then, beside the form in which a person writes."""
 
     proposal: Proposal
@@ -255,7 +255,7 @@ class _Beside:
     text: str
 
 
-def _beside(request: HttpRequest, owner: User, label: str) -> _Beside | None:
+def _open_proposal(request: HttpRequest, owner: User, label: str) -> _OpenProposal | None:
     """Return the open proposal for this block whose text `?beside=` asks for, to write from."""
     number = whole_number(request.GET.get("beside", ""))
     if number is None:
@@ -265,14 +265,14 @@ def _beside(request: HttpRequest, owner: User, label: str) -> _Beside | None:
     if proposal is None:
         return None
     shown = proposal.current_revision
-    return _Beside(proposal, worddiff.diff(shown.base_text, shown.result_text), shown.result_text)
+    return _OpenProposal(proposal, worddiff.diff(shown.base_text, shown.result_text), shown.result_text)
 
 
 def _pending(owner: User, label: str) -> list[Proposal]:
     return waiting_by_block(owner.username, [label]).get(label, [])
 
 
-def _says(block: Block, typed: BlockFields) -> bool:
+def _is_equal(block: Block, typed: BlockFields) -> bool:
     return all(
         getattr(block, name) == getattr(typed, name) for name in ("title", "description", "body", "limit", "read_only")
     )

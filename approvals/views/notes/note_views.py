@@ -26,10 +26,9 @@ from approvals.permissions import ReviewAction, available_actions
 from approvals.services.errors import DecisionRefused, NotesChanged, ProposalNotFound
 from approvals.views.memory.owners import about, readable_owner
 from approvals.views.request import whole_number
-from memory_app import reads
+from memory_app import reads, recall_counts
 from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown, RevisionNotFound
 from memory_app.models import Change
-from memory_app.reads import recall_counts
 
 
 @signed_in()

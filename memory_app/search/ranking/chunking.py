@@ -71,7 +71,7 @@ class TextChunk:
 
     @property
     def meaning(self) -> str:
-        """What the vector is made of: the text under its headings or behind its author's name."""
+        """Return the text to embed: under its headings, or behind its author's name."""
         if self.author:
             return f"{self.author}: {self.text}"
         return "\n".join(part for part in (self.title, self.section, self.text) if part)

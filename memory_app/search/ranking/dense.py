@@ -46,7 +46,7 @@ class Embedder(Protocol):
     @property
     def dimensions(self) -> int: ...
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row of length 1 (or 0, for a text without content) per text.
+        """Return one unit vector per text; a zero vector for a text without content.
 
         Raises:
             EmbedderUnavailable: the model or service does not answer.

@@ -336,8 +336,3 @@ class OwnerIndex:
             ),
             weak=not ranked.matching[slot],
         )
-
-
-def estimated_bytes(chunks: int, dimensions: int = 256) -> int:
-    """Return the memory an owner's index will take, before it is built: bounds what is loaded at once."""
-    return chunks * (dimensions * 4 + 650)

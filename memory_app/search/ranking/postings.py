@@ -75,7 +75,7 @@ class Postings:
 
     @property
     def norms(self) -> Values:
-        """What BM25 adds to the count in its denominator, per slot."""
+        """Return BM25's length normalisation, per slot."""
         average = max(self._total / max(self.live_count, 1), 1e-9)
         norms: Values = (K1 * (1 - B + B * self.lengths / np.float32(average))).astype(np.float32)
         return norms

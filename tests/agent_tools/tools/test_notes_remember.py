@@ -12,8 +12,7 @@ from django.utils import timezone
 from agent_tools.calls import signals
 from approvals.models import User
 from approvals.services import notes
-from memory_app import reads
-from memory_app.reads import recall_counts
+from memory_app import reads, recall_counts
 from memory_app.text.notes import TYPES
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
