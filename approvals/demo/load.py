@@ -20,19 +20,7 @@ from approvals import services
 from approvals.accounts import demo_accounts
 from approvals.demo import story
 from approvals.demo.story import Step
-from approvals.models import (
-    DECIDED,
-    PENDING,
-    Agent,
-    Event,
-    Kind,
-    Policy,
-    Proposal,
-    Revision,
-    Status,
-    Tutorship,
-    User,
-)
+from approvals.models import DECIDED, PENDING, Agent, Event, Kind, Policy, Proposal, Revision, Status, Tutorship, User
 from approvals.review.targets import current_state
 from approvals.services.notes import ChangeContext, NoteChange, change_notes, stamped
 from memory_app import conversations, reads

@@ -22,16 +22,7 @@ from memory_app.models import TargetKind
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 from approvals.models.people import Agent, User
-from approvals.models.states import (
-    DECIDED,
-    PENDING,
-    Confidence,
-    Kind,
-    Mergeability,
-    RejectReason,
-    ReviewReason,
-    Status,
-)
+from approvals.models.states import DECIDED, PENDING, Confidence, Kind, Mergeability, RejectReason, ReviewReason, Status
 
 #: Ids in one statement that names them twice: SQLite takes 32,766 parameters, an import up to 100,000 notes.
 MOST_IDS = 10_000

@@ -16,13 +16,14 @@ from django.db import DatabaseError
 from django.db.models import Q
 from redis.exceptions import RedisError
 
-from approvals.models import DECIDED, Mergeability, Proposal, Revision, Status
+from approvals.models import DECIDED, Mergeability, Proposal, Revision, Status, User
 from approvals.recovery.heal import approve_merged, drop_unknown_branches, recreate_missing_branches, skip_ids
 from approvals.recovery.ledger import commit_stray_rows, sync_ledger
 from approvals.recovery.missing_proposals import recreate_missing_proposals
 from approvals.services import branches, texts
+from approvals.services.decide.checks import visible_proposal
 from approvals.services.decide.merge import finish_merging
-from approvals.services.errors import DecisionRefused, NotesChanged
+from approvals.services.errors import DecisionRefused, NotesChanged, ProposalNotFound
 from approvals.services.notes import agents
 from approvals.services.notes.revert import finish_reverting
 from approvals.services.preparing import finish_once, finish_preparing, take_over
@@ -227,3 +228,22 @@ def _drop_left_over() -> int:
         except (DatabaseError, DoltError):
             log.exception("branch_not_dropped", proposal=revision.proposal_id, branch=revision.branch)
     return len(left_over)
+
+
+def find_proposal(proposal_id: int, viewer: User) -> Proposal:
+    """Return a proposal a person may see. Finish first what a crash left half done.
+
+    Raises:
+        ProposalNotFound: there is none, or it is of a memory this person may not read.
+    """
+    proposal = visible_proposal(viewer, proposal_id)
+    if Proposal.objects.lease_ran_out().filter(pk=proposal.pk).exists():
+        try:
+            proposal = finish(proposal)
+        except DoltError:
+            log.exception("recovery_failed", proposal=proposal.pk)
+        if proposal.status == Status.WITHDRAWN:  # what policy was to apply no longer fitted, and is gone
+            raise ProposalNotFound
+    if proposal.status == Status.PREPARING and not proposal.is_being_amended:
+        raise ProposalNotFound
+    return proposal

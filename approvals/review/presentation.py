@@ -12,13 +12,10 @@ import structlog
 
 from approvals.models import Event, Kind, Mergeability, Proposal, Revision, Status, User
 from approvals.permissions import ReviewAction, available_actions
-from approvals.recovery.recover import finish
 from approvals.review.mergeability import Assessment
 from approvals.review.note_changes import NoteReview, note_reviews
 from approvals.review.targets import BlockState, NotesState, TargetState, current_state
 from approvals.risks import flags
-from approvals.services.decide.checks import visible_proposal
-from approvals.services.errors import ProposalNotFound
 from approvals.services.notes.values import said_beside
 from memory_app import reads
 from memory_app.dolt.errors import DoltError
@@ -113,25 +110,6 @@ class Review:
     def state(self) -> str:
         """The mergeability now; `unknown` when it could not be found out."""
         return self.assessment.state if self.assessment else Mergeability.UNKNOWN
-
-
-def find_proposal(proposal_id: int, viewer: User) -> Proposal:
-    """Return a proposal a person may see. Finish first what a crash left half done.
-
-    Raises:
-        ProposalNotFound: there is none, or it is of a memory this person may not read.
-    """
-    proposal = visible_proposal(viewer, proposal_id)
-    if Proposal.objects.lease_ran_out().filter(pk=proposal.pk).exists():
-        try:
-            proposal = finish(proposal)
-        except DoltError:
-            log.exception("recovery_failed", proposal=proposal.pk)
-        if proposal.status == Status.WITHDRAWN:  # what policy was to apply no longer fitted, and is gone
-            raise ProposalNotFound
-    if proposal.status == Status.PREPARING and not proposal.is_being_amended:
-        raise ProposalNotFound
-    return proposal
 
 
 def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, note_page: int = 1) -> Review:

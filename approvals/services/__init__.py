@@ -5,7 +5,7 @@ They return the changed object or raise an exception of `errors`. They decide, r
 """
 
 from approvals.recovery.backup import backup
-from approvals.recovery.recover import RecoveryReport, is_interrupted, recover, recover_on_read
+from approvals.recovery.recover import RecoveryReport, find_proposal, is_interrupted, recover, recover_on_read
 from approvals.recovery.restore import Restored, restore, restore_here, verify
 from approvals.services import conversations, notes
 from approvals.services.decide.approve import approve
@@ -30,6 +30,7 @@ __all__ = [
     "delete_block",
     "edit_block",
     "expire",
+    "find_proposal",
     "is_interrupted",
     "notes",
     "propose",

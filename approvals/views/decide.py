@@ -22,13 +22,7 @@ from approvals.pages import inbox
 from approvals.pages.inbox_filters import Listing, Tab
 from approvals.pages.inbox_rows import InboxRow, rows_of
 from approvals.permissions import proposals_visible_to
-from approvals.services.errors import (
-    AlreadyDecided,
-    BranchMissing,
-    DecisionRefused,
-    NotAllowed,
-    ProposalNotFound,
-)
+from approvals.services.errors import AlreadyDecided, BranchMissing, DecisionRefused, NotAllowed, ProposalNotFound
 from approvals.views.panels import Panel, panel_for
 from approvals.views.proposal import listing_of, proposal_or_404, proposal_page
 from approvals.views.request import Request, whole_number

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from approvals import services
 from approvals.accounts.names import display_names
 from approvals.accounts.sign_in import kept_fields, signed_in
 from approvals.accounts.viewer import viewer_of
@@ -19,7 +20,7 @@ from approvals.pages import inbox
 from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, Tab
 from approvals.review.diff_mode import DiffMode, change_shown
-from approvals.review.presentation import Review, find_proposal, review_of
+from approvals.review.presentation import Review, review_of
 from approvals.services.errors import ProposalNotFound
 from approvals.views import kept_choices
 from approvals.views.panels import Panel
@@ -50,7 +51,7 @@ def proposal_or_404(pk: int, viewer: User) -> Proposal:
         Http404: there is none for them.
     """
     try:
-        return find_proposal(pk, viewer)
+        return services.find_proposal(pk, viewer)
     except (ProposalNotFound, OverflowError):
         raise Http404 from None
 

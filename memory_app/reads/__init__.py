@@ -23,14 +23,7 @@ from memory_app.reads.blocks import (
     title_of,
 )
 from memory_app.reads.catalogue import NoteListCache, NoteSummary, catalogue
-from memory_app.reads.history import (
-    changes_of,
-    commit_at_time,
-    head,
-    history,
-    last_changes,
-    resolve_revision,
-)
+from memory_app.reads.history import changes_of, commit_at_time, head, history, last_changes, resolve_revision
 from memory_app.reads.notes import (
     NOTES,
     Note,
@@ -48,12 +41,7 @@ from memory_app.reads.notes import (
     replacements,
 )
 from memory_app.reads.portable import portable_file, portable_ids
-from memory_app.reads.surviving import (
-    surviving_block_at,
-    surviving_blocks_at,
-    surviving_note_at,
-    surviving_notes_at,
-)
+from memory_app.reads.surviving import surviving_block_at, surviving_blocks_at, surviving_note_at, surviving_notes_at
 
 __all__ = [
     "BLOCKS",

@@ -10,14 +10,7 @@ The present is read after the past, so that what is deleted in between is left o
 from __future__ import annotations
 
 from memory_app.dolt.connections import dolt
-from memory_app.reads.blocks import (
-    Block,
-    BlockNotFound,
-    block_at,
-    blocks,
-    blocks_at,
-    find_block,
-)
+from memory_app.reads.blocks import Block, BlockNotFound, block_at, blocks, blocks_at, find_block
 from memory_app.reads.notes import NOTES, Note, NoteNotFound, find_note, note_at, notes_at
 from memory_app.reads.values import aware
 

@@ -20,13 +20,7 @@ from memory_app.search.ranking.chunking import (
     row_of,
 )
 from memory_app.search.ranking.columns import ChunkFilters
-from memory_app.search.ranking.dense import (
-    Embedder,
-    EmbedderUnavailable,
-    WordEmbedder,
-    stored,
-    wordllama,
-)
+from memory_app.search.ranking.dense import Embedder, EmbedderUnavailable, WordEmbedder, stored, wordllama
 from memory_app.search.ranking.index import ChunkHit, OwnerIndex, RankedChunks, Reasons
 
 __all__ = [

@@ -19,15 +19,7 @@ from approvals.accounts.sign_in import signed_in
 from approvals.accounts.viewer import viewer_of
 from approvals.markdown import rendering
 from approvals.models import Proposal, User
-from approvals.pages.blocks import (
-    NOW,
-    HistoryEntry,
-    Version,
-    field_changes,
-    history_entries,
-    version,
-    waiting_by_block,
-)
+from approvals.pages.blocks import NOW, HistoryEntry, Version, field_changes, history_entries, version, waiting_by_block
 from approvals.pages.note_list import Automatic, automatic_changes
 from approvals.views.memory.owners import about, readable_owner
 from approvals.views.request import whole_number

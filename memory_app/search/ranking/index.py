@@ -15,15 +15,7 @@ import numpy as np
 
 from memory_app.search.ranking import dates, scoring
 from memory_app.search.ranking.chunking import IndexRow
-from memory_app.search.ranking.columns import (
-    CONVERSATION,
-    NOTE,
-    SOURCES,
-    ChunkFilters,
-    Columns,
-    Mask,
-    grown,
-)
+from memory_app.search.ranking.columns import CONVERSATION, NOTE, SOURCES, ChunkFilters, Columns, Mask, grown
 from memory_app.search.ranking.dense import (
     Embedder,
     EmbedderUnavailable,

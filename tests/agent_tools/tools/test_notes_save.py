@@ -11,9 +11,7 @@ from approvals.services import notes
 from memory_app import reads
 from memory_app.dolt.connections import dolt_transaction
 from memory_app.models import MemoryNote
-from memory_app.writing.authors import (
-    ASSENT,
-)
+from memory_app.writing.authors import ASSENT
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Issue, MachineOf
 

@@ -17,9 +17,7 @@ from memory_app.dolt.connections import dolt
 from memory_app.models import Change
 from memory_app.reads.catalogue import MANY
 from memory_app.text import memories_md
-from memory_app.writing.ledger import (
-    MOST_TARGETS,
-)
+from memory_app.writing.ledger import MOST_TARGETS
 from tests.approvals.recovery.test_recover import killed
 from tests.support.acts import save
 from tests.support.fixtures import MakeBlock

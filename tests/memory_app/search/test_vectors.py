@@ -5,14 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from memory_app.search.ranking.dense import (
-    Embedder,
-    WordEmbedder,
-    loaded,
-    query_vector,
-    stored,
-    wordllama,
-)
+from memory_app.search.ranking.dense import Embedder, WordEmbedder, loaded, query_vector, stored, wordllama
 from memory_app.search.ranking.postings import Postings
 from memory_app.search.ranking.similar import WordVectors
 

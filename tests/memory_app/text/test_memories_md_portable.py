@@ -11,15 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_app.text import memories_md
-from memory_app.text.memories_md import (
-    SECTIONS,
-    TYPES,
-    Memory,
-    parse,
-    replaced_ids,
-    section_of,
-    write_portable,
-)
+from memory_app.text.memories_md import SECTIONS, TYPES, Memory, parse, replaced_ids, section_of, write_portable
 
 pytestmark = pytest.mark.pure
 
