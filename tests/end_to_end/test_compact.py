@@ -46,6 +46,7 @@ def waiting(goals: Block, make_block: MakeBlock, alice: User, propose: Propose, 
 def chosen(window: Page, density: str) -> None:
     window.get_by_role("link", name=density).click()
     expect(window.locator(".switch-small [aria-current]")).to_have_text(density)
+    window.wait_for_load_state()  # the text is there before the stylesheet is
 
 
 def test_more_rows_are_in_view(window_of: WindowOf, tim: User, waiting: list[Proposal]) -> None:
