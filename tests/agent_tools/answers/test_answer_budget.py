@@ -15,6 +15,8 @@ from tests.agent_tools.checks import answered, caught_up, refused
 from tests.agent_tools.conftest import Call, Machine
 from tests.support.fixtures import MakeBlock
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def log(alice: User, make_block: MakeBlock) -> Any:

@@ -17,10 +17,11 @@ from tests.conftest import eventually
 from tests.support.fixtures import ClientOf
 from tests.support.pages import words
 
+pytestmark = pytest.mark.slow
+
 OTHER = "### mem-2-bbbb\n> y\n"
 
 
-@pytest.mark.slow
 def test_another_file_for_the_same_owner_waits_its_turn(
     alice: User, token: str, machine: MachineOf, issue: Issue
 ) -> None:
@@ -35,14 +36,12 @@ def test_another_file_for_the_same_owner_waits_its_turn(
     assert put(other_agent, OTHER, key="").status_code == 200
 
 
-@pytest.mark.slow
 def test_a_refused_turn_uses_up_no_idempotency_key(alice: User, token: str, machine: MachineOf) -> None:
     with one_under_way(machine, token):
         refused(put(machine(token), OTHER, key="", Idempotency_Key="two"), 429, "import_under_way")
     assert put(machine(token), OTHER, key="", Idempotency_Key="two").status_code == 200
 
 
-@pytest.mark.slow
 def test_the_page_says_it_and_keeps_the_comment(
     alice: User, token: str, machine: MachineOf, client_of: ClientOf
 ) -> None:
@@ -55,7 +54,6 @@ def test_the_page_says_it_and_keeps_the_comment(
     assert "Mine." in answer.content.decode()
 
 
-@pytest.mark.slow
 @pytest.mark.pure
 def test_a_turn_is_kept_for_as_long_as_it_is_needed_and_free_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "LEASE", 1)

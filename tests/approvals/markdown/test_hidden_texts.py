@@ -15,6 +15,8 @@ from approvals.services.notes import ChangeContext
 from memory_app import reads
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 
+pytestmark = pytest.mark.slow
+
 #: A zero-width space, a right-to-left override, a tag and an isolate.
 UNSEEN = "\u200b\u202e\U000e0041\u2066"
 

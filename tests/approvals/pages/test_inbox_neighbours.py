@@ -22,6 +22,8 @@ from tests.support import acts
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.pages import form, has_form, words
 
+pytestmark = pytest.mark.slow
+
 HTMX = {"HX-Request": "true"}
 
 STILL_FITS = "You approved another change to this block a moment ago; this one still fits."

@@ -30,6 +30,8 @@ from tests.support.background import wait_for_thread
 from tests.support.fixtures import ClientOf, Propose
 from tests.support.traces import files_with, tables_with
 
+pytestmark = pytest.mark.slow
+
 SECRET = "zebrafinch"
 
 
@@ -222,7 +224,6 @@ die()
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "crash",
     [

@@ -13,6 +13,8 @@ from approvals.services.notes import ChangeContext
 from memory_app import reads
 from tests.approvals.recovery.test_recover import killed
 
+pytestmark = pytest.mark.slow
+
 #: Where it dies: before the ledger's row, before the proposal's, after both.
 CRASHES = ["commits.record = die", "revert.finish_reverting = die", "events.record = die", "revert.after_change = die"]
 

@@ -26,6 +26,8 @@ from tests.conftest import make_user
 from tests.support.fixtures import ClientOf, Propose
 from tests.support.pages import has_form, words
 
+pytestmark = pytest.mark.slow
+
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 

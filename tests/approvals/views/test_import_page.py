@@ -28,6 +28,8 @@ from memory_app.runtime.progress import Stage
 from memory_app.text import memories_md
 from tests.support.fixtures import ClientOf
 
+pytestmark = pytest.mark.slow
+
 PAGE = reverse("note_import", args=["alice"])
 PROGRESS = reverse("note_import_progress", args=["alice"])
 KEY = "k" * 22

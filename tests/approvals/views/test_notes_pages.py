@@ -28,7 +28,7 @@ from tests.conftest import eventually
 from tests.support.fixtures import ClientOf, Propose
 from tests.support.pages import form, has_form, words
 
-pytestmark = pytest.mark.usefixtures("worker")
+pytestmark = [pytest.mark.usefixtures("worker"), pytest.mark.slow]
 
 EXAM = "The statistics exam is on 12 December."
 

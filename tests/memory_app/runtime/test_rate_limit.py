@@ -5,10 +5,13 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
+import pytest
 from django.core.cache import cache
 
 from memory_app.runtime import rate_limit
 from tests.conftest import eventually
+
+pytestmark = pytest.mark.slow
 
 QUARTER = timedelta(minutes=15)
 
