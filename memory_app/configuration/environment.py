@@ -26,6 +26,7 @@ READ_ELSEWHERE = {
     "ASSENT_PORT": "`docker-compose.yml`: the port on this machine's loopback address (8000)",
     "ASSENT_DOLT": "tests and benchmarks: the path of the `dolt` program, where it is not on PATH",
     "ASSENT_REQUIRE_ALL": "tests: a missing server edition, browser or tool fails the run instead of skipping tests",
+    "ASSENT_TEST_COVERAGE": "tests: 1 measures how much of the code they run",
     "ASSENT_TEST_PROCESSES": "tests: how many processes run them",
 }
 
