@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlencode, urlsplit
 
 from django.db.models import Q, TextField
@@ -51,7 +51,21 @@ MOST_WORDS = 8
 
 
 @dataclass(frozen=True)
-class InboxFilters:
+class QueryFilters:
+    """What the reader of a list narrowed it to: texts from the parameters of a URL, empty for "all"."""
+
+    @classmethod
+    def from_query(cls, query: Mapping[str, str]) -> Self:
+        """Return the filters in the parameters of a URL, without NUL, which PostgreSQL refuses."""
+        return cls(**{field.name: query.get(field.name, "").replace("\0", "").strip()[:200] for field in fields(cls)})
+
+    @property
+    def active(self) -> dict[str, str]:
+        return {field.name: value for field in fields(self) if (value := getattr(self, field.name))}
+
+
+@dataclass(frozen=True)
+class InboxFilters(QueryFilters):
     """What the reader narrowed the list to; each empty for "all". Unknown values match nothing, by themselves."""
 
     owner: str = ""
@@ -64,15 +78,6 @@ class InboxFilters:
     risk: str = ""
     age: str = ""
     q: str = ""
-
-    @classmethod
-    def from_query(cls, query: Mapping[str, str]) -> InboxFilters:
-        """Return the filters in the parameters of a URL, without NUL, which PostgreSQL refuses."""
-        return cls(**{field.name: query.get(field.name, "").replace("\0", "").strip()[:200] for field in fields(cls)})
-
-    @property
-    def active(self) -> dict[str, str]:
-        return {field.name: value for field in fields(self) if (value := getattr(self, field.name))}
 
     def apply(self, proposals: ProposalQuerySet, tab: Tab) -> ProposalQuerySet:
         conditions = Q()

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from django.utils.translation import gettext_lazy as _
 
 from approvals.models import Proposal, ProposalQuerySet, Revision, Status, User
 from approvals.pages import note_matching
 from approvals.pages.blocks import HistoryEntry, history_entries
+from approvals.pages.inbox_filters import QueryFilters
 from approvals.pages.note_matching import Wanted
 from approvals.permissions import ReviewAction, available_actions
 from approvals.review.targets import NotesState
@@ -55,7 +56,7 @@ SOURCE_NAMES: Mapping[str, object] = dict(NoteSource.choices)
 
 
 @dataclass(frozen=True)
-class NoteFilters:
+class NoteFilters(QueryFilters):
     """What the reader narrowed the list to; each empty for "all". An unknown value matches nothing.
 
     Args:
@@ -67,14 +68,6 @@ class NoteFilters:
     tag: str = ""
     source: str = ""
     superseded: str = ""
-
-    @classmethod
-    def from_query(cls, query: Mapping[str, str]) -> NoteFilters:
-        return cls(**{each.name: query.get(each.name, "").replace("\0", "").strip()[:200] for each in fields(cls)})
-
-    @property
-    def active(self) -> dict[str, str]:
-        return {each.name: value for each in fields(self) if (value := getattr(self, each.name))}
 
     @property
     def wanted(self) -> Wanted:
