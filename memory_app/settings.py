@@ -66,7 +66,7 @@ if EMBEDDED_MEMORY:
 DEFAULT_FILE = None if DATABASE_URL else DATA_DIR / "assent.sqlite3"
 
 DATABASES = {
-    "default": default_database(DATABASE_URL, DEFAULT_FILE, beside_doltlite=EMBEDDED_MEMORY),
+    "default": default_database(DATABASE_URL, DEFAULT_FILE),
     "memory": memory_database(MEMORY_DATABASE_URL, DATA_DIR / "memory.doltlite"),
 }
 DATABASE_ROUTERS = ["memory_app.databases.routers.MemoryRouter"]

@@ -50,8 +50,7 @@ def embedded(arguments: list[str], environment: dict[str, str]) -> Outcome:
     _say("embedded leg: DoltLite and SQLite")
     library.load()
     if sys.platform != "darwin":  # there load() has put it into the environment already
-        others = [path for path in environment.get("LD_PRELOAD", "").split() if "doltlite" not in path]
-        environment = environment | {"LD_PRELOAD": " ".join([library.library_path(), *others])}
+        environment = environment | {"LD_PRELOAD": " ".join([library.library_path(), *_preloaded(environment)])}
     started = time.monotonic()
     code = services.run([sys.executable, "-m", "pytest", *arguments], environment)
     return Outcome("embedded", code, "", time.monotonic() - started)
@@ -65,11 +64,18 @@ def server(arguments: list[str], environment: dict[str, str]) -> Outcome:
         if not (importlib.util.find_spec("MySQLdb") and importlib.util.find_spec("psycopg")):
             raise services.ServicesMissing("the database clients are not installed (`make server-environment`)")
         with services.running() as urls:
+            # Coverage imports sqlite3 before `load()`, which then starts this process again with DoltLite preloaded.
+            environment = environment | {"LD_PRELOAD": " ".join(_preloaded(environment))}
             code = services.run([sys.executable, "-m", "pytest", *arguments], environment | urls)
         return Outcome("server", code, "", time.monotonic() - started)
     except services.ServicesMissing as missing:
         print(f"not run, {missing}", flush=True)
         return Outcome("server", 1 if required() else 0, f"not run: {missing}", time.monotonic() - started)
+
+
+def _preloaded(environment: dict[str, str]) -> list[str]:
+    """Return what is to be preloaded beside DoltLite."""
+    return [path for path in environment.get("LD_PRELOAD", "").split() if "doltlite" not in path]
 
 
 def required() -> bool:

@@ -34,14 +34,14 @@ def memory_database(url: str, file: Path) -> dict[str, Any]:
     }
 
 
-def default_database(url: str, file: Path | None, *, beside_doltlite: bool) -> dict[str, Any]:
+def default_database(url: str, file: Path | None) -> dict[str, Any]:
     """Return the entry of DATABASES for everything else: PostgreSQL at `url`, or SQLite in `file`."""
     if file:
-        # Where DoltLite stands in for SQLite, this parameter asks it for stock SQLite.
-        engine = "?doltlite_engine=sqlite" if beside_doltlite else ""
         return {
             "ENGINE": "django.db.backends.sqlite3",
-            "NAME": f"file:{file}{engine}",
+            # Where DoltLite stands in for SQLite, the parameter asks it for stock SQLite; SQLite itself ignores it.
+            # Always given: with the memory on a server, DoltLite may be preloaded all the same.
+            "NAME": f"file:{file}?doltlite_engine=sqlite",
             "OPTIONS": {
                 "transaction_mode": "IMMEDIATE",
                 "timeout": 20,

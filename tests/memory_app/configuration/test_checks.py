@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from memory_app.dolt.library import library_path
+
 pytestmark = [pytest.mark.pure, pytest.mark.one_leg]
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -44,3 +46,24 @@ def test_a_default_database_served_by_dolt_is_refused(tmp_path: Path, served_by:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == found
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "darwin", reason="LD_PRELOAD is Linux's")
+def test_the_default_database_is_sqlite_although_doltlite_is_preloaded_beside_a_memory_on_a_server(
+    tmp_path: Path,
+) -> None:
+    subprocess.run(
+        [sys.executable, "manage.py", "migrate", "-v", "0", "--skip-checks", "--database", "default"],
+        cwd=ROOT,
+        env=os.environ
+        | {
+            "ASSENT_DATA_DIR": str(tmp_path),
+            "DATABASE_URL": "",
+            "LD_PRELOAD": library_path(),
+            "MEMORY_DATABASE_URL": "mysql://nobody@127.0.0.1:1/memory",
+        },
+        timeout=120,
+        check=True,
+    )
+    assert (tmp_path / "assent.sqlite3").read_bytes().startswith(b"SQLite format 3\0")
