@@ -35,9 +35,8 @@ def checkpoint() -> bool:
     Raises:
         sqlite3.OperationalError: the file is not there, or the disk does not take it.
     """
-    name = str(settings.DATABASES["default"]["NAME"])
     # Never created here: a restore or a migration would find an empty file.
-    address = f"{name}{'&' if '?' in name else '?'}mode=rw"
+    address = f"{settings.DATABASES['default']['NAME']}&mode=rw"
     with closing(sqlite3.connect(address, uri=True, timeout=_PATIENCE, isolation_level=None)) as connection:
         _, logged, moved = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
         if moved < logged:
