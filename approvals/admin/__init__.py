@@ -27,7 +27,17 @@ def sign_in(request: HttpRequest, extra_context: dict[str, Any] | None = None) -
 
 #: What the machinery keeps for itself: an admin of people needs none of it.
 INTERNALS = frozenset(
-    {"Chunk", "DirectWrite", "IdempotencyKey", "NoteAccess", "ProposedNote", "Revision", "SearchIndex"}
+    {
+        "Attention",
+        "Chunk",
+        "DirectWrite",
+        "IdempotencyKey",
+        "NoteAccess",
+        "ProposedNote",
+        "Revision",
+        "SavedFilter",
+        "SearchIndex",
+    }
 )
 
 

@@ -12,8 +12,9 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from approvals.admin.plain_text import PlainList
+from approvals.admin.read_only import ReadOnlyAdmin
 from approvals.forms.accounts import time_zones
-from approvals.models import Agent, Policy, Tutorship, User
+from approvals.models import Agent, Attention, Policy, SavedFilter, TrustRule, Tutorship, User
 
 
 class NewPersonForm(AdminUserCreationForm[User]):
@@ -97,6 +98,29 @@ class PolicyAdmin(admin.ModelAdmin[Policy]):
     list_display = ["owner", "notes", "updated_at"]
     list_filter = ["notes"]
     search_fields = ["owner"]
+
+
+@admin.register(TrustRule)
+class TrustRuleAdmin(admin.ModelAdmin[TrustRule]):
+    list_display = ["owner", "agent", "block", "kind", "needs", "made_by", "updated_at"]
+    list_filter = ["needs", "kind"]
+    list_select_related = ["agent", "made_by"]
+    search_fields = ["owner", "agent__name", "block"]
+    autocomplete_fields = ["agent", "made_by"]
+
+
+@admin.register(Attention)
+class AttentionAdmin(ReadOnlyAdmin[Attention]):
+    list_display = ["proposal_id", "person", "seen_revision", "seen_at", "snoozed_until"]
+    list_select_related = ["person"]
+    search_fields = ["person__username"]
+
+
+@admin.register(SavedFilter)
+class SavedFilterAdmin(ReadOnlyAdmin[SavedFilter]):
+    list_display = ["person", "name", "query"]
+    list_select_related = ["person"]
+    search_fields = ["person__username", "name"]
 
 
 @admin.register(Agent)

@@ -3,13 +3,16 @@
 Everything above `memory_app` may import them; the rules are in `approvals.services` and `approvals.permissions`.
 """
 
+from approvals.models.attention import Attention, SavedFilter
 from approvals.models.events import Event, Policy
-from approvals.models.people import Agent, Tutorship, User
+from approvals.models.people import Agent, Mail, Tutorship, User
 from approvals.models.proposals import MOST_IDS, Proposal, ProposalManager, ProposalQuerySet, ProposedNote, Revision
+from approvals.models.rules import TrustRule
 from approvals.models.states import (
     DECIDED,
     NOT_TAKEN,
     PENDING,
+    Approval,
     Confidence,
     Kind,
     Mergeability,
@@ -24,9 +27,12 @@ __all__ = [
     "NOT_TAKEN",
     "PENDING",
     "Agent",
+    "Approval",
+    "Attention",
     "Confidence",
     "Event",
     "Kind",
+    "Mail",
     "Mergeability",
     "Policy",
     "Proposal",
@@ -36,7 +42,9 @@ __all__ = [
     "RejectReason",
     "ReviewReason",
     "Revision",
+    "SavedFilter",
     "Status",
+    "TrustRule",
     "Tutorship",
     "User",
 ]

@@ -40,6 +40,11 @@ class Event(models.Model):
     class What(models.TextChoices):
         PROPOSED = "proposed", _("proposed")
         REAPPLIED = "reapplied", _("applied again to the changed block")
+        CHANGES_REQUESTED = "changes_requested", _("changes requested")
+        AMENDED = "amended", _("changed by its agent")
+        COMMENTED = "commented", _("commented")
+        ASSIGNED = "assigned", _("assigned")
+        REMINDED = "reminded", _("reminded")
         APPROVED = "approved", _("approved")
         REJECTED = "rejected", _("rejected")
         WITHDRAWN = "withdrawn", _("withdrawn")
@@ -56,7 +61,7 @@ class Event(models.Model):
 
     proposal = models.ForeignKey(Proposal, models.CASCADE, related_name="events")
     owner = models.CharField(_("owner"), max_length=64)
-    what = models.CharField(_("what"), max_length=16, choices=What)
+    what = models.CharField(_("what"), max_length=20, choices=What)
     # Username of the person, name of the agent, or "assent" for automatic events.
     actor = models.CharField(_("by"), max_length=64)
     actor_kind = models.CharField(_("by whom"), max_length=8, choices=ActorKind)

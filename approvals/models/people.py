@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.contrib.auth.models import AbstractUser
 from django.core.validators import RegexValidator
 from django.db import models
@@ -14,8 +12,14 @@ from django.utils.translation import gettext_lazy as _
 from memory_app.models import USERNAME
 from memory_app.text import invisible
 
-if TYPE_CHECKING:
-    pass
+
+class Mail(models.TextChoices):
+    """How often a person is told by mail what waits."""
+
+    NEVER = "never", _("Never")
+    AT_ONCE = "at_once", _("At once")
+    DAILY = "daily", _("Once a day")
+    WEEKLY = "weekly", _("Once a week")
 
 
 class User(AbstractUser):
@@ -33,9 +37,17 @@ class User(AbstractUser):
     )
     time_zone = models.CharField(_("time zone"), max_length=64, default="UTC")
     shortcuts = models.BooleanField(_("keyboard shortcuts"), default=True)
+    # Mail about waiting proposals. `mailed_at` is until when the last mail told; `mail_failure` is why the last one was
+    # not taken, and no more are sent until the person saves the address or the choice again.
+    mail = models.CharField(_("mail"), max_length=8, choices=Mail, default=Mail.DAILY)
+    mailed_at = models.DateTimeField(null=True, blank=True, editable=False)
+    mail_failure = models.CharField(max_length=200, blank=True, default="", editable=False)
+    # The secret part of the address of the person's feed; empty until the person asks for one.
+    feed_key = models.CharField(max_length=64, blank=True, default="", editable=False)
 
     class Meta(AbstractUser.Meta):
         swappable = "AUTH_USER_MODEL"
+        constraints = [models.UniqueConstraint(fields=["feed_key"], condition=~Q(feed_key=""), name="feed_key_once")]
 
     @property
     def display_name(self) -> str:

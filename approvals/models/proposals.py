@@ -22,7 +22,17 @@ from memory_app.models import TargetKind
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 from approvals.models.people import Agent, User
-from approvals.models.states import DECIDED, PENDING, Confidence, Kind, Mergeability, RejectReason, ReviewReason, Status
+from approvals.models.states import (
+    DECIDED,
+    PENDING,
+    Approval,
+    Confidence,
+    Kind,
+    Mergeability,
+    RejectReason,
+    ReviewReason,
+    Status,
+)
 
 #: Ids in one statement that names them twice: SQLite takes 32,766 parameters, an import up to 100,000 notes.
 MOST_IDS = 10_000
@@ -118,7 +128,20 @@ class Proposal(models.Model):
     auto_applied = models.BooleanField(_("automatic"), default=False)
     # For notes only: blocks always wait. Empty on proposals that are older than the column.
     review_reason = models.CharField(_("why a person is asked"), max_length=8, choices=ReviewReason, blank=True)
+    # Of an automatic change and of an approval: the commit that took it back.
     reverted_by_commit = models.CharField(max_length=64, blank=True)
+    # The decided proposal that this one takes up again: a reworded rejection, or the rest of an approval in part.
+    answers = models.ForeignKey(
+        "self", models.SET_NULL, null=True, blank=True, related_name="answered_by", verbose_name=_("answers")
+    )
+    assigned_to = models.ForeignKey(
+        User, models.PROTECT, null=True, blank=True, related_name="assigned", verbose_name=_("assigned to")
+    )
+    # Since when its agent is asked for changes.
+    handed_back_at = models.DateTimeField(_("handed back"), null=True, blank=True)
+    # When its reviewers, and then its owner, were told that it has waited for long.
+    reminded_at = models.DateTimeField(null=True, blank=True, editable=False)
+    owner_reminded_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     # The decision. From MERGING on, these fields contain what the merge needs, so that `recover` can finish it. When an
     # agent withdrew the proposal, `merge_operation` is the operation of that call.
@@ -126,6 +149,9 @@ class Proposal(models.Model):
         User, models.PROTECT, null=True, blank=True, related_name="decisions", verbose_name=_("decided by")
     )
     decided_at = models.DateTimeField(_("decided"), null=True, blank=True)
+    approval = models.CharField(_("approved how"), max_length=12, choices=Approval, blank=True, default="")
+    # Of a decision about several proposals: one for all, by which they are undone together.
+    decision_batch = models.CharField(max_length=32, blank=True, default="", editable=False)
     decision_reason = models.CharField(_("reject reason"), max_length=16, choices=RejectReason, blank=True)
     decision_comment = models.TextField(_("comment"), blank=True)
     seen_sha256 = models.CharField(max_length=64, blank=True)
@@ -160,6 +186,7 @@ class Proposal(models.Model):
             models.Index(fields=["target_kind", "owner", "target"], name="proposal_kind_owner"),
             # The admin's list, which filters by neither status nor owner.
             models.Index(fields=["-created_at", "-id"], name="proposal_created"),
+            models.Index(fields=["decision_batch"], condition=~Q(decision_batch=""), name="proposal_batch"),
             # Every run of `recover` asks for these among all proposals.
             models.Index(fields=["redacted_at"], condition=Q(is_garbage_left=True), name="proposal_garbage_left"),
         ]
@@ -231,10 +258,15 @@ class Revision(models.Model):
     class Origin(models.TextChoices):
         AGENT = "agent", _("by the agent")
         REAPPLIED = "reapplied", _("edits applied again to the changed block")
+        REVIEWER = "reviewer", _("by the reviewer")
 
     proposal = models.ForeignKey(Proposal, models.CASCADE, related_name="revisions")
     number = models.PositiveIntegerField(_("number"))
     origin = models.CharField(_("origin"), max_length=16, choices=Origin, default=Origin.AGENT)
+    # The reviewer whose wording it is.
+    made_by = models.ForeignKey(
+        User, models.PROTECT, null=True, blank=True, related_name="revisions", verbose_name=_("made by")
+    )
     branch = models.CharField(_("branch"), max_length=64)
     base_commit = models.CharField(_("base commit"), max_length=64)
     head_commit = models.CharField(_("head commit"), max_length=64, blank=True)

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import models
 from django.utils.translation import gettext_lazy as _
-
-if TYPE_CHECKING:
-    pass
 
 
 class Status(models.TextChoices):
@@ -16,6 +11,7 @@ class Status(models.TextChoices):
 
     PREPARING = "preparing", _("being prepared")
     OPEN = "open", _("open")
+    CHANGES_REQUESTED = "changes_requested", _("changes requested")
     MERGING = "merging", _("being merged")
     APPROVED = "approved", _("approved")
     REJECTED = "rejected", _("rejected")
@@ -29,7 +25,7 @@ NOT_TAKEN = (Status.REJECTED, Status.WITHDRAWN, Status.EXPIRED)
 
 
 #: Not decided yet.
-PENDING = (Status.PREPARING, Status.OPEN, Status.MERGING)
+PENDING = (Status.PREPARING, Status.OPEN, Status.CHANGES_REQUESTED, Status.MERGING)
 
 
 #: Final states.
@@ -40,6 +36,15 @@ DECIDED = (
     Status.EXPIRED,
     Status.APPLIED,
 )
+
+
+class Approval(models.TextChoices):
+    """How a proposal was approved; empty on undecided proposals, and on approvals older than the column."""
+
+    AS_PROPOSED = "as_proposed", _("as proposed")
+    PART = "part", _("in part")
+    EDITED = "edited", _("with changes")
+    RESOLVED = "resolved", _("after resolving conflicts")
 
 
 class Mergeability(models.TextChoices):
@@ -76,6 +81,8 @@ class ReviewReason(models.TextChoices):
     POLICY = "policy", _("the owner’s policy: agents ask before they write notes")
     SCOPE = "scope", _("the agent’s token: it may propose notes, not write them")
     SECRETS = "secrets", _("what it says: a key, token, password or card number, which a person sees first")
+    RULE = "rule", _("a rule: this agent asks first")
+    LARGE = "large", _("a rule: larger changes wait for a person")
 
 
 class RejectReason(models.TextChoices):
