@@ -5,7 +5,7 @@ What the change is comes from `review`; comparing texts is `memory_app.text.word
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -29,7 +29,7 @@ class DiffMode(StrEnum):
 
 @dataclass(frozen=True)
 class Passage:
-    """A paragraph or a fold of the redline. `change` numbers the first paragraph of each run of changes, from 1."""
+    """A paragraph or a fold of the redline. `change` numbers the first paragraph of each hunk, from 1."""
 
     item: Paragraph | Fold
     change: int | None = None
@@ -50,7 +50,7 @@ class TableRow:
 
 @dataclass(frozen=True)
 class Redline:
-    """One text become another, as passages; `changes` counts the runs of changed paragraphs."""
+    """One text become another, as passages; `changes` counts its hunks."""
 
     passages: tuple[Passage, ...]
     changes: int
@@ -93,22 +93,15 @@ def change_shown(review: Review, view: DiffMode, *, unfolded: bool = False) -> C
 
 def redline(segments: Iterable[Segment]) -> Redline:
     """Return the changed paragraphs with one unchanged one around each; the others folded."""
+    items = worddiff.redlined(segments)
+    numbers = worddiff.hunk_numbers(items)
     passages: list[Passage] = []
-    changes = 0
-    for item, place in _numbered(worddiff.fold(worddiff.paragraphs(worddiff.with_replaced_paragraphs(segments)))):
-        passages.append(Passage(item, place if place > changes else None))
-        changes = max(changes, place)
+    changes = at = 0
+    for item in worddiff.fold(items):
+        passages.append(Passage(item, numbers[at] if numbers[at] > changes else None))
+        changes = max(changes, numbers[at])
+        at += len(item.paragraphs) if isinstance(item, Fold) else 1
     return Redline(tuple(passages), changes)
-
-
-def _numbered(items: Iterable[Paragraph | Fold]) -> Iterator[tuple[Paragraph | Fold, int]]:
-    """Return each with the number of its run of changed paragraphs, from 1; 0 for what did not change."""
-    changes, in_change = 0, False
-    for item in items:
-        changed = isinstance(item, Paragraph) and item.changed
-        changes += changed and not in_change
-        in_change = changed
-        yield item, changes if changed else 0
 
 
 @dataclass(frozen=True)
@@ -126,8 +119,9 @@ class _Places:
 def _places(segments: Iterable[Segment]) -> _Places:
     before: dict[int | None, int] = {}
     after: dict[int | None, int] = {}
-    for item, place in _numbered(worddiff.paragraphs(segments)):
-        if place and isinstance(item, Paragraph):
+    items = worddiff.redlined(segments)
+    for item, place in zip(items, worddiff.hunk_numbers(items), strict=True):
+        if place:
             before[item.before_line] = after[item.after_line] = place
     before.pop(None, None)
     after.pop(None, None)

@@ -1,29 +1,35 @@
 """What changed between two texts, word by word, for a person to read.
 
 Belongs here: cutting texts into words (`words`), comparing them (`compare`), laying the result out as
-paragraphs or side by side (`layout`), rewritten ones as a whole (`replaced`), and the two lines of it an inbox row
-shows (`excerpt`).
+paragraphs or side by side (`layout`), rewritten ones as a whole XX (`excerpt`).
 Not here: making or merging changes (`edits`), HTML, and any wording shown to people.
 """
 
 from memory_app.text.worddiff.compare import Kind, Segment, count_words, diff
 from memory_app.text.worddiff.ends import common_ends
 from memory_app.text.worddiff.excerpt import excerpt
+from memory_app.text.worddiff.hunks import Hunk, UnknownHunk, apply_some, hunk_numbers, hunks, redlined
 from memory_app.text.worddiff.layout import DiffRow, Fold, Paragraph, fold, paragraphs, side_by_side
 from memory_app.text.worddiff.replaced import with_replaced_paragraphs
 
 __all__ = [
     "DiffRow",
     "Fold",
+    "Hunk",
     "Kind",
     "Paragraph",
     "Segment",
+    "UnknownHunk",
+    "apply_some",
     "common_ends",
     "count_words",
     "diff",
     "excerpt",
     "fold",
+    "hunk_numbers",
+    "hunks",
     "paragraphs",
+    "redlined",
     "side_by_side",
     "with_replaced_paragraphs",
 ]

@@ -16,7 +16,7 @@ from itertools import accumulate
 from typing import Literal
 
 from memory_app.text.worddiff.ends import common_ends
-from memory_app.text.worddiff.matching import Hunk, coded, matched
+from memory_app.text.worddiff.matching import Difference, coded, matched
 from memory_app.text.worddiff.words import is_line_end, is_word, tokens
 
 Kind = Literal["same", "removed", "added"]
@@ -76,7 +76,7 @@ def _words(text: str) -> int:
     return sum(map(is_word, tokens(text)))
 
 
-def _segments(old: list[str], new: list[str], changes: list[Hunk]) -> Iterator[Segment]:
+def _segments(old: list[str], new: list[str], changes: list[Difference]) -> Iterator[Segment]:
     at = 0
     for change in changes:
         if at < change.start:
@@ -90,11 +90,11 @@ def _segments(old: list[str], new: list[str], changes: list[Hunk]) -> Iterator[S
         yield Segment("same", "".join(old[at:]))
 
 
-def _changes(old: list[str], new: list[str]) -> list[Hunk]:
+def _changes(old: list[str], new: list[str]) -> list[Difference]:
     """Return everything that differs, in order, tidied. No two changes touch."""
     codes = coded(old, new)
     if codes is None:
-        return [Hunk(0, len(old), 0, len(new))]
+        return [Difference(0, len(old), 0, len(new))]
     rough = _joined(_compared(*codes, old, new))
     return _merge_small_gaps(_shifted(rough, old, new), old, new)
 
@@ -102,9 +102,9 @@ def _changes(old: list[str], new: list[str]) -> list[Hunk]:
 # -- finding what differs ---------------------------------------------------------------------------
 
 
-def _compared(coded_old: str, coded_new: str, old: list[str], new: list[str]) -> list[Hunk]:
-    found: list[Hunk] = []
-    late: list[Hunk] = []
+def _compared(coded_old: str, coded_new: str, old: list[str], new: list[str]) -> list[Difference]:
+    found: list[Difference] = []
+    late: list[Difference] = []
     deadline = time.time() + WORD_SECONDS
     # Small ones first, so that one big rewrite does not use up the time of all the others.
     for gap in sorted(_gaps(coded_old, coded_new), key=_size):
@@ -120,13 +120,13 @@ def _compared(coded_old: str, coded_new: str, old: list[str], new: list[str]) ->
     return sorted(found)
 
 
-def _size(gap: Hunk) -> int:
+def _size(gap: Difference) -> int:
     return (gap.end - gap.start) * (gap.new_end - gap.new_start)
 
 
-def _moved(change: Hunk, gap: Hunk) -> Hunk:
+def _moved(change: Difference, gap: Difference) -> Difference:
     """Return a change found inside a gap, counted from the start of the texts."""
-    return Hunk(
+    return Difference(
         gap.start + change.start,
         gap.start + change.end,
         gap.new_start + change.new_start,
@@ -144,19 +144,19 @@ def _lines(items: list[str]) -> list[list[str]]:
     return lines if lines[-1] else lines[:-1]
 
 
-def _matched_lines(old: list[list[str]], new: list[list[str]], deadline: float) -> list[Hunk]:
+def _matched_lines(old: list[list[str]], new: list[list[str]], deadline: float) -> list[Difference]:
     """Return the changes between two texts by whole lines, counted in tokens."""
     starts = _sums(map(len, old))
     new_starts = _sums(map(len, new))
     codes = coded(["".join(line) for line in old], ["".join(line) for line in new])
-    changes = [Hunk(0, len(old), 0, len(new))] if codes is None else matched(*codes, deadline)
+    changes = [Difference(0, len(old), 0, len(new))] if codes is None else matched(*codes, deadline)
     return [
-        Hunk(starts[change.start], starts[change.end], new_starts[change.new_start], new_starts[change.new_end])
+        Difference(starts[change.start], starts[change.end], new_starts[change.new_start], new_starts[change.new_end])
         for change in changes
     ]
 
 
-def _gaps(old: str, new: str) -> Iterator[Hunk]:
+def _gaps(old: str, new: str) -> Iterator[Difference]:
     """Yield what is between the runs of tokens that occur once in both texts, in the same order."""
     end = new_end = 0
     for start, new_start in (*_anchors(old, new), (len(old), len(new))):
@@ -164,7 +164,7 @@ def _gaps(old: str, new: str) -> Iterator[Hunk]:
         late = max(end - start, new_end - new_start, 0)
         if late < _RUN:
             if (end, new_end) != (start + late, new_start + late):
-                yield Hunk(end, start + late, new_end, new_start + late)
+                yield Difference(end, start + late, new_end, new_start + late)
             end, new_end = start + _RUN, new_start + _RUN
 
 
@@ -199,24 +199,24 @@ def _single_runs(text: str) -> dict[str, int]:
 # -- tidying what was found -------------------------------------------------------------------------
 
 
-def _joined(changes: list[Hunk]) -> list[Hunk]:
+def _joined(changes: list[Difference]) -> list[Difference]:
     """Return the changes, with those that touch as one."""
-    joined: list[Hunk] = []
+    joined: list[Difference] = []
     for change in changes:
         if joined and joined[-1].end == change.start:
-            joined[-1] = Hunk(joined[-1].start, change.end, joined[-1].new_start, change.new_end)
+            joined[-1] = Difference(joined[-1].start, change.end, joined[-1].new_start, change.new_end)
         else:
             joined.append(change)
     return joined
 
 
-def _shifted(changes: list[Hunk], old: list[str], new: list[str]) -> list[Hunk]:
+def _shifted(changes: list[Difference], old: list[str], new: list[str]) -> list[Difference]:
     """Return the changes, with pure additions and removals moved to where they read best.
 
     "one [two one ]three" and "[one two ]one three" are the same change; a person expects whole lines, then whole
     sentences, then whole words to come and go.
     """
-    shifted: list[Hunk] = []
+    shifted: list[Difference] = []
     for number, change in enumerate(changes):
         room_before = change.start - (shifted[-1].end if shifted else 0)
         room_after = (changes[number + 1].start if number + 1 < len(changes) else len(old)) - change.end
@@ -226,7 +226,7 @@ def _shifted(changes: list[Hunk], old: list[str], new: list[str]) -> list[Hunk]:
             by = _best_shift(old, change.start, change.end, room_before, room_after)
         else:
             by = 0
-        shifted.append(Hunk(*(place + by for place in change)))
+        shifted.append(Difference(*(place + by for place in change)))
     return _joined(shifted)
 
 
@@ -257,7 +257,7 @@ def _boundary_score(items: list[str], at: int) -> int:
     return 2 if items[at].isspace() else 1 if not (is_word(left) and is_word(items[at])) else 0
 
 
-def _merge_small_gaps(changes: list[Hunk], old: list[str], new: list[str]) -> list[Hunk]:
+def _merge_small_gaps(changes: list[Difference], old: list[str], new: list[str]) -> list[Difference]:
     """Merge changes with hardly anything between them: a reader wants phrases replaced, not every second word.
 
     The text between is merged when it has at most half as many letters as the change on either side. The end of a
@@ -267,22 +267,22 @@ def _merge_small_gaps(changes: list[Hunk], old: list[str], new: list[str]) -> li
     letters, new_letters = _sums(map(_letters, old)), _sums(map(_letters, new))
     line_ends = _sums(map(is_line_end, old))
 
-    def weight(change: Hunk) -> int:
+    def weight(change: Difference) -> int:
         removed = letters[change.end] - letters[change.start]
         return max(removed, new_letters[change.new_end] - new_letters[change.new_start])
 
-    def is_confetti(start: int, end: int, left: Hunk, right: Hunk) -> bool:
+    def is_confetti(start: int, end: int, left: Difference, right: Difference) -> bool:
         if line_ends[start] != line_ends[end]:
             return False
         between = letters[end] - letters[start]
         return between == 0 or 2 * between <= min(weight(left), weight(right))
 
-    kept: list[Hunk] = []
+    kept: list[Difference] = []
     for change in changes:
         merged = change
         while kept and is_confetti(kept[-1].end, merged.start, kept[-1], merged):
             left = kept.pop()
-            merged = Hunk(left.start, merged.end, left.new_start, merged.new_end)
+            merged = Difference(left.start, merged.end, left.new_start, merged.new_end)
         kept.append(merged)
     return kept
 

@@ -11,7 +11,7 @@ _SURROGATES = range(0xD800, 0xE000)
 _MOST_CODES = 0x110000 - len(_SURROGATES)
 
 
-class Hunk(NamedTuple):
+class Difference(NamedTuple):
     """Items `[start:end]` of the old sequence became items `[new_start:new_end]` of the new one."""
 
     start: int
@@ -43,14 +43,14 @@ class _Matcher(diff_match_patch):  # type: ignore[misc]  # the package has no ty
         """Off: it calls itself once per shift, past the recursion limit; we tidy by words ourselves."""
 
 
-def matched(old: str, new: str, deadline: float) -> list[Hunk]:
+def matched(old: str, new: str, deadline: float) -> list[Difference]:
     """Return the changes between two coded texts that diff-match-patch finds by the deadline (from `time.time`)."""
     changes = []
     at = new_at = start = new_start = 0
     for kind, text in (*_Matcher().diff_main(old, new, checklines=False, deadline=deadline), (0, "")):
         if kind == 0:
             if (start, new_start) != (at, new_at):
-                changes.append(Hunk(start, at, new_start, new_at))
+                changes.append(Difference(start, at, new_start, new_at))
             start, new_start = at, new_at = at + len(text), new_at + len(text)
         elif kind < 0:
             at += len(text)

@@ -1,0 +1,71 @@
+"""What a line of a plain or Markdown text is: an item of a list, a heading, a row of a table, or the next line of a
+paragraph that was wrapped by hand.
+
+Not here: rendering Markdown (`approvals.markdown`). These are guesses that cut texts where people would.
+"""
+
+from __future__ import annotations
+
+import re
+
+#: The sign an item, a heading or a quotation begins with, nested ones too; the blank after it stays outside.
+MARKER = re.compile(
+    r"(?:[ \t]*(?:(?:[-*+•–]|\d{1,3}[.)]|[a-zA-Z][.)])(?:[ \t]+\[[ xX]\])?(?=[ \t])|\#{1,6}(?=[ \t])|>+(?=[ \t]?)))+"
+)
+_ORDINAL = re.compile(r"[ \t]*\d{1,3}[.)](?=[ \t])")
+_HEADING = re.compile(r"(#{1,6})(?=[ \t])")
+_TABLE_RULE = re.compile(r"[ \t]*\|[ \t]*:?-+:?[ \t]*(?:\|[ \t:|-]*)?")
+
+#: Signs that end a sentence, and what may follow them inside it.
+STOPS = ".!?…。！？"
+CLOSERS = "\"'”’»)]）」』*_`"
+
+#: A line shorter than this was not wrapped by hand. Lines that end with a sentence are likely wrapped between these.
+_SHORTEST_WRAPPED = 45
+_WRAPPED_LENGTHS = range(60, 101)
+
+_OPENERS = ("|", "```", "~~~", "<", "---", "===", "***")
+_ITEM_DEPTH = 8
+
+
+def is_table_row(line: str) -> bool:
+    """Whether the line looks like a row of a Markdown table."""
+    return line.lstrip().startswith("|")
+
+
+def is_table_rule(line: str) -> bool:
+    """Whether the line is the one between the head of a table and its rows."""
+    return bool(_TABLE_RULE.fullmatch(line.rstrip()))
+
+
+def begins_anew(line: str) -> bool:
+    """Whether the line begins something of its own, whatever is above it: an item, a heading, a fence, a table."""
+    start = line.lstrip()
+    return not start or start.startswith(_OPENERS) or bool(MARKER.match(line))
+
+
+def without_number(line: str) -> str:
+    """Return an item of a numbered list without its number: inserting one renumbers all that follow."""
+    return _ORDINAL.sub("", line, count=1)
+
+
+def depth(line: str) -> int:
+    """Return how deep the line stands below the others: headings by level, then paragraphs, then items by indent."""
+    if heading := _HEADING.match(line):
+        return len(heading[1])
+    if not MARKER.match(line):
+        return _ITEM_DEPTH - 1
+    expanded = line.expandtabs(4)
+    return _ITEM_DEPTH + len(expanded) - len(expanded.lstrip())
+
+
+def continues(above: str, line: str) -> bool:
+    """Whether `line` goes on with the paragraph of the line directly above, because it was wrapped there by hand.
+
+    Both are given without their line ends. A paragraph that was not wrapped is one line however long.
+    """
+    if len(above) < _SHORTEST_WRAPPED or begins_anew(line) or is_table_row(above) or above.endswith("  "):
+        return False
+    if above.rstrip(CLOSERS)[-1:] in STOPS + ":":
+        return len(above) in _WRAPPED_LENGTHS and not _HEADING.match(above)
+    return True
