@@ -1,13 +1,14 @@
 """Comparing two texts word by word, quickly and so that the result reads well.
 
 Three steps. Long runs of words that occur once in both texts are taken as unchanged (this is what keeps a
-long insertion cheap). What is between them is compared by diff-match-patch, with each word coded as one
-character, within a time limit; after it, by whole lines. The changes found are then tidied for reading.
+long insertion cheap). What is between them is compared word by word as long as it is not too much; what is too
+much, by whole lines, and then inside those that differ. The changes found are then tidied for reading.
+
+The same texts give the same result, always: limits are on sizes, not on time.
 """
 
 from __future__ import annotations
 
-import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,9 +22,9 @@ from memory_app.text.worddiff.words import is_line_end, is_word, tokens
 
 Kind = Literal["same", "removed", "added"]
 
-# Word-level difflib takes 24 s on two texts of 10,000 words. Two unrelated ones use both limits up.
-WORD_SECONDS = 0.2
-LINE_SECONDS = 0.08
+#: How many pairs of words may be compared in one diff; so many take 35 ms and 31 MB. Two unrelated texts of 10,000
+#: words have more, and are compared by lines first.
+MOST_PAIRS = 250_000_000
 
 # Words, spaces and punctuation in a row that identify a place: about four words. Shorter ones tie unrelated
 # sentences together by phrases such as "at the end of".
@@ -42,12 +43,11 @@ def diff(before: str, after: str) -> tuple[Segment, ...]:
     """Return the segments that lead from `before` to `after`, in reading order, removed ones before added ones.
 
     The same and removed segments joined are `before`; the same and added ones joined are `after`; none is empty and
-    no two neighbours are of one kind. The cut may differ between two calls when the time limit was reached, so it
-    identifies nothing.
+    no two neighbours are of one kind. The same texts always give the same segments.
     """
     head, tail = common_ends(before, after)
     old, new = tokens(before[head : len(before) - tail]), tokens(after[head : len(after) - tail])
-    return tuple(_with_ends(before[:head], _segments(old, new, _changes(old, new)), before[len(before) - tail :]))
+    return tuple(_with_ends(before[:head], _segments(old, new, differences(old, new)), before[len(before) - tail :]))
 
 
 def _with_ends(head: str, middle: Iterable[Segment], tail: str) -> Iterator[Segment]:
@@ -90,8 +90,8 @@ def _segments(old: list[str], new: list[str], changes: list[Difference]) -> Iter
         yield Segment("same", "".join(old[at:]))
 
 
-def _changes(old: list[str], new: list[str]) -> list[Difference]:
-    """Return everything that differs, in order, tidied. No two changes touch."""
+def differences(old: list[str], new: list[str]) -> list[Difference]:
+    """Return everything that differs between two lists of tokens, in order, tidied. No two changes touch."""
     codes = coded(old, new)
     if codes is None:
         return [Difference(0, len(old), 0, len(new))]
@@ -105,18 +105,22 @@ def _changes(old: list[str], new: list[str]) -> list[Difference]:
 def _compared(coded_old: str, coded_new: str, old: list[str], new: list[str]) -> list[Difference]:
     found: list[Difference] = []
     late: list[Difference] = []
-    deadline = time.time() + WORD_SECONDS
-    # Small ones first, so that one big rewrite does not use up the time of all the others.
-    for gap in sorted(_gaps(coded_old, coded_new), key=_size):
-        changes = matched(coded_old[gap.start : gap.end], coded_new[gap.new_start : gap.new_end], deadline)
-        if time.time() > deadline:
-            late.append(gap)
-        else:
-            found += (_moved(change, gap) for change in changes)
-    deadline = time.time() + LINE_SECONDS
-    for gap in late:
-        lines, new_lines = _lines(old[gap.start : gap.end]), _lines(new[gap.new_start : gap.new_end])
-        found += (_moved(change, gap) for change in _matched_lines(lines, new_lines, deadline))
+    room = MOST_PAIRS
+
+    def compare(gaps: Iterable[Difference], too_big: list[Difference]) -> None:
+        nonlocal room
+        # Small ones first, so that one big rewrite does not use up the room of all the others.
+        for gap in sorted(gaps, key=lambda each: (_size(each), each)):
+            if _size(gap) > room:
+                too_big.append(gap)
+                continue
+            room -= _size(gap)
+            changes = matched(coded_old[gap.start : gap.end], coded_new[gap.new_start : gap.new_end])
+            found.extend(_moved(change, gap) for change in changes)
+
+    compare(_gaps(coded_old, coded_new), late)
+    # Lines are compared within the same limit again, which leaves room for what is inside those that differ.
+    compare([inner for gap in late for inner in _differing_lines(old, new, gap)], found)
     return sorted(found)
 
 
@@ -144,15 +148,18 @@ def _lines(items: list[str]) -> list[list[str]]:
     return lines if lines[-1] else lines[:-1]
 
 
-def _matched_lines(old: list[list[str]], new: list[list[str]], deadline: float) -> list[Difference]:
-    """Return the changes between two texts by whole lines, counted in tokens."""
-    starts = _sums(map(len, old))
-    new_starts = _sums(map(len, new))
-    codes = coded(["".join(line) for line in old], ["".join(line) for line in new])
-    changes = [Difference(0, len(old), 0, len(new))] if codes is None else matched(*codes, deadline)
+def _differing_lines(old: list[str], new: list[str], gap: Difference) -> list[Difference]:
+    """Return what differs inside a gap by whole lines, counted in tokens from the start of the texts."""
+    lines, new_lines = _lines(old[gap.start : gap.end]), _lines(new[gap.new_start : gap.new_end])
+    codes = coded(["".join(line) for line in lines], ["".join(line) for line in new_lines])
+    if codes is None or len(lines) * len(new_lines) > MOST_PAIRS:
+        return [gap]
+    starts, new_starts = _sums(map(len, lines)), _sums(map(len, new_lines))
     return [
-        Difference(starts[change.start], starts[change.end], new_starts[change.new_start], new_starts[change.new_end])
-        for change in changes
+        _moved(
+            Difference(starts[each.start], starts[each.end], new_starts[each.new_start], new_starts[each.new_end]), gap
+        )
+        for each in matched(*codes)
     ]
 
 

@@ -14,6 +14,7 @@ from memory_app.text.worddiff import (
     Fold,
     Paragraph,
     Segment,
+    compare,
     count_words,
     diff,
     excerpt,
@@ -222,11 +223,22 @@ def prose(words: int, seed: int) -> list[str]:
     ],
 )
 def test_hopeless_comparisons_end_soon_and_still_hold_both_texts(before: str, after: str) -> None:
-    # The limits are 0.28 s; the rest is a busy machine's. Without them these take minutes.
+    # They take less than half a second; the rest is a busy machine's. Without a limit these take minutes.
     start = time.thread_time()
     segments = diff(before, after)
     assert time.thread_time() - start < 5
     assert (before_of(segments), after_of(segments)) == (before, after)
+    assert diff(before, after) == segments
+
+
+def test_past_the_limit_lines_are_compared_and_then_what_is_inside_those_that_differ(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = "a b a b a b\nx y x y x y\na b a b a b\n"
+    after = "b a b a b a\nx y x y x y\na b a c a b\n"
+    assert marked(diff(before, after)).startswith("{+b +}a b a b a[- b-]\n")
+    monkeypatch.setattr(compare, "MOST_PAIRS", 140)
+    assert marked(diff(before, after)) == "[-a b a b a b-]{+b a b a b a+}\nx y x y x y\na b a [-b-]{+c+} a b\n"
 
 
 def test_a_long_insertion_does_not_hide_the_small_changes_around_it() -> None:
