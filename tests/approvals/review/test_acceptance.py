@@ -1,0 +1,70 @@
+"""How often people took what an agent proposed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from approvals import services
+from approvals.models import Agent, Approval, Proposal, User
+from approvals.review.acceptance import PERIOD, Acceptance, acceptance
+from approvals.review.targets import current_state
+from approvals.services import notes
+from approvals.services.notes import ChangeContext
+from memory_app.reads import Block
+from tests.support.acts import approve
+from tests.support.fixtures import MakeBlock, Propose
+
+
+def reject(actor: User, proposal: Proposal, reason: str = "wrong") -> Proposal:
+    return services.reject(actor=actor, proposal_id=proposal.pk, revision=1, reason=reason)
+
+
+def test_what_people_decided_is_counted_by_how(alice: User, goals: Block, propose: Propose) -> None:
+    approve(alice, propose(goals, "math", "maths"))
+    edited = approve(alice, propose(goals, "June", "July"))
+    Proposal.objects.filter(pk=edited.pk).update(approval=Approval.EDITED)
+    reject(alice, propose(goals, "one book", "two books"))
+    propose(goals, "month", "week")  # waits: nobody has said anything about it
+    assert acceptance(Proposal.objects.of_owner("alice")) == {("scribe",): Acceptance(1, 1, 1, 0)}
+
+
+def test_a_share_is_of_what_was_decided() -> None:
+    assert Acceptance(as_proposed=3, edited=1).share == pytest.approx(0.75)
+    assert Acceptance().share is None
+
+
+def test_groups_are_by_the_fields_asked_for(alice: User, goals: Block, make_block: MakeBlock, propose: Propose) -> None:
+    approve(alice, propose(goals, "math", "maths"))
+    reject(alice, propose(make_block(alice, "profile", "Likes tea."), "tea", "coffee"))
+    found = acceptance(Proposal.objects.all(), by=("agent__name", "target"))
+    assert found == {("scribe", "goals"): Acceptance(as_proposed=1), ("scribe", "profile"): Acceptance(rejected=1)}
+
+
+def test_what_was_in_the_memory_already_is_nobodys_mistake(alice: User, goals: Block, propose: Propose) -> None:
+    proposal = propose(goals, "math", "maths")
+    fields = services.BlockFields(title="", description="", body=goals.body.replace("math", "maths"), limit=20_000)
+    services.edit_block(actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=goals.sha256)
+    seen = current_state(proposal, proposal.current_revision).sha256
+    services.close_as_present(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
+    assert acceptance(Proposal.objects.all()) == {}
+
+
+def test_an_automatic_change_counts_once_a_person_reverted_it(alice: User, scribe: Agent) -> None:
+    by = ChangeContext(actor=scribe, may_apply=True)
+    kept = notes.save(by=by, owner="alice", content="Likes tea.")
+    assert kept.is_applied
+    assert acceptance(Proposal.objects.all()) == {}
+    gone = notes.save(by=by, owner="alice", content="Likes coffee.")
+    assert gone.proposal is not None
+    notes.revert(actor=alice, proposal_id=gone.proposal.pk)
+    assert acceptance(Proposal.objects.all()) == {("scribe",): Acceptance(reverted=1)}
+
+
+def test_old_decisions_no_longer_count(alice: User, goals: Block, propose: Propose) -> None:
+    done = approve(alice, propose(goals, "math", "maths"))
+    Proposal.objects.filter(pk=done.pk).update(decided_at=timezone.now() - PERIOD - timedelta(days=1))
+    assert acceptance(Proposal.objects.all()) == {}
+    assert acceptance(Proposal.objects.all(), since=timezone.now() - 2 * PERIOD)
