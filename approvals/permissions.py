@@ -14,6 +14,9 @@ from approvals.models import NOT_TAKEN, Proposal, ProposalQuerySet, Status, Tuto
 
 class ReviewAction(StrEnum):
     APPROVE = "approve"
+    APPROVE_SOME = "approve_some"
+    EDIT = "edit"
+    RESOLVE = "resolve"
     REJECT = "reject"
     REVERT = "revert"
     REDACT = "redact"
@@ -67,7 +70,19 @@ def available_actions(actor: User, proposal: Proposal) -> frozenset[ReviewAction
         return frozenset({ReviewAction.REDACT})
     if proposal.status != Status.OPEN:
         return frozenset()
-    return frozenset({ReviewAction.APPROVE, ReviewAction.REJECT})
+    return _ON_OPEN
+
+
+#: What whoever may decide does with an open proposal.
+_ON_OPEN = frozenset(
+    {
+        ReviewAction.APPROVE,
+        ReviewAction.APPROVE_SOME,
+        ReviewAction.EDIT,
+        ReviewAction.RESOLVE,
+        ReviewAction.REJECT,
+    }
+)
 
 
 def readable_owners(user: User) -> list[str] | None:

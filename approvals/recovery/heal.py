@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import F, Max, Q
 from django.utils import timezone
 
-from approvals.models import Event, Mergeability, Proposal, Revision, Status, User
+from approvals.models import Approval, Event, Mergeability, Proposal, Revision, Status, User
 from approvals.recovery.missing_proposals import commit_of, texts_of_change
 from approvals.review.targets import targets_of
 from approvals.services import events
@@ -31,7 +31,9 @@ from memory_app.databases.backups import sequences
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import Change
+from memory_app.text import edits
 from memory_app.text.trailers import Trailers
+from memory_app.writing import authors
 from memory_app.writing.rows import TargetMoved
 
 log = structlog.get_logger(__name__)
@@ -124,6 +126,8 @@ def _approve(proposal: Proposal, row: Change) -> None:
     with transaction.atomic(durable=True):
         closed = Proposal.objects.filter(pk=proposal.pk, status=Status.OPEN).update(
             status=Status.APPROVED,
+            # Whether conflicts were resolved, or only a part was accepted, is not in the memory.
+            approval=Approval.EDITED if proposal.current_revision.made_by_id else "",
             current_revision_number=proposal.current_revision_number,
             mergeability=Mergeability.CLEAN,
             decided_by=person,
@@ -143,25 +147,30 @@ def _approve(proposal: Proposal, row: Change) -> None:
 
 
 def _add_merged_revision(proposal: Proposal, row: Change, head: str) -> None:
-    """Add the revision that was merged, if the decision had reapplied the proposal to a newer base."""
+    """Add the revision that was merged: the proposal on a newer base, or in the reviewer's words."""
     if known := proposal.revisions.filter(head_commit=head).first():
         proposal.current_revision_number = known.number
         return
     shown = proposal.current_revision
     texts = texts_of_change(row.owner, targets_of(proposal, shown), dolt().parent(head), head)
+    written = commit_of(head)
+    is_own = written.email != authors.agent(proposal.agent.name).email
+    reviewer = User.objects.filter(username=row.actor).first() if is_own else None
+    changed = [change.as_json() for change in texts.changes if change.before != change.after]
     number = proposal.revisions.order_by("-number").values_list("number", flat=True)[0] + 1
     Revision.objects.create(
         proposal=proposal,
         number=number,
-        origin=Revision.Origin.REAPPLIED,
+        origin=Revision.Origin.REVIEWER if is_own else Revision.Origin.REAPPLIED,
+        made_by=reviewer,
         branch=branch_name(proposal.pk, number),
         base_commit=dolt().parent(head),
         head_commit=head,
         base_sha256=texts.base_sha256,
         base_text=texts.before,
-        edits=shown.edits,
+        edits=edits.to_json([edits.Rewrite(texts.after)]) if is_own and not texts.changes else shown.edits,
         result_text=texts.after,
-        note_changes=shown.note_changes,
+        note_changes=changed if is_own else shown.note_changes,
         risk_report=shown.risk_report,
         created_at=row.at,
     )

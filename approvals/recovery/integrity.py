@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from django.db import connections
 from django.db.utils import Error as DatabaseError
 
-from approvals.models import Proposal, Revision, Status
+from approvals.models import PENDING, Proposal, Revision, Status
 from approvals.recovery.ledger import expected_entries, wrong_rows
 from approvals.recovery.pair import missing_from_memory
 from approvals.services.notes.values import sha256_of
@@ -107,7 +107,7 @@ def _branches() -> Iterator[Finding]:
             what = f"No proposal has the branch {branch.name} (at {branch.head})."
             advice = "After restoring an older `default` run `manage.py recover --trust-log`; else drop it."
             yield Finding("orphan_branch", branch.name, what, advice)
-        elif status not in (Status.PREPARING, Status.OPEN, Status.MERGING):
+        elif status not in PENDING:
             what = f"The branch {branch.name} is still there although its proposal is {status}."
             yield Finding("left_over_branch", branch.name, what, RECOVER)
 

@@ -21,6 +21,7 @@ from approvals.recovery.heal import approve_merged, drop_unknown_branches, recre
 from approvals.recovery.ledger import commit_stray_rows, sync_ledger
 from approvals.recovery.missing_proposals import recreate_missing_proposals
 from approvals.services import branches, texts
+from approvals.services.decide import follow_up
 from approvals.services.decide.checks import visible_proposal
 from approvals.services.decide.merge import finish_merging
 from approvals.services.errors import DecisionRefused, NotesChanged, ProposalNotFound
@@ -177,6 +178,8 @@ def finish(proposal: Proposal) -> Proposal:
         if not take_over(fresh):
             return fresh
         try:
+            if follow_up.is_rest(fresh):
+                return finish_once(fresh, follow_up.finish, is_mine=True)
             if fresh.target_kind == TargetKind.BLOCK:
                 return finish_once(fresh, finish_preparing, is_mine=True)
             return agents.finish(fresh, is_mine=True)

@@ -28,6 +28,9 @@ class TargetState(Protocol):
 
     def assess(self, revision: Revision) -> Assessment: ...
 
+    def of(self, revision: Revision) -> TargetState:
+        """Return the same state of what this revision is about, which may be a part."""
+
 
 @dataclass(frozen=True)
 class BlockState:
@@ -39,6 +42,9 @@ class BlockState:
 
     def assess(self, revision: Revision) -> Assessment:
         return assess(revision, self.block)
+
+    def of(self, revision: Revision) -> BlockState:
+        return self
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,9 @@ class NotesState:
 
     def assess(self, revision: Revision) -> Assessment:
         return assess_notes(revision, self.notes, closes_circle=self.closes_circle)
+
+    def of(self, revision: Revision) -> NotesState:
+        return _notes_state(revision, self.notes | self.replacements, closes_circle=self.closes_circle)
 
     def is_after(self, revision: Revision) -> bool:
         """Whether every note is as the revision makes it."""
@@ -132,6 +141,13 @@ def replacement_ids(revision: Revision) -> list[str]:
         if after.get("superseded_by") and after["superseded_by"] != before.get("superseded_by"):
             ids.append(after["superseded_by"])
     return ids
+
+
+def agents_revision(proposal: Proposal) -> Revision:
+    """Return what the agent proposed last: the current revision, or the one that a decision was made from."""
+    if proposal.current_revision.origin == Revision.Origin.AGENT:
+        return proposal.current_revision
+    return proposal.revisions.filter(origin=Revision.Origin.AGENT).order_by("-number")[0]
 
 
 def targets_of(proposal: Proposal, revision: Revision) -> tuple[tuple[str, str], ...]:

@@ -11,6 +11,8 @@ from approvals.services import conversations, notes
 from approvals.services.decide.approve import approve
 from approvals.services.decide.close import close_as_present, reject, withdraw
 from approvals.services.decide.expire import expire
+from approvals.services.decide.part import Rest, approve_some
+from approvals.services.decide.reword import approve_edited, resolve
 from approvals.services.edit import create_block, delete_block, edit_block
 from approvals.services.propose import Proposed, propose
 from approvals.services.recheck import recheck
@@ -21,8 +23,11 @@ __all__ = [
     "BlockFields",
     "Proposed",
     "RecoveryReport",
+    "Rest",
     "Restored",
     "approve",
+    "approve_edited",
+    "approve_some",
     "backup",
     "close_as_present",
     "conversations",
@@ -39,6 +44,7 @@ __all__ = [
     "recover_on_read",
     "redact",
     "reject",
+    "resolve",
     "restore",
     "restore_here",
     "verify",

@@ -13,6 +13,7 @@ from approvals.review.targets import rows_to_write, targets_of
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
+from memory_app.dolt.types import Author
 from memory_app.writing import authors, commits, ledger
 
 log = structlog.get_logger(__name__)
@@ -38,9 +39,15 @@ def write_revision_branch(proposal: Proposal, revision: Revision, *, base: reads
             agent=proposal.agent.name,
             proposal_id=proposal.pk,
         ),
-        author=authors.agent(proposal.agent.name),
+        author=_author(proposal, revision),
         subject=f"Propose {proposal.kind} of {proposal.target}",
     )
+
+
+def _author(proposal: Proposal, revision: Revision) -> Author:
+    """Return who wrote the revision's text: its agent or, of a reworded one, the reviewer."""
+    person = revision.made_by
+    return authors.person(person.username, person.display_name) if person else authors.agent(proposal.agent.name)
 
 
 def branch_name(proposal_id: int, revision: int) -> str:

@@ -11,7 +11,13 @@ from approvals.models import Proposal, Status, User
 from approvals.permissions import ReviewAction, available_actions
 from tests.conftest import make_user
 
-DECIDE = {ReviewAction.APPROVE, ReviewAction.REJECT}
+DECIDE = {
+    ReviewAction.APPROVE,
+    ReviewAction.APPROVE_SOME,
+    ReviewAction.EDIT,
+    ReviewAction.RESOLVE,
+    ReviewAction.REJECT,
+}
 
 
 @pytest.fixture

@@ -30,10 +30,11 @@ from memory_app.dolt.errors import RevisionNotFound
 
 @dataclass(frozen=True)
 class Seen:
-    """The target as `approve` checked it: the same as the reviewer was shown.
+    """The target as it was checked before a decision: the same as the reviewer was shown.
 
     Args:
         commit: a commit of main, not newer than `target`.
+        assessment: how the revision to be merged stands to `target`.
     """
 
     commit: str
@@ -106,14 +107,19 @@ def raise_not_open(proposal: Proposal, revision: int) -> NoReturn:
 
 def require_as_seen(proposal: Proposal, seen_sha256: str) -> Seen:
     """Return the target, if it is as the reviewer saw it, the change fits it, and the branch contains the change."""
+    seen = require_target_as_seen(proposal, seen_sha256)
+    require_fit(proposal, seen.assessment)
+    require_branch(proposal, proposal.current_revision)
+    return seen
+
+
+def require_target_as_seen(proposal: Proposal, seen_sha256: str) -> Seen:
+    """Return the target, if it is as the reviewer saw it, whether or not the change fits it."""
     shown = proposal.current_revision
     commit, target = state_at_head(proposal, shown)
     if target.sha256 != seen_sha256:
         raise TargetChanged(proposal, block_of(target))
-    assessment = target.assess(shown)
-    require_fit(proposal, assessment)
-    require_branch(proposal, shown)
-    return Seen(commit, target, assessment)
+    return Seen(commit, target, target.assess(shown))
 
 
 def require_fit(proposal: Proposal, assessment: Assessment) -> None:

@@ -15,12 +15,13 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.models import Event, Mergeability, Proposal, Revision, Status
+from approvals.models import Approval, Event, Mergeability, Proposal, Revision, Status
 from approvals.recovery.ledger import retry_after_committing_stray_rows
 from approvals.review.mergeability import Assessment
-from approvals.review.targets import TargetState, current_state, matches, targets_of
+from approvals.review.targets import TargetState, agents_revision, current_state, matches, targets_of
 from approvals.services import events
 from approvals.services.branches import branch_name, drop_branches, write_revision_branch
+from approvals.services.decide import follow_up
 from approvals.services.decide.checks import Seen, block_of, raise_not_open, require_branch, require_fit
 from approvals.services.errors import AlreadyInMemory, BranchMissing, TargetChanged
 from approvals.services.recheck import after_change
@@ -73,11 +74,16 @@ def finish_merging(proposal: Proposal, *, seen: Seen | None = None) -> Proposal:
     )
     drop_branches(proposal)
     after_change(proposal.owner, targets_of(proposal, proposal.current_revision))
+    if proposal.approval == Approval.PART:
+        follow_up.finish_rest(proposal)
     return proposal
 
 
 def _close_approved(proposal: Proposal, commit: str) -> None:
-    """Set APPROVED, in the transaction that records the commit in the ledger."""
+    """Set APPROVED, in the transaction that records the commit in the ledger.
+
+    What goes back to the agent becomes a proposal in the same transaction: no crash loses it or makes it twice.
+    """
     values = {
         "status": Status.APPROVED,
         "merge_commit": commit,
@@ -85,7 +91,7 @@ def _close_approved(proposal: Proposal, commit: str) -> None:
         "lease_expires_at": None,
         "updated_at": timezone.now(),
     }
-    events.close(
+    closed = events.close(
         proposal,
         values,
         Event.What.APPROVED,
@@ -93,7 +99,10 @@ def _close_approved(proposal: Proposal, commit: str) -> None:
         actor=proposal.decided_by,
         text=proposal.decision_comment,
         commit=commit,
+        approval=proposal.approval,
     )
+    if closed and proposal.approval == Approval.PART:
+        follow_up.prepare_rest(proposal)
 
 
 # -- steps ----------------------------------------------------------------------------------------
@@ -174,7 +183,8 @@ def _reapply_on_main(proposal: Proposal, target: TargetState, assessment: Assess
         revision = Revision.objects.create(
             proposal=proposal,
             number=number,
-            origin=Revision.Origin.REAPPLIED,
+            origin=Revision.Origin.REVIEWER if shown.made_by_id else Revision.Origin.REAPPLIED,
+            made_by_id=shown.made_by_id,
             branch=branch_name(proposal.pk, number),
             base_commit=head_of_main(),
             base_sha256=block.sha256 if block else "",
@@ -191,7 +201,7 @@ def _reapply_on_main(proposal: Proposal, target: TargetState, assessment: Assess
 
 
 def _write_branch(proposal: Proposal, revision: Revision) -> None:
-    """Write the branch of a reapplied revision.
+    """Write the branch of a revision that this decision made.
 
     Raises:
         TargetChanged: another decision or edit was committed between the check of the target and the head of main.
@@ -213,17 +223,18 @@ def _reopen(proposal: Proposal) -> None:
     """
     if done := commits.find(proposal.owner, proposal.merge_operation, since=proposal.main_before):
         raise _AlreadyMerged(done)
-    made_here = proposal.revisions.filter(origin=Revision.Origin.REAPPLIED)
+    made_here = proposal.revisions.exclude(origin=Revision.Origin.AGENT)
     branches = list(made_here.values_list("branch", flat=True))
-    first = proposal.revisions.exclude(origin=Revision.Origin.REAPPLIED).order_by("-number")
-    number = first.values_list("number", flat=True)[0]
+    number = agents_revision(proposal).number
     with transaction.atomic(durable=True):
         reopened = Proposal.objects.filter(pk=proposal.pk, status=Status.MERGING).update(
             status=Status.OPEN,
             current_revision_number=number,
             decided_by=None,
             decided_at=None,
+            approval="",
             decision_comment="",
+            decision_reason="",
             seen_sha256="",
             merge_operation="",
             main_before="",
@@ -232,6 +243,7 @@ def _reopen(proposal: Proposal) -> None:
         )
         if reopened:
             made_here.delete()
+            follow_up.forget(proposal)
             proposal.current_revision_number = number
             events.record(proposal, Event.What.REOPENED, actor=None)
     proposal.refresh_from_db()

@@ -170,7 +170,7 @@ def _finish_waiting(proposal: Proposal) -> Proposal:
         if waits:
             proposal.revisions.update(branch=branch_name(proposal.pk, revision.number))
             if proposal.kind == Kind.IMPORT:
-                _name_notes(proposal, [change["id"] for change in revision.note_changes])
+                name_notes(proposal, [change["id"] for change in revision.note_changes])
     now = Proposal.objects.select_related("agent", "decided_by").filter(pk=proposal.pk).first()
     if now is None:  # another process found that it no longer fits
         raise _discard(proposal)
@@ -251,7 +251,7 @@ def _prepare(
             risk_report=made.summary.risk_report.as_json() if is_import else None,
         )
         if is_import and waits:
-            _name_notes(proposal, [change.id for change in changes])
+            name_notes(proposal, [change.id for change in changes])
     return proposal, True
 
 
@@ -266,7 +266,7 @@ def _shows_secret(by: ChangeContext, made: NoteChangeResult, said: str) -> bool:
     return any(map(flags.has_secret, (made.after, made.summary.beside[1], said)))
 
 
-def _name_notes(proposal: Proposal, ids: Sequence[str]) -> None:
+def name_notes(proposal: Proposal, ids: Sequence[str]) -> None:
     """Write the `ProposedNote` rows of a waiting import."""
     named = (ProposedNote(proposal=proposal, note_id=id_) for id_ in ids)
     ProposedNote.objects.bulk_create(named, batch_size=BATCH)

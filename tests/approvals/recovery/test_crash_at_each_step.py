@@ -27,7 +27,13 @@ from tests.support.histories import ledger_snapshot
 pytestmark = pytest.mark.slow
 
 #: With servers each step costs four times as much, and what differs is one engine's way to commit.
-WITH_SERVERS = ("approve a stale one", "apply a change of a note", "revert a note", "edit")
+WITH_SERVERS = (
+    "approve a stale one",
+    "approve one of two, the other goes back",
+    "apply a change of a note",
+    "revert a note",
+    "edit",
+)
 
 
 def state() -> dict[str, Any]:
@@ -45,10 +51,16 @@ def state() -> dict[str, Any]:
                 "decided_by__username",
                 "decision_reason",
                 "decision_comment",
+                "approval",
+                "answers",
             )
         ),
         "reverted": Proposal.objects.exclude(reverted_by_commit="").count(),
-        "revisions": list(Revision.objects.order_by("proposal", "number").values_list("proposal", "number", "origin")),
+        "revisions": list(
+            Revision.objects.order_by("proposal", "number").values_list(
+                "proposal", "number", "origin", "made_by__username", "result_text"
+            )
+        ),
         "events": list(Event.objects.order_by("id").values_list("proposal", "what", "actor", "text")),
         "ledger": sorted(row[1:-1] for row in ledger_snapshot()),  # without commits and times
         "branches": [branch.name for branch in dolt().branches()],

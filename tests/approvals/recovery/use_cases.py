@@ -18,7 +18,7 @@ from approvals.review.targets import current_state
 from approvals.services import imports, notes
 from approvals.services.notes import ChangeContext
 from memory_app import reads
-from memory_app.text import memories_md
+from memory_app.text import memories_md, worddiff
 from memory_app.text.edits import Replace
 from memory_app.text.memories_md import Memory
 
@@ -118,14 +118,76 @@ def propose() -> None:
 
 
 def approve() -> None:
-    proposal = the_proposal()
-    services.approve(
-        actor=User.objects.get(username="tim"),
-        proposal_id=proposal.pk,
-        revision=proposal.current_revision_number,
-        seen_sha256=current_state(proposal, proposal.current_revision).sha256,
-        comment=COMMENT,
+    services.approve(actor=User.objects.get(username="tim"), **_seen(), comment=COMMENT)
+
+
+def a_proposal_of_two_changes() -> None:
+    a_block()
+    services.propose(
+        agent=scribe(),
+        owner="alice",
+        label="goals",
+        edits=[Replace("math", "maths"), Replace("one book", "two books")],
+        kind=Kind.EDIT,
+        reasoning="She said so.",
     )
+
+
+def a_stale_proposal_of_two_changes() -> None:
+    a_proposal_of_two_changes()
+    edit("B2 exam", "C1 exam")
+
+
+def approve_one_and_hand_the_other_back() -> None:
+    _approve_some([_hunks()[0]], services.Rest.AGENT)
+
+
+def approve_one_and_reject_the_other() -> None:
+    _approve_some([_hunks()[1]], services.Rest.REJECT, reason=RejectReason.WRONG)
+
+
+def approve_some_notes() -> None:
+    ids = [change["id"] for change in the_proposal().current_revision.note_changes]
+    _approve_some(ids[:-2], services.Rest.AGENT)
+
+
+def _hunks() -> list[str]:
+    now = reads.block("alice", "goals").body
+    return [hunk.id for hunk in worddiff.hunks(now, now.replace("math", "maths").replace("one book", "two books"))]
+
+
+def _approve_some(accepted: list[str], rest: services.Rest, reason: str = "") -> None:
+    services.approve_some(
+        actor=User.objects.get(username="tim"), **_seen(), accepted=accepted, rest=rest, reason=reason, comment=COMMENT
+    )
+
+
+def approve_edited() -> None:
+    text = reads.block("alice", "goals").body.replace("likes math", "likes algebra")
+    services.approve_edited(actor=User.objects.get(username="tim"), **_seen(), text=text, comment=COMMENT)
+
+
+def a_conflict() -> None:
+    a_proposal()
+    edit("likes math", "is done with math")
+
+
+def resolve() -> None:
+    text = reads.block("alice", "goals").body.replace("is done with math", "is done with maths")
+    services.resolve(actor=User.objects.get(username="tim"), **_seen(), text=text, comment=COMMENT)
+
+
+def approve_an_edited_note() -> None:
+    services.approve_edited(actor=User.objects.get(username="tim"), **_seen(), text="She rows daily.", comment=COMMENT)
+
+
+def _seen() -> dict[str, Any]:
+    proposal = the_proposal()
+    return {
+        "proposal_id": proposal.pk,
+        "revision": proposal.current_revision_number,
+        "seen_sha256": current_state(proposal, proposal.current_revision).sha256,
+    }
 
 
 def reject() -> None:
@@ -243,6 +305,14 @@ USE_CASES = {
     "approve a stale one": UseCase(a_stale_proposal, approve),
     "approve a note": UseCase(a_proposed_note, approve),
     "approve an import": UseCase(a_proposed_import, approve),
+    "approve one of two": UseCase(a_proposal_of_two_changes, approve_one_and_reject_the_other),
+    "approve one of two, the other goes back": UseCase(
+        a_stale_proposal_of_two_changes, approve_one_and_hand_the_other_back
+    ),
+    "approve some notes": UseCase(a_proposed_import, approve_some_notes),
+    "approve with changes": UseCase(a_stale_proposal, approve_edited),
+    "approve a reworded note": UseCase(a_proposed_note, approve_an_edited_note),
+    "resolve a conflict": UseCase(a_conflict, resolve),
     "reject": UseCase(a_proposal, reject),
     "reject an import": UseCase(a_proposed_import, reject),
     "withdraw": UseCase(a_proposal, withdraw),

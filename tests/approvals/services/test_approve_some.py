@@ -1,0 +1,254 @@
+"""A person approves some of a proposal's changes; the others are rejected, or go back to the agent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Any
+
+import pytest
+
+from approvals import services
+from approvals.models import Agent, Approval, Event, Kind, Proposal, ProposedNote, Status, User
+from approvals.recovery.integrity import problems
+from approvals.review.targets import current_state
+from approvals.services import Rest, imports, notes
+from approvals.services.decide import merge
+from approvals.services.errors import (
+    AlreadyDecided,
+    ChangesDiffer,
+    DecisionRefused,
+    NewRevision,
+    NotesOutdated,
+    NothingChosen,
+    ProposalNotFound,
+    TargetChanged,
+)
+from memory_app import reads
+from memory_app.dolt.connections import dolt
+from memory_app.reads import Block
+from memory_app.text import memories_md, worddiff
+from memory_app.text.edits import Replace
+from tests.support.acts import assert_ledger, edit
+from tests.support.fixtures import Propose
+
+#: Each is a change of its own.
+EDITS = [Replace("math", "maths"), Replace("B2 exam", "C1 exam"), Replace("one book", "two books")]
+
+
+@pytest.fixture
+def proposal(goals: Block, tim: User, scribe: Agent) -> Proposal:
+    return services.propose(
+        agent=scribe, owner="alice", label="goals", edits=EDITS, kind=Kind.EDIT, reasoning="Alice said so."
+    ).proposal
+
+
+def wanted(text: str) -> str:
+    for each in EDITS:
+        text = text.replace(each.old_string, each.new_string)
+    return text
+
+
+def ticks(*numbers: int) -> list[str]:
+    """The ids of these changes of the proposal, from 1, as today's text shows them."""
+    now = reads.block("alice", "goals").body
+    return [hunk.id for hunk in worddiff.hunks(now, wanted(now)) if hunk.number in numbers]
+
+
+def approve_some(actor: User, proposal: Proposal, accepted: Sequence[str], **more: Any) -> Proposal:
+    seen = {
+        "revision": proposal.current_revision_number,
+        "seen_sha256": current_state(proposal, proposal.current_revision).sha256,
+        "rest": Rest.REJECT,
+        "reason": "wrong",
+    }
+    return services.approve_some(actor=actor, proposal_id=proposal.pk, accepted=accepted, **(seen | more))
+
+
+def test_two_of_three_changes_are_one_commit_in_both_names(goals: Block, tim: User, proposal: Proposal) -> None:
+    decided = approve_some(tim, proposal, ticks(1, 3), comment="Her exam is still the B2.")
+    body = reads.block("alice", "goals").body
+    assert body == goals.body.replace("math", "maths").replace("one book", "two books")
+    assert (decided.status, decided.approval) == (Status.APPROVED, Approval.PART)
+    assert (decided.decision_reason, decided.decision_comment) == ("wrong", "Her exam is still the B2.")
+    mine = decided.current_revision
+    assert (mine.number, mine.origin, mine.made_by, mine.result_text) == (2, "reviewer", tim, body)
+    assert decided.revisions.get(number=1).result_text == wanted(goals.body)
+    merged = dolt().log(limit=1)[0]
+    written = dolt().log(mine.head_commit, limit=1)[0]
+    assert [commit.email for commit in (merged, written)] == ["tim@person.assent.invalid"] * 2
+    assert f"Agent: {proposal.agent.name}" in merged.message
+    assert_ledger("goals", action="approved", actor="tim", agent="scribe", proposal_id=proposal.pk)
+    assert not decided.answered_by.exists()
+    assert [branch.name for branch in dolt().branches()] == ["main"]
+    assert list(problems()) == []
+
+
+def test_all_of_them_are_an_approval_as_proposed(tim: User, proposal: Proposal) -> None:
+    decided = approve_some(tim, proposal, ticks(1, 2, 3))
+    assert (decided.approval, decided.current_revision_number) == (Approval.AS_PROPOSED, 1)
+    assert decided.decision_reason == ""
+    assert list(problems()) == []
+
+
+def test_the_rest_goes_back_to_the_agent_with_the_reason(goals: Block, tim: User, proposal: Proposal) -> None:
+    decided = approve_some(tim, proposal, ticks(1), rest=Rest.AGENT, reason="outdated", comment="Ask her again.")
+    rest = decided.answered_by.get()
+    assert (rest.status, rest.agent, rest.handed_back_at is not None) == (
+        Status.CHANGES_REQUESTED,
+        proposal.agent,
+        True,
+    )
+    assert (rest.reasoning, rest.decided_by, rest.words_added) == ("Alice said so.", None, 3)
+    now = reads.block("alice", "goals").body
+    revision = rest.current_revision
+    assert (revision.base_text, revision.result_text) == (now, wanted(goals.body))
+    assert revision.base_commit == decided.merge_commit
+    assert [edit["old_string"].strip() for edit in revision.edits] == [
+        "She wants to pass the B2 exam in June.",
+        "She reads one book a month.",
+    ]
+    assert dolt().head(revision.branch) == revision.head_commit
+    (asked,) = rest.events.all()
+    assert (asked.what, asked.actor, asked.text) == (Event.What.CHANGES_REQUESTED, "tim", "Ask her again.")
+    assert asked.data == {"reason": "outdated", "answers": proposal.pk}
+    assert [event.what for event in decided.events.all()] == ["proposed", "changes_requested", "approved"]
+    assert list(problems()) == []
+
+
+def test_a_stale_proposal_is_approved_in_part_against_todays_text(
+    goals: Block, alice: User, tim: User, proposal: Proposal
+) -> None:
+    edit(alice, "goals", "in June", "in July")
+    decided = approve_some(tim, proposal, ticks(2), rest=Rest.AGENT)
+    body = reads.block("alice", "goals").body
+    assert "C1 exam in July" in body
+    assert "math." in body
+    assert decided.answered_by.get().current_revision.result_text == wanted(body)
+    assert list(problems()) == []
+
+
+def test_what_was_handed_back_does_not_count_as_open(tim: User, proposal: Proposal) -> None:
+    approve_some(tim, proposal, ticks(1), rest=Rest.AGENT)
+    assert not Proposal.objects.open().exists()
+    assert Proposal.objects.pending().count() == 1
+
+
+def test_nothing_ticked_is_no_approval(tim: User, proposal: Proposal) -> None:
+    refused(NothingChosen, tim, proposal, [])
+
+
+def test_ticks_of_another_text_are_refused(tim: User, proposal: Proposal) -> None:
+    refused(ChangesDiffer, tim, proposal, [*ticks(1), "0" * 12])
+
+
+def test_ticks_seen_on_another_text_are_refused(goals: Block, alice: User, tim: User, proposal: Proposal) -> None:
+    seen = ticks(1, 2)
+    edit(alice, "goals", "in June", "in July")
+    refused(TargetChanged, tim, proposal, seen, seen_sha256=goals.sha256)
+
+
+def test_ticks_of_another_revision_are_refused(tim: User, proposal: Proposal) -> None:
+    refused(NewRevision, tim, proposal, ticks(1), revision=2)
+
+
+def test_strangers_find_nothing_and_a_decided_proposal_stays_decided(
+    tim: User, mallory: User, proposal: Proposal
+) -> None:
+    some = ticks(1)
+    with pytest.raises(ProposalNotFound):
+        approve_some(mallory, proposal, some)
+    seen = reads.block("alice", "goals").sha256
+    services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason="wrong")
+    with pytest.raises(AlreadyDecided):
+        approve_some(tim, proposal, some, seen_sha256=seen)
+
+
+@pytest.mark.parametrize(("rest", "reason"), [(Rest.REJECT, ""), (Rest.AGENT, "because"), (Rest.REJECT, "too_private")])
+def test_a_reason_that_no_form_offers_is_refused(tim: User, proposal: Proposal, rest: Rest, reason: str) -> None:
+    with pytest.raises(ValueError, match="unknown reason"):
+        approve_some(tim, proposal, ticks(1), rest=rest, reason=reason)
+
+
+def test_a_block_that_changes_just_before_the_merge_undoes_all_of_the_decision(
+    goals: Block, alice: User, tim: User, proposal: Proposal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = merge._write
+
+    def after_somebody_else(*arguments: Any) -> Any:
+        edit(alice, "goals", "June", "July")
+        return write(*arguments)
+
+    monkeypatch.setattr(merge, "_write", after_somebody_else)
+    with pytest.raises(TargetChanged):
+        approve_some(tim, proposal, ticks(1), rest=Rest.AGENT, comment="Yes.")
+    proposal.refresh_from_db()
+    assert (proposal.status, proposal.approval, proposal.decision_comment) == (Status.OPEN, "", "")
+    assert (proposal.current_revision_number, proposal.revisions.count()) == (1, 1)
+    assert [event.what for event in proposal.events.all()] == ["proposed", "reopened"]
+    assert sorted(branch.name for branch in dolt().branches()) == ["main", f"p/{proposal.pk}"]
+    assert list(problems()) == []
+
+
+def refused(error: type[DecisionRefused], actor: User, proposal: Proposal, some: Sequence[str], **more: Any) -> None:
+    before = reads.block("alice", "goals")
+    with pytest.raises(error):
+        approve_some(actor, proposal, some, **more)
+    proposal.refresh_from_db()
+    assert (proposal.status, proposal.revisions.count()) == (Status.OPEN, 1)
+    assert reads.block("alice", "goals") == before
+    assert list(problems()) == []
+
+
+# -- imports --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def import_(alice: User, tim: User, scribe: Agent) -> Proposal:
+    texts = {"mem-1-aaaa": "She sails.", "mem-2-aaaa": "She rows.", "mem-3-aaaa": "She swims."}
+    data = memories_md.write(
+        memories_md.Memory(id_, "note", text, (), date(2025, 1, 1)) for id_, text in texts.items()
+    ).encode()
+    by = notes.ChangeContext(actor=scribe, may_apply=False, reasoning="From her old file.")
+    imports.import_file(by=by, owner="alice", data=data)
+    return Proposal.objects.get(kind=Kind.IMPORT)
+
+
+def contents() -> set[str]:
+    return {note.content for note in reads.notes("alice")}
+
+
+def test_two_of_three_notes_of_an_import(tim: User, import_: Proposal) -> None:
+    decided = approve_some(tim, import_, ["mem-1-aaaa", "mem-3-aaaa"], rest=Rest.AGENT, reason="")
+    assert contents() == {"She sails.", "She swims."}
+    assert [change["id"] for change in decided.current_revision.note_changes] == ["mem-1-aaaa", "mem-3-aaaa"]
+    rest = decided.answered_by.get()
+    assert (rest.kind, rest.status) == (Kind.IMPORT, Status.CHANGES_REQUESTED)
+    assert [change["id"] for change in rest.current_revision.note_changes] == ["mem-2-aaaa"]
+    assert list(ProposedNote.objects.values_list("proposal", "note_id")) == [(rest.pk, "mem-2-aaaa")]
+    assert list(problems()) == []
+
+
+def test_an_import_of_which_a_note_changed_is_approved_without_it(alice: User, tim: User, import_: Proposal) -> None:
+    by = notes.ChangeContext(actor=alice)
+    notes.save(by=by, owner="alice", content="She rows daily.", note_id="mem-2-aaaa")
+    with pytest.raises(NotesOutdated) as refusal:
+        approve_some(tim, import_, ["mem-1-aaaa", "mem-2-aaaa"])
+    assert refusal.value.ids == ("mem-2-aaaa",)
+    decided = approve_some(tim, import_, ["mem-1-aaaa", "mem-3-aaaa"], rest=Rest.AGENT)
+    assert contents() == {"She sails.", "She swims.", "She rows daily."}
+    (left,) = decided.answered_by.get().current_revision.note_changes
+    assert (left["before"]["content"], left["after"]["content"]) == ("She rows daily.", "She rows.")
+    assert list(problems()) == []
+
+
+def test_a_note_that_is_not_of_the_import_is_refused(tim: User, import_: Proposal) -> None:
+    with pytest.raises(ChangesDiffer):
+        approve_some(tim, import_, ["mem-1-aaaa", "mem-9-zzzz"])
+    assert contents() == set()
+
+
+def test_a_single_change_is_all_of_them(goals: Block, tim: User, propose: Propose) -> None:
+    proposal = propose(goals, "math", "maths")
+    (only,) = worddiff.hunks(goals.body, goals.body.replace("math", "maths"))
+    assert approve_some(tim, proposal, [only.id]).approval == Approval.AS_PROPOSED
