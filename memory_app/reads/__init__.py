@@ -6,6 +6,7 @@ one they were read from. Nothing here writes.
 
 # Named here for readers in other apps, who may not import the engine package.
 from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown, RevisionNotFound
+from memory_app.reads.blame import BlockBlame, blame_of_block
 from memory_app.reads.blocks import (
     BLOCKS,
     Block,
@@ -47,6 +48,7 @@ __all__ = [
     "BLOCKS",
     "NOTES",
     "Block",
+    "BlockBlame",
     "BlockNotFound",
     "EngineUnavailable",
     "Note",
@@ -56,6 +58,7 @@ __all__ = [
     "OutcomeUnknown",
     "RevisionNotFound",
     "Snapshot",
+    "blame_of_block",
     "block",
     "block_at",
     "blocks",

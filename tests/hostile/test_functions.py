@@ -17,8 +17,10 @@ from memory_app.search.ranking.dates import cues
 from memory_app.search.ranking.query import marks, parse_query
 from memory_app.search.ranking.words import words
 from memory_app.text import edits, invisible, memories_md
+from memory_app.text.blame import blame
 from memory_app.text.fuzzy_match import nearest
 from memory_app.text.fuzzy_match.folded import Folded, fold
+from memory_app.text.sentences import sentences
 from memory_app.text.worddiff import diff, excerpt, paragraphs
 from tests.hostile.growth import superlinear
 
@@ -113,6 +115,8 @@ FUNCTIONS: dict[str, tuple[Callable[[str], object], int]] = {
     "marked": (marked, BLOCK),
     "fold": (fold, BLOCK),
     "Folded": (Folded, BLOCK),
+    "sentences": (sentences, BLOCK),
+    "blame": (lambda text: blame([text, text[1:] + "! " + text[:9], text[::-1]]), PARSED),
     "edits.apply": (lambda text: edits.apply(text, [edits.Rewrite(text + "!")]), BLOCK),
     "chunking.sections": (lambda text: [*sections(text)], BLOCK),
     "chunking.cut": (lambda text: cut(text, 1_000), BLOCK),

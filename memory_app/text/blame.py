@@ -1,0 +1,326 @@
+"""Which version of a text each of its sentences comes from, and what the sentence said before.
+
+Pure: versions go in, in order, and a state comes out that later versions can be added to. It contains no text, only
+places in texts. Not here: reading the versions, and who made them.
+
+A sentence comes from the version that made it say what it says. Moved, wrapped or numbered anew it keeps its origin;
+reworded, also by leaving out a word, it comes from the version that did so, and its wordings before are listed. A
+sentence that comes back after it was gone comes from the version that brought it back. No time limit is involved: one
+version after the other or all at once give the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import accumulate
+from typing import Any
+
+from memory_app.text.sentences import key, sentences
+from memory_app.text.worddiff.words import is_word, tokens
+
+#: Wordings before the present one that are remembered of a sentence.
+MOST_EARLIER = 10
+#: Sentences that are gone and remembered, the latest ones, and how many letters are worth remembering.
+MOST_GONE = 2_000
+_WORTH_REMEMBERING = 8
+#: Of two sentences' letters, the share of the longer one that stays when one is a rewording of the other, and the share
+#: of the shorter one when it was split off or joined, with at least so many letters.
+_REWORDED, _CONTAINED, _LETTERS_CONTAINED = 0.5, 0.75, 12
+#: A word that more of the sentences have says nothing about which of them it is; of the others so many are compared.
+_COMMON, _COMPARED = 50, 8
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """Where a wording stands: characters `[start:end]` in the text of a version, counted from 0."""
+
+    version: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceOrigin:
+    """A sentence of the last text.
+
+    Attributes:
+        start, end: its place there, with the white space after it.
+        said: the version that made it say this, and its place in that version's text.
+        earlier: what it said before, the latest first.
+    """
+
+    start: int
+    end: int
+    said: Wording
+    earlier: tuple[Wording, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WordCount:
+    """How many words a version added and removed; a sentence that was only moved has neither."""
+
+    added: int
+    removed: int
+
+
+@dataclass
+class BlameState:
+    """The versions up to one of them: `follow` adds the next ones.
+
+    Attributes:
+        versions: how many there were.
+        origins: the sentences of the last one.
+        counts: the words each version changed.
+        gone: by a hash of what it said, where a sentence stood that is no longer there, and its wordings before.
+        digest: a hash of the last text.
+    """
+
+    versions: int = 0
+    origins: tuple[SentenceOrigin, ...] = ()
+    counts: list[WordCount] = field(default_factory=list)
+    gone: dict[str, tuple[Wording, ...]] = field(default_factory=dict)
+    digest: str = ""
+
+    def is_at(self, text: str) -> bool:
+        """Whether this is the text of the last version."""
+        return self.digest == (_hash(text) if text else "")
+
+    def follow(self, last: str, texts: Iterable[str]) -> None:
+        """Add versions.
+
+        Args:
+            last: the text of the last version that was added; empty for none.
+            texts: those of the next ones, in order; empty where there was no text.
+        """
+        known: dict[str, tuple[str, ...]] = {}
+        keys: dict[str, str] = {}
+
+        def cut(text: str) -> _Cut:
+            pieces = sentences(text, known)
+            for piece in pieces:
+                if piece not in keys:
+                    keys[piece] = key(piece)
+            return _Cut(pieces, [keys[piece] for piece in pieces])
+
+        before = cut(last)
+        for text in texts:
+            if text == last:
+                self.counts.append(WordCount(0, 0))
+            else:
+                after = cut(text)
+                self._add(before, after)
+                before, last = after, text
+            self.versions += 1
+        self.digest = _hash(last) if last else ""
+
+    def _add(self, before: _Cut, after: _Cut) -> None:
+        matches = _matched(before.keys, after.keys)
+        kept = {old for old in matches if old is not None}
+        lost = [index for index in range(len(before.keys)) if index not in kept]
+        new = [index for index, old in enumerate(matches) if old is None]
+        parents = _parents(before, lost, after, new)
+        ends = list(accumulate(map(len, after.pieces), initial=0))
+        origins = []
+        for index, old in enumerate(matches):
+            start, end = ends[index], ends[index + 1]
+            if old is None:
+                earlier = self._earlier(parents.get(index, ()), after.keys[index])
+                origins.append(SentenceOrigin(start, end, Wording(self.versions, start, end), earlier))
+            else:
+                was = self.origins[old]
+                origins.append(SentenceOrigin(start, end, was.said, was.earlier))
+        self.counts.append(_count(before, lost, after, new))
+        self._remember(before, lost)
+        self.origins = tuple(origins)
+
+    def _earlier(self, parents: Sequence[int], said: str) -> tuple[Wording, ...]:
+        lists = [(self.origins[parent].said, *self.origins[parent].earlier) for parent in parents]
+        if not lists and (found := self.gone.get(_hash(said))):
+            lists = [found]
+        wordings = dict.fromkeys(wording for each in lists for wording in each)
+        if len(lists) > 1:
+            wordings = dict.fromkeys(sorted(wordings, key=lambda wording: (-wording.version, wording.start)))
+        return tuple(wordings)[:MOST_EARLIER]
+
+    def _remember(self, before: _Cut, lost: Sequence[int]) -> None:
+        for index in lost:
+            if len(before.keys[index]) >= _WORTH_REMEMBERING:
+                was = self.origins[index]
+                self.gone.pop(hashed := _hash(before.keys[index]), None)
+                self.gone[hashed] = (was.said, *was.earlier)[:MOST_EARLIER]
+        for hashed in list(self.gone)[: max(0, len(self.gone) - MOST_GONE)]:
+            del self.gone[hashed]
+
+    # -- for a cache ------------------------------------------------------------------------------
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the state as numbers and hashes, for `of_json`."""
+        return {
+            "versions": self.versions,
+            "digest": self.digest,
+            "origins": [[each.end, *_flat((each.said, *each.earlier))] for each in self.origins],
+            "counts": [[each.added, each.removed] for each in self.counts],
+            "gone": {hashed: _flat(wordings) for hashed, wordings in self.gone.items()},
+        }
+
+    @classmethod
+    def of_json(cls, data: dict[str, Any]) -> BlameState:
+        """Return the state that `as_json` was made from."""
+        origins = []
+        start = 0
+        for end, *numbers in data["origins"]:
+            said, *earlier = _wordings(numbers)
+            origins.append(SentenceOrigin(start, end, said, tuple(earlier)))
+            start = end
+        return cls(
+            versions=data["versions"],
+            digest=data["digest"],
+            origins=tuple(origins),
+            counts=[WordCount(*each) for each in data["counts"]],
+            gone={hashed: tuple(_wordings(numbers)) for hashed, numbers in data["gone"].items()},
+        )
+
+
+def blame(texts: Iterable[str]) -> tuple[SentenceOrigin, ...]:
+    """Return the sentences of the last of these versions and where each comes from."""
+    state = BlameState()
+    state.follow("", texts)
+    return state.origins
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """A text as its sentences, and what each says."""
+
+    pieces: tuple[str, ...]
+    keys: list[str]
+
+
+# -- the same sentence ----------------------------------------------------------------------------
+
+
+def _matched(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
+    """Return for each of the new sentences the old one that says the same, if any, wherever it stood.
+
+    What begins and ends alike first; then what occurs once in both, with its neighbours; then the rest in order.
+    """
+    matches: list[int | None] = [None] * len(new)
+    most = min(len(old), len(new))
+    head = 0
+    while head < most and old[head] == new[head]:
+        matches[head] = head
+        head += 1
+    tail = 0
+    while tail < most - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    # What stands at the end and was also added before it may be either; its neighbours tell.
+    middle = set(new[head : len(new) - tail])
+    while tail and new[len(new) - tail] in middle:
+        tail -= 1
+    for index in range(1, tail + 1):
+        matches[-index] = len(old) - index
+    free: defaultdict[str, dict[int, None]] = defaultdict(dict)
+    for index in range(head, len(old) - tail):
+        free[old[index]][index] = None
+    wanted = Counter(new[head : len(new) - tail])
+    for index in range(head, len(new) - tail):
+        if wanted[new[index]] == 1 and len(free.get(new[index], ())) == 1:
+            matches[index] = next(iter(free.pop(new[index])))
+    for by in (1, -1):
+        order = range(head, len(new) - tail)
+        for index in order if by > 0 else reversed(order):
+            _match_neighbour(matches, free, old, new, index, by)
+    for index in range(head, len(new) - tail):
+        if matches[index] is None and free.get(new[index]):
+            matches[index] = first = next(iter(free[new[index]]))
+            del free[new[index]][first]
+    return matches
+
+
+def _match_neighbour(
+    matches: list[int | None],
+    free: dict[str, dict[int, None]],
+    old: Sequence[str],
+    new: Sequence[str],
+    index: int,
+    by: int,
+) -> None:
+    """Match a sentence with the one beside what its neighbour was matched with, if that says the same and is free."""
+    beside = index - by
+    if matches[index] is not None or not 0 <= beside < len(new):
+        return
+    neighbour = matches[beside]
+    if neighbour is None or not 0 <= neighbour + by < len(old) or old[neighbour + by] != new[index]:
+        return
+    if neighbour + by in free.get(new[index], ()):
+        del free[new[index]][neighbour + by]
+        matches[index] = neighbour + by
+
+
+# -- a sentence reworded --------------------------------------------------------------------------
+
+
+def _parents(before: _Cut, lost: Sequence[int], after: _Cut, new: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """Return for new sentences the lost ones that they say in other words, the closest first."""
+    if not lost or not new:
+        return {}
+    bags = {index: _bag(before.keys[index]) for index in lost}
+    weights = {index: _weight(bag) for index, bag in bags.items()}
+    having: defaultdict[str, list[int]] = defaultdict(list)
+    for index, bag in bags.items():
+        for word in bag:
+            having[word].append(index)
+    shift = len(before.keys) / max(1, len(after.keys))
+    found = {}
+    for index in new:
+        bag = _bag(after.keys[index])
+        scores: Counter[int] = Counter()
+        for word, count in bag.items():
+            if len(having.get(word, ())) <= _COMMON:
+                for other in having.get(word, ()):
+                    scores[other] += len(word) * min(count, bags[other][word])
+        place = index * shift
+        likely = sorted(scores, key=lambda other: (-scores[other], abs(other - place), other))[:_COMPARED]
+        weight = _weight(bag)
+        shared = {other: _weight(bag & bags[other]) for other in likely}
+        found[index] = tuple(other for other in likely if _is_reworded(shared[other], weight, weights[other]))
+    return found
+
+
+def _is_reworded(shared: int, new: int, old: int) -> bool:
+    """Whether so many shared letters make one sentence a rewording, a part or a whole of the other."""
+    shorter, longer = sorted((new, old))
+    return shared >= _REWORDED * longer or (shorter >= _LETTERS_CONTAINED and shared >= _CONTAINED * shorter)
+
+
+def _bag(sentence: str) -> Counter[str]:
+    return Counter(piece.casefold() for piece in tokens(sentence) if is_word(piece))
+
+
+def _weight(bag: Counter[str]) -> int:
+    return sum(len(word) * count for word, count in bag.items())
+
+
+def _count(before: _Cut, lost: Iterable[int], after: _Cut, new: Iterable[int]) -> WordCount:
+    old_words: Counter[str] = Counter()
+    new_words: Counter[str] = Counter()
+    for index in lost:
+        old_words.update(piece for piece in tokens(before.keys[index]) if is_word(piece))
+    for index in new:
+        new_words.update(piece for piece in tokens(after.keys[index]) if is_word(piece))
+    return WordCount(added=(new_words - old_words).total(), removed=(old_words - new_words).total())
+
+
+def _hash(said: str) -> str:
+    return blake2b(said.encode("utf-8", "surrogatepass"), digest_size=9).hexdigest()
+
+
+def _flat(wordings: Iterable[Wording]) -> list[int]:
+    return [number for each in wordings for number in (each.version, each.start, each.end)]
+
+
+def _wordings(numbers: Sequence[int]) -> list[Wording]:
+    return [Wording(*numbers[at : at + 3]) for at in range(0, len(numbers), 3)]

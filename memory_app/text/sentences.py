@@ -1,0 +1,108 @@
+"""Cutting a text into sentences, so that the pieces joined are the text.
+
+A heading, a row of a table and a list item without full stops are a "sentence" each. A paragraph that is wrapped over
+several lines is cut at its sentences, not at its lines. Not here: which version a sentence comes from (`blame`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+#: What is between blank lines is cut on its own, so that an unchanged paragraph is cut once for all versions.
+_BLANK = re.compile(r"\n[^\S\n]*+\n(?:[^\S\n]*+\n)*+")
+_MARKERS = r"(?:[^\S\n]*+(?:[-*+•][^\S\n]|\d{1,9}[.)][^\S\n]|>))"
+#: Lines that do not go on from the line before: items, headings, quotes, rows of tables, fences and rules.
+_OWN_LINE = re.compile(rf"{_MARKERS}|[^\S\n]*+(?:#{{1,6}}[^\S\n]|\||```|~~~|[-*_=]{{3,}}+[^\S\n]*+$)")
+#: Lines that the next one does not go on from.
+_ALONE = re.compile(r"[^\S\n]*+(?:#{1,6}[^\S\n]|\||```|~~~|[-*_=]{3,}+[^\S\n]*+$)")
+_CLOSING = r"[\"'”’»›)\]*_~`]*+"
+_END = re.compile(
+    rf"(?<![.!?…؟।])(?P<stop>[.!?…؟।]++){_CLOSING}\s++(?=\S)"
+    r"|(?<![。！？])[。！？]++[」』）”*_~]*+(?=[^\s」』）”])"
+)
+#: What ends in a full stop without ending its sentence, in the languages the memory is mostly written in.
+_ABBREVIATIONS = frozenset(
+    "e.g i.e etc cf vs approx dr mr mrs ms prof st no nr vol ed pp "
+    "ca bzw z z.b u.a d.h s vgl usw evtl ggf p.ej sr sra".split()
+)
+
+_LEADING = re.compile(rf"\A(?:{_MARKERS}|[^\S\n]*+#{{1,6}}[^\S\n])*+[^\S\n]*+")
+
+
+def sentences(text: str, known: dict[str, tuple[str, ...]] | None = None) -> tuple[str, ...]:
+    """Return the sentences of a text, each with the white space after it.
+
+    Args:
+        known: paragraphs that were cut before; new ones are added. Versions of a text have most of them in common.
+    """
+    pieces: list[str] = []
+    for paragraph in _paragraphs(text):
+        if known is None:
+            cut: tuple[str, ...] = tuple(_sentences_of(paragraph))
+        elif (found := known.get(paragraph)) is not None:
+            cut = found
+        else:
+            cut = known[paragraph] = tuple(_sentences_of(paragraph))
+        pieces += cut
+    # Blank lines before the first sentence belong to it.
+    while len(pieces) > 1 and not pieces[0].strip():
+        pieces[:2] = [pieces[0] + pieces[1]]
+    return tuple(pieces)
+
+
+def key(sentence: str) -> str:
+    """Return what a sentence says: without its list marker or the level of a heading, with single blanks.
+
+    Wrapping a paragraph anew or numbering a list anew changes no key.
+    """
+    words = " ".join(_LEADING.sub("", sentence).split())
+    return words.replace(" |", "|").replace("| ", "|") if words.startswith("|") else words
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """Yield the paragraphs with the blank lines after them."""
+    start = 0
+    for blank in _BLANK.finditer(text):
+        yield text[start : blank.end()]
+        start = blank.end()
+    if start < len(text):
+        yield text[start:]
+
+
+def _sentences_of(paragraph: str) -> Iterator[str]:
+    for unit in _units(paragraph):
+        start = 0
+        for end in _END.finditer(unit):
+            if end["stop"] != "." or _is_full_stop(unit, end.start(), unit[end.end()]):
+                yield unit[start : end.end()]
+                start = end.end()
+        yield unit[start:]
+
+
+def _units(paragraph: str) -> Iterator[str]:
+    """Yield runs of lines that are one stretch of prose."""
+    unit: list[str] = []
+    is_blank = goes_on = True
+    for line in paragraph.splitlines(keepends=True):
+        has_words = not line.isspace()
+        if has_words and not is_blank and (not goes_on or _OWN_LINE.match(line)):
+            yield "".join(unit)
+            unit = []
+        if has_words:
+            goes_on = not _ALONE.match(line)
+            is_blank = False
+        unit.append(line)
+    if unit:
+        yield "".join(unit)
+
+
+def _is_full_stop(unit: str, at: int, following: str) -> bool:
+    """Whether the full stop at `at` ends a sentence: not after an abbreviation, an initial or the number of a day."""
+    if following.islower():
+        return False
+    before = unit[max(0, at - 12) : at].split()  # longer than any abbreviation
+    word = before[-1].lstrip("([\"'“„«*_") if before else ""
+    if len(word) == 1 and word.isalpha() and word.isupper():
+        return False
+    return word.lower() not in _ABBREVIATIONS and not (word.isdecimal() and len(word) <= 2)
