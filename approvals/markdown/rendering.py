@@ -8,7 +8,7 @@ table is scrolled in a box of its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,14 +99,36 @@ def _lay_out(text: str, *, top: int, anchored: bool) -> LaidOut:
     env: dict[str, Any] = {}
     tokens = _markdown.parse(invisible.plain(text), env)
     headings = _number_headings(tokens, top=top, anchored=anchored)
+    return LaidOut(_clean(tokens, env, _ATTRIBUTES, link_rel="noopener noreferrer nofollow"), headings)
+
+
+def render_with(
+    source: str, change: Callable[[list[Token]], None], *, top: int, attributes: Mapping[str, set[str]]
+) -> SafeString:
+    """Return HTML for a text without invisible characters, with tokens changed between parsing and drawing.
+
+    Args:
+        change: puts links of ours into the tokens; those of the text must be gone afterwards.
+        attributes: what tags may have beyond those of `render`.
+    """
+    env: dict[str, Any] = {}
+    tokens = _markdown.parse(source, env)
+    _number_headings(tokens, top=top, anchored=False)
+    change(tokens)
+    return _clean(tokens, env, {**_ATTRIBUTES, **attributes}, link_rel=None)
+
+
+def _clean(
+    tokens: Sequence[Token], env: dict[str, Any], attributes: Mapping[str, set[str]], *, link_rel: str | None
+) -> SafeString:
     clean = nh3.clean(
         _markdown.renderer.render(tokens, _markdown.options, env),
         tags=_TAGS,
-        attributes=_ATTRIBUTES,
+        attributes=dict(attributes),
         url_schemes=_SCHEMES,
-        link_rel="noopener noreferrer nofollow",
+        link_rel=link_rel,
     )
-    return LaidOut(mark_safe(clean), headings)  # noqa: S308  # nh3 just made it so
+    return mark_safe(clean)  # noqa: S308  # nh3 just made it so
 
 
 def _number_headings(tokens: Sequence[Token], *, top: int, anchored: bool) -> tuple[Heading, ...]:

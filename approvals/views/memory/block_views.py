@@ -1,13 +1,13 @@
-"""Reading memory: the blocks of an owner, one block now and earlier, its history.
+"""Reading memory: the blocks of an owner, one block now and earlier.
 
-Changing it is `block_forms`. A viewer who may not read an owner's memory gets the answer of a page that is not there.
+Its history is `block_history`, changing it `block_forms`. A viewer who may not read an owner's
+memory gets the answer of a page that is not there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -19,7 +19,7 @@ from approvals.accounts.sign_in import signed_in
 from approvals.accounts.viewer import viewer_of
 from approvals.markdown import rendering
 from approvals.models import Proposal, User
-from approvals.pages.blocks import NOW, HistoryEntry, Version, field_changes, history_entries, version, waiting_by_block
+from approvals.pages.blocks import NOW, HistoryEntry, history_entries, version, waiting_by_block
 from approvals.pages.note_list import Automatic, automatic_changes
 from approvals.views.memory.owners import about, readable_owner
 from approvals.views.request import whole_number
@@ -27,12 +27,10 @@ from memory_app import reads
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import Change, TargetKind
 from memory_app.reads import Block, Note
-from memory_app.text import worddiff
 from memory_app.text.first_words import first_words
 
 #: Drawing one takes 1 ms.
 BLOCKS_ON_A_PAGE = 40
-CHANGES_ON_A_PAGE = 20
 RECENT_CHANGES = 8
 OPENING_LENGTH = 240
 #: A block has a list of contents from so many characters and headings on: about two screens.
@@ -170,60 +168,6 @@ def block(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     if shown.is_now:
         context["pending"] = waiting_by_block(owner, [label]).get(label, [])
     return render(request, "memory/block.html", context)
-
-
-@signed_in()
-@require_safe
-def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
-    """Show every change of a block, newest first; with `?a=` and `?b=`, what changed between two of them."""
-    person = readable_owner(request, owner)
-    before = whole_number(request.GET.get("before", ""), digits=17)
-    changes = reads.history(owner, TargetKind.BLOCK, label, limit=CHANGES_ON_A_PAGE + 1, before=before)
-    current = reads.find_block(owner, label)
-    if current is None and not changes:
-        raise Http404
-    page = changes[:CHANGES_ON_A_PAGE]
-    older = changes[CHANGES_ON_A_PAGE] if len(changes) > CHANGES_ON_A_PAGE else None
-    context = {
-        **about(request, person),
-        "label": label,
-        "title": current.display_title if current else reads.title_of(label),
-        "current": current,
-        "entries": history_entries(page, older=older),
-        "is_first_page": not before,
-        "older": urlencode({"before": page[-1].pk}) if older else "",
-    }
-    if "a" in request.GET or "b" in request.GET:
-        a, b = request.GET.get("a", ""), request.GET.get("b", "") or NOW
-        try:
-            context["comparison"] = compare(version(owner, label, a), version(owner, label, b))
-        except RevisionNotFound as error:
-            return unknown_revision(request, person, label, str(error))
-        context |= {"a": a, "b": b}
-    return render(request, "memory/block_history.html", context)
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Two versions of a block and what lies between them."""
-
-    before: Version
-    after: Version
-    segments: tuple[worddiff.Segment, ...]
-    fields: tuple[object, ...]
-
-    @property
-    def same_text(self) -> bool:
-        return self.before.body == self.after.body
-
-
-def compare(before: Version, after: Version) -> Comparison:
-    return Comparison(
-        before=before,
-        after=after,
-        segments=worddiff.diff(before.body, after.body),
-        fields=field_changes(before.block, after.block) if before.block and after.block else (),
-    )
 
 
 def unknown_revision(request: HttpRequest, person: User, label: str, revision: str) -> HttpResponse:

@@ -1,0 +1,106 @@
+// Where sentences come from: pointing at one tells it beside the text, and the arrow keys go from one to the next.
+// Without it each sentence is a link that leads to the same.
+"use strict";
+
+(() => {
+  const text = document.querySelector("[data-blame]");
+  if (!text) return;
+  const links = [...text.querySelectorAll("[data-sentence]")];
+  // A sentence in several cells is several links, of which the first is reached by keyboard.
+  const stops = links.filter((link) => link.id);
+  const panel = () => document.querySelector("[data-why]");
+  const hint = panel().querySelector(".why-hint")?.cloneNode(true);
+  const origin = location.pathname;
+  let pinned = links.find((link) => link.ariaCurrent === "true") ?? null;
+  let later = 0;
+
+  // One stop for the Tab key: a text may have hundreds of sentences.
+  const stopAt = (link) => stops.forEach((each) => (each.tabIndex = each === link ? 0 : -1));
+  stopAt(stops.find((link) => link === pinned) ?? stops[0]);
+
+  const mark = (link) => {
+    for (const each of links) each.classList.toggle("is-same", Boolean(link) && each.dataset.from === link.dataset.from);
+  };
+
+  const tell = (link) => {
+    const row = document.querySelector(`[data-change-of="${link.dataset.from}"]`);
+    if (!row || pinned) return;
+    mark(link);
+    const card = document.createElement("div");
+    card.className = "why-card stack-s";
+    const title = document.createElement("h2");
+    title.textContent = row.dataset.title;
+    card.append(title, ...[...row.children].slice(1).map((part) => part.cloneNode(true)));
+    panel().replaceChildren(card);
+  };
+
+  const unpin = () => {
+    const link = pinned;
+    pinned = null;
+    for (const each of links) each.removeAttribute("aria-current");
+    mark(null);
+    if (hint) panel().replaceChildren(hint.cloneNode(true));
+    else panel().replaceChildren();
+    history.replaceState(null, "", `${origin}${text.matches(".blame-by-age") ? "?by=age" : ""}`);
+    link?.focus({ preventScroll: true });
+  };
+
+  const pin = async (link) => {
+    clearTimeout(later);
+    for (const each of links) {
+      if (each.dataset.sentence === link.dataset.sentence) each.ariaCurrent = "true";
+      else each.removeAttribute("aria-current");
+    }
+    pinned = null;
+    tell(link);
+    pinned = link;
+    const [address] = link.getAttribute("href").split("#");
+    history.replaceState(null, "", origin + address);
+    await htmx.ajax("GET", origin + address, { target: "#why", select: "#why", swap: "outerHTML", source: text });
+  };
+
+  text.addEventListener("click", (event) => {
+    const link = event.target.closest("[data-sentence]");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+    event.preventDefault();
+    stopAt(stops.find((each) => each.dataset.sentence === link.dataset.sentence));
+    pin(link);
+  });
+
+  text.addEventListener("pointerover", (event) => {
+    clearTimeout(later);
+    const link = event.target.closest("[data-sentence]");
+    // Not at once: the pointer crosses sentences on its way to the words beside them.
+    if (link && event.pointerType === "mouse") later = setTimeout(() => tell(link), 90);
+  });
+  text.addEventListener("pointerleave", () => clearTimeout(later));
+  text.addEventListener("focusin", (event) => {
+    const link = event.target.closest("[data-sentence]");
+    if (!link) return;
+    stopAt(stops.find((each) => each.dataset.sentence === link.dataset.sentence));
+    tell(link);
+  });
+
+  const steps = { ArrowRight: 1, ArrowLeft: -1 };
+  text.addEventListener("keydown", (event) => {
+    const at = stops.findIndex((each) => each.dataset.sentence === event.target.closest("[data-sentence]")?.dataset.sentence);
+    if (at < 0 || event.ctrlKey || event.metaKey || event.altKey) return;
+    const to = { Home: 0, End: stops.length - 1 }[event.key] ?? (steps[event.key] ? at + steps[event.key] : -1);
+    if (!stops[to]) return;
+    event.preventDefault();
+    if (pinned) {
+      pinned = null;
+      for (const each of links) each.removeAttribute("aria-current");
+    }
+    stops[to].focus();
+  });
+
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && pinned) unpin();
+  });
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest("[data-unpin]")) return;
+    event.preventDefault();
+    unpin();
+  });
+})();

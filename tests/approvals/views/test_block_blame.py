@@ -1,0 +1,159 @@
+"""Why does it say that: each sentence of a block by who proposed it, who approved it, when and why."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connections
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from approvals import services
+from approvals.models import Agent, User
+from approvals.recovery.ledger import commit_stray_rows
+from memory_app import reads
+from memory_app.models import Change, MemoryBlock
+from memory_app.reads import Block
+from tests.support.acts import approve, edit
+from tests.support.fixtures import ClientOf, MakeBlock, Propose
+from tests.support.pages import words
+
+
+def blame_url(label: str = "goals", owner: str = "alice") -> str:
+    return reverse("block_blame", args=[owner, label])
+
+
+def sentence(page: Any, text: str) -> tuple[str, str]:
+    """The number and the classes of the link of a sentence."""
+    found = re.search(rf'<a href="\?s=(\d+)[^"]*" class="([^"]*)"[^>]*>(?:<[a-z]+>)?{re.escape(text)}', page)
+    assert found, text
+    return found[1], found[2]
+
+
+def test_a_sentence_says_who_proposed_who_approved_when_and_why(
+    alice: User, tim: User, goals: Block, propose: Propose, client_of: ClientOf
+) -> None:
+    proposal = propose(goals, "in June", "in July", reasoning="The exam was moved.")
+    approve(tim, proposal, comment="Heard it too.")
+    client = client_of(alice)
+    page = client.get(blame_url()).content.decode()
+    number, css = sentence(page, "She wants to pass the B2 exam in July.")
+    assert "by-agent" in css
+    assert "by-person" in sentence(page, "Alice likes math.")[1]
+    chosen = client.get(blame_url(), {"s": number})
+    shown = words(chosen)
+    assert f"Tim Okafor approved proposal {proposal.pk} by scribe" in shown
+    assert "The exam was moved." in shown
+    assert "Heard it too." in shown
+    why = chosen.content.decode().partition('id="why"')[2].partition("</aside>")[0]
+    assert proposal.get_absolute_url() in why
+    assert '<span class="visually-hidden">removed: </span>June' in why
+    assert "Alice Berg created it" in why.partition("Earlier")[2]
+
+
+def test_the_table_behind_it_has_every_change_with_its_sentences(
+    alice: User, tim: User, goals: Block, propose: Propose, client_of: ClientOf
+) -> None:
+    approve(tim, propose(goals, "in June", "in July"))
+    page = client_of(alice).get(blame_url()).content.decode()
+    rows = page.partition("<tbody>")[2].partition("</tbody>")[0].split("</tr>")
+    assert "Tim Okafor approved" in rows[0]
+    assert "She wants to pass the B2 exam in July." in rows[0]
+    assert "Alice Berg created it" in rows[1]
+    assert "Alice likes math." in rows[1]
+
+
+@pytest.mark.parametrize("who", ["alice", "tim", "admin"])
+def test_who_may_read_the_memory_may_read_this(
+    who: str, tim: User, admin: User, alice: User, goals: Block, client_of: ClientOf
+) -> None:
+    person = {"alice": alice, "tim": tim, "admin": admin}[who]
+    assert client_of(person).get(blame_url()).status_code == 200
+
+
+def test_others_are_told_there_is_nothing(
+    mallory: User, ben: User, goals: Block, client: Any, client_of: ClientOf
+) -> None:
+    assert client_of(mallory).get(blame_url()).status_code == 404
+    assert client_of(ben).get(blame_url()).status_code == 404
+    assert client.get(blame_url()).status_code == 302
+
+
+def test_a_block_that_never_was_is_not_found_and_a_deleted_one_says_so(
+    alice: User, goals: Block, client_of: ClientOf
+) -> None:
+    client = client_of(alice)
+    assert client.get(blame_url("nothing")).status_code == 404
+    services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256, comment="Done.")
+    gone = client.get(blame_url())
+    assert gone.status_code == 410
+    assert "Alice Berg deleted it" in words(gone)
+
+
+def test_an_empty_block_says_so(alice: User, make_block: MakeBlock, client_of: ClientOf) -> None:
+    make_block(alice, "empty", "")
+    assert "This block is empty" in words(client_of(alice).get(blame_url("empty")))
+
+
+def test_a_block_that_was_deleted_and_made_again_comes_from_who_made_it_again(
+    alice: User, goals: Block, make_block: MakeBlock, client_of: ClientOf
+) -> None:
+    services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256)
+    make_block(alice, "goals", "Alice likes math.")
+    client = client_of(alice)
+    number, _ = sentence(client.get(blame_url()).content.decode(), "Alice likes math.")
+    assert words(client.get(blame_url(), {"s": number})).count("Alice Berg created it") >= 2
+
+
+def test_what_nobody_is_known_to_have_written_is_told(alice: User, goals: Block, client_of: ClientOf) -> None:
+    with connections["memory"].cursor() as cursor:
+        cursor.execute(f"UPDATE {MemoryBlock._meta.db_table} SET body = %s", ["Alice likes math.\n\nA stray line.\n"])
+    commit_stray_rows()
+    client = client_of(alice)
+    page = client.get(blame_url())
+    number, css = sentence(page.content.decode(), "A stray line.")
+    assert "by-unknown" in css
+    assert "Author unknown" in words(page)
+    assert "written outside Assent" in words(client.get(blame_url(), {"s": number}))
+    Change.objects.filter(action="recovered").delete()
+    unrecorded = client.get(blame_url(), {"s": number})
+    assert "written outside Assent" in words(unrecorded)
+
+
+def test_the_ages_of_sentences_are_told_by_a_legend(alice: User, goals: Block, client_of: ClientOf) -> None:
+    first = Change.objects.get()
+    Change.objects.update(at=first.at - timedelta(days=400))
+    edit(alice, "goals", "math", "art")
+    response = client_of(alice).get(blame_url(), {"by": "age"})
+    page = response.content.decode()
+    assert "age-0" in sentence(page, "Alice likes art.")[1]
+    assert "age-3" in sentence(page, "She reads one book a month.")[1]
+    assert "Last 7 days" in words(response)
+    assert "Older" in words(response)
+
+
+@pytest.mark.parametrize("number", ["99", "-1", "x", "9" * 40, "\N{ARABIC-INDIC DIGIT ONE}"])
+def test_a_sentence_that_is_not_there_chooses_none(number: str, alice: User, goals: Block, client_of: ClientOf) -> None:
+    response = client_of(alice).get(blame_url(), {"s": number})
+    assert response.status_code == 200
+    assert "Point at a sentence" in words(response)
+
+
+def test_a_page_costs_few_queries_however_many_changes_there_were(
+    alice: User, tim: User, goals: Block, propose: Propose, client_of: ClientOf
+) -> None:
+    client = client_of(alice)
+    for number in range(6):
+        approve(tim, propose(reads.block("alice", "goals"), "math", f"math {number}"))
+    client.get(blame_url())
+    with CaptureQueriesContext(connections["default"]) as asked, CaptureQueriesContext(connections["memory"]) as read:
+        client.get(blame_url())
+    assert len(asked) <= 12
+    assert len(read) <= 4
+
+
+def test_the_block_leads_there(alice: User, scribe: Agent, goals: Block, client_of: ClientOf) -> None:
+    assert blame_url() in client_of(alice).get(reverse("block", args=["alice", "goals"])).content.decode()
