@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from approvals.models import NOT_TAKEN, Proposal, ProposalQuerySet, Status, Tutorship, User
+from approvals.models import NOT_TAKEN, TAKEN, Proposal, ProposalQuerySet, Status, Tutorship, User
 
 
 class ReviewAction(StrEnum):
@@ -18,7 +18,7 @@ class ReviewAction(StrEnum):
     EDIT = "edit"
     RESOLVE = "resolve"
     REJECT = "reject"
-    REVERT = "revert"
+    UNDO = "undo"
     REDACT = "redact"
 
 
@@ -64,13 +64,12 @@ def available_actions(actor: User, proposal: Proposal) -> frozenset[ReviewAction
     """
     if not may_decide(actor, proposal.owner):
         return frozenset()
-    if proposal.status == Status.APPLIED and not proposal.reverted_by_commit:
-        return frozenset({ReviewAction.REVERT})
+    if proposal.status == Status.OPEN:
+        return _ON_OPEN
+    actions = {ReviewAction.UNDO} if can_be_undone(proposal) else set()
     if proposal.status in NOT_TAKEN and not proposal.is_redacted and may_redact(actor, proposal.owner):
-        return frozenset({ReviewAction.REDACT})
-    if proposal.status != Status.OPEN:
-        return frozenset()
-    return _ON_OPEN
+        actions.add(ReviewAction.REDACT)
+    return frozenset(actions)
 
 
 #: What whoever may decide does with an open proposal.
@@ -83,6 +82,16 @@ _ON_OPEN = frozenset(
         ReviewAction.REJECT,
     }
 )
+
+
+def can_be_undone(proposal: Proposal) -> bool:
+    """Whether there is a decision that a person who may decide can undo.
+
+    What its agent withdrew, only the agent proposes again; removed texts do not come back.
+    """
+    if proposal.status in TAKEN:
+        return not proposal.reverted_by_commit
+    return proposal.status in (Status.REJECTED, Status.EXPIRED) and not proposal.is_redacted
 
 
 def readable_owners(user: User) -> list[str] | None:

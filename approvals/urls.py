@@ -9,6 +9,7 @@ from approvals.accounts import policies_page, settings_page, sign_in
 from approvals.views import conversations, decide, inbox, proposal, redact
 from approvals.views.memory import block_forms, block_history, block_views, exchange, memory_search, owners
 from approvals.views.notes import note_forms, note_views
+from approvals.views.queue import undo
 
 _BLOCK = "memory/<str:owner>/blocks/<str:label>/"
 _NOTES = "memory/<str:owner>/notes/"
@@ -23,7 +24,7 @@ urlpatterns = [
     path("proposals/<int:pk>/approve/", decide.approve, name="approve"),
     path("proposals/<int:pk>/reject/", decide.reject, name="reject"),
     path("proposals/<int:pk>/remove-texts/", redact.redact, name="redact"),
-    path("proposals/<int:pk>/revert/", note_views.revert, name="revert"),
+    path("proposals/<int:pk>/undo/", undo.undo, name="undo"),
     path("memory/", owners.memories, name="memories"),
     path("memory/<str:owner>/", block_views.memory, name="memory"),
     path("memory/<str:owner>/new/", block_forms.BlockNew.as_view(), name="block_new"),

@@ -173,6 +173,7 @@
     o: () => (here().querySelector("[data-open]") ?? document.querySelector("[data-next]"))?.click(),
     a: () => focusOn("[data-approve]"),
     r: () => focusOn("[data-reject]"),
+    u: () => focusOn("[data-undo]"),
     n: () => step("[data-change]", 1, (change) => change.focus({ preventScroll: true })),
     p: () => step("[data-change]", -1, (change) => change.focus({ preventScroll: true })),
     "/": () => document.querySelector("[data-search]")?.focus(),

@@ -58,6 +58,8 @@ PROPOSAL: Fields = {
     "redacted": "true once its texts were removed, as too private or for its owner: they are empty then",
     "decision": "null, or `by` (username or null), `at`, `reason` (of a rejection: wrong, outdated, too_private, "
     "duplicate, badly_worded or other; else null) and `comment`, the reviewer's words",
+    "reverted": "true when it was approved or applied and undone since: the memory no longer has it; get_proposal says "
+    "who did and why",
     "review_url": "where people look at it",
 }
 
@@ -70,6 +72,9 @@ PROPOSAL_IN_FULL: Fields = PROPOSAL | {
     "notes": "what becomes of each note: `id`, `before`, `after` (both null when the note was deleted since); "
     f"the first {NOTES_SHOWN}",
     "note_count": "how many notes it changes; 0 for a block",
+    "undone": "null, or what a person undid: `what` (reverted: the memory is as it was before your change; reopened: a "
+    "rejection was taken back, and it waits again), `by`, `at`, `comment`, and `commit`, the one that "
+    "reverted it or null",
     "result": "the block's text, or the notes' contents, with the change; null when the block, or one of the notes, "
     "was deleted since",
 }

@@ -12,7 +12,7 @@ from typing import Any
 from django.conf import settings
 
 from agent_tools.answers import fields
-from approvals.models import Proposal, ReviewReason, Revision, Status
+from approvals.models import Event, Proposal, ReviewReason, Revision, Status
 from approvals.services import Proposed
 from approvals.services.notes import NoteChangeOutcome
 from memory_app.models import Change, TargetKind
@@ -85,6 +85,7 @@ def proposal(proposal: Proposal, *, may_read: bool = True, is_gone: bool = False
         "expires_at": time(proposal.expires_at) if proposal.status == Status.OPEN else None,
         "redacted": proposal.is_redacted,
         "decision": _decision(proposal) if decided and proposal.is_decided else None,
+        "reverted": bool(proposal.reverted_by_commit),
         "review_url": review_url(proposal),
     }
 
@@ -107,6 +108,7 @@ def proposal_in_full(subject: Proposal, revision: Revision, gone: Collection[str
         "edits": revision.edits,
         "notes": notes,
         "note_count": len(revision.note_changes),
+        "undone": _undone(subject),
         "result": None if gone else revision.result_text,
     }
 
@@ -220,6 +222,8 @@ def told(proposal: Proposal) -> str:
         told += f" ({proposal.decision_reason})"
     if not proposal.is_decided:
         told += f" ({proposal.mergeability})"
+    if proposal.reverted_by_commit:
+        told += ", and was undone since"
     told = f"{told}: {proposal.decision_comment}" if proposal.decision_comment else f"{told}."
     return f"{told}\n{_REDACTED}" if proposal.is_redacted else told
 
@@ -229,6 +233,8 @@ def listed(proposal: Proposal) -> str:
     line = f"- {proposal.pk}: {target(proposal)}, {proposal.status}"
     if proposal.is_decided and proposal.decision_reason:
         line += f" ({proposal.decision_reason})"
+    if proposal.reverted_by_commit:
+        line += ", undone since"
     words = " ".join(proposal.decision_comment.split()) if proposal.is_decided else ""
     if len(words) > _WORDS_LISTED:
         words = f"{words[:_WORDS_LISTED].rstrip()}… (get_proposal has all of it)"
@@ -246,6 +252,22 @@ def time(at: datetime) -> str:
 
 def _branch(proposal: Proposal, revision: Revision) -> str | None:
     return None if proposal.is_decided else revision.branch or None
+
+
+def _undone(proposal: Proposal) -> dict[str, Any] | None:
+    """Return who undid the last decision, when and why; None when nobody did."""
+    happened = [Event.What.REVERTED] if proposal.is_decided else [Event.What.REOPENED]
+    by_people = proposal.events.filter(what__in=happened, actor_kind=Event.ActorKind.PERSON)
+    last = by_people.order_by("at", "id").last()
+    if last is None:
+        return None
+    return {
+        "what": last.what,
+        "by": last.actor,
+        "at": time(last.at),
+        "comment": last.text,
+        "commit": last.data.get("commit"),
+    }
 
 
 def _decision(proposal: Proposal) -> dict[str, Any]:

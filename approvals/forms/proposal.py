@@ -35,6 +35,19 @@ class CloseForm(ApproveForm):
         return {name: self.cleaned_data[name] for name in ("revision", "seen_sha256")}
 
 
+class UndoForm(forms.Form):
+    """Undoing: with `seen_sha256`, as the page of undoing showed it."""
+
+    seen_sha256 = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
+    is_shown = forms.BooleanField(required=False, widget=forms.HiddenInput)
+    comment = forms.CharField(required=False, max_length=2_000, widget=forms.Textarea(attrs={"rows": 3}))
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of the service. A target that is gone has no hash, but was shown."""
+        seen = self.cleaned_data["seen_sha256"] if self.cleaned_data["is_shown"] else None
+        return {"seen_sha256": seen, "comment": self.cleaned_data["comment"]}
+
+
 class RejectForm(ApproveForm):
     reason = forms.ChoiceField(
         label=_("Reason for rejecting"),

@@ -24,6 +24,10 @@ class Status(models.TextChoices):
 NOT_TAKEN = (Status.REJECTED, Status.WITHDRAWN, Status.EXPIRED)
 
 
+#: Decided, and in the memory.
+TAKEN = (Status.APPROVED, Status.APPLIED)
+
+
 #: Not decided yet.
 PENDING = (Status.PREPARING, Status.OPEN, Status.CHANGES_REQUESTED, Status.MERGING)
 

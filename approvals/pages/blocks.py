@@ -7,7 +7,7 @@ Reads only; frozen values come out. Rules of access are `permissions`, reading i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -18,13 +18,17 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from approvals.accounts.names import display_names
-from approvals.models import Kind, Proposal, Status
+from approvals.models import Kind, Proposal, Status, User
+from approvals.permissions import can_be_undone, may_decide
 from memory_app import reads
 from memory_app.models import Change, TargetKind
 from memory_app.reads import Block, BlockNotFound
 
 #: The word in the place of a commit for the memory as it is.
 NOW = "now"
+
+#: What brought a proposal into the memory.
+_TOOK_EFFECT = (Change.Action.APPROVED, Change.Action.APPLIED)
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,17 @@ def history_entries(changes: Sequence[Change], *, older: Change | None = None) -
             )
         )
     return tuple(entries)
+
+
+def undoable(entries: Iterable[HistoryEntry], viewer: User) -> frozenset[int]:
+    """Return the proposals in one owner's history whose decision this person may undo."""
+    found = {
+        entry.proposal.pk: entry.change.owner
+        for entry in entries
+        if entry.change.action in _TOOK_EFFECT and entry.proposal and can_be_undone(entry.proposal)
+    }
+    owners = {owner for owner in found.values() if may_decide(viewer, owner)}
+    return frozenset(pk for pk, owner in found.items() if owner in owners)
 
 
 def url_of_target(proposal: Proposal) -> str:

@@ -217,6 +217,6 @@ def _automatic(owner: str, viewer: User, applied: list[Proposal]) -> tuple[Autom
     for proposal in applied:
         revision = revisions.get(proposal.pk)
         changed_since = revision is not None and not now.is_after(revision)
-        may_revert = ReviewAction.REVERT in available_actions(viewer, proposal) and not changed_since
+        may_revert = ReviewAction.UNDO in available_actions(viewer, proposal) and not changed_since
         rows.append(Automatic(proposal, may_revert, changed_since))
     return tuple(rows)

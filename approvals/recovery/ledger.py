@@ -251,7 +251,11 @@ def _written(
             operation = proposal.operation if applied else revert_operation(proposal)
             if (proposal.owner, operation) != (owner, trailers.operation):
                 return None
-            return ExpectedEntry(_entry(trailers, owner, targets, agent=proposal.agent.name, proposal_id=proposal.pk))
+            # Why it was reverted is written before the commit is made, as with a direct write.
+            said = DirectWrite.objects.filter(pk=operation, actor=trailers.person).first() if not applied else None
+            comment = said.comment if said else ""
+            agent, number = proposal.agent.name, proposal.pk
+            return ExpectedEntry(_entry(trailers, owner, targets, agent=agent, proposal_id=number, comment=comment))
         return ExpectedEntry(_entry(trailers, owner, targets, proposal_id=trailers.proposal_id)) if trust_log else None
     if trailers.action not in _DIRECT or trailers.proposal_id is not None:
         return None

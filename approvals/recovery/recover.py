@@ -16,7 +16,7 @@ from django.db import DatabaseError
 from django.db.models import Q
 from redis.exceptions import RedisError
 
-from approvals.models import DECIDED, Mergeability, Proposal, Revision, Status, User
+from approvals.models import DECIDED, TAKEN, Mergeability, Proposal, Revision, Status, User
 from approvals.recovery.heal import approve_merged, drop_unknown_branches, recreate_missing_branches, skip_ids
 from approvals.recovery.ledger import commit_stray_rows, sync_ledger
 from approvals.recovery.missing_proposals import recreate_missing_proposals
@@ -26,9 +26,9 @@ from approvals.services.decide.checks import visible_proposal
 from approvals.services.decide.merge import finish_merging
 from approvals.services.errors import DecisionRefused, NotesChanged, ProposalNotFound
 from approvals.services.notes import agents
-from approvals.services.notes.revert import finish_reverting
 from approvals.services.preparing import finish_once, finish_preparing, take_over
 from approvals.services.recheck import recheck_unknown
+from approvals.services.undo import finish_reverting
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.errors import DoltError
 from memory_app.models import Change, TargetKind
@@ -199,8 +199,8 @@ def finish(proposal: Proposal) -> Proposal:
 def _finish_reverts() -> int:
     """Update proposals whose revert is only in the ledger. Return how many."""
     reverts = Change.objects.filter(action=Change.Action.REVERTED, proposal_id__isnull=False)
-    applied = Proposal.objects.filter(status=Status.APPLIED, reverted_by_commit="")
-    left = list(applied.filter(pk__in=reverts.values("proposal_id")).select_related("agent"))
+    taken = Proposal.objects.filter(status__in=TAKEN, reverted_by_commit="")
+    left = list(taken.filter(pk__in=reverts.values("proposal_id")).select_related("agent"))
     for proposal in left:
         finish_reverting(proposal, reverts.filter(proposal_id=proposal.pk)[0])
     return len(left)

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import structlog
 
-from approvals.models import Event, Kind, Mergeability, Proposal, Revision, Status, User
+from approvals.models import Event, Kind, Mergeability, Proposal, Revision, User
 from approvals.permissions import ReviewAction, available_actions
 from approvals.review.mergeability import Assessment
 from approvals.review.note_changes import NoteReview, note_reviews
-from approvals.review.targets import BlockState, NotesState, TargetState, current_state
+from approvals.review.targets import BlockState, TargetState, current_state
 from approvals.risks import flags
 from approvals.services.notes.values import said_beside
 from memory_app import reads
@@ -59,7 +59,6 @@ class Review:
         notes: for a proposal about notes, those of one page.
         note_count: how many notes the proposal is about; 0 for a block.
         note_page, note_pages: which page of them this is, from 1, and how many there are.
-        changed_since: what policy applied was changed again; taking it back would lose that.
     """
 
     proposal: Proposal
@@ -80,7 +79,6 @@ class Review:
     note_count: int = 0
     note_page: int = 1
     note_pages: int = 1
-    changed_since: bool = False
 
     @property
     def is_current(self) -> bool:
@@ -127,7 +125,6 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
     shown = proposal.current_revision if is_current else proposal.revisions.get(number=number)
     standing, assessment = _today(proposal, shown)
     block = standing.block if isinstance(standing, BlockState) else None
-    changed_since = _is_changed_since(proposal, shown, standing)
     before, after = shown.base_text, shown.result_text
     if block and assessment and assessment.is_stale and assessment.result_text is not None:
         before, after = block.body, assessment.result_text
@@ -161,7 +158,7 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
         after_text=after,
         segments=segments,
         assessment=assessment,
-        actions=_actions(proposal, viewer, assessment, changed_since) if is_current else frozenset(),
+        actions=_actions(proposal, viewer, assessment) if is_current else frozenset(),
         risks=risk_report.risks,
         checks=checks,
         events=tuple(proposal.events.all()),
@@ -170,7 +167,6 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
         note_count=len(shown.note_changes),
         note_page=page,
         note_pages=pages,
-        changed_since=changed_since,
     )
 
 
@@ -191,12 +187,6 @@ def _risks(
     )
 
 
-def _is_changed_since(proposal: Proposal, revision: Revision, standing: TargetState | None) -> bool:
-    """Whether what policy applied was changed again, and not by reverting it."""
-    is_applied = proposal.status == Status.APPLIED and not proposal.reverted_by_commit
-    return is_applied and isinstance(standing, NotesState) and not standing.is_after(revision)
-
-
 def _today(proposal: Proposal, revision: Revision) -> tuple[TargetState | None, Assessment | None]:
     try:
         standing = current_state(proposal, revision)
@@ -206,13 +196,9 @@ def _today(proposal: Proposal, revision: Revision) -> tuple[TargetState | None, 
     return standing, None if proposal.is_decided else standing.assess(revision)
 
 
-def _actions(
-    proposal: Proposal, viewer: User, assessment: Assessment | None, changed_since: bool
-) -> frozenset[ReviewAction]:
+def _actions(proposal: Proposal, viewer: User, assessment: Assessment | None) -> frozenset[ReviewAction]:
     """Return the permitted actions that can succeed: a button that must fail is not drawn."""
     actions = available_actions(viewer, proposal)
-    if changed_since:
-        actions -= {ReviewAction.REVERT}
     if assessment is None or not assessment.can_be_approved:
         actions -= {ReviewAction.APPROVE}
     return actions

@@ -17,6 +17,7 @@ from approvals.services.edit import create_block, delete_block, edit_block
 from approvals.services.propose import Proposed, propose
 from approvals.services.recheck import recheck
 from approvals.services.texts import redact
+from approvals.services.undo import undo
 from memory_app.writing.values import BlockFields
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "resolve",
     "restore",
     "restore_here",
+    "undo",
     "verify",
     "withdraw",
 ]

@@ -11,6 +11,7 @@ from typing import ClassVar
 from django.utils.translation import gettext as _
 
 from approvals.models import Proposal
+from memory_app.models import Change
 from memory_app.reads import Block, Note, NoteNotFound
 
 
@@ -198,6 +199,37 @@ class BranchMissing(DecisionRefused):
     """The branch is missing or differs from the revision: what was reviewed cannot be merged."""
 
     code = "branch_missing"
+
+
+# -- undoing --------------------------------------------------------------------------------------
+
+
+class NotUndoable(DecisionRefused):
+    """There is no decision, or it cannot be taken back; the message says why."""
+
+    code = "not_undoable"
+
+
+class AlreadyUndone(NotUndoable):
+    """Somebody undid it before."""
+
+    code = "already_undone"
+
+
+class ChangedSince(DecisionRefused):
+    """The memory changed after the decision: a person has to see first what undoing would do now."""
+
+    code = "changed_since"
+
+
+class UndoConflict(DecisionRefused):
+    """A later change touches the same text. `change` is its row in the ledger, where one is known."""
+
+    code = "undo_conflict"
+
+    def __init__(self, proposal: Proposal, message: str, change: Change | None) -> None:
+        self.change = change
+        super().__init__(proposal, message)
 
 
 # -- editing directly -----------------------------------------------------------------------------

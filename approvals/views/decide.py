@@ -20,12 +20,13 @@ from approvals.forms.proposal import ApproveForm, CloseForm, RejectForm
 from approvals.models import Proposal, Status, User
 from approvals.pages import inbox
 from approvals.pages.inbox_filters import Listing, Tab
-from approvals.pages.inbox_rows import InboxRow, rows_of
-from approvals.permissions import proposals_visible_to
+from approvals.pages.inbox_rows import rows_of
+from approvals.permissions import ReviewAction, available_actions, proposals_visible_to
 from approvals.services.errors import AlreadyDecided, BranchMissing, DecisionRefused, NotAllowed, ProposalNotFound
 from approvals.views.panels import Panel, panel_for
 from approvals.views.proposal import listing_of, proposal_or_404, proposal_page
-from approvals.views.request import Request, whole_number
+from approvals.views.queue.rows import beside, rows_now
+from approvals.views.request import Request
 from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown
 
 
@@ -94,7 +95,9 @@ def _done(request: Request, user: User, decided: Proposal) -> HttpResponse:
             "tabs": [(tab.value, counts[tab]) for tab in Tab],
             "list_query": Listing.of_url(row_url).query,
             "row_url": row_url,
-            "others": _others(request, decided) if decided.status == Status.APPROVED else [],
+            "row_target": f"#row-{decided.pk}",
+            "others": rows_now(beside(request, [decided])) if decided.status == Status.APPROVED else [],
+            "may_undo": ReviewAction.UNDO in available_actions(user, decided),
             "is_own_change": True,
         }
         return render(request, "inbox/row_decided.html", context)
@@ -121,18 +124,6 @@ def _again(request: Request, found: Proposal, form: ApproveForm, *, status: int,
         "panel": panel,
         "reject_form": form if isinstance(form, RejectForm) else None,
         # What this row was shown against is gone for them too.
-        "others": _others(request, found) if status == 409 else [],
+        "others": rows_now(beside(request, [found])) if status == 409 else [],
     }
     return render(request, "inbox/row_again.html", context, status=status)
-
-
-def _others(request: Request, decided: Proposal) -> list[InboxRow]:
-    """Return the rows beside this one that are about its target, as they are now; their ids come with the form."""
-    beside = [whole_number(pk) for pk in request.POST.get("beside", "").split(",", inbox.PAGE_SIZE)]
-    others = (
-        Proposal.objects.open()
-        .on_target(decided.owner, decided.target_kind, decided.target)
-        .filter(pk__in=[pk for pk in beside if pk is not None and pk != decided.pk])
-        .select_related("agent", "decided_by")
-    )
-    return rows_of(others, looking=True)

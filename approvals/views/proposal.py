@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -19,6 +21,8 @@ from approvals.models import Event, Proposal, Revision, Status, User
 from approvals.pages import inbox
 from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, Tab
+from approvals.pages.queue.undoing import can_be_undone_at_once
+from approvals.permissions import ReviewAction
 from approvals.review.diff_mode import DiffMode, change_shown
 from approvals.review.presentation import Review, review_of
 from approvals.services.errors import ProposalNotFound
@@ -26,6 +30,9 @@ from approvals.views import kept_choices
 from approvals.views.panels import Panel
 from approvals.views.request import Request, whole_number
 from memory_app.models import TargetKind
+
+#: For so long a decision is undone in one press.
+JUST_DECIDED = timedelta(hours=1)
 
 
 @signed_in()
@@ -97,6 +104,8 @@ def proposal_page(
         "typed_comment": request.POST.get("comment", "").strip(),
         "just_decided": just_decided,
         "is_being_decided": found.status == Status.MERGING,
+        "undone": next((event for event in reversed(review.events) if event.what == Event.What.REVERTED), None),
+        "undo_at_once": _may_undo_at_once(review),
     }
     return render(request, "proposal/body.html" if request.htmx else "proposal/proposal.html", context, status=status)
 
@@ -142,6 +151,13 @@ def _neighbours(request: Request, review: Review, listing: Listing) -> dict[str,
         "owner_name": names.get(found.owner, found.owner),
         "is_own": found.owner == user.username,
     }
+
+
+def _may_undo_at_once(review: Review) -> bool:
+    """Whether one press undoes: what was decided a while ago is looked at first, and a reason can be given."""
+    if ReviewAction.UNDO not in review.actions or review.proposal.decided_at is None:
+        return False
+    return timezone.now() - review.proposal.decided_at < JUST_DECIDED and can_be_undone_at_once(review.proposal)
 
 
 def _title(review: Review) -> str:

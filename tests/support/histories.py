@@ -14,7 +14,7 @@ from datetime import date, timedelta
 from typing import Any, TypeVar
 
 from approvals import services
-from approvals.models import Agent, Event, Kind, Policy, Proposal, RejectReason, Status, Tutorship, User
+from approvals.models import TAKEN, Agent, Event, Kind, Policy, Proposal, RejectReason, Status, Tutorship, User
 from approvals.review.targets import current_state
 from approvals.services import imports, notes
 from approvals.services.decide.close import close_by_itself
@@ -96,7 +96,7 @@ class _History:
             self.supersede_note: 5,
             self.reinstate_note: 3,
             self.import_notes: 5,
-            self.revert: 5,
+            self.undo: 5,
             self.change_policy: 2,
         }
         kind = self.rng.choices(list(kinds), list(kinds.values()))[0]
@@ -188,9 +188,13 @@ class _History:
     def expire(self) -> None:
         close_by_itself(self._proposal(Status.OPEN), Status.EXPIRED, Event.What.EXPIRED)
 
-    def revert(self) -> None:
-        proposal = self._proposal(Status.APPLIED)
-        services.notes.revert(actor=self._reviewer(proposal.owner), proposal_id=proposal.pk)
+    def undo(self) -> None:
+        """Also where the memory changed since, which the reviewer was shown."""
+        proposal = self._proposal(*TAKEN, Status.REJECTED, Status.EXPIRED)
+        seen = self._seen(proposal) if self.rng.random() < 0.5 else None
+        services.undo(
+            actor=self._reviewer(proposal.owner), proposal_id=proposal.pk, seen_sha256=seen, comment=self._text()
+        )
 
     def change_policy(self) -> None:
         choice = self.rng.choice((Policy.Notes.APPLY, Policy.Notes.APPLY, Policy.Notes.REVIEW))
@@ -283,8 +287,8 @@ class _History:
             return ChangeContext(actor=self._writer(owner), reasoning=self._text())
         return ChangeContext(actor=self._agent(), may_apply=self.rng.random() < 0.7, reasoning=self._text())
 
-    def _proposal(self, status: Status) -> Proposal:
-        found = Proposal.objects.filter(status=status, owner__in=self.names, reverted_by_commit="")
+    def _proposal(self, *statuses: Status) -> Proposal:
+        found = Proposal.objects.filter(status__in=statuses, owner__in=self.names, reverted_by_commit="")
         return self._one_of(list(found.select_related("agent").order_by("pk")))
 
     def _seen(self, proposal: Proposal) -> str:

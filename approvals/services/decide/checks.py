@@ -42,16 +42,6 @@ class Seen:
     assessment: Assessment
 
 
-def require_revertible(actor: User, proposal_id: int) -> Proposal:
-    """Return an automatic change this person may revert, for `notes.revert`; raise as deciding does."""
-    proposal = visible_proposal(actor, proposal_id)
-    if ReviewAction.REVERT not in available_actions(actor, proposal):
-        if not may_decide(actor, proposal.owner):
-            raise NotAllowed(proposal, _("You may not decide about this memory."))
-        raise AlreadyDecided(proposal, _("This change has already been reverted, or was not automatic."))
-    return proposal
-
-
 def proposal_for(action: ReviewAction, actor: User, proposal_id: int, revision: int) -> Proposal:
     """Return the proposal, if it is at this revision and this person may take this action now.
 

@@ -1,12 +1,10 @@
 """Save, change, supersede, delete and import notes: people at once, agents as the owner's policy allows.
 
-The verbs are in `change`. Below it, `people` writes a person's change and `agents` an agent's; `revert` undoes what
-policy applied.
+The verbs are in `change`. Below it, `people` writes a person's change and `agents` an agent's.
 """
 
 from approvals.services.notes.agents import earlier_outcome, require_room_unless_applied
 from approvals.services.notes.change import change_notes, delete, reinstate, save, supersede, update
-from approvals.services.notes.revert import revert
 from approvals.services.notes.values import ChangeContext, NoteChange, NoteChangeOutcome, require_valid, stamped, tidied
 
 __all__ = [
@@ -19,7 +17,6 @@ __all__ = [
     "reinstate",
     "require_room_unless_applied",
     "require_valid",
-    "revert",
     "save",
     "stamped",
     "supersede",

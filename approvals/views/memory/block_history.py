@@ -14,7 +14,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from approvals.accounts.sign_in import signed_in
-from approvals.pages.blocks import NOW, Version, field_changes, history_entries, version
+from approvals.accounts.viewer import viewer_of
+from approvals.pages.blocks import NOW, Version, field_changes, history_entries, undoable, version
 from approvals.pages.versions.blame import blamed_text
 from approvals.views.memory.block_views import unknown_revision
 from approvals.views.memory.owners import about, readable_owner
@@ -39,12 +40,14 @@ def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
         raise Http404
     page = changes[:CHANGES_ON_A_PAGE]
     older = changes[CHANGES_ON_A_PAGE] if len(changes) > CHANGES_ON_A_PAGE else None
+    entries = history_entries(page, older=older)
     context = {
         **about(request, person),
         "label": label,
         "title": current.display_title if current else reads.title_of(label),
         "current": current,
-        "entries": history_entries(page, older=older),
+        "entries": entries,
+        "undoable": undoable(entries, viewer_of(request)),
         "is_first_page": not before,
         "older": urlencode({"before": page[-1].pk}) if older else "",
     }

@@ -1,4 +1,4 @@
-"""Reading notes: the list, one note now and earlier with its history; and taking back what policy applied.
+"""Reading notes: the list, one note now and earlier with its history; what policy applied.
 
 Changing them is `note_forms`. A viewer who may not read an owner's memory gets the answer of a page that is not there.
 """
@@ -7,27 +7,21 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from django.contrib import messages
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
-from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
 
-from approvals import services
-from approvals.accounts.sign_in import local_path, signed_in
+from approvals.accounts.sign_in import signed_in
 from approvals.accounts.viewer import viewer_of
 from approvals.models import User
 from approvals.pages import note_history, note_list
-from approvals.pages.blocks import NOW
+from approvals.pages.blocks import NOW, undoable
 from approvals.pages.note_list import SOURCE_NAMES, TYPE_NAMES, NoteFilters
 from approvals.permissions import ReviewAction, available_actions
-from approvals.services.errors import DecisionRefused, NotesChanged, ProposalNotFound
 from approvals.views.memory.owners import about, readable_owner
 from approvals.views.request import whole_number
 from memory_app import reads, recall_counts
-from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown, RevisionNotFound
+from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import Change
 
 
@@ -81,10 +75,11 @@ def note(request: HttpRequest, owner: str, note_id: str) -> HttpResponse:
         "says_all": shown.note is not None and note_history.fits_a_heading(shown.note),
         "as_of": as_of,
         "steps": steps,
+        "undoable": undoable((step.entry for step in steps), viewer_of(request)),
         "is_first_page": not before,
         "older": urlencode({"before": older}) if older else "",
         "applied": applied if shown.is_now else None,
-        "may_revert": applied is not None and ReviewAction.REVERT in available_actions(viewer_of(request), applied),
+        "may_revert": applied is not None and ReviewAction.UNDO in available_actions(viewer_of(request), applied),
         "pending": note_list.waiting_notes(owner, note_id) if shown.is_now else (),
         "last_text": next((step.before for step in steps if step.before), None) if shown.note is None else None,
         "type_name": TYPE_NAMES.get(shown.note.type, shown.note.type) if shown.note else "",
@@ -105,30 +100,6 @@ def automatic(request: HttpRequest, owner: str) -> HttpResponse:
     page = note_list.automatic_page(owner, viewer_of(request), whole_number(request.GET.get("page", "")) or 1)
     context = {**about_notes(request, person), "tab": "automatic", "page": page}
     return render(request, "notes/automatic.html", context)
-
-
-@transaction.non_atomic_requests
-@signed_in(return_to=lambda pk: reverse("proposal", args=[pk]))
-@require_POST
-def revert(request: HttpRequest, pk: int) -> HttpResponse:
-    """Revert what policy applied, and say what came of it on the page of the button."""
-    back = local_path(request, request.POST.get("next", ""), reverse("proposal", args=[pk]))
-    try:
-        services.notes.revert(actor=viewer_of(request), proposal_id=pk)
-    except (ProposalNotFound, OverflowError):
-        raise Http404 from None
-    except NotesChanged:
-        messages.error(
-            request,
-            _("Not reverted: the note was changed again since, and that change would be lost. Edit the note instead."),
-        )
-    except DecisionRefused as error:
-        messages.error(request, error.message)
-    except (EngineUnavailable, OutcomeUnknown):
-        messages.error(request, _("The memory did not answer. Look again in a minute whether it was reverted."))
-    else:
-        messages.success(request, _("Reverted: the memory is as it was before."))
-    return redirect(back)
 
 
 # -- pages ----------------------------------------------------------------------------------------

@@ -116,7 +116,7 @@ def test_a_note_that_was_put_back_is_read_as_it_was(api: Machine, call: Call, al
     gone = answered(call("memory_delete", note_id=saved["note_id"]))["data"]
     address = f"/api/v1/users/alice/notes/{saved['note_id']}/?as_of={saved['commit']}"
     refused(api.get(address), 404, "note_not_found")
-    notes.revert(actor=alice, proposal_id=gone["proposal_id"])
+    services.undo(actor=alice, proposal_id=gone["proposal_id"])
     assert answered(api.get(address))["data"]["content"] == "Alice drinks peppermint tea."
 
 

@@ -521,6 +521,6 @@ def test_an_automatic_change_is_listed_once_labelled_and_can_be_reverted_there(
     page = client.get(reverse("memory", args=["alice"]))
     said = words(page)
     assert said.count("Plays the oboe.") == 2, "its link, and the name of its button"
-    assert "Plays the oboe. automatic scribe changed it · just now Revert" in said
-    assert has_form(page, reverse("revert", args=[saved.proposal.pk]))
+    assert "Plays the oboe. automatic scribe changed it · just now Undo" in said
+    assert has_form(page, reverse("undo", args=[saved.proposal.pk]))
     assert "All automatic changes" in said

@@ -32,6 +32,8 @@ WITH_SERVERS = (
     "approve one of two, the other goes back",
     "apply a change of a note",
     "revert a note",
+    "undo an approval",
+    "undo a rejection",
     "edit",
 )
 

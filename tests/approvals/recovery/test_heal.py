@@ -113,7 +113,7 @@ def test_proposals_only_the_memory_knows_get_their_rows_and_numbers_back(
         reverted = notes.save(
             by=ChangeContext(actor=scribe, may_apply=True), owner="alice", content="Likes milk."
         ).proposal
-        notes.revert(actor=alice, proposal_id=reverted.pk)
+        services.undo(actor=alice, proposal_id=reverted.pk)
     assert not Proposal.objects.exists()
 
     report = services.recover(trust_log=True)
@@ -131,7 +131,7 @@ def test_proposals_only_the_memory_knows_get_their_rows_and_numbers_back(
     # They can be worked with as before.
     approve(tim, found[waiting.pk])
     assert reads.block("alice", "plans").body == "Read a lot.\n"
-    notes.revert(actor=alice, proposal_id=applied.pk)
+    services.undo(actor=alice, proposal_id=applied.pk)
     assert reads.notes("alice") == ()
     assert list(problems()) == []
     assert services.recover(trust_log=True) == services.RecoveryReport()
@@ -149,7 +149,7 @@ def test_an_import_only_the_memory_knows_can_be_taken_back(
     services.recover(trust_log=True)
     proposal = Proposal.objects.get(target_kind="import")
     assert client_of(alice).get(proposal.get_absolute_url()).status_code == 200
-    notes.revert(actor=alice, proposal_id=proposal.pk)
+    services.undo(actor=alice, proposal_id=proposal.pk)
     assert {note.content for note in reads.notes("alice")} == {kept.content, "One.", "Two."}
     assert list(problems()) == []
 

@@ -92,6 +92,31 @@ def a_proposed_import() -> None:
     import_by_agent()
 
 
+def an_approval() -> None:
+    a_proposal()
+    approve()
+
+
+def an_approval_and_a_later_change() -> None:
+    an_approval()
+    edit("one book", "two books")
+
+
+def a_rejection() -> None:
+    a_proposal()
+    reject()
+
+
+def an_approved_import() -> None:
+    a_proposed_import()
+    approve()
+
+
+def a_rejected_import() -> None:
+    a_proposed_import()
+    reject()
+
+
 def an_applied_note() -> None:
     a_block()
     save_by_agent()
@@ -208,8 +233,14 @@ def expire() -> None:
     services.expire(now=timezone.now() + timedelta(days=10_000))
 
 
-def revert() -> None:
-    services.notes.revert(actor=User.objects.get(username="tim"), proposal_id=the_proposal().pk)
+def undo() -> None:
+    services.undo(actor=User.objects.get(username="tim"), proposal_id=the_proposal().pk, comment=COMMENT)
+
+
+def undo_after_a_later_change() -> None:
+    proposal = the_proposal()
+    seen = current_state(proposal, proposal.current_revision).sha256
+    services.undo(actor=User.objects.get(username="tim"), proposal_id=proposal.pk, seen_sha256=seen, comment=COMMENT)
 
 
 def edit(old: str = "math", new: str = "maths", *, actor: str = "alice") -> None:
@@ -322,8 +353,13 @@ USE_CASES = {
     "apply a change of a note": UseCase(a_note, update_by_agent),
     "apply that a note is superseded": UseCase(a_note, supersede_by_agent),
     "apply an import": UseCase(a_note, import_by_agent),
-    "revert a note": UseCase(an_applied_note, revert),
-    "revert an import": UseCase(an_applied_import, revert),
+    "revert a note": UseCase(an_applied_note, undo),
+    "revert an import": UseCase(an_applied_import, undo),
+    "undo an approval": UseCase(an_approval, undo),
+    "undo an approval after a later change": UseCase(an_approval_and_a_later_change, undo_after_a_later_change),
+    "undo the approval of an import": UseCase(an_approved_import, undo),
+    "undo a rejection": UseCase(a_rejection, undo),
+    "undo the rejection of an import": UseCase(a_rejected_import, undo),
     "edit": UseCase(a_block, edit),
     "edit as staff": UseCase(a_block, edit_as_staff),
     "create": UseCase(a_block, create_block),

@@ -166,7 +166,7 @@ def test_who_applies_it_and_who_makes_it_wait_at_once_agree_with_the_memory(alic
     assert (proposal.status, proposal.auto_applied) == (Status.APPLIED, True)
     assert [branch.name for branch in dolt().branches()] == ["main"]
     assert list(problems()) == []
-    services.notes.revert(actor=alice, proposal_id=proposal.pk)
+    services.undo(actor=alice, proposal_id=proposal.pk)
     assert contents() == []
 
 

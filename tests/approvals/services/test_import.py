@@ -100,7 +100,7 @@ def test_an_agents_import_is_one_proposal_applied_by_policy_and_put_back(alice: 
     assert (proposal.kind, proposal.status, proposal.auto_applied) == (Kind.IMPORT, Status.APPLIED, True)
     assert done.outcome is not None
     assert len(reads.notes("alice")) == 2
-    notes.revert(actor=alice, proposal_id=proposal.pk)
+    services.undo(actor=alice, proposal_id=proposal.pk)
     assert reads.notes("alice") == ()
 
 

@@ -16,7 +16,7 @@ from approvals.recovery.integrity import problems
 from approvals.review.presentation import review_of
 from approvals.services import notes
 from approvals.services.errors import (
-    AlreadyDecided,
+    AlreadyUndone,
     EditNotAllowed,
     NoChange,
     NoteInvalid,
@@ -24,6 +24,7 @@ from approvals.services.errors import (
     NoteSuperseded,
     ProposalNotFound,
     TooManyPending,
+    UndoConflict,
 )
 from approvals.services.notes import ChangeContext
 from memory_app import reads
@@ -234,12 +235,12 @@ def test_what_policy_applied_is_reverted_in_one_step(
     made = notes.save(by=agent, owner="alice", content="Wrong.")
     assert made.proposal is not None
     with pytest.raises(ProposalNotFound):
-        notes.revert(actor=mallory, proposal_id=made.proposal.pk)
-    change = notes.revert(actor=tim, proposal_id=made.proposal.pk)
-    assert (change.action, change.actor) == ("reverted", "tim")
+        services.undo(actor=mallory, proposal_id=made.proposal.pk)
+    services.undo(actor=tim, proposal_id=made.proposal.pk)
+    assert_ledger(made.note_id, kind="note", action="reverted", actor="tim")
     assert reads.find_note("alice", made.note_id) is None
-    with pytest.raises(AlreadyDecided):
-        notes.revert(actor=tim, proposal_id=made.proposal.pk)
+    with pytest.raises(AlreadyUndone):
+        services.undo(actor=tim, proposal_id=made.proposal.pk)
     assert list(problems()) == []
 
 
@@ -247,8 +248,8 @@ def test_a_later_change_is_not_lost_by_reverting_an_earlier_one(alice: User, age
     first = notes.save(by=agent, owner="alice", content="One.")
     notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=first.note_id, content="Two.")
     assert first.proposal is not None
-    with pytest.raises(NotesChanged):
-        notes.revert(actor=alice, proposal_id=first.proposal.pk)
+    with pytest.raises(UndoConflict):
+        services.undo(actor=alice, proposal_id=first.proposal.pk)
     assert reads.note("alice", first.note_id).content == "Two."
 
 

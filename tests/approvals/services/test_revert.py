@@ -1,4 +1,4 @@
-"""Taking back what policy applied, when the process that does it dies on the way."""
+"""Undoing what an approval or a policy brought into the memory, when the process that does it dies on the way."""
 
 from __future__ import annotations
 
@@ -8,63 +8,71 @@ from approvals import services
 from approvals.models import Agent, Proposal, User
 from approvals.recovery.integrity import problems
 from approvals.services import notes
-from approvals.services.errors import AlreadyDecided
+from approvals.services.errors import AlreadyUndone
 from approvals.services.notes import ChangeContext
 from memory_app import reads
+from memory_app.reads import Block
 from tests.approvals.recovery.test_recover import killed
+from tests.support.acts import approve
+from tests.support.fixtures import Propose
 
 pytestmark = pytest.mark.slow
 
 #: Where it dies: before the ledger's row, before the proposal's, after both.
-CRASHES = ["commits.record = die", "revert.finish_reverting = die", "events.record = die", "revert.after_change = die"]
+CRASHES = ["commits.record = die", "events.record = die", "revert.after_change = die"]
 
 
-def killed_while_reverting(crash: str) -> None:
+def killed_while_undoing(crash: str) -> None:
     killed(
         f"""
         from approvals.models import Proposal, User
-        from approvals.services import events, notes
+        from approvals import services
+        from approvals.services import events
         from memory_app.writing import commits
-        revert = sys.modules["approvals.services.notes.revert"]
+        revert = sys.modules["approvals.services.undo.revert"]
         {crash}
-        revert.revert(actor=User.objects.get(username="alice"), proposal_id=Proposal.objects.get().pk)
+        services.undo(actor=User.objects.get(username="alice"), proposal_id=Proposal.objects.get().pk, comment="Why.")
         """
     )
 
 
-@pytest.fixture
-def applied(alice: User, scribe: Agent) -> Proposal:
+@pytest.fixture(params=["applied", "approved"])
+def taken(
+    request: pytest.FixtureRequest, alice: User, tim: User, scribe: Agent, goals: Block, propose: Propose
+) -> Proposal:
+    if request.param == "approved":
+        return approve(tim, propose(goals, "math", "maths"))
     made = notes.save(by=ChangeContext(actor=scribe, may_apply=True), owner="alice", content="Wrong.")
     assert made.proposal is not None
     return made.proposal
 
 
-def is_put_down(proposal: Proposal) -> bool:
+def is_taken_back(proposal: Proposal, goals: Block) -> bool:
     proposal.refresh_from_db()
-    (newest, *_) = reads.history("alice", "note", proposal.target)
+    (newest, *_) = reads.history("alice", proposal.target_kind, proposal.target)
     assert (newest.action, newest.actor, newest.commit) == ("reverted", "alice", proposal.reverted_by_commit)
-    assert [(event.what, event.actor) for event in proposal.events.all()] == [
-        ("applied", "scribe"),
-        ("reverted", "alice"),
-    ]
+    assert newest.comment == "Why."
+    (event,) = proposal.events.filter(what="reverted")
+    assert (event.actor, event.text, event.data) == ("alice", "Why.", {"commit": newest.commit})
     assert reads.notes("alice") == ()
+    assert reads.block("alice", "goals").body == goals.body
     return not list(problems())
 
 
 @pytest.mark.parametrize("crash", CRASHES)
-def test_it_is_finished_by_recovery(applied: Proposal, crash: str) -> None:
-    killed_while_reverting(crash)
+def test_it_is_finished_by_recovery(taken: Proposal, goals: Block, crash: str) -> None:
+    killed_while_undoing(crash)
     report = services.recover()
     assert report.reverted == (0 if "after_change" in crash else 1)
-    assert is_put_down(applied)
+    assert is_taken_back(taken, goals)
     assert services.recover().reverted == 0
 
 
 @pytest.mark.parametrize("crash", CRASHES[:-1])
-def test_it_is_finished_by_whoever_presses_again(applied: Proposal, tim: User, crash: str) -> None:
-    killed_while_reverting(crash)
-    change = notes.revert(actor=tim, proposal_id=applied.pk)
-    assert (change.action, change.actor) == ("reverted", "alice")
-    assert is_put_down(applied)
-    with pytest.raises(AlreadyDecided):
-        notes.revert(actor=tim, proposal_id=applied.pk)
+def test_it_is_finished_by_whoever_presses_again(taken: Proposal, goals: Block, tim: User, crash: str) -> None:
+    killed_while_undoing(crash)
+    undone = services.undo(actor=tim, proposal_id=taken.pk, comment="Another reason.")
+    assert undone.reverted_by_commit
+    assert is_taken_back(taken, goals)
+    with pytest.raises(AlreadyUndone):
+        services.undo(actor=tim, proposal_id=taken.pk)

@@ -20,7 +20,7 @@ from approvals.services import notes, reject
 from approvals.services.imports import import_memories
 from approvals.services.notes import ChangeContext
 from memory_app import reads
-from memory_app.models import SearchIndex, note_pk
+from memory_app.models import Change, SearchIndex, note_pk
 from memory_app.reads import Block, Note
 from memory_app.search import index_state
 from memory_app.text import memories_md
@@ -377,7 +377,7 @@ def test_times_among_the_fields_of_a_note_are_in_the_viewers_zone(alice: User, s
 
 def test_one_press_takes_back_what_policy_applied(alice: User, scribe: Agent, client_of: ClientOf, page: Any) -> None:
     outcome = saved(scribe)
-    revert = reverse("revert", args=[outcome.proposal.pk])
+    revert = reverse("undo", args=[outcome.proposal.pk])
     assert revert in page(url_of("note", outcome.note_id))
     assert revert in page(reverse("proposal", args=[outcome.proposal.pk]))
     assert revert in page(url_of("memory"))
@@ -393,7 +393,7 @@ def test_after_taking_back_a_way_that_is_no_path_here_leads_to_the_proposal(
     elsewhere: str, alice: User, scribe: Agent, client_of: ClientOf
 ) -> None:
     pk = saved(scribe).proposal.pk
-    answer = client_of(alice).post(reverse("revert", args=[pk]), {"next": elsewhere})
+    answer = client_of(alice).post(reverse("undo", args=[pk]), {"next": elsewhere})
     assert answer.status_code == 302
     assert answer["Location"] in (reverse("proposal", args=[pk]), "/?q=1")
 
@@ -407,7 +407,7 @@ def test_all_automatic_changes_have_a_page_with_what_they_changed(
     kept, changed = saved(scribe), saved(scribe, "Bakes bread on Sundays.")
     notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=changed.note_id, content="Bakes bread.")
     saved(scribe, "Waits for a person.", may_apply=False)
-    reverts = [reverse("revert", args=[outcome.proposal.pk]) for outcome in (kept, changed)]
+    reverts = [reverse("undo", args=[outcome.proposal.pk]) for outcome in (kept, changed)]
     page = client.get(url)
     assert f"{EXAM} Reason She said so." in words(page)
     assert "changed again since" in words(page)
@@ -416,7 +416,7 @@ def test_all_automatic_changes_have_a_page_with_what_they_changed(
     assert not has_form(page, reverts[1])  # it would have to be refused
     overtaken = client.get(reverse("proposal", args=[changed.proposal.pk]))
     assert not has_form(overtaken, reverts[1])
-    assert "changed again since" in words(overtaken)
+    assert "changed again since" in words(client.get(reverts[1]))
     tutor = client_of(tim)
     answer = tutor.post(reverts[0], form(tutor.get(url), reverts[0]))
     assert answer["Location"] == url
@@ -427,14 +427,14 @@ def test_all_automatic_changes_have_a_page_with_what_they_changed(
 def test_a_revert_that_would_lose_a_later_change_says_so(alice: User, scribe: Agent, client_of: ClientOf) -> None:
     outcome = saved(scribe)
     notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=outcome.note_id, content="Changed since.")
-    response = client_of(alice).post(reverse("revert", args=[outcome.proposal.pk]), follow=True)
+    response = client_of(alice).post(reverse("undo", args=[outcome.proposal.pk]), follow=True)
     assert "changed again since" in response.content.decode()
     assert note_of(outcome).content == "Changed since."
 
 
 def test_a_stranger_reverts_nothing(mallory: User, scribe: Agent, client_of: ClientOf, alice: User) -> None:
     outcome = saved(scribe)
-    assert client_of(mallory).post(reverse("revert", args=[outcome.proposal.pk])).status_code == 404
+    assert client_of(mallory).post(reverse("undo", args=[outcome.proposal.pk])).status_code == 404
     assert note_of(outcome) is not None
 
 
@@ -696,9 +696,10 @@ def test_an_admin_writes_a_note_for_somebody(alice: User, admin: User, client_of
 def test_proposals_are_reverted_once(alice: User, scribe: Agent, client_of: ClientOf) -> None:
     outcome = saved(scribe)
     client = client_of(alice)
-    url = reverse("revert", args=[outcome.proposal.pk])
+    url = reverse("undo", args=[outcome.proposal.pk])
     client.post(url, follow=True)
-    assert "already been reverted" in client.post(url, follow=True).content.decode()
+    assert "Undone by Alice Berg" in words(client.post(url, follow=True))  # as after the first press
+    assert Change.objects.filter(action="reverted").count() == 1
     assert Proposal.objects.get(pk=outcome.proposal.pk).status == Status.APPLIED
 
 

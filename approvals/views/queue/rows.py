@@ -1,0 +1,32 @@
+"""The rows of the list that an answer replaces, besides the one it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from operator import or_
+
+from django.db.models import Q
+
+from approvals.models import Proposal
+from approvals.pages import inbox
+from approvals.pages.inbox_rows import InboxRow, rows_of
+from approvals.views.request import Request, whole_number
+
+
+def beside(request: Request, decided: Iterable[Proposal]) -> list[Proposal]:
+    """Return what is listed beside these proposals and about their targets; the ids come with the form."""
+    named = map(whole_number, request.POST.get("beside", "").split(",", inbox.PAGE_SIZE))
+    ids = {pk for pk in named if pk is not None}
+    decided = list(decided)
+    targets = {(each.owner, each.target_kind, each.target) for each in decided}
+    if not (ids and targets):
+        return []
+    about = reduce(or_, (Q(owner=owner, target_kind=kind, target=target) for owner, kind, target in targets))
+    others = Proposal.objects.open().filter(about, pk__in=ids).exclude(pk__in=[each.pk for each in decided])
+    return list(others.select_related("agent", "decided_by"))
+
+
+def rows_now(proposals: Iterable[Proposal]) -> list[InboxRow]:
+    """Return the rows of proposals as they are now, compared with their targets."""
+    return rows_of(proposals, looking=True)
