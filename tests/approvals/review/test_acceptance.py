@@ -59,7 +59,7 @@ def test_an_automatic_change_counts_once_a_person_reverted_it(alice: User, scrib
     assert acceptance(Proposal.objects.all()) == {}
     gone = notes.save(by=by, owner="alice", content="Likes coffee.")
     assert gone.proposal is not None
-    notes.revert(actor=alice, proposal_id=gone.proposal.pk)
+    services.undo(actor=alice, proposal_id=gone.proposal.pk)
     assert acceptance(Proposal.objects.all()) == {("scribe",): Acceptance(reverted=1)}
 
 
