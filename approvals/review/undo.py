@@ -54,6 +54,11 @@ class UndoPlan:
         return bool(self.writes)
 
     @property
+    def notes_after(self) -> dict[str, reads.Note | None]:
+        """Return each note it writes as it would be, by id; None for one that goes."""
+        return {write.id: write.note for write in self.writes if isinstance(write, NoteWrite)}
+
+    @property
     def targets(self) -> tuple[tuple[str, str], ...]:
         """Return (kind, label or id) of every row it writes."""
         return tuple(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 
 import structlog
 
@@ -17,7 +18,6 @@ from memory_app.dolt.errors import DoltError
 from memory_app.models import TargetKind
 from memory_app.text import worddiff
 from memory_app.text.worddiff import Segment
-from memory_app.writing.values import NoteWrite
 
 log = structlog.get_logger(__name__)
 
@@ -83,14 +83,14 @@ def undoing(proposal: Proposal, viewer: User) -> Undoing:
         return Undoing(is_reopening=False, is_readable=False)
     entries = history_entries(plan.later)
     blocked = next((entry for entry in entries if entry.change is plan.blocked_by), None)
-    notes = [write for write in plan.writes if isinstance(write, NoteWrite)]
+    notes = plan.notes_after
     return Undoing(
         is_reopening=False,
         is_exact=plan.is_exact,
         seen_sha256=plan.seen_sha256,
         why_not="" if plan.can_be_done else why_not(plan),
         change=_change(plan),
-        notes=_passages(proposal, notes[:MOST_NOTES]),
+        notes=_passages(proposal, dict(islice(notes.items(), MOST_NOTES))),
         note_count=len(notes),
         later=entries,
         left=plan.left[:MOST_NOTES],
@@ -120,11 +120,10 @@ def _change(plan: UndoPlan) -> Redline | None:
     return redline(worddiff.diff(revision.base_text, revision.result_text))
 
 
-def _passages(proposal: Proposal, writes: list[NoteWrite]) -> tuple[UndonePassage, ...]:
-    now = reads.find_notes(proposal.owner, [write.id for write in writes])
-    passages = []
-    for write in writes:
-        before = now[write.id].content if write.id in now else ""
-        after = write.note.content if write.note else ""
-        passages.append(UndonePassage(write.id, tuple(worddiff.diff(before, after))))
-    return tuple(passages)
+def _passages(proposal: Proposal, after: dict[str, reads.Note | None]) -> tuple[UndonePassage, ...]:
+    now = reads.find_notes(proposal.owner, list(after))
+    return tuple(UndonePassage(pk, worddiff.diff(_content(now.get(pk)), _content(note))) for pk, note in after.items())
+
+
+def _content(note: reads.Note | None) -> str:
+    return note.content if note else ""
