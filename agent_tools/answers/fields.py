@@ -56,10 +56,15 @@ PROPOSAL: Fields = {
     "created_at": "ISO 8601, UTC",
     "expires_at": "when it closes by itself; null once decided",
     "redacted": "true once its texts were removed, as too private or for its owner: they are empty then",
-    "decision": "null, or `by` (username or null), `at`, `reason` (of a rejection: wrong, outdated, too_private, "
-    "duplicate, badly_worded or other; else null) and `comment`, the reviewer's words",
+    "decision": "null, or `by` (username or null), `at`, `reason` (of a rejection, or of the part that was not "
+    "accepted: wrong, outdated, too_private, duplicate, badly_worded or other; else null) and `comment`, the "
+    "reviewer's words",
     "reverted": "true when it was approved or applied and undone since: the memory no longer has it; get_proposal says "
     "who did and why",
+    "approval": "how it was approved: as_proposed, part (some of its changes), edited (in the reviewer's words) or "
+    "resolved (a text that settles a conflict); null for others",
+    "answers": "your decided proposal that this one takes up again, as far as can be told; null for none, and "
+    "without memory:read",
     "review_url": "where people look at it",
 }
 
@@ -77,6 +82,13 @@ PROPOSAL_IN_FULL: Fields = PROPOSAL | {
     "reverted it or null",
     "result": "the block's text, or the notes' contents, with the change; null when the block, or one of the notes, "
     "was deleted since",
+    "final_text": "where a person approved something else than you proposed: the block's text, or the notes' contents, "
+    "as approved; else null",
+    "difference": "places where it is not what you proposed, each `proposed` and `approved`; empty for an approval in "
+    "part, and where nothing differs",
+    "not_accepted": "of an approval in part: each change that was not accepted, `before` and `after`; of an import, "
+    f"`id`, `before` and `after` of each note, the first {NOTES_SHOWN}",
+    "follow_up_proposal_id": "the proposal by which these came back to you to be changed, or null: they were rejected",
 }
 
 PROPOSED: Fields = {

@@ -11,8 +11,9 @@ from typing import Any
 
 from django.conf import settings
 
-from agent_tools.answers import fields
-from approvals.models import Event, Proposal, ReviewReason, Revision, Status
+from agent_tools.answers import approved_otherwise, fields
+from approvals.models import Approval, Event, Proposal, ReviewReason, Revision, Status
+from approvals.review.targets import agents_revision
 from approvals.services import Proposed
 from approvals.services.notes import NoteChangeOutcome
 from memory_app.models import Change, TargetKind
@@ -86,6 +87,8 @@ def proposal(proposal: Proposal, *, may_read: bool = True, is_gone: bool = False
         "redacted": proposal.is_redacted,
         "decision": _decision(proposal) if decided and proposal.is_decided else None,
         "reverted": bool(proposal.reverted_by_commit),
+        "approval": proposal.approval or None,
+        "answers": proposal.answers_id if may_read else None,
         "review_url": review_url(proposal),
     }
 
@@ -96,20 +99,22 @@ def proposal_in_full(subject: Proposal, revision: Revision, gone: Collection[str
     Args:
         gone: labels and ids of what was deleted since, where the caller may not read what was deleted.
     """
+    asked = agents_revision(subject)
     notes = [
         {"id": change["id"], "before": None, "after": None} if change["id"] in gone else change
-        for change in revision.note_changes[: fields.NOTES_SHOWN]
+        for change in asked.note_changes[: fields.NOTES_SHOWN]
     ]
     return proposal(subject, is_gone=bool(gone)) | {
         "branch": _branch(subject, revision),
         "base_commit": revision.base_commit,
         "head_commit": revision.head_commit,
         "merge_commit": subject.merge_commit or None,
-        "edits": revision.edits,
+        "edits": asked.edits,
         "notes": notes,
-        "note_count": len(revision.note_changes),
+        "note_count": len(asked.note_changes),
         "undone": _undone(subject),
-        "result": None if gone else revision.result_text,
+        "result": None if gone else (asked if revision.made_by_id else revision).result_text,
+        **approved_otherwise.data_of(subject, gone),
     }
 
 
@@ -215,7 +220,7 @@ def target(proposal: Proposal) -> str:
 
 def told(proposal: Proposal) -> str:
     """Return what became of a proposal, in one sentence and the reviewer's words."""
-    told = f"Proposal {proposal.pk} for {target(proposal)} is {proposal.status}"
+    told = f"Proposal {proposal.pk} for {target(proposal)} is {outcome(proposal)}"
     if proposal.is_decided and proposal.decided_by is not None:
         told += f", by {proposal.decided_by.username}"
     if proposal.decision_reason:
@@ -230,7 +235,7 @@ def told(proposal: Proposal) -> str:
 
 def listed(proposal: Proposal) -> str:
     """Return a line of a list: what became of a proposal, and the reviewer's comment on the same line."""
-    line = f"- {proposal.pk}: {target(proposal)}, {proposal.status}"
+    line = f"- {proposal.pk}: {target(proposal)}, {outcome(proposal)}"
     if proposal.is_decided and proposal.decision_reason:
         line += f" ({proposal.decision_reason})"
     if proposal.reverted_by_commit:
@@ -239,6 +244,12 @@ def listed(proposal: Proposal) -> str:
     if len(words) > _WORDS_LISTED:
         words = f"{words[:_WORDS_LISTED].rstrip()}… (get_proposal has all of it)"
     return f"{line}: {words}" if words else line
+
+
+def outcome(proposal: Proposal) -> str:
+    """Return the status, and of an approval how it was approved: "approved in part"."""
+    how = approved_otherwise.HOW.get(Approval(proposal.approval), "") if proposal.approval else ""
+    return f"{proposal.status}{how if proposal.status == Status.APPROVED else ''}"
 
 
 def review_url(proposal: Proposal) -> str:

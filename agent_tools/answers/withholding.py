@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from agent_tools.calls.api_operation import Call
 from approvals.models import Kind, Proposal, Status
+from approvals.review.targets import agents_revision
 from memory_app import reads
 from memory_app.models import TargetKind
 
@@ -27,10 +28,12 @@ def deleted_since(call: Call, proposal: Proposal) -> frozenset[str]:
         block = reads.find_block(proposal.owner, proposal.target)
         is_another = block is not None and block.created_at > proposal.created_at
         return frozenset({proposal.target}) if block is None or is_another else frozenset()
+    # Of an approval in part, the agent is told of the other notes too.
+    taken = {change["id"] for change in proposal.current_revision.note_changes}
     was_there = {
         change["id"]
-        for change in proposal.current_revision.note_changes
-        if change["before"] is not None or proposal.status in _IN_MEMORY
+        for change in agents_revision(proposal).note_changes
+        if change["before"] is not None or (proposal.status in _IN_MEMORY and change["id"] in taken)
     }
     return frozenset(was_there - reads.note_sha256s(proposal.owner, was_there).keys())
 

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.utils import timezone
 from pydantic import Field
 
-from agent_tools.answers import bounds, fields, paging, refusals, representations, withholding
+from agent_tools.answers import approved_otherwise, bounds, fields, paging, refusals, representations, withholding
 from agent_tools.answers.subject import Subject
 from agent_tools.auth import grants
 from agent_tools.calls.api_operation import Answer, Call
@@ -77,8 +77,8 @@ class ProposalReadArguments(BoundedArguments):
 
 @tool(
     description=(
-        "See what became of one of your proposals: its status, the reviewer's reason, "
-        "and whether it still applies to the block as it is now."
+        "See what became of one of your proposals: its status, the reviewer's reason, what of it was approved in "
+        "which words, and whether it still applies to the block as it is now."
     ),
     scope=Scope.MEMORY_READ,
     failing="Error reading proposal",
@@ -91,7 +91,7 @@ def get_proposal(call: Call, arguments: ProposalReadArguments) -> Answer:
     gone = withholding.deleted_since(call, proposal)
     data = representations.proposal_in_full(proposal, proposal.current_revision, gone)
     left_out, needed = _left_out(data, bounds.characters(arguments))
-    text = representations.told(proposal)
+    text = representations.told(proposal) + approved_otherwise.sentence(proposal, data)
     if left_out:
         what = ", ".join(f"{count:,} {_LEFT_OUT[name]}" for name, count in left_out.items())
         text += f"\n(Left out for their length: {what}. max_characters={needed} brings all.)"
@@ -99,22 +99,29 @@ def get_proposal(call: Call, arguments: ProposalReadArguments) -> Answer:
 
 
 #: What is counted of the fields that may be long, in the order in which they get the room.
-_LEFT_OUT = {"result": "lines of the result", "notes": "of the notes", "edits": "of the edits"}
+_LEFT_OUT = {
+    "difference": "of the differences",
+    "not_accepted": "of what was not accepted",
+    "final_text": "lines of the final text",
+    "result": "lines of the result",
+    "notes": "of the notes",
+    "edits": "of the edits",
+}
+_TEXTS = ("final_text", "result")
 
 
 def _left_out(data: dict[str, Any], most: int) -> tuple[dict[str, int], int]:
     """Cut the long fields of a proposal to what fits, and return what is missing of each and what all would take."""
     left_out: dict[str, int] = {}
     needed = 0
-    result = data["result"] or ""
-    lines = result.split("\n")
     for name in _LEFT_OUT:
         whole = bounds.size_of(data[name])
         needed += whole
         if whole <= most:
             most -= whole
             continue
-        if name == "result":
+        if name in _TEXTS:
+            lines = data[name].split("\n")
             count = bounds.lines_that_fit(lines, most)
             data[name], left_out[name] = "\n".join(lines[:count]), len(lines) - count
         else:

@@ -94,7 +94,7 @@ def test_proposals_come_in_pages(api: Machine, goals: Block, propose: Propose) -
 
 def test_an_unknown_status_names_the_known_ones(api: Machine) -> None:
     error = refused(api.get("/api/v1/proposals/?status=opened"), 400, "invalid_arguments")
-    assert "open, merging" in error["details"]["fields"]["status"]
+    assert "open, changes_requested, merging" in error["details"]["fields"]["status"]
 
 
 def test_addresses_answer_the_same_as_tools(api: Machine, call: Call, proposal: Proposal) -> None:
