@@ -7,7 +7,15 @@ from django.urls import path
 
 from approvals.accounts import policies_page, settings_page, sign_in
 from approvals.views import conversations, decide, inbox, proposal, redact
-from approvals.views.memory import block_forms, block_history, block_views, exchange, memory_search, owners
+from approvals.views.memory import (
+    block_forms,
+    block_history,
+    block_restore,
+    block_views,
+    exchange,
+    memory_search,
+    owners,
+)
 from approvals.views.notes import note_forms, note_views
 from approvals.views.queue import undo
 
@@ -31,6 +39,7 @@ urlpatterns = [
     path(_BLOCK, block_views.block, name="block"),
     path(f"{_BLOCK}history/", block_history.block_history, name="block_history"),
     path(f"{_BLOCK}blame/", block_history.block_blame, name="block_blame"),
+    path(f"{_BLOCK}restore/<str:commit>/", block_restore.BlockRestore.as_view(), name="block_restore"),
     path(f"{_BLOCK}edit/", block_forms.BlockEdit.as_view(), name="block_edit"),
     path(f"{_BLOCK}delete/", block_forms.BlockDelete.as_view(), name="block_delete"),
     path("memory/<str:owner>/automatic/", note_views.automatic, name="automatic"),

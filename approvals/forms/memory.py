@@ -140,6 +140,14 @@ class DeleteForm(forms.Form):
     loaded_sha256 = forms.CharField(widget=forms.HiddenInput)
 
 
+class RestoreForm(forms.Form):
+    """The confirmation that an earlier version becomes the current one: which text was seen, and why."""
+
+    comment = comment_field(_("Why you’re restoring it. Saved in the history."))
+    # Empty where there was no block.
+    loaded_sha256 = forms.CharField(required=False, widget=forms.HiddenInput)
+
+
 #: What a service raises instead of writing the memory.
 REFUSALS = (Refused, ForbiddenCharacter, EngineUnavailable, OutcomeUnknown, DirtyMemory)
 
@@ -152,13 +160,13 @@ def add_refusal(form: forms.BaseForm, error: Exception) -> int:
     """
     match error:
         case OverLimit():
-            form.add_error("body", error.message)
+            form.add_error("body" if "body" in form.fields else None, error.message)
         case LimitInvalid():
             form.add_error("limit", error.message)
         case LabelInvalid():
             form.add_error("label", error.message)
         case LabelTaken():
-            form.add_error("label", error.message)
+            form.add_error("label" if "label" in form.fields else None, error.message)
             return 409
         case ImportUnderWay():
             form.add_error(None, error.message)

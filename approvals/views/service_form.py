@@ -32,7 +32,7 @@ class ServiceFormView(FormView[F]):
     """Show a form, or check it and call a service with it.
 
     Attributes:
-        owner: whose memory it is; the viewer, since anybody else gets the answer of a page that is not there.
+        owner: whose memory it is; the viewer, unless `find_owner` says otherwise.
         done_already: what the service raises where the same form was sent before.
         conflicts: what it raises where there is now something else than the form was loaded with.
         success_message: what the next page says; see `get_success_message`.
@@ -43,6 +43,10 @@ class ServiceFormView(FormView[F]):
     conflicts: ClassVar[tuple[type[Exception], ...]] = ()
     success_message: StrOrPromise
     owner: User
+
+    def find_owner(self, request: HttpRequest, owner: str) -> User:
+        """Return whose memory it is. Raises Http404 where the viewer is not even told that it is there."""
+        return own_memory(request, owner)
 
     def load(self) -> HttpResponse | None:
         """Read what the form is about. Return the page to see instead, where there is nothing to ask."""
@@ -67,7 +71,7 @@ class ServiceFormView(FormView[F]):
     @method_decorator(transaction.non_atomic_requests)
     @method_decorator(signed_in())  # type: ignore[arg-type]  # ours answer with whole pages
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        self.owner = own_memory(request, kwargs["owner"])
+        self.owner = self.find_owner(request, kwargs["owner"])
         elsewhere = self.load()
         if elsewhere is not None:
             return elsewhere

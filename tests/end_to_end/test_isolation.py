@@ -220,6 +220,7 @@ def values_of(owner: Things, of: Things) -> dict[str, list[Any]]:
         "user_id": [owner.owner],
         "owner": [owner.owner],
         "label": [of.label],
+        "commit": [of.commit],
         "note_id": [of.note_id, of.superseded_id, of.waiting_id],
         "proposal_id": [of.proposal_id, of.note_proposal_id],
         "pk": [of.proposal_id, of.note_proposal_id],
@@ -260,6 +261,8 @@ def queries(world: World, path: str) -> list[str]:
     if not path.startswith(("/api/v1/users/", "/memory/")):
         return [""]
     commit = world.ben.commit
+    if "/blocks/" in path:
+        return ["", f"?as_of={commit}", f"?v={commit}", f"?from={commit}", f"?a={commit}&b=now", "?s=0", "?strip=1-9"]
     return ["", f"?q={WORD}", f"?q={WORD}&include_conversation=true", f"?as_of={commit}", "?include_superseded=true"]
 
 

@@ -61,7 +61,7 @@ class BlockEdit(ServiceFormView[BlockForm]):
         except RevisionNotFound:
             return unknown_revision(request, self.owner, self.label, source)
         if old.block is None:
-            return redirect(self.get_success_url())
+            return unknown_revision(request, self.owner, self.label, source)
         # The content comes back, not the rules: limit and read-only stay as they are now.
         restored = BlockFields(
             title=old.block.title,

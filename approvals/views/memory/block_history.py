@@ -5,7 +5,7 @@ A viewer who may not read an owner's memory gets the answer of a page that is no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -13,10 +13,13 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from approvals import permissions
 from approvals.accounts.sign_in import signed_in
 from approvals.accounts.viewer import viewer_of
-from approvals.pages.blocks import NOW, Version, field_changes, history_entries, undoable, version
+from approvals.pages.blocks import NOW, HistoryEntry, Version, field_changes, history_entries, undoable, version
+from approvals.pages.versions.authors import ChangeBy
 from approvals.pages.versions.blame import blamed_text
+from approvals.pages.versions.timeline import StripChoice, strip_of, window_of
 from approvals.views.memory.block_views import unknown_revision
 from approvals.views.memory.owners import about, readable_owner
 from approvals.views.request import whole_number
@@ -26,39 +29,6 @@ from memory_app.models import TargetKind
 from memory_app.text import worddiff
 
 CHANGES_ON_A_PAGE = 20
-
-
-@signed_in()
-@require_safe
-def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
-    """Show every change of a block, newest first; with `?a=` and `?b=`, what changed between two of them."""
-    person = readable_owner(request, owner)
-    before = whole_number(request.GET.get("before", ""), digits=17)
-    changes = reads.history(owner, TargetKind.BLOCK, label, limit=CHANGES_ON_A_PAGE + 1, before=before)
-    current = reads.find_block(owner, label)
-    if current is None and not changes:
-        raise Http404
-    page = changes[:CHANGES_ON_A_PAGE]
-    older = changes[CHANGES_ON_A_PAGE] if len(changes) > CHANGES_ON_A_PAGE else None
-    entries = history_entries(page, older=older)
-    context = {
-        **about(request, person),
-        "label": label,
-        "title": current.display_title if current else reads.title_of(label),
-        "current": current,
-        "entries": entries,
-        "undoable": undoable(entries, viewer_of(request)),
-        "is_first_page": not before,
-        "older": urlencode({"before": page[-1].pk}) if older else "",
-    }
-    if "a" in request.GET or "b" in request.GET:
-        a, b = request.GET.get("a", ""), request.GET.get("b", "") or NOW
-        try:
-            context["comparison"] = compare(version(owner, label, a), version(owner, label, b))
-        except RevisionNotFound as error:
-            return unknown_revision(request, person, label, str(error))
-        context |= {"a": a, "b": b}
-    return render(request, "memory/block_history.html", context)
 
 
 @dataclass(frozen=True)
@@ -81,6 +51,116 @@ def compare(before: Version, after: Version) -> Comparison:
         after=after,
         segments=worddiff.diff(before.body, after.body),
         fields=field_changes(before.block, after.block) if before.block and after.block else (),
+    )
+
+
+@signed_in()
+@require_safe
+def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
+    """Show every change of a block, as a strip and as a list, newest first.
+
+    With `?v=` a commit, what that change did; with `?a=` and `?b=`, what changed between two versions; with `?from=`,
+    the bars of the strip lead to comparisons with that one.
+    """
+    person = readable_owner(request, owner)
+    found = reads.blame_of_block(owner, label)
+    current = reads.find_block(owner, label)
+    if current is None and not found.changes:
+        raise Http404
+    context = {
+        **about(request, person),
+        "label": label,
+        "title": current.display_title if current else reads.title_of(label),
+        "current": current,
+    }
+    try:
+        choice, shown = _chosen(request, found, owner, label)
+    except RevisionNotFound as error:
+        return unknown_revision(request, person, label, str(error))
+    context |= shown
+    context["may_restore"] = permissions.may_edit(viewer_of(request), owner)
+    if getattr(request, "htmx", False) and request.headers.get("HX-Target") == "shown":
+        return render(request, "memory/version_part.html", context)
+    before = whole_number(request.GET.get("before", ""), digits=17)
+    changes = reads.history(owner, TargetKind.BLOCK, label, limit=CHANGES_ON_A_PAGE + 1, before=before)
+    page = changes[:CHANGES_ON_A_PAGE]
+    older = changes[CHANGES_ON_A_PAGE] if len(changes) > CHANGES_ON_A_PAGE else None
+    entries = history_entries(page, older=older)
+    context |= {
+        "strip": strip_of(found, choice),
+        "entries": entries,
+        "undoable": undoable(entries, viewer_of(request)),
+        "is_first_page": not before,
+        "older": urlencode({"before": page[-1].pk}) if older else "",
+    }
+    return render(request, "memory/block_history.html", context)
+
+
+def _chosen(
+    request: HttpRequest, found: reads.BlockBlame, owner: str, label: str
+) -> tuple[StripChoice, dict[str, object]]:
+    """Return what the address chooses in the strip, and what the page shows of it.
+
+    Raises:
+        RevisionNotFound: it names a commit that this memory, or for `?v=` and `?from=` this block, does not have.
+    """
+    asked = request.GET
+    window = window_of(asked.get("strip", ""))
+    if "a" in asked or "b" in asked:
+        a, b = asked.get("a", ""), asked.get("b", "") or NOW
+        comparison = compare(version(owner, label, a), version(owner, label, b))
+        last = found.changes[-1].commit if found.changes else ""
+        ends = (a, last if b == NOW else b)
+        return StripChoice(window=window, ends=ends), {"comparison": comparison, "a": a, "b": b}
+    if picked := asked.get("from", ""):
+        _number(found, picked)
+        return StripChoice(window=window, picked=picked), {"picked": version(owner, label, picked)}
+    if commit := asked.get("v", ""):
+        return StripChoice(window=window, shown=commit), {"version": _shown_version(found, commit, owner, label)}
+    return StripChoice(window=window), {}
+
+
+def _number(found: reads.BlockBlame, commit: str) -> int:
+    """Return the number of the version that a commit made, counted from 0. Raises RevisionNotFound."""
+    for number, change in enumerate(found.changes):
+        if change.commit == commit:
+            return number
+    raise RevisionNotFound(commit)
+
+
+@dataclass(frozen=True)
+class ShownVersion:
+    """A version of a block: who made it, what it changed, and those before and after it.
+
+    Args:
+        number: counted from 1.
+        entry: the change; its `previous` is the version before.
+        newer: the commit of the version after it; empty for the last.
+        is_as_now: whether its text and its title are those of today.
+    """
+
+    number: int
+    versions: int
+    entry: HistoryEntry
+    comparison: Comparison
+    by: ChangeBy
+    newer: str
+    is_as_now: bool
+
+
+def _shown_version(found: reads.BlockBlame, commit: str, owner: str, label: str) -> ShownVersion:
+    number = _number(found, commit)
+    previous = found.changes[number - 1].commit if number else ""
+    entry = replace(history_entries([found.changes[number]])[0], previous=previous)
+    now, then = version(owner, label, NOW), version(owner, label, commit)
+    return ShownVersion(
+        number=number + 1,
+        versions=len(found.changes),
+        entry=entry,
+        comparison=compare(version(owner, label, previous), then),
+        by=ChangeBy.of(entry.change),
+        newer=found.changes[number + 1].commit if number + 1 < len(found.changes) else "",
+        is_as_now=bool(then.block and now.block and then.body == now.body and not field_changes(then.block, now.block)),
     )
 
 

@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
+from approvals import permissions
 from approvals.accounts.sign_in import signed_in
 from approvals.accounts.viewer import viewer_of
 from approvals.markdown import rendering
@@ -157,6 +158,7 @@ def block(request: HttpRequest, owner: str, label: str) -> HttpResponse:
         "as_of": as_of,
         "view": "source" if request.GET.get("view") == "source" else "text",
         "last": history_entries([shown.last])[0] if shown.last else None,
+        "may_restore": permissions.may_edit(viewer_of(request), owner),
     }
     if shown.block is None:
         return render(request, "memory/block_missing.html", context, status=404 if as_of else 410)
