@@ -8,15 +8,16 @@ from datetime import datetime
 from typing import Any
 
 from django import template
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from approvals.markdown import marks
 from approvals.pages import note_list
 from approvals.review import diff_mode
 from approvals.templatetags.figures import number, when
-from approvals.templatetags.texts import drawn, marked
+from approvals.templatetags.texts import marked
 from memory_app.text import invisible
 from memory_app.text.worddiff import Segment
 
@@ -26,13 +27,13 @@ register = template.Library()
 @register.simple_tag
 def line(segments: Iterable[Segment]) -> SafeString:
     """Return segments in a row, as insertions and deletions."""
-    return SafeString("".join(_segment(segment.kind, segment.text) for segment in segments))
+    return SafeString("".join(marks.segment(segment.kind, segment.text) for segment in segments))
 
 
 @register.simple_tag
 def excerpt(parts: Sequence[Sequence[str]]) -> SafeString:
     """Return the stored excerpt of a change: segments, and gaps where text was left out."""
-    return SafeString("".join(_segment(kind, text) for kind, text in parts))
+    return SafeString("".join(marks.segment(kind, text) for kind, text in parts))
 
 
 @register.simple_tag
@@ -41,28 +42,8 @@ def source(segments: Iterable[Segment]) -> SafeString:
     return format_html_join(
         "",
         "{}",
-        (
-            (_changed(segment.kind, drawn(invisible.mark_whitespace(segment.text, continues=True))),)
-            for segment in segments
-        ),
+        ((marks.changed(segment.kind, marks.signs(segment.text)),) for segment in segments),
     )
-
-
-def _segment(kind: str, text: str) -> SafeString:
-    if kind == "gap":
-        return format_html('<span class="gap">{}</span>', text)
-    if kind != "same" and not text.strip():
-        # A changed line end or blank is nothing to see: it gets a sign.
-        return _changed(kind, drawn(invisible.mark_whitespace(text, continues=True)))
-    return _changed(kind, marked(text))
-
-
-def _changed(kind: str, shown: SafeString) -> SafeString:
-    if kind == "added":
-        return SafeString(f'<ins><span class="visually-hidden">{html.escape(_("added:"))} </span>{shown}</ins>')
-    if kind == "removed":
-        return SafeString(f'<del><span class="visually-hidden">{html.escape(_("removed:"))} </span>{shown}</del>')
-    return shown
 
 
 @register.inclusion_tag("components/redline.html")

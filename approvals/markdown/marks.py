@@ -1,0 +1,87 @@
+"""Text of anybody as HTML, escaped: unseen characters as visible marks, and what was added or removed as that."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+
+from memory_app.text import invisible
+from memory_app.text.invisible import InvisibleMark, Letters, VisibleText, Whitespace
+
+_MAY_BREAK = mark_safe("<wbr>")
+#: Text that every reader sees as it is: nothing in it is hidden or of another script.
+_ORDINARY = re.compile(r"[\n\x20-\x7e]*")
+
+
+def marked(text: str) -> SafeString:
+    """Return text with a visible mark in the place of invisible characters."""
+    if _ORDINARY.fullmatch(text):
+        return SafeString(html.escape(text))  # a list of 25 has 150 such texts, and looking at each took half its time
+    return drawn(invisible.visible(text))
+
+
+def drawn(parts: Iterable[VisibleText | Letters | InvisibleMark | Whitespace]) -> SafeString:
+    return format_html_join("", "{}", ((_part(part),) for part in parts))
+
+
+def mark(label: str) -> SafeString:
+    """Return the mark that stands for an unseen character, from its label in angle brackets."""
+    return format_html('<span class="mark">{}</span>', label.strip("⟨⟩"))
+
+
+def _part(part: VisibleText | Letters | InvisibleMark | Whitespace) -> str:
+    if isinstance(part, Letters):
+        # The word stays readable: its letters are framed, and say what they are.
+        return format_html(
+            '<span class="stray" title="{}">{}<span class="stray-script"><span class="visually-hidden"> (</span>{}'
+            '<span class="visually-hidden">) </span></span></span>',
+            ", ".join(part.names),
+            part.text,
+            part.script,
+        )
+    if isinstance(part, InvisibleMark):
+        return mark(part.label)
+    if isinstance(part, Whitespace):
+        css = "space trailing" if part.trailing else "space"
+        # The sign takes the place of the blank: where the line may break, or does, has to be said again.
+        after = "\n" if part.text.endswith("\n") else _MAY_BREAK
+        return format_html('<span class="{}">{}</span>{}', css, part.sign, after)
+    return part.text
+
+
+def signs(text: str) -> SafeString:
+    """Return text with a sign for each blank, tab and line end."""
+    return drawn(invisible.mark_whitespace(text, continues=True))
+
+
+def segment(kind: str, text: str, *, is_said: bool = True) -> SafeString:
+    """Return a part of a change: `same`, `added`, `removed`, or a `gap` where text was left out."""
+    if kind == "gap":
+        return format_html('<span class="gap">{}</span>', text)
+    if kind != "same" and not text.strip():
+        return changed(
+            kind, signs(text), is_said=is_said
+        )  # a changed line end or blank is nothing to see: it gets a sign
+    return changed(kind, marked(text), is_said=is_said)
+
+
+def changed(kind: str, shown: SafeString, *, is_said: bool = True) -> SafeString:
+    """Return HTML as an insertion or a deletion, said to those who do not see it; `same` as it is.
+
+    Args:
+        is_said: not needed where the part before it was of the same kind.
+    """
+    if kind == "added":
+        return SafeString(f"<ins>{_said(_('added:')) if is_said else ''}{shown}</ins>")
+    if kind == "removed":
+        return SafeString(f"<del>{_said(_('removed:')) if is_said else ''}{shown}</del>")
+    return shown
+
+
+def _said(words: str) -> str:
+    return f'<span class="visually-hidden">{html.escape(words)} </span>'
