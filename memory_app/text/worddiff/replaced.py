@@ -35,6 +35,8 @@ def with_replaced_paragraphs(segments: Iterable[Segment]) -> tuple[Segment, ...]
 
 def _is_torn(paragraph: Paragraph) -> bool:
     """Whether it has several changes and little that stays."""
+    if not paragraph.changed:  # most of a long text
+        return False
     kept = [_letters(segment.text) if segment.kind == "same" else None for segment in paragraph.segments]
     changed = [index for index, letters in enumerate(kept) if letters is None]
     if not changed or not any(kept[index] for index in range(changed[0], changed[-1])):
