@@ -23,21 +23,21 @@ from markdown_it.token import Token
 from approvals.markdown.parsing import LONGEST, Parser
 from memory_app.text import invisible
 
-_TAGS = {
+TAGS = {
     "a", "blockquote", "br", "code", "del", "div", "em", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre",
     "s", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
 #: What runs in the direction of its own words: an Arabic list has its bullets on the right.
 _HEADINGS = {"h2", "h3", "h4", "h5", "h6"}
 _DIRECTED = {"blockquote", "h2", "h3", "h4", "h5", "h6", "ol", "p", "td", "th", "ul"}
-_ATTRIBUTES = {
+ATTRIBUTES = {
     **{tag: {"dir"} for tag in _DIRECTED},
     **{tag: {"dir", "id"} for tag in _HEADINGS},
     "a": {"href", "title"},
     "div": {"aria-label", "class", "role", "tabindex"},  # written by `_table` alone
     "ol": {"dir", "start"},
 }
-_SCHEMES = {"http", "https", "mailto"}
+SCHEMES = {"http", "https", "mailto"}
 
 # Whoever writes the text may choose where these nearly match, so no part of it is looked at again and again: 60,000
 # brackets took 11 s, 8,000 underscores 1.4 s, with every other thread waiting.
@@ -99,7 +99,7 @@ def _lay_out(text: str, *, top: int, anchored: bool) -> LaidOut:
     env: dict[str, Any] = {}
     tokens = _markdown.parse(invisible.plain(text), env)
     headings = _number_headings(tokens, top=top, anchored=anchored)
-    return LaidOut(_clean(tokens, env, _ATTRIBUTES, link_rel="noopener noreferrer nofollow"), headings)
+    return LaidOut(_clean(tokens, env, ATTRIBUTES, link_rel="noopener noreferrer nofollow"), headings)
 
 
 def render_with(
@@ -115,7 +115,7 @@ def render_with(
     tokens = _markdown.parse(source, env)
     _number_headings(tokens, top=top, anchored=False)
     change(tokens)
-    return _clean(tokens, env, {**_ATTRIBUTES, **attributes}, link_rel=None)
+    return _clean(tokens, env, {**ATTRIBUTES, **attributes}, link_rel=None)
 
 
 def _clean(
@@ -123,9 +123,9 @@ def _clean(
 ) -> SafeString:
     clean = nh3.clean(
         _markdown.renderer.render(tokens, _markdown.options, env),
-        tags=_TAGS,
+        tags=TAGS,
         attributes=dict(attributes),
-        url_schemes=_SCHEMES,
+        url_schemes=SCHEMES,
         link_rel=link_rel,
     )
     return mark_safe(clean)  # noqa: S308  # nh3 just made it so

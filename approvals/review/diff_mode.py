@@ -6,9 +6,11 @@ What the change is comes from `review`; comparing texts is `memory_app.text.word
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from approvals.markdown.passages import RenderedPassage
+from approvals.markdown.redline import TooLong, rendered_redline
 from approvals.models import Mergeability
 from approvals.review.presentation import Review
 from memory_app.text import worddiff
@@ -50,10 +52,15 @@ class TableRow:
 
 @dataclass(frozen=True)
 class Redline:
-    """One text become another, as passages; `changes` counts its hunks."""
+    """One text become another, as passages; `changes` counts its hunks.
+
+    Args:
+        rendered: the same laid out as Markdown; None where it was not asked for, or a text is too long for it.
+    """
 
     passages: tuple[Passage, ...]
     changes: int
+    rendered: tuple[RenderedPassage, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -68,9 +75,13 @@ class ChangeShown:
     redline: Redline | None = None
     since: Redline | None = None
     table: tuple[TableRow, ...] = ()
-    segments: tuple[Segment, ...] = ()
     text: str = ""
     changes: int = 0
+
+    @property
+    def is_laid_out(self) -> bool:
+        """Whether both redlines are shown as Markdown: one of the two alone would be hard to compare."""
+        return all(each.rendered is not None for each in (self.redline, self.since) if each)
 
 
 def change_shown(review: Review, view: DiffMode, *, unfolded: bool = False) -> ChangeShown:
@@ -79,16 +90,35 @@ def change_shown(review: Review, view: DiffMode, *, unfolded: bool = False) -> C
     Args:
         unfolded: show the unchanged lines of the table too.
     """
-    segments = worddiff.with_replaced_paragraphs(worddiff.diff(review.before_text, review.after_text))
-    line = redline(segments)
+    line = redline(review.segments)
     if view is DiffMode.RESULT:
         return ChangeShown(view, text=review.after_text, changes=line.changes)
     if view is DiffMode.SIDE:
-        rows = worddiff.side_by_side(segments)
-        return ChangeShown(view, table=_table(rows, _places(segments), unfolded=unfolded), changes=line.changes)
+        segments = worddiff.with_replaced_paragraphs(review.segments)
+        table = _table(worddiff.side_by_side(segments), _places(segments), unfolded=unfolded)
+        return ChangeShown(view, redline=line, table=table, changes=line.changes)
     if view is DiffMode.SOURCE:
-        return ChangeShown(view, segments=segments, changes=line.changes)
-    return ChangeShown(view, redline=line, since=_since(review), changes=line.changes)
+        return ChangeShown(view, redline=line, since=_since(review), changes=line.changes)
+    line = _with_rendered(line, review.before_text, review.after_text, unfolded=unfolded)
+    since = _since(review)
+    if since and review.block:
+        since = _with_rendered(since, review.revision.base_text, review.block.body, unfolded=unfolded)
+    return ChangeShown(view, redline=line, since=since, changes=line.changes)
+
+
+def _with_rendered(line: Redline, before: str, after: str, *, unfolded: bool) -> Redline:
+    items: list[Paragraph] = []
+    numbers: list[int] = []
+    number = 0
+    for passage in line.passages:
+        number = passage.change or number
+        paragraphs = passage.item.paragraphs if isinstance(passage.item, Fold) else (passage.item,)
+        items += paragraphs
+        numbers += (number if paragraph.changed else 0 for paragraph in paragraphs)
+    try:
+        return replace(line, rendered=rendered_redline(before, after, items, numbers, unfolded=unfolded))
+    except TooLong:
+        return line
 
 
 def redline(segments: Iterable[Segment]) -> Redline:

@@ -23,6 +23,7 @@ from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, Tab
 from approvals.pages.queue.undoing import can_be_undone_at_once
 from approvals.permissions import ReviewAction
+from approvals.review.change_map import change_map
 from approvals.review.diff_mode import DiffMode, change_shown
 from approvals.review.presentation import Review, review_of
 from approvals.services.errors import ProposalNotFound
@@ -130,6 +131,7 @@ def _context_of_change(request: Request, review: Review, listing: Listing) -> di
         "review": review,
         "proposal": review.proposal,
         "change": change,
+        "marks": change_map(change.redline.passages) if change and change.redline else (),
         "page_url": reverse("proposal", args=[review.proposal.pk]),
         "page_query": page_query,
     }

@@ -106,8 +106,8 @@ def test_a_flood_covers_nothing_beside_it(
     window = window_of(tim, viewport={"width": width, "height": 1_600}, color_scheme=scheme)
     blank = window.context.new_page()
     pages = {
-        address: (".reason", ".turn-text", ".redline p.changed", ".facts dd"),
-        f"{address}?view=source": (".source",),
+        address: (".reason", ".turn-text", ".redline .changed", ".facts dd"),
+        f"{address}?view=source": (".source .line",),
         f"{address}?view=side": (".table .text",),
         f"{address}?view=result": (".prose > p",),
         "/": (".row-title", ".row-excerpt"),

@@ -1,0 +1,150 @@
+"""The blocks of a rendered redline as passages of a page: put into their lists, folded, and sanitised."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+import nh3
+from django.utils.safestring import SafeString, mark_safe
+
+from approvals.markdown.rendering import ATTRIBUTES, SCHEMES, TAGS
+from memory_app.text.worddiff import Paragraph
+
+_SPANS = {"mark", "stray", "stray-script", "visually-hidden", "space", "trailing", "slot"}
+_CLEANER = nh3.Cleaner(
+    tags=TAGS | {"ins", "span", "wbr"},
+    attributes={
+        **ATTRIBUTES,
+        "div": ATTRIBUTES["div"] - {"class"} | {"dir"},
+        "span": {"title"},
+        "td": {"dir", "colspan"},
+        "li": {"value"},
+    },
+    allowed_classes={
+        "div": {"table-box", "changed", "lines"},
+        "li": {"changed"},
+        "tr": {"changed", "change-row", "skipped-rows"},
+        "span": _SPANS,
+    },
+    url_schemes=SCHEMES,
+    link_rel="noopener noreferrer nofollow",
+)
+#: Where the heading of a change goes. No text can say it: it is another one in each process.
+_SECRET = secrets.token_hex(8)
+_SLOT = re.compile(rf'<span class="slot">{_SECRET}-(change|rows)-(\d+)</span>')
+CONTAINERS = {"bullet_list": "ul", "ordered_list": "ol", "blockquote": "blockquote", "list_item": "li"}
+#: As in the redline of the source: so many unchanged blocks stay beside a change, and fewer are not worth a fold.
+_CONTEXT, _WORTH_FOLDING = 1, 2
+
+
+class Part(NamedTuple):
+    """Sanitised HTML, or the place of a change's heading, or of a table's unchanged rows that were left out."""
+
+    html: SafeString = SafeString()
+    change: int = 0
+    rows: int = 0
+
+
+@dataclass(frozen=True)
+class RenderedPassage:
+    """A part of the redline: HTML with places for the headings of changes, or lines of the source.
+
+    Args:
+        parts: HTML, and between it the headings of the changes that begin there.
+        folded: how many unchanged blocks it has, when it folds.
+        source: the lines of a change that changes nothing one sees, such as which sign a list has.
+        number: the number of that change.
+    """
+
+    parts: tuple[Part, ...] = ()
+    folded: int = 0
+    source: tuple[Paragraph, ...] = ()
+    number: int = 0
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A block of the page; an item of a list, and a line of a paragraph, by itself.
+
+    Args:
+        around: what it stands in together with its neighbours: a kind of list, or the lines of one paragraph.
+    """
+
+    html: str
+    place: int
+    is_changed: bool
+    around: str = ""
+    source: tuple[Paragraph, ...] = ()
+    number: int = 0
+
+
+def folded(entries: Sequence[Entry]) -> Iterator[RenderedPassage]:
+    """Yield the entries with what changed and a little beside it, and the others folded away."""
+    shown: list[Entry] = []
+    for is_near, numbers in beside_changes([entry.is_changed for entry in entries]):
+        together = [entries[number] for number in numbers]
+        if is_near:
+            shown += together
+            continue
+        yield from _passages(shown)
+        yield RenderedPassage(_sanitised(together), folded=len(together))
+        shown = []
+    yield from _passages(shown)
+
+
+def beside_changes(changed: Sequence[bool]) -> Iterator[tuple[bool, list[int]]]:
+    """Yield the numbers of blocks or rows in runs: those to show, and those worth leaving out."""
+    near: set[int] = set()
+    for number, is_changed in enumerate(changed):
+        if is_changed:
+            near.update(range(number - _CONTEXT, number + _CONTEXT + 1))
+    for is_near, group in groupby(range(len(changed)), key=near.__contains__):
+        numbers = list(group)
+        yield is_near or len(numbers) < _WORTH_FOLDING, numbers
+
+
+def _passages(entries: Sequence[Entry]) -> Iterator[RenderedPassage]:
+    for is_source, group in groupby(entries, key=lambda entry: bool(entry.source)):
+        if is_source:
+            yield from (RenderedPassage(source=entry.source, number=entry.number) for entry in group)
+        else:
+            yield RenderedPassage(_sanitised(list(group)))
+
+
+def _sanitised(entries: Sequence[Entry]) -> tuple[Part, ...]:
+    written: list[str] = []
+    for around, group in groupby(entries, key=lambda entry: entry.around):
+        opening, closing = tags(around.split(" ")[0]) if around else ("", "")
+        written += (opening, *(entry.html for entry in group), closing)
+    clean = _CLEANER.clean("".join(written))
+    parts: list[Part] = []
+    html, *slots = _SLOT.split(clean)
+    parts.append(Part(mark_safe(html)))  # noqa: S308  # nh3 just made it so
+    for kind, number, html in zip(slots[::3], slots[1::3], slots[2::3], strict=True):
+        parts.append(Part(change=int(number)) if kind == "change" else Part(rows=int(number)))
+        parts.append(Part(mark_safe(html)))  # noqa: S308
+    return tuple(part for part in parts if part != Part())
+
+
+def tags(kind: str) -> tuple[str, str]:
+    """Return the tags of a block of blocks."""
+    if kind == "lines":
+        return '<div class="lines" dir="auto">', "</div>"
+    tag = CONTAINERS[kind]
+    # Browsers look for a list's direction in what has none of its own: its items are left without.
+    return f"<{tag}>" if tag == "li" else f'<{tag} dir="auto">', f"</{tag}>"
+
+
+def heading_slots(numbers: Sequence[int]) -> str:
+    """Return the places of the headings of these changes, as HTML to be sanitised."""
+    return "".join(f'<span class="slot">{_SECRET}-change-{number}</span>' for number in numbers)
+
+
+def rows_slot(rows: int) -> str:
+    """Return the place that says how many rows of a table were left out, as HTML to be sanitised."""
+    return f'<span class="slot">{_SECRET}-rows-{rows}</span>'

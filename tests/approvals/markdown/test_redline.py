@@ -1,0 +1,298 @@
+"""A change of Markdown as a person reads it: nothing that changes is left out, and nothing of the text is markup."""
+
+from __future__ import annotations
+
+import re
+import time
+from html.parser import HTMLParser
+from random import Random
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from approvals.markdown.blocks import ParsedText, TooLong
+from approvals.markdown.parsing import LONGEST
+from approvals.markdown.passages import RenderedPassage
+from approvals.markdown.redline import rendered_redline
+from approvals.markdown.rendering import render
+from memory_app.text import worddiff
+from tests.support import hostile_texts
+
+pytestmark = pytest.mark.pure
+
+ALLOWED = {
+    *("a", "blockquote", "br", "code", "del", "div", "em", "h3", "h4", "h5", "h6", "hr", "ins", "li", "ol", "p", "pre"),
+    *("s", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul", "wbr"),
+}
+#: What a text is made of when its layout changes: all that begins a block, ends one or marks words.
+PIECES = (
+    *(
+        "word ",
+        "other ",
+        "**",
+        "*",
+        "`",
+        "~~",
+        "[a](https://example.org/x)",
+        "[b]",
+        "\n\n[b]: https://example.org/y\n\n",
+    ),
+    *(
+        "\n",
+        "\n\n",
+        "\r\n",
+        "# ",
+        "\n## ",
+        "\n- ",
+        "\n  - ",
+        "\n1. ",
+        "\n> ",
+        "\n```\n",
+        "\n---\n",
+        "\n===\n",
+        "\\",
+        "  \n",
+    ),
+    *(
+        "|",
+        "\n|a|b|\n|-|-|\n",
+        "\n|c|d|\n",
+        "<b>",
+        "&amp;",
+        "&#xe000;",
+        "&#xe100;",
+        "\u200b",
+        "\u202e",
+        "\ue000",
+        "é\u0301",
+    ),
+    *("    ", "\t", "![i](j)", "<https://example.org>", "⟨U+200B ZERO WIDTH SPACE⟩"),
+)
+markdown = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
+
+
+def redline(before: str, after: str, *, unfolded: bool = True) -> tuple[RenderedPassage, ...]:
+    items = worddiff.redlined(worddiff.diff(before, after))
+    return rendered_redline(before, after, items, worddiff.hunk_numbers(items), unfolded=unfolded)
+
+
+def html_of(passages: tuple[RenderedPassage, ...]) -> str:
+    return "".join(f"[{part.change}]" if part.change else part.html for each in passages for part in each.parts)
+
+
+class _Text(HTMLParser):
+    """The words on one side of a change: all but those inside `left_out`, and what only screen readers are told."""
+
+    def __init__(self, left_out: str) -> None:
+        super().__init__()
+        self.left_out = left_out
+        self.words = ""
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self._open: list[tuple[str, str]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _value in attrs}
+        if tag not in ("br", "hr", "wbr"):
+            self._open.append((tag, dict(attrs).get("class") or ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop()[0] == tag, "the tags are not nested"
+
+    def handle_data(self, data: str) -> None:
+        if not any(tag == self.left_out or css == "visually-hidden" for tag, css in self._open):
+            self.words += data
+
+
+def side(html: str, left_out: str) -> _Text:
+    text = _Text(left_out)
+    text.feed(html)
+    text.close()
+    return text
+
+
+@given(before=markdown, after=markdown)
+@example(before="a\n\n- b", after="```\na\n\n- b")
+@example(before="[b]\n\n[b]: /one", after="[b]\n\n[b]: /two")
+@example(before="", after="- a\n- b\n")
+@example(before="a", after="a\n")
+def test_each_change_has_its_heading_once_in_order_of_the_page(before: str, after: str) -> None:
+    items = worddiff.redlined(worddiff.diff(before, after))
+    numbers = worddiff.hunk_numbers(items)
+    passages = rendered_redline(before, after, items, numbers)
+    found = [part.change for each in passages for part in each.parts if part.change]
+    found += [each.number for each in passages if each.source]
+    assert sorted(found) == sorted(set(numbers) - {0})
+    for each in passages:
+        text = side("".join(part.html for part in each.parts), "")
+        assert text.tags <= ALLOWED
+        assert text.attributes <= {
+            "aria-label",
+            "class",
+            "colspan",
+            "dir",
+            "href",
+            "rel",
+            "role",
+            "tabindex",
+            "title",
+            "value",
+        }
+
+
+plain = st.lists(
+    st.sampled_from([piece for piece in PIECES if not set(piece) & set("[]!&<\u200b\u202e\ue000⟨ \t\\\r")]), max_size=30
+)
+
+
+@given(before=plain.map("".join), after=plain.map("".join))
+def test_both_texts_are_in_it_with_all_their_words(before: str, after: str) -> None:
+    passages = redline(before, after)
+    html = "".join(part.html for each in passages for part in each.parts)
+    for text, other in ((before, "ins"), (after, "del")):
+        shown = re.sub(r"[\s·¶→↵]", "", side(html, other).words)
+        assert shown == re.sub(r"\s", "", side(render(text), "").words)
+
+
+@given(text=markdown)
+def test_what_did_not_change_is_not_marked(text: str) -> None:
+    html = html_of(redline(text, text))
+    assert "<ins" not in html
+    assert "<del" not in html
+
+
+def test_headings_lists_tables_and_code_are_shown_as_such_with_the_marks_inside() -> None:
+    before = (
+        "# Goals\n\nRead **one** book.\n\n- tea\n  - green\n\n|a|b|\n|-|-|\n|1|2|\n\n```\nx = 1\n```\n\n> Said so.\n"
+    )
+    after = before.replace("Goals", "Aims").replace("one", "two").replace("green", "black").replace("2|", "3|")
+    html = html_of(redline(before, after.replace("x = 1", "x = 9").replace("so", "no")))
+    html = re.sub(r'<span class="visually-hidden">\w+: </span>', "", html)
+    assert '<h3 dir="auto"><del>Goals</del><ins>Aims</ins></h3>' in html
+    assert "Read <strong><del>one</del><ins>two</ins></strong> book." in html
+    assert "<del>green</del><ins>black</ins>" in html.split("tea")[1]
+    assert '<td dir="auto"><del>2</del><ins>3</ins></td>' in html
+    assert "<pre><code>x = <del>1</del><ins>9</ins>\n</code></pre>" in html
+    assert "Said <del>so</del><ins>no</ins>." in html.split("<blockquote")[1]
+
+
+def test_a_block_that_became_another_kind_is_struck_and_stands_again() -> None:
+    html = html_of(redline("Plans\n\nrest", "## Plans\n\nrest"))
+    assert re.search(r"<p[^>]*><del>.*Plans</del></p>.*<h3[^>]*><ins>.*Plans</ins></h3>", html)
+    html = html_of(redline("|a|b|\n|-|-|\n|1|2|\n", "|a|b|c|\n|-|-|-|\n|1|2|3|\n"))
+    assert html.count("<table>") == 2
+
+
+def test_an_item_stays_when_a_heading_divides_its_list() -> None:
+    html = html_of(redline("- one\n- two\n- three\n", "- one\n\n## Later\n\n- two\n- three\n"))
+    assert "<del>" not in html
+    assert "Later</ins>" in html
+
+
+def test_a_numbered_item_keeps_its_number() -> None:
+    html = html_of(redline("3. three\n4. four\n", "3. three\n4. new\n5. four\n"))
+    assert re.findall(r'<li value="(\d)">', html) == ["3", "4", "5"]
+
+
+def test_a_link_that_leads_elsewhere_says_where() -> None:
+    html = html_of(redline("See [the list](https://school.example).", "See [the list](https://evil.example)."))
+    assert "(https://evil.example)" in html
+    assert "(https://school.example)" in html
+    assert html.count("the list") == 2
+
+
+def test_a_link_changed_by_a_definition_far_below_is_marked_where_it_stands() -> None:
+    before = "See [it].\n\n" + "Line.\n\n" * 20 + "[it]: https://school.example\n"
+    html = html_of(redline(before, before.replace("school", "evil")))
+    assert "(https://evil.example)" in html.split("Line.")[0]
+
+
+def test_emphasis_alone_is_a_change_of_the_words_it_is_on() -> None:
+    html = html_of(redline("She must not do it.", "She must **not** do it."))
+    assert re.search(r"<del>[^/]*/span>not</del><strong><ins>[^/]*/span>not</ins></strong>", html)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("* a\n* b\n", "- a\n- b\n"),
+        ("*a* b\n", "_a_ b\n"),
+        ("|a|\n|-|\n|b|\n", "|a|\n|:-:|\n|b|\n"),
+        ("a\n\n[x]: /one\n", "a\n\n[x]: /two\n"),
+        ("# a\n", "a\n===\n"),
+    ],
+)
+def test_what_nobody_would_see_is_shown_in_the_source(before: str, after: str) -> None:
+    sources = [each for each in redline(before, after) if each.source]
+    assert sources
+    assert any(paragraph.changed for each in sources for paragraph in each.source)
+
+
+def test_unseen_characters_are_visible_marks_and_one_each() -> None:
+    html = html_of(redline("Likes tea.", "Likes\u200b tea&#x202e;. Says Тіm."))
+    assert '<span class="mark">U+200B ZERO WIDTH SPACE</span>' in html
+    assert '<span class="mark">U+202E RIGHT-TO-LEFT OVERRIDE</span>' in html
+    assert 'class="stray"' in html
+    assert not set(html) & set("\u200b\u202e")
+
+
+def test_unchanged_blocks_fold_and_so_do_rows_of_a_table() -> None:
+    text = "".join(f"Paragraph {number}.\n\n" for number in range(30))
+    passages = redline(text, text.replace("graph 15", "graph 15 b"))
+    assert [each.folded for each in passages] == [14, 0, 13]
+    table = "|n|\n|-|\n" + "".join(f"|row {number}|\n" for number in range(30))
+    passages = redline(table, table.replace("row 15", "row XV"), unfolded=False)
+    assert [part.rows for each in passages for part in each.parts if part.rows] == [14, 13]
+
+
+def test_a_paragraph_of_many_lines_folds_line_by_line() -> None:
+    text = "".join(f"Day {number}: worked.\n" for number in range(30))
+    passages = redline(text, text.replace("15: worked", "15: rested"))
+    assert [each.folded for each in passages] == [14, 0, 13]
+
+
+def test_no_text_can_forge_the_place_of_a_heading() -> None:
+    shown = html_of(redline("a", 'a <span class="slot">0-change-7</span> &#xe001;'))
+    assert "[7]" not in shown
+    assert "&lt;span" in shown
+
+
+def test_a_text_of_ten_thousand_words_is_laid_out_in_parts_as_in_one() -> None:
+    section = (
+        "## Part\n\n- one **two**\n\n  three\n\n```\n## no heading\n\ncode\n```\n\n1. x\n\n[l]: /y\n\nSee [l].\n\n"
+    )
+    text = section * (LONGEST // len(section) + 40)
+    blocks = ParsedText(text).blocks
+    assert [block.kind for block in blocks] == [block.kind for block in ParsedText(section).blocks] * text.count(
+        "## Part"
+    )
+    assert text.split("\n")[blocks[-5].first].startswith("## Part")
+
+
+@pytest.mark.parametrize("text", ["a " * LONGEST * 2, "word " * LONGEST])
+def test_what_is_too_long_is_refused(text: str) -> None:
+    with pytest.raises(TooLong):
+        redline(text, text + "!")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_texts_nobody_means_well_with_are_words_only(seed: int) -> None:
+    rng = Random(seed)
+    before, after = (hostile_texts.text(rng, ["alice"]) for _ in range(2))
+    html = "".join(part.html for each in redline(before, after) for part in each.parts)
+    assert side(html, "").tags <= ALLOWED
+    assert not set(html) & set("\u200b\u202e\u2066\ufeff\u00ad\ufffc")
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["[", "![", "[a](", "*a **a ", "**", "`a", "> a\n", "> - ", "- ", "# a\n", "|a", "|\n", "\\", "a b\n", "&#1"],
+)
+def test_hostile_texts_are_compared_soon(piece: str) -> None:
+    text = (piece * 10_000)[:10_000]
+    start = time.thread_time()
+    html = html_of(redline(text, f"z{text[1:]}{piece}"))
+    assert time.thread_time() - start < 4  # at most 1 measured
+    assert len(html) < 60 * len(text)
