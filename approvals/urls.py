@@ -6,6 +6,7 @@ from django.contrib.auth import views as django_views
 from django.urls import path
 
 from approvals.accounts import policies_page, settings_page, sign_in
+from approvals.statistics import board_page
 from approvals.views import conversations, decide, inbox, proposal, redact
 from approvals.views.memory import (
     block_forms,
@@ -14,7 +15,6 @@ from approvals.views.memory import (
     block_views,
     exchange,
     memory_search,
-    owners,
 )
 from approvals.views.notes import note_forms, note_views
 from approvals.views.queue import undo
@@ -33,7 +33,7 @@ urlpatterns = [
     path("proposals/<int:pk>/reject/", decide.reject, name="reject"),
     path("proposals/<int:pk>/remove-texts/", redact.redact, name="redact"),
     path("proposals/<int:pk>/undo/", undo.undo, name="undo"),
-    path("memory/", owners.memories, name="memories"),
+    path("memory/", board_page.memories, name="memories"),
     path("memory/<str:owner>/", block_views.memory, name="memory"),
     path("memory/<str:owner>/new/", block_forms.BlockNew.as_view(), name="block_new"),
     path(_BLOCK, block_views.block, name="block"),

@@ -32,7 +32,7 @@ def main(output: Path, part: str = "") -> None:
     django.setup()
     from django.core.management import call_command
 
-    from benchmarks import history, inbox, machine, notes, population, review, worddiff
+    from benchmarks import board, history, inbox, machine, notes, population, review, worddiff
 
     folder = Path(settings.DATA_DIR)
     _say("preparing the databases")
@@ -45,6 +45,10 @@ def main(output: Path, part: str = "") -> None:
         return
     if part == "beside":
         _write(output, [], _beside(folder, token))
+        return
+    if part == "board":
+        more = population.make_students(board.STUDENTS - STUDENTS, first=STUDENTS)
+        _write(output, machine.beside(lambda: board.measure((*students, *more), WAITING)))
         return
     if part == "inbox":
         population.make_open_rows(students, WAITING)
@@ -75,6 +79,9 @@ def main(output: Path, part: str = "") -> None:
         _say("inbox")
         population.make_open_rows(students, WAITING)
         results += machine.beside(lambda: inbox.measure(person, population.TUTOR, WAITING))
+        _say("board")
+        more = population.make_students(board.STUDENTS - STUDENTS, first=STUDENTS)
+        results += machine.beside(lambda: board.measure(more, WAITING))
     if embedded:
         _say("diff")
         results += machine.beside(worddiff.measure)

@@ -60,12 +60,19 @@ class Target:
 
 def make_people(students: int) -> tuple[str, ...]:
     """The tutor and so many students of hers; the students' usernames."""
-    tutor = User.objects.create_user(TUTOR, password=PASSWORD, first_name="Tim", last_name="Brandt")
-    names = tuple(f"student-{number:03}" for number in range(students))
+    User.objects.create_user(TUTOR, password=PASSWORD, first_name="Tim", last_name="Brandt")
+    names = make_students(students)
+    User.objects.create_superuser("admin", password=PASSWORD)
+    return names
+
+
+def make_students(students: int, *, first: int = 0) -> tuple[str, ...]:
+    """So many more students of the tutor, numbered from `first`; their usernames."""
+    tutor = User.objects.get(username=TUTOR)
+    names = tuple(f"student-{number:03}" for number in range(first, first + students))
     User.objects.bulk_create([User(username=name, first_name=name.title(), password="!") for name in names])
     owners = User.objects.filter(username__in=names)
     Tutorship.objects.bulk_create([Tutorship(tutor=tutor, owner=owner) for owner in owners])
-    User.objects.create_superuser("admin", password=PASSWORD)
     return names
 
 

@@ -77,6 +77,7 @@ class InboxFilters(QueryFilters):
     by: str = ""
     risk: str = ""
     age: str = ""
+    decided: str = ""
     q: str = ""
 
     def apply(self, proposals: ProposalQuerySet, tab: Tab) -> ProposalQuerySet:
@@ -97,7 +98,9 @@ class InboxFilters(QueryFilters):
         if self.about:
             conditions &= Q(target_kind__in=KINDS_OF_TARGET.get(self.about, ()))
         if self.age:
-            conditions &= _aged(self.age)
+            conditions &= _aged("created_at", self.age)
+        if self.decided and tab is Tab.DECIDED:
+            conditions &= _aged("decided_at", self.decided)
         for word in wanted_words(self.q)[:MOST_WORDS]:
             conditions &= Q(search_words__contains=word)
         proposals = proposals.filter(conditions)
@@ -156,12 +159,12 @@ def url_of(parameters: Mapping[str, str]) -> str:
     return f"{reverse('inbox')}?{urlencode(parameters)}" if parameters else reverse("inbox")
 
 
-def _aged(age: str) -> Q:
+def _aged(column: str, age: str) -> Q:
     now = timezone.now()
     if age == "day":
-        return Q(created_at__gte=now - timedelta(days=1))
+        return Q(**{f"{column}__gte": now - timedelta(days=1)})
     if age == "week":
-        return Q(created_at__gte=now - timedelta(days=7))
+        return Q(**{f"{column}__gte": now - timedelta(days=7)})
     if age == "older":
-        return Q(created_at__lt=now - timedelta(days=7))
+        return Q(**{f"{column}__lt": now - timedelta(days=7)})
     return Q(pk__in=[])

@@ -186,6 +186,7 @@ def _fields(visible: ProposalQuerySet, people: dict[str, str] | None, tab: Tab, 
         *([("by", _("Decided by"), _deciders(visible))] if tab is Tab.DECIDED else []),
         ("risk", _("Risk"), [(ANY_RISK, _("any")), *((key, risk_wording.title(key)) for key in flags.KEYS)]),
         ("age", _("Proposed"), AGES.items()),
+        *([("decided", _("Decided"), AGES.items())] if tab is Tab.DECIDED else []),
     ]
     if people is None or len(people) > 1:
         by_name = sorted((people or {}).items(), key=lambda item: item[1].lower())

@@ -1,0 +1,33 @@
+"""Calendar weeks of the viewer, and counting rows of the database by them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, time, timedelta
+
+from django.db.models import Case, SmallIntegerField, Value, When
+from django.utils import timezone
+
+#: How many weeks pictures show; the last is the one under way.
+WEEKS = 12
+
+#: What "last week" means for numbers: as long ago as the filter "in the last 7 days" reaches.
+RECENT = timedelta(days=7)
+
+
+def starts(now: datetime | None = None) -> tuple[datetime, ...]:
+    """Return when each of the last `WEEKS` weeks began, oldest first: Mondays, midnight in the viewer's zone."""
+    today = timezone.localtime(now).date()
+    monday = today - timedelta(days=today.weekday())
+    days = (monday - timedelta(weeks=ago) for ago in range(WEEKS - 1, -1, -1))
+    return tuple(timezone.make_aware(datetime.combine(day, time())) for day in days)
+
+
+def number_of(column: str, began: Sequence[datetime]) -> Case:
+    """Return an expression: in which of these weeks the time in `column` is, from 0.
+
+    Comparing with a dozen constants, newest first, costs SQLite a tenth of cutting each time to its week. Rows before
+    the first week have to be left out by the query.
+    """
+    cases = [When(**{f"{column}__gte": at}, then=Value(number)) for number, at in enumerate(began)]
+    return Case(*reversed(cases), default=Value(0), output_field=SmallIntegerField())
