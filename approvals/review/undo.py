@@ -54,9 +54,9 @@ class UndoPlan:
         return bool(self.writes)
 
     @property
-    def notes_after(self) -> dict[str, reads.Note | None]:
-        """Return each note it writes as it would be, by id; None for one that goes."""
-        return {write.id: write.note for write in self.writes if isinstance(write, NoteWrite)}
+    def notes(self) -> tuple[tuple[str, reads.Note | None], ...]:
+        """Return the id of every note it writes, and the note as it would be."""
+        return tuple((write.id, write.note) for write in self.writes if isinstance(write, NoteWrite))
 
     @property
     def targets(self) -> tuple[tuple[str, str], ...]:

@@ -13,6 +13,7 @@ from approvals.services.decide.close import close_as_present, reject, withdraw
 from approvals.services.decide.expire import expire
 from approvals.services.decide.part import Rest, approve_some
 from approvals.services.decide.reword import approve_edited, resolve
+from approvals.services.decide.several import BatchOutcome, Item, ItemResult, decide_several, undo_several
 from approvals.services.edit import create_block, delete_block, edit_block
 from approvals.services.propose import Proposed, propose
 from approvals.services.recheck import recheck
@@ -21,7 +22,10 @@ from approvals.services.undo import undo
 from memory_app.writing.values import BlockFields
 
 __all__ = [
+    "BatchOutcome",
     "BlockFields",
+    "Item",
+    "ItemResult",
     "Proposed",
     "RecoveryReport",
     "Rest",
@@ -33,6 +37,7 @@ __all__ = [
     "close_as_present",
     "conversations",
     "create_block",
+    "decide_several",
     "delete_block",
     "edit_block",
     "expire",
@@ -49,6 +54,7 @@ __all__ = [
     "restore",
     "restore_here",
     "undo",
+    "undo_several",
     "verify",
     "withdraw",
 ]

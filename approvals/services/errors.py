@@ -201,6 +201,22 @@ class BranchMissing(DecisionRefused):
     code = "branch_missing"
 
 
+class OpenToDecide(DecisionRefused):
+    """It is not decided among others, because it needs a closer look; the message says why."""
+
+    code = "open_to_decide"
+
+
+class TooManyAtOnce(Refused):
+    """More proposals than one call decides."""
+
+    code = "too_many_at_once"
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        super().__init__(_("At most %(most)d proposals are decided at once.") % {"most": most})
+
+
 # -- undoing --------------------------------------------------------------------------------------
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import structlog
 
@@ -83,15 +83,14 @@ def undoing(proposal: Proposal, viewer: User) -> Undoing:
         return Undoing(is_reopening=False, is_readable=False)
     entries = history_entries(plan.later)
     blocked = next((entry for entry in entries if entry.change is plan.blocked_by), None)
-    notes = plan.notes_after
     return Undoing(
         is_reopening=False,
         is_exact=plan.is_exact,
         seen_sha256=plan.seen_sha256,
         why_not="" if plan.can_be_done else why_not(plan),
         change=_change(plan),
-        notes=_passages(proposal, dict(islice(notes.items(), MOST_NOTES))),
-        note_count=len(notes),
+        notes=_passages(proposal, plan.notes[:MOST_NOTES]),
+        note_count=len(plan.notes),
         later=entries,
         left=plan.left[:MOST_NOTES],
         left_count=len(plan.left),
@@ -120,10 +119,10 @@ def _change(plan: UndoPlan) -> Redline | None:
     return redline(worddiff.diff(revision.base_text, revision.result_text))
 
 
-def _passages(proposal: Proposal, after: dict[str, reads.Note | None]) -> tuple[UndonePassage, ...]:
-    now = reads.find_notes(proposal.owner, list(after))
-    return tuple(UndonePassage(pk, worddiff.diff(_content(now.get(pk)), _content(note))) for pk, note in after.items())
-
-
-def _content(note: reads.Note | None) -> str:
-    return note.content if note else ""
+def _passages(proposal: Proposal, notes: Sequence[tuple[str, reads.Note | None]]) -> tuple[UndonePassage, ...]:
+    now = reads.find_notes(proposal.owner, [id_ for id_, _back in notes])
+    passages = []
+    for id_, back in notes:
+        texts = now[id_].content if id_ in now else "", back.content if back else ""
+        passages.append(UndonePassage(id_, tuple(worddiff.diff(*texts))))
+    return tuple(passages)

@@ -21,13 +21,16 @@ from approvals.services.errors import DecisionRefused
 from memory_app.databases.prepared import update
 
 
-def approve(*, actor: User, proposal_id: int, revision: int, seen_sha256: str, comment: str = "") -> Proposal:
+def approve(
+    *, actor: User, proposal_id: int, revision: int, seen_sha256: str, comment: str = "", batch: str = ""
+) -> Proposal:
     """Approve what was seen: one revision, against one state of its target.
 
     Args:
         revision: the revision the reviewer was shown.
         seen_sha256: `Block.sha256` of the block the change was shown against; empty for a missing one.
         comment: for the agent and the history; may be empty.
+        batch: of a decision about several, see `decide_several`.
 
     Returns:
         The approved proposal, with its merge commit.
@@ -40,7 +43,7 @@ def approve(*, actor: User, proposal_id: int, revision: int, seen_sha256: str, c
     proposal = proposal_for(ReviewAction.APPROVE, actor, proposal_id, revision)
     with naming_who_was_first(proposal, revision):
         seen = require_as_seen(proposal, seen_sha256)
-    return claim(proposal, Approval.AS_PROPOSED, actor=actor, seen=seen, comment=comment)
+    return claim(proposal, Approval.AS_PROPOSED, actor=actor, seen=seen, comment=comment, batch=batch)
 
 
 @contextmanager
@@ -68,6 +71,7 @@ def claim(
     reason: str = "",
     texts: dict[str, Any] | None = None,
     hands_rest_back: bool = False,
+    batch: str = "",
 ) -> Proposal:
     """Move the proposal from OPEN to MERGING, and finish its merge. Return it approved.
 
@@ -75,6 +79,7 @@ def claim(
         seen: the target as it was checked; with `texts`, how it stands to these.
         texts: the fields of a revision in the reviewer's words, which is merged instead of the agent's.
         reason, hands_rest_back: of the part that is not accepted; see `approve_some`.
+        batch: of a decision about several, see `decide_several`.
 
     Raises:
         DecisionRefused, EngineUnavailable, OutcomeUnknown: as for `approve`.
@@ -90,6 +95,7 @@ def claim(
         "approval": approval,
         "decision_comment": comment.strip(),
         "decision_reason": reason,
+        "decision_batch": batch,
         "seen_sha256": seen.target.sha256,
         "merge_operation": uuid.uuid4().hex,
         "main_before": seen.commit,

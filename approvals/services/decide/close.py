@@ -19,12 +19,15 @@ from memory_app.databases.prepared import Prepared
 log = structlog.get_logger(__name__)
 
 
-def reject(*, actor: User, proposal_id: int, revision: int, reason: str, comment: str = "") -> Proposal:
+def reject(
+    *, actor: User, proposal_id: int, revision: int, reason: str, comment: str = "", batch: str = ""
+) -> Proposal:
     """Reject a revision and drop its branch; with `too_private`, also remove every text.
 
     Args:
         reason: a `RejectReason` value.
         comment: for the agent; forms require it when the reason is `other`.
+        batch: of a decision about several, see `decide_several`.
 
     Raises:
         ProposalNotFound, DecisionRefused: as for `approve`.
@@ -43,6 +46,7 @@ def reject(*, actor: User, proposal_id: int, revision: int, reason: str, comment
             "decided_by_id": actor.pk,
             "decision_reason": reason,
             "decision_comment": comment.strip(),
+            "decision_batch": batch,
         },
         removes_texts=reason == RejectReason.TOO_PRIVATE,
     )

@@ -42,7 +42,6 @@ def reopen(proposal: Proposal, actor: User, *, comment: str) -> Proposal:
         "decided_at": None,
         "decision_reason": "",
         "decision_comment": "",
-        "decision_batch": "",
         "merge_operation": "",
         "seen_sha256": "",
         "expires_at": now + settings.PROPOSAL_EXPIRY,
