@@ -233,6 +233,7 @@ def _reopen(proposal: Proposal) -> None:
             decided_by=None,
             decided_at=None,
             approval="",
+            decision_batch="",
             decision_comment="",
             decision_reason="",
             seen_sha256="",
