@@ -77,6 +77,13 @@ class ErrorCode(Enum):
     )
     ALREADY_DECIDED = ("already_decided", 409, "The proposal is not open any more; `proposal` says what it is.")
     BEING_DECIDED = ("being_decided", 409, "A decision about the proposal is under way.")
+    OTHER_TARGET = (
+        "other_target",
+        409,
+        "The proposal of `proposal_id` is about another block or note, named in `target_kind` and `block_label` or "
+        "`note_id`.",
+    )
+    TOO_MANY_REVISIONS = ("too_many_revisions", 409, "The proposal has as many `revisions` as it may have.")
     BEING_MADE = ("being_made", 503, "Another call makes the same proposal this moment; the same call again finds it.")
     IDEMPOTENCY_KEY_REUSED = ("idempotency_key_reused", 409, "The key was used with other arguments.")
     IDEMPOTENCY_IN_PROGRESS = ("idempotency_in_progress", 409, "The first call with this key is not done yet.")

@@ -20,6 +20,8 @@ class ReviewAction(StrEnum):
     REJECT = "reject"
     UNDO = "undo"
     REDACT = "redact"
+    REQUEST_CHANGES = "request_changes"
+    BACK_TO_REVIEW = "back_to_review"
 
 
 def may_read(user: User, owner: str) -> bool:
@@ -66,6 +68,8 @@ def available_actions(actor: User, proposal: Proposal) -> frozenset[ReviewAction
         return frozenset()
     if proposal.status == Status.OPEN:
         return _ON_OPEN
+    if proposal.status == Status.CHANGES_REQUESTED:
+        return _WITH_AGENT
     actions = {ReviewAction.UNDO} if can_be_undone(proposal) else set()
     if proposal.status in NOT_TAKEN and not proposal.is_redacted and may_redact(actor, proposal.owner):
         actions.add(ReviewAction.REDACT)
@@ -80,8 +84,12 @@ _ON_OPEN = frozenset(
         ReviewAction.EDIT,
         ReviewAction.RESOLVE,
         ReviewAction.REJECT,
+        ReviewAction.REQUEST_CHANGES,
     }
 )
+
+#: And with one whose agent is asked for changes.
+_WITH_AGENT = frozenset({ReviewAction.APPROVE, ReviewAction.REJECT, ReviewAction.BACK_TO_REVIEW})
 
 
 def can_be_undone(proposal: Proposal) -> bool:

@@ -19,7 +19,8 @@ def recover() -> str:
 
 @shared_task(name="approvals.expire")
 def expire() -> int:
-    return services.expire()
+    """Close what was not decided in time, and settle what no longer fits."""
+    return services.expire() + services.settle()
 
 
 @shared_task(name=password_mail.TASK)

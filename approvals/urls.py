@@ -31,6 +31,7 @@ urlpatterns = [
     path("proposals/<int:pk>/", proposal.proposal, name="proposal"),
     path("proposals/<int:pk>/approve/", decide.approve, name="approve"),
     path("proposals/<int:pk>/reject/", decide.reject, name="reject"),
+    path("proposals/<int:pk>/request-changes/", decide.request_changes, name="request_changes"),
     path("proposals/<int:pk>/remove-texts/", redact.redact, name="redact"),
     path("proposals/<int:pk>/undo/", undo.undo, name="undo"),
     path("memory/", board_page.memories, name="memories"),

@@ -280,7 +280,6 @@ if EMBEDDER == "openai":
 EMBEDDER_DIMENSIONS = env.whole("ASSENT_EMBEDDER_DIMENSIONS", default=1536, least=1, most=65_536)
 COSINE_FLOOR = env.number("ASSENT_COSINE_FLOOR", default=0.25, most=1)
 SEARCH_MEMORY_MB = env.whole("ASSENT_SEARCH_MEMORY_MB", default=512, least=1)
-# Messages of conversations are deleted after this many days; 0 keeps them.
 CONVERSATION_DAYS = env.whole("ASSENT_CONVERSATION_DAYS", default=90, most=_LONGEST_DAYS)
 # What of the notes goes into an agent's context (agent_tools.tools.guidance).
 MEMORIES_ENABLED = env.switch("MEMORIES_ENABLED", default=True)
@@ -292,6 +291,8 @@ MEMORIES_FILTER_TAGS = env.words("MEMORIES_FILTER_TAGS")
 MEMORIES_FILTER_RECENT = env.whole("MEMORIES_FILTER_RECENT", default=0, most=_LONGEST_DAYS)
 MEMORIES_SKILL_INJECTION = env.switch("MEMORIES_SKILL_INJECTION", default=True)
 PROPOSAL_EXPIRY = timedelta(days=env.whole("ASSENT_PROPOSAL_EXPIRY_DAYS", default=30, least=1, most=_LONGEST_DAYS))
+HAND_BACK_AFTER = timedelta(days=env.whole("ASSENT_HAND_BACK_DAYS", default=3, most=_LONGEST_DAYS))
+CLOSE_PRESENT_AFTER = timedelta(days=env.whole("ASSENT_CLOSE_PRESENT_DAYS", default=1, most=_LONGEST_DAYS))
 PENDING_CAP = env.whole("ASSENT_PENDING_CAP", default=20, least=1)
 # DoltLite rewrites all refs on each write: 8 ms at 1,000 live branches, 109 ms at 5,000.
 MAX_OPEN_PROPOSALS = env.whole("ASSENT_MAX_OPEN_PROPOSALS", default=2_000 if EMBEDDED_MEMORY else 20_000, least=1)

@@ -31,7 +31,7 @@
 
   // What somebody is typing in such a row stays; sending it tells them what changed.
   body.addEventListener("htmx:oobBeforeSwap", (event) => {
-    const typed = [...event.target.querySelectorAll("[data-reject] ~ form :is(textarea, input:checked)")];
+    const typed = [...event.target.querySelectorAll(":is([data-reject], [data-request]) ~ form :is(textarea, input:checked)")];
     if (event.target.matches("[data-row]") && typed.some((field) => field.value)) event.detail.shouldSwap = false;
   });
 
@@ -173,6 +173,7 @@
     o: () => (here().querySelector("[data-open]") ?? document.querySelector("[data-next]"))?.click(),
     a: () => focusOn("[data-approve]"),
     r: () => focusOn("[data-reject]"),
+    q: () => focusOn("[data-request]"),
     u: () => focusOn("[data-undo]"),
     n: () => step("[data-change]", 1, (change) => change.focus({ preventScroll: true })),
     p: () => step("[data-change]", -1, (change) => change.focus({ preventScroll: true })),

@@ -136,7 +136,8 @@ def old_string_not_found(error: edits.OldStringNotFound, subject: Subject) -> Ap
         details["in_proposal"] = waiting.pk
         help.append(
             f"The text is in your own open proposal {waiting.pk}, which nobody has approved yet: wait for the "
-            "decision, or withdraw that proposal and propose the whole change anew."
+            f"decision, or amend it with proposal_id={waiting.pk}. Such an edit is made on the block's text as it is "
+            "now, and takes the place of what that proposal asks for."
         )
     elif near is not None:
         help += _nearest_help(near, edit, error.index, subject, details)
@@ -201,7 +202,7 @@ def _said(differences: Differences) -> str:
 
 def _own_proposal_with(old_string: str, subject: Subject) -> Proposal | None:
     """Return the agent's newest open proposal on this block that adds `old_string` to the text."""
-    waiting = grants.visible_proposals(subject.call.caller.token, subject.call.owner).open()
+    waiting = grants.visible_proposals(subject.call.caller.token, subject.call.owner).decidable()
     newest = waiting.filter(target_kind=TargetKind.BLOCK, target=subject.label).order_by("-pk")
     revisions = Revision.objects.filter(proposal__in=newest).select_related("proposal").order_by("-proposal_id")
     for revision in revisions:

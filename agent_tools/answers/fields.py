@@ -44,7 +44,8 @@ PROPOSAL: Fields = {
     "title": "the block's title, or the beginning of the note, when it was proposed; null without memory:read, and "
     "when the block or note was deleted since; once redacted, its label or id",
     "kind": "edit or rewrite; of notes: save, update, delete, forget or import",
-    "status": "preparing, open, merging, approved, rejected, withdrawn, expired or applied",
+    "status": "preparing, open, changes_requested (your turn: amend it), merging, approved, rejected, withdrawn, "
+    "expired or applied",
     "mergeability": (
         "how an undecided one stands to the block as it is now: clean, rebasable (the block changed, the edit "
         "still fits), conflict, already_applied or unknown; null once decided, and without memory:read"
@@ -63,6 +64,9 @@ PROPOSAL: Fields = {
     "who did and why",
     "approval": "how it was approved: as_proposed, part (some of its changes), edited (in the reviewer's words) or "
     "resolved (a text that settles a conflict); null for others",
+    "changes_requested": "while it is your turn what you are asked for: `by` (username; null for Assent itself), `at`, "
+    "`reason` (wrong, outdated or badly_worded; conflict where the text changed and it no longer fits; or null), "
+    "`comment` and the `revision` it is about; else null",
     "answers": "your decided proposal that this one takes up again, as far as can be told; null for none, and "
     "without memory:read",
     "review_url": "where people look at it",
@@ -97,11 +101,12 @@ PROPOSED: Fields = {
     "branch": "the branch that holds it; null once it is decided",
     "base_commit": "the commit it was made on; null without memory:read",
     "head_commit": "the commit with the change",
-    "revision": "1 for a new proposal",
+    "revision": "1 for a new proposal, one more each time it is amended",
     "occurrences_replaced": "how many places the edits replace; 0 for a whole text; null without memory:read",
     "content_sha256": "of the block's text as it is now, without the change; null without memory:read",
     "review_url": "where people look at it",
     "created": "false when an equal proposal of yours was waiting already and is returned instead",
+    "amended": "true when `proposal_id` was given: it is the next revision of that proposal",
     "length": "characters the text will have; null without memory:read",
     "limit": "characters the text may have",
     "warnings": "sentences, also in the text; none without memory:read",
@@ -153,10 +158,11 @@ WRITTEN: Fields = {
     "branch": "the branch that holds it while it waits; null once it is applied or decided",
     "base_commit": "the commit it was made on; null without memory:read",
     "head_commit": "the commit with the change",
-    "revision": "1 for a new proposal; 2 and more once a note that waits was updated",
+    "revision": "1 for a new proposal; 2 and more once it was amended, or a note that waits was updated",
     "content_sha256": "of the note as it is now (its canonical JSON); null when there is none, and without memory:read",
     "review_url": "where people look at it",
     "created": "false when an equal proposal of yours was waiting already and is returned instead",
+    "amended": "true when it is the next revision of a proposal that waited",
 }
 
 

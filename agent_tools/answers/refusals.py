@@ -15,13 +15,22 @@ from contextlib import contextmanager
 from agent_tools.answers import edit_refusals, note_refusals, representations
 from agent_tools.answers.subject import Subject
 from agent_tools.errors import ApiError, ErrorCode, ErrorRow, ErrorTable, find_row
+from approvals.models import Status
+from approvals.review.change_requests import change_request
 from approvals.services import errors
+from memory_app.models import TargetKind
 from memory_app.reads import BlockNotFound, NoteNotFound, RevisionNotFound
 from memory_app.text import edits, memories_md
 
 #: Seconds after which to try again: a proposal that another call makes, an import of a thousand memories, a decision of
 #: a person.
 _MADE_BY_THEN, _NEXT_TURN, _PENDING_RETRY = 2, 5, 3_600
+
+#: What to do about a decided proposal that was to be amended.
+_ANEW = (
+    "A decided proposal cannot be amended. Propose the change anew, without proposal_id: of a rejected one, people see "
+    "what the new one answers."
+)
 
 #: What is wrong with the call itself, whatever the block says.
 _OF_THE_CALL = (edits.IdenticalStrings, edits.EmptyOldString, edits.ForbiddenCharacter)
@@ -75,19 +84,47 @@ def _no_change(error: errors.NoChange, subject: Subject) -> ApiError:
 
 def _already_decided(error: errors.AlreadyDecided, subject: Subject) -> ApiError:
     """Return what became of the proposal: the call comes too late, or back after its texts were removed."""
-    shown = subject.shown or representations.proposal
+    shown = subject.shown or (lambda each: representations.proposal(each, may_read=subject.call.may_read))
     message = representations.told(error.proposal)
-    return ApiError(ErrorCode.ALREADY_DECIDED, message, details={"proposal": shown(error.proposal)})
+    help = [_ANEW] if subject.amends and not error.proposal.is_redacted else []
+    return ApiError(ErrorCode.ALREADY_DECIDED, message, help=help, details={"proposal": shown(error.proposal)})
 
 
 def _being_decided(error: errors.BeingDecided, subject: Subject) -> ApiError:
     proposal = error.proposal
     shown = subject.shown or (lambda each: representations.proposal(each, may_read=subject.call.may_read))
+    done = "decided" if proposal.status == Status.MERGING else "changed by another call"
     return ApiError(
         ErrorCode.BEING_DECIDED,
-        f"Proposal {proposal.pk} is being decided this moment.",
+        f"Proposal {proposal.pk} is being {done} this moment.",
         details={"proposal": shown(proposal)},
         retry_after=2,
+    )
+
+
+def _other_target(error: errors.OtherTarget, subject: Subject) -> ApiError:
+    proposal = error.proposal
+    return ApiError(
+        ErrorCode.OTHER_TARGET,
+        f"Proposal {proposal.pk} is about {representations.target(proposal)}, not about what this call changes.",
+        help=["Amend it with a change of that, or leave proposal_id out to propose this anew."],
+        details={
+            "proposal_id": proposal.pk,
+            "target_kind": proposal.target_kind,
+            "block_label": proposal.target if proposal.target_kind == TargetKind.BLOCK else None,
+            "note_id": proposal.target if proposal.target_kind == TargetKind.NOTE else None,
+        },
+    )
+
+
+def _nothing_amended(error: errors.NothingAmended, subject: Subject) -> ApiError:
+    proposal = error.proposal
+    asked = change_request(proposal)
+    return ApiError(
+        ErrorCode.NO_CHANGE,
+        f"Proposal {proposal.pk} asks for exactly this already; it is not changed.",
+        help=[representations.told(proposal, asked)] if asked else [],
+        details={"proposal_id": proposal.pk, "revision": proposal.current_revision_number},
     )
 
 
@@ -185,6 +222,14 @@ TABLE: ErrorTable = {
         ErrorCode.PROPOSAL_NOT_FOUND,
         "Proposal {about.proposal_id} not found.",
         details=lambda error, about: {"proposal_id": about.proposal_id},
+    ),
+    errors.OtherTarget: _other_target,
+    errors.NothingAmended: _nothing_amended,
+    errors.TooManyRevisions: ErrorRow(
+        ErrorCode.TOO_MANY_REVISIONS,
+        "Proposal {error.proposal.pk} has been amended too often: it has {error.most} revisions.",
+        help=("Withdraw it and propose the change anew.",),
+        details=lambda error, about: {"proposal_id": error.proposal.pk, "revisions": error.most},
     ),
     errors.AlreadyDecided: _already_decided,
     errors.BeingDecided: _being_decided,

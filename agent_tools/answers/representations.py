@@ -12,7 +12,8 @@ from typing import Any
 from django.conf import settings
 
 from agent_tools.answers import approved_otherwise, fields
-from approvals.models import Approval, Event, Proposal, ReviewReason, Revision, Status
+from approvals.models import DECIDABLE, Approval, Event, Kind, Proposal, ReviewReason, Revision, Status
+from approvals.review.change_requests import ChangeRequest
 from approvals.review.targets import agents_revision
 from approvals.services import Proposed
 from approvals.services.notes import NoteChangeOutcome
@@ -21,6 +22,8 @@ from memory_app.reads import Block, Note
 from memory_app.recall_counts import Access
 
 _REDACTED = "Its texts were removed: what you proposed, and why, is kept no more. Do not propose it again."
+
+_CONFLICT = "The text has changed and your change no longer fits. Propose it again on the text as it is now."
 
 #: Characters of a reviewer's comment in a list.
 _WORDS_LISTED = 300
@@ -59,12 +62,15 @@ def change(change: Change, reasons: dict[int, str]) -> dict[str, Any]:
     }
 
 
-def proposal(proposal: Proposal, *, may_read: bool = True, is_gone: bool = False) -> dict[str, Any]:
+def proposal(
+    proposal: Proposal, *, may_read: bool = True, is_gone: bool = False, asked: ChangeRequest | None = None
+) -> dict[str, Any]:
     """Return a proposal without its texts: what a list shows.
 
     Args:
         may_read: whether the caller may read the memory.
         is_gone: whether its target was deleted since, and the caller may not read what was deleted.
+        asked: what its agent is asked to change.
     """
     decided = proposal.decided_at is not None or proposal.is_decided
     return {
@@ -83,37 +89,40 @@ def proposal(proposal: Proposal, *, may_read: bool = True, is_gone: bool = False
         "confidence": proposal.confidence,
         "session_id": proposal.session_id,
         "created_at": time(proposal.created_at),
-        "expires_at": time(proposal.expires_at) if proposal.status == Status.OPEN else None,
+        "expires_at": time(proposal.expires_at) if proposal.status in DECIDABLE else None,
         "redacted": proposal.is_redacted,
         "decision": _decision(proposal) if decided and proposal.is_decided else None,
         "reverted": bool(proposal.reverted_by_commit),
         "approval": proposal.approval or None,
+        "changes_requested": _asked(asked) if asked else None,
         "answers": proposal.answers_id if may_read else None,
         "review_url": review_url(proposal),
     }
 
 
-def proposal_in_full(subject: Proposal, revision: Revision, gone: Collection[str] = ()) -> dict[str, Any]:
+def proposal_in_full(
+    subject: Proposal, revision: Revision, gone: Collection[str] = (), *, asked: ChangeRequest | None = None
+) -> dict[str, Any]:
     """Return a proposal with what its branch has.
 
     Args:
         gone: labels and ids of what was deleted since, where the caller may not read what was deleted.
     """
-    asked = agents_revision(subject)
+    wanted = agents_revision(subject)
     notes = [
         {"id": change["id"], "before": None, "after": None} if change["id"] in gone else change
-        for change in asked.note_changes[: fields.NOTES_SHOWN]
+        for change in wanted.note_changes[: fields.NOTES_SHOWN]
     ]
-    return proposal(subject, is_gone=bool(gone)) | {
+    return proposal(subject, is_gone=bool(gone), asked=asked) | {
         "branch": _branch(subject, revision),
         "base_commit": revision.base_commit,
         "head_commit": revision.head_commit,
         "merge_commit": subject.merge_commit or None,
-        "edits": asked.edits,
+        "edits": wanted.edits,
         "notes": notes,
-        "note_count": len(asked.note_changes),
+        "note_count": len(wanted.note_changes),
         "undone": _undone(subject),
-        "result": None if gone else (asked if revision.made_by_id else revision).result_text,
+        "result": None if gone else (wanted if revision.made_by_id else revision).result_text,
         **approved_otherwise.data_of(subject, gone),
     }
 
@@ -131,6 +140,7 @@ def proposed(outcome: Proposed, *, may_read: bool) -> dict[str, Any]:
         "content_sha256": outcome.content_sha256,
         "review_url": review_url(outcome.proposal),
         "created": outcome.created,
+        "amended": outcome.amended,
         "length": outcome.used,
         "limit": outcome.limit,
         "warnings": list(outcome.warnings),
@@ -197,6 +207,7 @@ def written(outcome: NoteChangeOutcome, *, may_read: bool) -> dict[str, Any]:
         "content_sha256": now.sha256 if now and may_read else None,
         "review_url": review_url(proposal),
         "created": outcome.created,
+        "amended": outcome.amended,
     }
 
 
@@ -218,8 +229,17 @@ def target(proposal: Proposal) -> str:
     return f"{'block' if proposal.target_kind == 'block' else 'note'} '{proposal.target}'"
 
 
-def told(proposal: Proposal) -> str:
-    """Return what became of a proposal, in one sentence and the reviewer's words."""
+def told(proposal: Proposal, asked: ChangeRequest | None = None) -> str:
+    """Return what became of a proposal, in one sentence and the reviewer's words.
+
+    Args:
+        asked: what its agent is asked to change.
+    """
+    if asked:
+        by = f" by {asked.by}" if asked.by else " by Assent, not by a person"
+        why = f" ({asked.reason})" if asked.reason else ""
+        first = f"Proposal {proposal.pk} for {target(proposal)}: changes are requested{by}{why}: {_wanted(asked)}"
+        return f"{first}\n{how_to_amend(proposal)}"
     told = f"Proposal {proposal.pk} for {target(proposal)} is {outcome(proposal)}"
     if proposal.is_decided and proposal.decided_by is not None:
         told += f", by {proposal.decided_by.username}"
@@ -233,14 +253,35 @@ def told(proposal: Proposal) -> str:
     return f"{told}\n{_REDACTED}" if proposal.is_redacted else told
 
 
-def listed(proposal: Proposal) -> str:
-    """Return a line of a list: what became of a proposal, and the reviewer's comment on the same line."""
+def how_to_amend(proposal: Proposal) -> str:
+    """Return what to do about a request for changes, in a sentence."""
+    if proposal.target_kind == TargetKind.BLOCK:
+        how = "read the block and propose again"
+    elif proposal.target_kind == TargetKind.IMPORT:
+        how = "import the corrected file"
+    elif proposal.kind == Kind.SAVE:
+        how = "save the note again, or update it,"
+    else:
+        how = "make the change of the note again, as it should be,"
+    return f"To amend it, {how} with proposal_id={proposal.pk}; or take it back with withdraw_proposal."
+
+
+def listed(proposal: Proposal, asked: ChangeRequest | None = None) -> str:
+    """Return a line of a list: what became of a proposal, and the reviewer's comment on the same line.
+
+    Args:
+        asked: what its agent is asked to change.
+    """
     line = f"- {proposal.pk}: {target(proposal)}, {outcome(proposal)}"
     if proposal.is_decided and proposal.decision_reason:
         line += f" ({proposal.decision_reason})"
     if proposal.reverted_by_commit:
         line += ", undone since"
-    words = " ".join(proposal.decision_comment.split()) if proposal.is_decided else ""
+    if asked and asked.reason:
+        line += f" ({asked.reason})"
+    words = " ".join((_wanted(asked) if asked else proposal.decision_comment).split())
+    if not (asked or proposal.is_decided):
+        words = ""
     if len(words) > _WORDS_LISTED:
         words = f"{words[:_WORDS_LISTED].rstrip()}… (get_proposal has all of it)"
     return f"{line}: {words}" if words else line
@@ -279,6 +320,21 @@ def _undone(proposal: Proposal) -> dict[str, Any] | None:
         "comment": last.text,
         "commit": last.data.get("commit"),
     }
+
+
+def _asked(asked: ChangeRequest) -> dict[str, Any]:
+    return {
+        "by": asked.by or None,
+        "at": time(asked.at),
+        "reason": asked.reason or asked.automatic or None,
+        "comment": _wanted(asked),
+        "revision": asked.revision,
+    }
+
+
+def _wanted(asked: ChangeRequest) -> str:
+    """Return what an agent is asked for; the same words in every language where Assent asks."""
+    return _CONFLICT if asked.automatic else asked.comment
 
 
 def _decision(proposal: Proposal) -> dict[str, Any]:

@@ -23,6 +23,7 @@ class Subject:
         fields: what the tool calls a field of a note, where it calls it otherwise.
         as_of: the commit or time asked for.
         proposal_id: of the proposal it is about.
+        amends: that proposal was to get another revision.
         shown: a proposal as this caller may see it; None for the usual representation.
     """
 
@@ -33,4 +34,5 @@ class Subject:
     fields: Mapping[str, str] = field(default_factory=dict)
     as_of: str | None = None
     proposal_id: int = 0
+    amends: bool = False
     shown: Callable[[Proposal], dict[str, Any]] | None = None

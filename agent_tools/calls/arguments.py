@@ -102,6 +102,20 @@ class WriteArguments(Arguments):
     ] = None
 
 
+#: The largest number a proposal may have.
+LARGEST_ID = 2**63 - 1
+
+_AmendedId = Annotated[
+    int | None,
+    Field(
+        description="Amend this undecided proposal of yours, about the same block or note, instead of making another: "
+        "its next revision, made on the text as it is now. So you answer a reviewer who asks for changes.",
+        ge=1,
+        le=LARGEST_ID,
+    ),
+]
+
+
 class NoteWriteArguments(WriteArguments):
     """What every tool that changes notes takes."""
 
@@ -112,6 +126,7 @@ class NoteWriteArguments(WriteArguments):
         list[TurnArguments],
         Field(description="The conversation turns this change rests on, shown beside it.", max_length=50),
     ] = Field(default_factory=list)
+    proposal_id: _AmendedId = None
 
 
 class ProposeArguments(WriteArguments):
@@ -139,6 +154,7 @@ class ProposeArguments(WriteArguments):
             pattern="^[0-9a-f]{64}$",
         ),
     ] = None
+    proposal_id: _AmendedId = None
 
 
 def accepted(model: type[Arguments]) -> list[str]:

@@ -8,12 +8,11 @@ from typing import Annotated
 from pydantic import Field, field_serializer
 
 from agent_tools.answers import refusals, representations
-from agent_tools.answers.subject import Subject
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import Arguments, NoteWriteArguments
 from agent_tools.calls.registry import endpoint
 from agent_tools.models import Scope
-from agent_tools.tools.notes import by
+from agent_tools.tools.notes import by, subject
 from approvals.pages import import_progress
 from approvals.services import imports
 from approvals.services.imports import ImportOutcome
@@ -66,7 +65,7 @@ class ImportArguments(NoteWriteArguments):
 def import_file(call: Call, arguments: ImportArguments) -> Answer:
     viewer = import_progress.of_token(call.caller.token.pk)
     with (
-        refusals.explained(Subject(call)),
+        refusals.explained(subject(call, arguments)),
         import_progress.watched(viewer, arguments.progress_key),
     ):
         done = imports.import_file(by=by(call, arguments), owner=call.owner, data=arguments.file)

@@ -20,6 +20,7 @@ from agent_tools.calls.arguments import NoteWriteArguments
 from agent_tools.calls.registry import tool
 from agent_tools.models import Scope
 from agent_tools.tools.note_arguments import Category, Confidence, Content, NoteId, Tags, Type
+from approvals.review.change_requests import change_request
 from approvals.services import notes
 from approvals.services.notes import ChangeContext, NoteChangeOutcome
 
@@ -45,7 +46,7 @@ class SaveArguments(NoteWriteArguments):
     returns=_WRITTEN,
 )
 def memory_save(call: Call, arguments: SaveArguments) -> Answer:
-    with refusals.explained(Subject(call)):
+    with refusals.explained(subject(call, arguments)):
         outcome = notes.save(
             by=by(call, arguments),
             owner=call.owner,
@@ -74,7 +75,7 @@ class UpdateArguments(NoteWriteArguments):
     target="note_id",
 )
 def memory_update(call: Call, arguments: UpdateArguments) -> Answer:
-    with refusals.explained(Subject(call)):
+    with refusals.explained(subject(call, arguments)):
         outcome = notes.update(
             by=by(call, arguments), owner=call.owner, note_id=arguments.note_id, content=arguments.content
         )
@@ -97,7 +98,7 @@ class DeleteArguments(NoteWriteArguments):
     target="note_id",
 )
 def memory_delete(call: Call, arguments: DeleteArguments) -> Answer:
-    with refusals.explained(Subject(call)):
+    with refusals.explained(subject(call, arguments)):
         outcome = notes.delete(by=by(call, arguments), owner=call.owner, note_id=arguments.note_id)
     if outcome.is_withdrawn:
         number = outcome.proposal.pk if outcome.proposal else 0
@@ -140,7 +141,7 @@ class RememberArguments(NoteWriteArguments):
 )
 def remember(call: Call, arguments: RememberArguments) -> Answer:
     began = time.perf_counter()
-    with refusals.explained(Subject(call, fields={"note_id": "memory_id"})):
+    with refusals.explained(subject(call, arguments, fields={"note_id": "memory_id"})):
         outcome = notes.save(
             by=by(call, arguments),
             owner=call.owner,
@@ -199,7 +200,7 @@ class ForgetArguments(NoteWriteArguments):
 )
 def forget(call: Call, arguments: ForgetArguments) -> Answer:
     began = time.perf_counter()
-    with refusals.explained(Subject(call, fields={"note_id": "memory_id"})):
+    with refusals.explained(subject(call, arguments, fields={"note_id": "memory_id"})):
         outcome = notes.supersede(
             by=by(call, arguments),
             owner=call.owner,
@@ -238,7 +239,13 @@ def by(call: Call, arguments: NoteWriteArguments) -> ChangeContext:
         session_id=arguments.session_id,
         evidence=[turn.model_dump(exclude_none=True) for turn in arguments.evidence],
         operation=call.operation,
+        amends=arguments.proposal_id,
     )
+
+
+def subject(call: Call, arguments: NoteWriteArguments, **more: Any) -> Subject:
+    """Return what a call asked for, for its refusal."""
+    return Subject(call, proposal_id=arguments.proposal_id or 0, amends=arguments.proposal_id is not None, **more)
 
 
 def _answer(call: Call, outcome: NoteChangeOutcome, done: str) -> Answer:
@@ -254,6 +261,11 @@ def _waiting(outcome: NoteChangeOutcome) -> str:
             f"Your proposal {number} for note {outcome.note_id}, which waits, asks for this now."
             "\nThe user will be asked to approve it."
         )
+    if outcome.proposal and outcome.proposal.is_with_agent:
+        first = (
+            f"Your proposal {number} for note {outcome.note_id} asks for exactly this already; nothing new was made."
+        )
+        return f"{first}\n{representations.told(outcome.proposal, change_request(outcome.proposal))}"
     if outcome.created:
         first = f"Proposal created for note {outcome.note_id}. The user will be asked to approve this change."
         waits = f"{first}\nIt is proposal {number}; get_proposal tells what became of it."

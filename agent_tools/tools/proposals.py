@@ -13,18 +13,17 @@ from agent_tools.answers import approved_otherwise, bounds, fields, paging, refu
 from agent_tools.answers.subject import Subject
 from agent_tools.auth import grants
 from agent_tools.calls.api_operation import Answer, Call
-from agent_tools.calls.arguments import LONGEST_ANSWER, BoundedArguments, WriteArguments
+from agent_tools.calls.arguments import LARGEST_ID, LONGEST_ANSWER, BoundedArguments, WriteArguments
 from agent_tools.calls.parsing import invalid
 from agent_tools.calls.registry import tool
 from agent_tools.models import Scope
 from approvals import services
-from approvals.models import Proposal, ProposalQuerySet, Status
+from approvals.models import DECIDABLE, Proposal, ProposalQuerySet, Status
+from approvals.review.change_requests import change_request, change_requests
 from approvals.services.errors import ProposalNotFound
 from memory_app.models import TargetKind
 
-_LARGEST_ID = 2**63 - 1
-
-_Id = Annotated[int, Field(description="The number a proposing tool returned.", ge=1, le=_LARGEST_ID)]
+_Id = Annotated[int, Field(description="The number a proposing tool returned.", ge=1, le=LARGEST_ID)]
 
 
 class ProposalListArguments(paging.PagedArguments, BoundedArguments):
@@ -41,7 +40,8 @@ class ProposalListArguments(paging.PagedArguments, BoundedArguments):
 @tool(
     description=(
         "List your own proposals, newest first: their status, what the reviewer said, "
-        "and whether those still open apply to the block as it is now."
+        "and whether those still open apply to the block as it is now. "
+        "With status changes_requested: those you are asked to change."
     ),
     scope=Scope.MEMORY_READ,
     failing="Error listing proposals",
@@ -61,10 +61,14 @@ def list_proposals(call: Call, arguments: ProposalListArguments) -> Answer:
         proposals = proposals.filter(pk__lt=last)
     found = list(proposals.order_by("-pk")[: arguments.limit + 1])
     gone = withholding.about_deleted(call, found)
-    items = [representations.proposal(proposal, is_gone=proposal.pk in gone) for proposal in found]
+    asked = change_requests(found)
+    items = [
+        representations.proposal(proposal, is_gone=proposal.pk in gone, asked=asked.get(proposal.pk))
+        for proposal in found
+    ]
     fitting = bounds.that_fit(items, bounds.characters(arguments))
     shown, cursor = paging.page(call, found, arguments, lambda proposal: proposal.pk, most=fitting)
-    lines = [representations.listed(proposal) for proposal in shown]
+    lines = [representations.listed(proposal, asked.get(proposal.pk)) for proposal in shown]
     text = "\n".join(["Your proposals:", "", *lines]) if shown else "You have no such proposals."
     if cursor:
         text += f"\n\n(There are more: call again with cursor {cursor}.)"
@@ -77,8 +81,8 @@ class ProposalReadArguments(BoundedArguments):
 
 @tool(
     description=(
-        "See what became of one of your proposals: its status, the reviewer's reason, what of it was approved in "
-        "which words, and whether it still applies to the block as it is now."
+        "See what became of one of your proposals: its status, the reviewer's reason, what you are asked to change, "
+        "what of it was approved in which words, and whether it still applies to the block as it is now."
     ),
     scope=Scope.MEMORY_READ,
     failing="Error reading proposal",
@@ -89,9 +93,10 @@ class ProposalReadArguments(BoundedArguments):
 def get_proposal(call: Call, arguments: ProposalReadArguments) -> Answer:
     proposal = _own(call, arguments.proposal_id)
     gone = withholding.deleted_since(call, proposal)
-    data = representations.proposal_in_full(proposal, proposal.current_revision, gone)
+    asked = change_request(proposal)
+    data = representations.proposal_in_full(proposal, proposal.current_revision, gone, asked=asked)
     left_out, needed = _left_out(data, bounds.characters(arguments))
-    text = representations.told(proposal) + approved_otherwise.sentence(proposal, data)
+    text = representations.told(proposal, asked) + approved_otherwise.sentence(proposal, data)
     if left_out:
         what = ", ".join(f"{count:,} {_LEFT_OUT[name]}" for name, count in left_out.items())
         text += f"\n(Left out for their length: {what}. max_characters={needed} brings all.)"
@@ -137,7 +142,7 @@ class WithdrawArguments(WriteArguments):
 
 
 @tool(
-    description="Take back one of your open proposals, so that nobody has to decide about it.",
+    description="Take back one of your undecided proposals, so that nobody has to decide about it.",
     scope=Scope.MEMORY_PROPOSE,
     failing="Error withdrawing proposal",
     returns=fields.PROPOSAL,
@@ -159,22 +164,21 @@ def withdraw_proposal(call: Call, arguments: WithdrawArguments) -> Answer:
 
 def _shown(call: Call, proposal: Proposal) -> dict[str, Any]:
     is_gone = proposal.pk in withholding.about_deleted(call, [proposal])
-    return representations.proposal(proposal, may_read=call.may_read, is_gone=is_gone)
+    asked = change_request(proposal)
+    return representations.proposal(proposal, may_read=call.may_read, is_gone=is_gone, asked=asked)
 
 
 def _visible(call: Call) -> ProposalQuerySet:
     visible = grants.visible_proposals(call.caller.token, call.owner or None)
     # Without a worker no process expires proposals on time, so reading them does.
-    if settings.CELERY_TASK_ALWAYS_EAGER and visible.open().filter(expires_at__lte=timezone.now()).exists():
+    if settings.CELERY_TASK_ALWAYS_EAGER and visible.decidable().filter(expires_at__lte=timezone.now()).exists():
         services.expire()
     return visible.select_related("decided_by", "agent")
 
 
 def _is_overdue(proposal: Proposal) -> bool:
     """Whether its time is up and no process has expired it."""
-    return (
-        settings.CELERY_TASK_ALWAYS_EAGER and proposal.status == Status.OPEN and proposal.expires_at <= timezone.now()
-    )
+    return settings.CELERY_TASK_ALWAYS_EAGER and proposal.status in DECIDABLE and proposal.expires_at <= timezone.now()
 
 
 def _own(call: Call, proposal_id: int) -> Proposal:

@@ -7,6 +7,7 @@ two in `approvals.services.propose`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import structlog
@@ -22,6 +23,7 @@ from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
 from approvals import services
 from approvals.models import Kind
+from approvals.review.change_requests import change_request
 from memory_app.text import edits
 
 log = structlog.get_logger(__name__)
@@ -154,7 +156,15 @@ def _propose(
         corrected: the arguments of the call that would work, from an edit's index and its right
             old_string and new_string.
     """
-    with refusals.explained(Subject(call, label=label, edits=changes, corrected=corrected)):
+    subject = Subject(
+        call,
+        label=label,
+        edits=changes,
+        corrected=corrected,
+        proposal_id=arguments.proposal_id or 0,
+        amends=arguments.proposal_id is not None,
+    )
+    with refusals.explained(subject):
         edits.check(changes)
         if not arguments.reasoning.strip():
             raise ApiError(
@@ -162,7 +172,10 @@ def _propose(
                 "reasoning is required to explain the edit to the user.",
                 details={"fields": {"reasoning": "is required"}},
             )
-        outcome = services.propose(
+        verb = services.propose
+        if arguments.proposal_id is not None:
+            verb = partial(services.amend, proposal_id=arguments.proposal_id)
+        outcome = verb(
             agent=call.caller.agent,
             owner=call.owner,
             label=label,
@@ -190,7 +203,18 @@ def _propose(
 
 def _summary(outcome: services.Proposed, label: str, reasoning: str, *, may_read: bool) -> str:
     number = outcome.proposal.pk
-    if outcome.created:
+    if outcome.amended:
+        first = (
+            f"Your proposal {number} for block '{label}' is amended: this is its revision {outcome.revision.number}. "
+            f"The user will be asked to approve this change. "
+            f"Reasoning provided: {reasoning}"
+        )
+        then = "get_proposal tells what became of it."
+    elif outcome.proposal.is_with_agent:
+        asked = change_request(outcome.proposal)
+        first = f"Your proposal {number} for block '{label}' asks for exactly this already; nothing new was made."
+        then = representations.told(outcome.proposal, asked)
+    elif outcome.created:
         first = (
             f"Edit proposal created for block '{label}'. "
             f"The user will be asked to approve this change. "

@@ -280,7 +280,7 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
 def _candidate(request: HttpRequest, proposal: Proposal, action: ReviewAction) -> DecisionCandidate:
     review = review_of(proposal, viewer_of(request))
     why_not: Any = ""
-    if action not in review.actions:
+    if action not in review.actions or proposal.is_with_agent:
         why_not = (
             _("It is %(status)s.") % {"status": proposal.get_status_display()}
             if proposal.status != Status.OPEN

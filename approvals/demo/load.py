@@ -20,7 +20,20 @@ from approvals import services
 from approvals.accounts import demo_accounts
 from approvals.demo import story
 from approvals.demo.story import Step
-from approvals.models import DECIDED, PENDING, Agent, Event, Kind, Policy, Proposal, Revision, Status, Tutorship, User
+from approvals.models import (
+    DECIDED,
+    PENDING,
+    Agent,
+    Attention,
+    Event,
+    Kind,
+    Policy,
+    Proposal,
+    Revision,
+    Status,
+    Tutorship,
+    User,
+)
 from approvals.review.targets import current_state
 from approvals.services.notes import ChangeContext, NoteChange, change_notes, stamped
 from memory_app import conversations, reads
@@ -120,6 +133,8 @@ def _trace(step: Step) -> tuple[QuerySet[Any], str]:
     For what people did themselves that is the ledger: a block that was deleted since was still made.
     """
     proposals = Proposal.objects.filter(operation=step.operation)
+    if step.verb in story.TURNS:
+        return Event.objects.filter(proposal__in=proposals, what=step.verb), "at"
     if step.verb in story.DECISIONS:
         return proposals.filter(status__in=DECIDED), "decided_at"
     if step.by == story.AGENT:
@@ -144,6 +159,9 @@ def _date(step: Step, at: datetime) -> None:
     events = Event.objects.filter(proposal__in=proposals)
     is_decision = step.verb in story.DECISIONS
     with transaction.atomic():
+        if step.verb in story.TURNS:
+            _date_turn(step, at)
+            return
         if step.by != story.AGENT and not is_decision:
             _trace(step)[0].update(at=at)
             return
@@ -154,8 +172,19 @@ def _date(step: Step, at: datetime) -> None:
         if is_decision or proposals.filter(status=Status.APPLIED).exists():
             proposals.update(decided_at=at, updated_at=at)
             proposals.exclude(redacted_at=None).update(redacted_at=at)
-            events.exclude(what=Event.What.PROPOSED).update(at=at)
+            events.exclude(what__in=[Event.What.PROPOSED, *story.TURNS]).update(at=at)
             Change.objects.filter(proposal_id__in=proposals.values("id")).update(at=at)
+
+
+def _date_turn(step: Step, at: datetime) -> None:
+    _trace(step)[0].update(at=at)
+    proposals = Proposal.objects.filter(operation=step.operation)
+    proposals.update(updated_at=at, expires_at=at + settings.PROPOSAL_EXPIRY)
+    if step.verb == Event.What.CHANGES_REQUESTED:
+        proposals.filter(status=Status.CHANGES_REQUESTED).update(handed_back_at=at)
+        Attention.objects.filter(proposal__in=proposals).update(seen_at=at)
+    else:
+        Revision.objects.filter(proposal__in=proposals, number=2).update(created_at=at)
 
 
 # -- one step -------------------------------------------------------------------------------------
@@ -164,6 +193,8 @@ def _date(step: Step, at: datetime) -> None:
 def _play(step: Step, at: datetime) -> None:
     if step.verb in story.DECISIONS:
         _decide(step)
+    elif step.verb in story.TURNS:
+        _take_turn(step, at)
     elif step.verb == "create":
         fields = story.block_fields(step.owner, step.target, until=step.data.get("until"))
         services.create_block(actor=_person(step.by), owner=step.owner, label=step.target, fields=fields)
@@ -288,6 +319,26 @@ def _decide(step: Step) -> None:
             services.withdraw(agent=proposal.agent, proposal_id=proposal.pk, comment=comment)
         case "expired":
             services.expire()  # its time ran out when the proposal was put back to its date
+
+
+def _take_turn(step: Step, at: datetime) -> None:
+    """Ask the agent for changes, or amend what it proposed."""
+    proposal = Proposal.objects.get(operation=step.operation)
+    if step.verb == Event.What.AMENDED:
+        services.amend(
+            agent=proposal.agent,
+            owner=step.owner,
+            proposal_id=proposal.pk,
+            label=step.target,
+            edits=step.edits,
+            kind=Kind.EDIT,
+            reasoning=step.data["reasoning"],
+            evidence=step.evidence(at),
+        )
+        return
+    person, said = _person(step.by), {"reason": step.data["reason"], "comment": step.data["comment"]}
+    services.mark_seen(actor=person, proposal=proposal)
+    services.request_changes(actor=person, proposal_id=proposal.pk, revision=proposal.current_revision_number, **said)
 
 
 def _person(username: str) -> User:

@@ -24,6 +24,8 @@ _NAMESPACE = uuid.UUID("0c0c7f0e-6a55-5f0c-8d7e-1d7b3a2f9e44")
 BLOCK_VERBS = frozenset({"create", "edit", "propose"})
 NOTE_VERBS = frozenset({"save", "update", "forget", "delete"})
 DECISIONS = frozenset({"approved", "rejected", "withdrawn", "expired"})
+#: What happens to a proposal that is not decided.
+TURNS = frozenset({"changes_requested", "amended"})
 
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
 _LOG_ENTRY = re.compile(r"^## (\d{4}-\d{2}-\d{2})\b", re.MULTILINE)
@@ -160,7 +162,7 @@ def _steps() -> Iterator[Step]:
         by = data.get("by", owner if verb in ("create", "edit") else AGENT)
         step = Step(_duration(data["ago"]), verb, owner, target, by, data.get("key", target), data)
         yield step
-        for decision in data.keys() & DECISIONS:
+        for decision in data.keys() & (DECISIONS | TURNS):
             how = data[decision]
             yield replace(step, age=_duration(how["ago"]), verb=decision, by=how.get("by", ""), data=how)
 

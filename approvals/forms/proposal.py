@@ -23,16 +23,19 @@ class ApproveForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3}),
     )
 
+    # The page said that its agent is asked for changes.
+    is_with_agent = forms.BooleanField(required=False, widget=forms.HiddenInput)
+
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of the service that takes this decision."""
-        return {name: self.cleaned_data[name] for name in ("revision", "seen_sha256", "comment")}
+        return {name: self.cleaned_data[name] for name in ("revision", "seen_sha256", "comment", "is_with_agent")}
 
 
 class CloseForm(ApproveForm):
     """Closing what is in the memory already."""
 
     def arguments(self) -> dict[str, Any]:
-        return {name: self.cleaned_data[name] for name in ("revision", "seen_sha256")}
+        return {name: self.cleaned_data[name] for name in ("revision", "seen_sha256", "is_with_agent")}
 
 
 class UndoForm(forms.Form):
@@ -57,7 +60,7 @@ class RejectForm(ApproveForm):
     )
 
     def arguments(self) -> dict[str, Any]:
-        return {name: self.cleaned_data[name] for name in ("revision", "reason", "comment")}
+        return {name: self.cleaned_data[name] for name in ("revision", "reason", "comment", "is_with_agent")}
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

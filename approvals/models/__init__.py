@@ -9,6 +9,7 @@ from approvals.models.people import Agent, Mail, Tutorship, User
 from approvals.models.proposals import MOST_IDS, Proposal, ProposalManager, ProposalQuerySet, ProposedNote, Revision
 from approvals.models.rules import TrustRule
 from approvals.models.states import (
+    DECIDABLE,
     DECIDED,
     NOT_TAKEN,
     PENDING,
@@ -23,6 +24,7 @@ from approvals.models.states import (
 )
 
 __all__ = [
+    "DECIDABLE",
     "DECIDED",
     "MOST_IDS",
     "NOT_TAKEN",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 from approvals.models.people import Agent, User
 from approvals.models.states import (
+    DECIDABLE,
     DECIDED,
     PENDING,
     Approval,
@@ -41,6 +42,10 @@ MOST_IDS = 10_000
 class ProposalQuerySet(models.QuerySet["Proposal"]):
     def open(self) -> ProposalQuerySet:
         return self.filter(status=Status.OPEN)
+
+    def decidable(self) -> ProposalQuerySet:
+        """Filter open proposals, and those whose agent is asked for changes."""
+        return self.filter(status__in=DECIDABLE)
 
     def decided(self) -> ProposalQuerySet:
         return self.filter(status__in=DECIDED)
@@ -200,6 +205,11 @@ class Proposal(models.Model):
     @property
     def is_decided(self) -> bool:
         return self.status in DECIDED
+
+    @property
+    def is_with_agent(self) -> bool:
+        """Whether its agent is asked for changes."""
+        return self.status == Status.CHANGES_REQUESTED
 
     @property
     def is_being_amended(self) -> bool:

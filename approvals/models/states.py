@@ -32,6 +32,10 @@ TAKEN = (Status.APPROVED, Status.APPLIED)
 PENDING = (Status.PREPARING, Status.OPEN, Status.CHANGES_REQUESTED, Status.MERGING)
 
 
+#: Not decided yet, and nothing is under way: a person may decide, and its agent may amend or withdraw it.
+DECIDABLE = (Status.OPEN, Status.CHANGES_REQUESTED)
+
+
 #: Final states.
 DECIDED = (
     Status.APPROVED,

@@ -23,6 +23,7 @@ PAGE_SIZE = 25
 #: The states of the proposals in each tab.
 STATUSES: Mapping[Tab, tuple[Status, ...]] = {
     Tab.YOURS: (Status.OPEN,),
+    Tab.AGENT: (Status.CHANGES_REQUESTED,),
     Tab.DECIDED: DECIDED,
 }
 
@@ -120,8 +121,15 @@ def listed(proposals: ProposalQuerySet, tab: Tab, filters: InboxFilters) -> Prop
     return filters.apply(proposals.filter(status__in=STATUSES[tab]), tab)
 
 
-def page(proposals: ProposalQuerySet, tab: Tab, *, before: Key | None = None, after: Key | None = None) -> Page:
-    """Return a page of `proposals`, newest first, below `before` or above `after`."""
+def page(
+    proposals: ProposalQuerySet,
+    tab: Tab,
+    *,
+    before: Key | None = None,
+    after: Key | None = None,
+    viewer: User | None = None,
+) -> Page:
+    """Return a page of `proposals`, newest first, below `before` or above `after`, as `viewer` sees it."""
     column = _column(tab)
     # Of several owners the index gives the ids in no order: ids are sorted in 2 ms, 10,000 whole rows took 25.
     if after:
@@ -139,7 +147,7 @@ def page(proposals: ProposalQuerySet, tab: Tab, *, before: Key | None = None, af
     totals = _totals(proposals, found) if more_above or more_below else {}
     newest, oldest = _key(found[0], column), _key(found[-1], column)
     return Page(
-        groups=_grouped(found, totals),
+        groups=_grouped(found, totals, viewer),
         newest=newest,
         older=oldest if more_below else "",
         newer=newest if more_above else "",
@@ -201,7 +209,7 @@ def _ids(proposals: ProposalQuerySet) -> list[int]:
 
 
 def _column(tab: Tab) -> str:
-    return "decided_at" if tab is Tab.DECIDED else "created_at"
+    return {Tab.DECIDED: "decided_at", Tab.AGENT: "handed_back_at"}.get(tab, "created_at")
 
 
 def _below(proposals: ProposalQuerySet, column: str, key: Key) -> ProposalQuerySet:
@@ -227,9 +235,9 @@ def _totals(proposals: ProposalQuerySet, found: list[Proposal]) -> dict[tuple[st
     return {(owner, target): n for owner, target, n in counted}
 
 
-def _grouped(found: list[Proposal], totals: dict[tuple[str, str], int]) -> tuple[Group, ...]:
+def _grouped(found: list[Proposal], totals: dict[tuple[str, str], int], viewer: User | None) -> tuple[Group, ...]:
     by_target: dict[tuple[str, str, str], list[InboxRow]] = {}
-    for row in rows_of(found):
+    for row in rows_of(found, viewer=viewer):
         by_target.setdefault((row.proposal.owner, row.proposal.target_kind, row.proposal.target), []).append(row)
     return tuple(
         Group(

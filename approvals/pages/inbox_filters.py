@@ -25,6 +25,7 @@ class Tab(StrEnum):
     """Whose turn it is. The value is the word in the URL."""
 
     YOURS = "yours"
+    AGENT = "agent"
     DECIDED = "decided"
 
 

@@ -13,7 +13,8 @@ from typing import Any
 import structlog
 from django.db.models import QuerySet
 
-from approvals.models import Kind, Mergeability, Proposal, Revision, Status
+from approvals.models import Attention, Kind, Mergeability, Proposal, Revision, Status, User
+from approvals.review.change_requests import ChangeRequest, change_requests
 from approvals.review.targets import BlockState, TargetState, base_sha256, current_states
 from approvals.services.notes.values import NoteChange
 from memory_app import reads
@@ -42,15 +43,19 @@ class InboxRow:
         seen_sha256: the state of the target that `change` was made against; a decision on the row names it.
         note: for a change of a note that can be decided here, the note with its other fields: as it would be,
             or the one that would be deleted.
+        request: what its agent is asked for.
+        is_changed_since: the reader has seen an earlier revision of it.
     """
 
     proposal: Proposal
     change: tuple[Segment, ...] = ()
     seen_sha256: str = ""
     note: Note | None = None
+    request: ChangeRequest | None = None
+    is_changed_since: bool = False
 
 
-def rows_of(proposals: Iterable[Proposal], *, looking: bool = False) -> list[InboxRow]:
+def rows_of(proposals: Iterable[Proposal], *, looking: bool = False, viewer: User | None = None) -> list[InboxRow]:
     """Return a row for each, with the whole change where it can be decided in the list.
 
     One query, and where a block changed under a small edit a second and one of the memory: what a decision on the row
@@ -60,6 +65,7 @@ def rows_of(proposals: Iterable[Proposal], *, looking: bool = False) -> list[Inb
         looking: compare every proposal that may be decided here with its target as it is now, and write the answer
             into the instance. By default the stored mergeability is believed, which a worker may not have updated yet;
             deciding asks again.
+        viewer: who reads the list, to mark what changed since they looked.
     """
     proposals = list(proposals)
     candidates = [proposal for proposal in proposals if _may_be_decided_unopened(proposal)]
@@ -74,7 +80,25 @@ def rows_of(proposals: Iterable[Proposal], *, looking: bool = False) -> list[Inb
         for each in stale:
             if each.pk not in standings:
                 revisions.pop(each.pk, None)  # nothing can be said about it now: it is read on its page
-    return [_row(each, revisions.get(each.pk), standings.get(each.pk)) for each in proposals]
+    asked, changed = change_requests(proposals), _changed_since(proposals, viewer)
+    rows = [_row(each, revisions.get(each.pk), standings.get(each.pk)) for each in proposals]
+    return [
+        replace(row, request=asked.get(row.proposal.pk), is_changed_since=row.proposal.pk in changed)
+        if row.proposal.pk in asked or row.proposal.pk in changed
+        else row
+        for row in rows
+    ]
+
+
+def _changed_since(proposals: Sequence[Proposal], viewer: User | None) -> set[int]:
+    """Return the undecided ones of which the viewer has seen an earlier revision; one query, or none."""
+    newer = {each.pk: each.current_revision_number for each in proposals if each.current_revision_number > 1}
+    if not newer or viewer is None:
+        return set()
+    seen = Attention.objects.filter(person=viewer, proposal__in=newer, seen_revision__gt=0).order_by()
+    pairs = seen.values_list("proposal_id", "seen_revision")
+    undecided = {each.pk for each in proposals if not each.is_decided}
+    return {pk for pk, number in pairs if number < newer[pk] and pk in undecided}
 
 
 def _first_revisions(proposals: Sequence[Proposal]) -> QuerySet[Revision]:

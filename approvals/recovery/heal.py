@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import F, Max, Q
 from django.utils import timezone
 
-from approvals.models import Approval, Event, Mergeability, Proposal, Revision, Status, User
+from approvals.models import DECIDABLE, Approval, Event, Mergeability, Proposal, Revision, Status, User
 from approvals.recovery.missing_proposals import commit_of, texts_of_change
 from approvals.review.targets import targets_of
 from approvals.services import events
@@ -49,7 +49,7 @@ def approve_merged() -> int:
 
     On a running site there are none: a proposal leaves OPEN before it is merged.
     """
-    waiting = Proposal.objects.open().values("pk")
+    waiting = Proposal.objects.decidable().values("pk")
     rows = Change.objects.filter(action=Change.Action.APPROVED, proposal_id__in=waiting).order_by()
     merges = {int(row.proposal_id or 0): row for row in sorted(rows, key=lambda row: row.pk)}
     for proposal in Proposal.objects.filter(pk__in=merges).select_related("agent"):
@@ -63,7 +63,7 @@ def recreate_missing_branches() -> int:
     A decision dropped them that the restored `default` does not contain.
     """
     present = {branch.name for branch in dolt().branches()}
-    is_current = Q(proposal__status=Status.OPEN, number=F("proposal__current_revision_number"))
+    is_current = Q(proposal__status__in=DECIDABLE, number=F("proposal__current_revision_number"))
     current = Revision.objects.filter(is_current).exclude(branch="")
     missing = [pk for pk, name in current.values_list("pk", "branch") if name not in present]
     made = 0
@@ -76,7 +76,7 @@ def recreate_missing_branches() -> int:
             log.warning("branch_not_made_again", proposal=proposal.pk, base=revision.base_commit)
             continue
         Revision.objects.filter(pk=revision.pk).update(head_commit=head)
-        if not Proposal.objects.open().filter(pk=proposal.pk).exists():
+        if not Proposal.objects.decidable().filter(pk=proposal.pk).exists():
             # Decided since it was read, when there was no branch to drop.
             give_up_branch(revision)
             continue
@@ -124,7 +124,7 @@ def _approve(proposal: Proposal, row: Change) -> None:
     # DoltLite's log has whole seconds for older commits: the decision must not precede the proposal's events.
     at = max([row.at, *proposal.events.values_list("at", flat=True)])
     with transaction.atomic(durable=True):
-        closed = Proposal.objects.filter(pk=proposal.pk, status=Status.OPEN).update(
+        closed = Proposal.objects.filter(pk=proposal.pk, status__in=DECIDABLE).update(
             status=Status.APPROVED,
             # Whether conflicts were resolved, or only a part was accepted, is not in the memory.
             approval=Approval.EDITED if proposal.current_revision.made_by_id else "",

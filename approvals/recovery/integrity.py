@@ -113,8 +113,8 @@ def _branches() -> Iterator[Finding]:
 
 
 def _open() -> Iterator[Finding]:
-    """Check that the branch of every open proposal contains the text that people review."""
-    for proposal in Proposal.objects.open().select_related("agent").iterator(chunk_size=200):
+    """Check that the branch of every proposal that may be decided contains the text that people review."""
+    for proposal in Proposal.objects.decidable().select_related("agent").iterator(chunk_size=200):
         revision = proposal.current_revision
         about = f"proposal {proposal.pk}"
         try:

@@ -13,10 +13,10 @@ import structlog
 from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError
-from django.db.models import Q
+from django.db.models import F, Q
 from redis.exceptions import RedisError
 
-from approvals.models import DECIDED, TAKEN, Mergeability, Proposal, Revision, Status, User
+from approvals.models import DECIDABLE, DECIDED, TAKEN, Mergeability, Proposal, Revision, Status, User
 from approvals.recovery.heal import approve_merged, drop_unknown_branches, recreate_missing_branches, skip_ids
 from approvals.recovery.ledger import commit_stray_rows, sync_ledger
 from approvals.recovery.missing_proposals import recreate_missing_proposals
@@ -153,7 +153,7 @@ def recover_on_read() -> None:
         if _is_time_to_collect():
             texts.collect_soon()  # takes seconds: not in the request itself
         is_behind = not Change.objects.filter(commit=head_of_main()).exists()
-        unknown = Proposal.objects.open().filter(mergeability=Mergeability.UNKNOWN)
+        unknown = Proposal.objects.decidable().filter(mergeability=Mergeability.UNKNOWN)
         if is_behind or Proposal.objects.lease_ran_out().exists() or unknown.exists():
             recover()
     except (DatabaseError, DoltError):
@@ -220,11 +220,12 @@ def _collect_removed_texts() -> int:
 
 
 def _drop_left_over() -> int:
-    """Drop the branches of decided proposals that are still there. Return how many."""
+    """Drop the branches of decided proposals and of former revisions that are still there. Return how many."""
     present = {branch.name for branch in dolt().branches()}
     if len(present) == 1:
         return 0
-    left_over = list(Revision.objects.filter(Q(proposal__status__in=DECIDED), branch__in=present))
+    is_former = Q(proposal__status__in=DECIDABLE, number__lt=F("proposal__current_revision_number"))
+    left_over = list(Revision.objects.filter(Q(proposal__status__in=DECIDED) | is_former, branch__in=present))
     for revision in left_over:
         try:
             branches.give_up_branch(revision)

@@ -18,6 +18,10 @@ from approvals.services.edit import create_block, delete_block, edit_block
 from approvals.services.propose import Proposed, propose
 from approvals.services.recheck import recheck
 from approvals.services.texts import redact
+from approvals.services.turn.amend import amend
+from approvals.services.turn.hand_back import back_to_review, request_changes
+from approvals.services.turn.seen import mark_seen
+from approvals.services.turn.settle import settle
 from approvals.services.undo import undo
 from memory_app.writing.values import BlockFields
 
@@ -30,9 +34,11 @@ __all__ = [
     "RecoveryReport",
     "Rest",
     "Restored",
+    "amend",
     "approve",
     "approve_edited",
     "approve_some",
+    "back_to_review",
     "backup",
     "close_as_present",
     "conversations",
@@ -43,6 +49,7 @@ __all__ = [
     "expire",
     "find_proposal",
     "is_interrupted",
+    "mark_seen",
     "notes",
     "propose",
     "recheck",
@@ -50,9 +57,11 @@ __all__ = [
     "recover_on_read",
     "redact",
     "reject",
+    "request_changes",
     "resolve",
     "restore",
     "restore_here",
+    "settle",
     "undo",
     "undo_several",
     "verify",

@@ -129,7 +129,8 @@ def finish_preparing(proposal: Proposal, *, base: reads.Block | None = None) -> 
     with transaction.atomic(durable=True):
         update(Revision, {"head_commit": revision.head_commit}, where={"id": revision.pk})
         if update(Proposal, opened, where={"id": proposal.pk, "status": Status.PREPARING}):
-            events.record(proposal, Event.What.PROPOSED, actor=proposal.agent, text=proposal.reasoning)
+            if revision.number == 1:  # amending is recorded when it begins
+                events.record(proposal, Event.What.PROPOSED, actor=proposal.agent, text=proposal.reasoning)
             proposal.set_written(opened)
     if proposal.status == Status.PREPARING:
         proposal.refresh_from_db()

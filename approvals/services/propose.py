@@ -25,6 +25,7 @@ from approvals.services.caps import find_equal_or_require_room, pending_of, requ
 from approvals.services.errors import BlockReadOnly, NoChange, OverLimit, PreconditionFailed
 from approvals.services.preparing import finish_once, finish_preparing, insert_prepared, lease_of
 from approvals.services.texts import require_texts
+from approvals.services.turn.answering import find_answered
 from memory_app import reads
 from memory_app.models import TargetKind
 from memory_app.text import edits as text_edits
@@ -42,6 +43,7 @@ class Proposed:
 
     Args:
         created: False when an equal undecided proposal of this agent is returned instead.
+        amended: it is the next revision of a proposal that was there.
         warnings: sentences for the agent.
         occurrences: how many places the edits replace.
         used: length of the resulting text in characters.
@@ -57,6 +59,7 @@ class Proposed:
     used: int
     limit: int
     content_sha256: str
+    amended: bool = False
 
 
 def propose(
@@ -94,7 +97,7 @@ def propose(
     """
     earlier = Proposal.objects.filter(operation=operation).first() if operation else None
     if earlier:
-        return _outcome(_finished(earlier, is_resumed=True), created=True)
+        return outcome_of(_finished(earlier, is_resumed=True), created=True)
     operation = operation or uuid.uuid4().hex
 
     base = reads.snapshot(owner, label)
@@ -103,9 +106,9 @@ def propose(
         raise BlockReadOnly(f"Block '{label}' is read-only.")
     if not may_read:
         if twin := _asked_before(agent, block, edits):
-            return _outcome(_finished(twin), created=False, block=block)
+            return outcome_of(_finished(twin), created=False, block=block)
         require_room(agent, owner)
-    applied = _apply(block, edits, expected_sha256)
+    applied = apply_edits(block, edits, expected_sha256)
     given = {"reasoning": reasoning, "confidence": confidence, "session_id": session_id, "evidence": list(evidence)}
     try:
         proposal, created = _prepare(agent, base, applied, kind, operation=operation, may_read=may_read, given=given)
@@ -114,10 +117,12 @@ def propose(
         # A concurrent call with the same operation inserted its row first.
         proposal, created, is_mine = Proposal.objects.get(operation=operation), True, False
     proposal = _finished(proposal, is_mine=is_mine, base=block if is_mine else None)
-    return _outcome(proposal, created=created, block=block)
+    return outcome_of(proposal, created=created, block=block)
 
 
-def _apply(block: reads.Block, edits: Sequence[text_edits.Edit], expected_sha256: str | None) -> text_edits.Applied:
+def apply_edits(
+    block: reads.Block, edits: Sequence[text_edits.Edit], expected_sha256: str | None
+) -> text_edits.Applied:
     """Return the edits applied to the block. Raise if it changed since it was read, stays the same or gets too long."""
     if expected_sha256 is not None and expected_sha256 != block.body_sha256:
         raise PreconditionFailed(block)
@@ -131,15 +136,15 @@ def _apply(block: reads.Block, edits: Sequence[text_edits.Edit], expected_sha256
 
 def _asked_before(agent: Agent, block: reads.Block, edits: Sequence[text_edits.Edit]) -> Proposal | None:
     """Return the agent's pending proposal with the same edits."""
-    asked = text_edits.to_json(map(_as_asked, edits))
+    asked = text_edits.to_json(map(as_asked, edits))
     pending = pending_of(agent, block.owner).filter(target_kind=TargetKind.BLOCK, target=block.label)
     for proposal in pending.order_by("-pk"):
-        if text_edits.to_json(map(_as_asked, text_edits.from_json(proposal.current_revision.edits))) == asked:
+        if text_edits.to_json(map(as_asked, text_edits.from_json(proposal.current_revision.edits))) == asked:
             return proposal
     return None
 
 
-def _as_asked(edit: text_edits.Edit) -> text_edits.Edit:
+def as_asked(edit: text_edits.Edit) -> text_edits.Edit:
     """Return the edit without what applying it added."""
     return replace(edit, occurrences=None) if isinstance(edit, text_edits.Replace) else edit
 
@@ -175,6 +180,7 @@ def _prepare(
         lease_expires_at=now + lease_of(0),
         **given,
     )
+    proposal.answers_id = find_answered(proposal, summary.segments, applied.text)
     with transaction.atomic(durable=True):
         # If another edit has the same result, this would reveal to an agent that may not read that its edit fits.
         twin = find_equal_or_require_room(agent, block.owner, may_tell=may_read, **target, result_sha256=result_sha256)
@@ -198,7 +204,14 @@ def _finished(
     return finish_once(proposal, partial(finish_preparing, base=base), is_mine=is_mine, is_resumed=is_resumed)
 
 
-def _outcome(proposal: Proposal, *, created: bool, block: reads.Block | None = None) -> Proposed:
+def outcome_of(
+    proposal: Proposal, *, created: bool, amended: bool = False, block: reads.Block | None = None
+) -> Proposed:
+    """Return the result of proposing or amending.
+
+    Args:
+        block: as it is now, if the caller has read it.
+    """
     revision = proposal.current_revision
     block = block or reads.find_block(proposal.owner, proposal.target)
     used, limit = len(revision.result_text), block.limit if block else settings.BLOCK_LIMIT
@@ -218,4 +231,5 @@ def _outcome(proposal: Proposal, *, created: bool, block: reads.Block | None = N
         used=used,
         limit=limit,
         content_sha256=block.body_sha256 if block else "",
+        amended=amended,
     )

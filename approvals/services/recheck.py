@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import structlog
 from django.db import DatabaseError
 from django.db.models import QuerySet
+from django.utils import timezone
 
 from approvals.models import Kind, Mergeability, Proposal, ProposalQuerySet, Revision
 from approvals.review.targets import current_states
@@ -80,13 +81,13 @@ def recheck(owner: str, targets: Targets, *, most: int | None = None) -> int:
     checked = ids if most is None else ids[:most]
     _check(owner, checked)
     if left := ids[len(checked) :]:
-        Proposal.objects.open().filter(pk__in=left).update(mergeability=Mergeability.UNKNOWN)
+        Proposal.objects.decidable().filter(pk__in=left).update(mergeability=Mergeability.UNKNOWN)
     return len(ids)
 
 
 def recheck_unknown() -> int:
     """Check the open proposals that are `unknown`. Return how many no longer are."""
-    unknown = Proposal.objects.open().filter(mergeability=Mergeability.UNKNOWN)
+    unknown = Proposal.objects.decidable().filter(mergeability=Mergeability.UNKNOWN)
     by_owner: defaultdict[str, list[int]] = defaultdict(list)
     for owner, pk in unknown.order_by("id").values_list("owner", "pk"):
         by_owner[owner].append(pk)
@@ -98,7 +99,7 @@ def recheck_unknown() -> int:
 def _check(owner: str, ids: Sequence[int]) -> None:
     """Compare proposals with their current targets, and write the mergeability that changed."""
     for portion in batched(ids, PORTION):
-        some = Proposal.objects.open().filter(pk__in=portion).order_by("id")
+        some = Proposal.objects.decidable().filter(pk__in=portion).order_by("id")
         proposals = {proposal.pk: proposal for proposal in some}
         revisions = Revision.objects.filter(proposal__in=proposals).order_by("proposal_id").defer("risk_report")
         current = [each for each in revisions if each.number == proposals[each.proposal_id].current_revision_number]
@@ -109,7 +110,9 @@ def _check(owner: str, ids: Sequence[int]) -> None:
             if proposals[revision.proposal_id].mergeability != state:
                 changed[state, revision.number].append(revision.proposal_id)
         for (state, number), pks in changed.items():
-            Proposal.objects.open().filter(pk__in=pks, current_revision_number=number).update(mergeability=state)
+            Proposal.objects.decidable().filter(pk__in=pks, current_revision_number=number).update(
+                mergeability=state, updated_at=timezone.now()
+            )
 
 
 def _states(owner: str, pairs: Sequence[tuple[Proposal, Revision]]) -> list[Mergeability]:
@@ -136,7 +139,7 @@ def _ids(proposals: ProposalQuerySet) -> QuerySet[Proposal, int]:
 def _on(owner: str, targets: Targets) -> ProposalQuerySet:
     labels = [target for kind, target in targets if kind == TargetKind.BLOCK]
     ids = [target for kind, target in targets if kind == TargetKind.NOTE]
-    waiting = Proposal.objects.open().of_owner(owner)
+    waiting = Proposal.objects.decidable().of_owner(owner)
     on_blocks = waiting.filter(target_kind=TargetKind.BLOCK, target__in=labels)
     if not ids:
         return on_blocks

@@ -22,6 +22,7 @@ from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, url_of
 from approvals.pages.inbox_rows import InboxRow
 from approvals.risks.flags import Risk
+from approvals.services.turn.hand_back import REASONS
 from approvals.templatetags.changes import words
 from approvals.templatetags.figures import age, number
 from approvals.templatetags.people import named
@@ -90,22 +91,25 @@ def list_url_of(group: inbox.Group, listing: Listing) -> str:
 def row_actions(context: template.Context, row: InboxRow) -> SafeString:
     """Return the forms of a row that decide about it. A list renders them once and fills in each row's own values:
     25 rows of six reasons each took two thirds of the page's time."""
-    proposal, typed_form = row.proposal, context.get("reject_form")
-    parts: list[str] | None = None if typed_form else context.dicts[0].get(_ACTIONS)
+    proposal, typed_form, typed_request = row.proposal, context.get("reject_form"), context.get("request_form")
+    is_typed = bool(typed_form or typed_request)
+    parts: list[str] | None = None if is_typed else context.dicts[0].get(_ACTIONS)
     if parts is None:
         stand_in = {"pk": _PK, "agent": {"name": _AGENT}}
         values = {
             "proposal": stand_in,
             "approve_url": reverse("approve", args=[_PK]),
             "reject_url": reverse("reject", args=[_PK]),
+            "request_url": reverse("request_changes", args=[_PK]),
             "seen_sha256": _SHA256,
             "row_url": _BACK,
             "headline": _HEADLINE,
             "reject_form": typed_form,
+            "request_form": typed_request,
         }
         drawn = render_to_string("inbox/row_actions.html", values, request=context.get("request"))
         parts = _BLANKS.split(drawn)
-        if not typed_form:
+        if not is_typed:
             context.dicts[0][_ACTIONS] = parts
     own = {
         str(_PK): str(proposal.pk),
@@ -152,12 +156,17 @@ def policy_says(proposal: Proposal, *, is_own: bool, owner_name: str) -> str:
 
 
 @register.simple_tag
-def chips(proposal: Proposal) -> SafeString:
-    """Return chips for what is out of the ordinary about a proposal; empty for an ordinary one."""
+def chips(proposal: Proposal, is_changed_since: bool = False) -> SafeString:
+    """Return chips for what is out of the ordinary about a proposal; empty for an ordinary one.
+
+    Args:
+        is_changed_since: it has another revision than the one the viewer has seen.
+    """
     if _is_ordinary(proposal):
         return SafeString()
     values = {
         "proposal": proposal,
+        "is_changed_since": is_changed_since,
         "is_open": not proposal.is_decided,
         "stale": proposal.mergeability == Mergeability.REBASABLE,
         "conflict": proposal.mergeability == Mergeability.CONFLICT,
@@ -204,9 +213,11 @@ def decided(proposal: Proposal) -> str:
         Status.WITHDRAWN: _("Withdrawn by %(agent)s"),
         Status.EXPIRED: _("Expired"),
         Status.APPLIED: _("Applied automatically"),
+        Status.CHANGES_REQUESTED: _("Changes requested"),
     }
     if proposal.is_closed_as_present:
-        outcomes[Status.REJECTED] = _("Closed by %(who)s: already in memory")
+        by_person = _("Closed by %(who)s: already in memory")
+        outcomes[Status.REJECTED] = by_person if who else _("Closed automatically: already in memory")
     said = outcomes.get(Status(proposal.status), Status(proposal.status).label)
     return conditional_escape(str(said) % {"who": who, "agent": proposal.agent.name})
 
@@ -220,6 +231,18 @@ def reject_fields(proposal: Proposal, form: ApproveForm | None = None) -> dict[s
         "reason": _typed(form, "reason"),
         "comment": _typed(form, "comment"),
         "reason_errors": form.errors.get("reason", []) if form else [],
+        "comment_errors": form.errors.get("comment", []) if form else [],
+    }
+
+
+@register.inclusion_tag("proposal/request_fields.html")
+def request_fields(proposal: Proposal, form: ApproveForm | None = None) -> dict[str, Any]:
+    """Return the fields of what should change and why, filled in from `form`."""
+    return {
+        "proposal": proposal,
+        "reasons": [(reason.value, reason.label) for reason in REASONS],
+        "reason": _typed(form, "reason"),
+        "comment": _typed(form, "comment"),
         "comment_errors": form.errors.get("comment", []) if form else [],
     }
 

@@ -16,13 +16,22 @@ from django.views.decorators.http import require_POST
 from approvals import services
 from approvals.accounts.sign_in import local_path, signed_in
 from approvals.accounts.viewer import viewer_of
+from approvals.forms.changes import BackToReviewForm, RequestChangesForm
 from approvals.forms.proposal import ApproveForm, CloseForm, RejectForm
 from approvals.models import Proposal, Status, User
 from approvals.pages import inbox
 from approvals.pages.inbox_filters import Listing, Tab
 from approvals.pages.inbox_rows import rows_of
 from approvals.permissions import ReviewAction, available_actions, proposals_visible_to
-from approvals.services.errors import AlreadyDecided, BranchMissing, DecisionRefused, NotAllowed, ProposalNotFound
+from approvals.review.change_requests import change_request
+from approvals.services.errors import (
+    AlreadyDecided,
+    BranchMissing,
+    DecisionRefused,
+    NotAllowed,
+    ProposalNotFound,
+    WithAgent,
+)
 from approvals.views.panels import Panel, panel_for
 from approvals.views.proposal import listing_of, proposal_or_404, proposal_page
 from approvals.views.queue.rows import beside, rows_now
@@ -47,6 +56,16 @@ def reject(request: Request, pk: int) -> HttpResponse:
     return _decide(request, pk, RejectForm(request.POST), services.reject, Status.REJECTED)
 
 
+@transaction.non_atomic_requests
+@signed_in(return_to=lambda pk: reverse("proposal", args=[pk]))
+@require_POST
+def request_changes(request: Request, pk: int) -> HttpResponse:
+    """Ask the agent for changes; with `back`, take such a request back."""
+    if "back" in request.POST:
+        return _decide(request, pk, BackToReviewForm(request.POST), services.back_to_review, Status.OPEN)
+    return _decide(request, pk, RequestChangesForm(request.POST), services.request_changes, Status.CHANGES_REQUESTED)
+
+
 def _decide(
     request: Request, pk: int, form: ApproveForm, service: Callable[..., Proposal], wanted: Status
 ) -> HttpResponse:
@@ -64,6 +83,8 @@ def _decide(
     except (DecisionRefused, EngineUnavailable, OutcomeUnknown) as error:
         match error:
             case AlreadyDecided() if _is_sent_twice(error.proposal, form, user, wanted):
+                return _done(request, user, error.proposal)
+            case WithAgent() if _is_asked_twice(error.proposal, form, user, wanted):
                 return _done(request, user, error.proposal)
             case NotAllowed():
                 status = 403
@@ -85,6 +106,14 @@ def _is_sent_twice(proposal: Proposal, form: ApproveForm, user: User, wanted: St
     return is_same and comment in ("", proposal.decision_comment)
 
 
+def _is_asked_twice(proposal: Proposal, form: ApproveForm, user: User, wanted: Status) -> bool:
+    """Whether the viewer asked for these very changes before."""
+    asked = change_request(proposal) if wanted == Status.CHANGES_REQUESTED else None
+    if asked is None:
+        return False
+    return (asked.by, asked.comment) == (user.username, form.cleaned_data["comment"].strip())
+
+
 def _done(request: Request, user: User, decided: Proposal) -> HttpResponse:
     row_url = request.POST.get("row", "")
     if request.htmx and row_url:
@@ -104,7 +133,11 @@ def _done(request: Request, user: User, decided: Proposal) -> HttpResponse:
     if request.htmx:
         return proposal_page(request, decided, just_decided=True)
     if row_url:
-        outcome = _("Approved: %(what)s") if decided.status == Status.APPROVED else _("Rejected: %(what)s")
+        outcomes = {
+            Status.APPROVED: _("Approved: %(what)s"),
+            Status.CHANGES_REQUESTED: _("Changes requested: %(what)s"),
+        }
+        outcome = outcomes.get(Status(decided.status), _("Rejected: %(what)s"))
         messages.success(request, outcome % {"what": decided.target_title})
         return redirect(local_path(request, row_url, reverse("inbox")))
     query = listing_of(request).query
@@ -123,6 +156,7 @@ def _again(request: Request, found: Proposal, form: ApproveForm, *, status: int,
         "list_query": Listing.of_url(row_url).query,
         "panel": panel,
         "reject_form": form if isinstance(form, RejectForm) else None,
+        "request_form": form if isinstance(form, RequestChangesForm) else None,
         # What this row was shown against is gone for them too.
         "others": rows_now(beside(request, [found])) if status == 409 else [],
     }

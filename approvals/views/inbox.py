@@ -86,6 +86,7 @@ def inbox(request: Request) -> HttpResponse:
         tab,
         before=Key.parse(request.GET.get("before", "")),
         after=Key.parse(request.GET.get("after", "")),
+        viewer=user,
     )
     names = display_names({group.owner for group in shown.groups} if owners is None else set(owners))
     fields = _fields(
@@ -211,6 +212,8 @@ def _chips(fields: list[Field], listing: Listing) -> list[Chip]:
 
 
 def _expire_overdue() -> None:
-    """Expire proposals whose time is over: once a minute, where there is no worker that does it by the clock."""
+    """Expire proposals whose time is over, and settle what no longer fits: once a minute, where there is no worker that
+    does it by the clock."""
     if settings.CELERY_TASK_ALWAYS_EAGER and cache.add("approvals.expire", 1, timeout=60):
         services.expire()
+        services.settle()

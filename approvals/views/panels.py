@@ -23,6 +23,7 @@ from approvals.services.errors import (
     NoLongerFits,
     NotAllowed,
     TargetChanged,
+    WithAgent,
 )
 from memory_app import reads
 from memory_app.dolt.errors import DoltError
@@ -87,6 +88,7 @@ def _title(error: DecisionRefused) -> str:
         AlreadyInMemory: _("This is already in memory."),
         BranchMissing: _("The proposed text cannot be merged."),
         NotAllowed: _("You can’t decide this one."),
+        WithAgent: error.message,
     }
     return titles.get(type(error), _("Your decision was not saved."))
 
@@ -97,6 +99,10 @@ def _message(error: DecisionRefused) -> str:
     who = decided.decided_by.display_name if decided.decided_by else decided.agent.name
     if isinstance(error, AlreadyDecided) and decided.status == Status.APPROVED:
         return _("%(who)s approved this.") % {"who": who}
+    if isinstance(error, WithAgent):
+        return _("Your decision was not saved. Decide again if you still want to.")
+    if isinstance(error, AlreadyDecided) and decided.is_closed_as_present and not decided.decided_by:
+        return _("It was in memory already, so it has been closed.")
     if isinstance(error, AlreadyDecided) and decided.status == Status.REJECTED:
         return _("%(who)s rejected this.") % {"who": who}
     if isinstance(error, AlreadyDecided) and decided.status == Status.WITHDRAWN:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import structlog
+from django.db import DatabaseError
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -16,6 +18,7 @@ from approvals import services
 from approvals.accounts.names import display_names
 from approvals.accounts.sign_in import kept_fields, signed_in
 from approvals.accounts.viewer import viewer_of
+from approvals.forms.changes import RequestChangesForm
 from approvals.forms.proposal import ApproveForm, RejectForm
 from approvals.models import Event, Proposal, Revision, Status, User
 from approvals.pages import inbox
@@ -24,13 +27,17 @@ from approvals.pages.inbox_filters import Listing, Tab
 from approvals.pages.queue.undoing import can_be_undone_at_once
 from approvals.permissions import ReviewAction
 from approvals.review.change_map import change_map
+from approvals.review.change_requests import change_request
 from approvals.review.diff_mode import DiffMode, change_shown
 from approvals.review.presentation import Review, review_of
+from approvals.review.since import RevisionsCompared, answering, compare_revisions
 from approvals.services.errors import ProposalNotFound
 from approvals.views import kept_choices
 from approvals.views.panels import Panel
 from approvals.views.request import Request, whole_number
 from memory_app.models import TargetKind
+
+log = structlog.get_logger(__name__)
 
 #: For so long a decision is undone in one press.
 JUST_DECIDED = timedelta(hours=1)
@@ -46,7 +53,7 @@ def proposal(request: Request, pk: int) -> HttpResponse:
         panel = Panel(_("Welcome back."), _("Nothing was decided while you were signed out. Your text is still here."))
         response = proposal_page(request, found, panel=panel, form=_form_kept(kept), list_query=kept.get("list", ""))
     else:
-        response = proposal_page(request, found)
+        response = proposal_page(request, found, seen_before=_seen_before(request, found))
     if request.GET.get("view") in set(DiffMode):
         kept_choices.keep(response, "view", request.GET["view"])
     return response
@@ -78,12 +85,14 @@ def proposal_page(
     form: ApproveForm | None = None,
     just_decided: bool = False,
     list_query: str = "",
+    seen_before: int = 0,
 ) -> HttpResponse:
     """Render the page, its body, or its change: what the request asked for.
 
     Args:
         form: what was typed into the form of one decision.
         list_query: the list it was opened from, where neither form nor address has it.
+        seen_before: the newest revision the viewer had seen before this one; 0 for none.
     """
     listing = listing_of(request, list_query)
     review = _review(request, found)
@@ -101,7 +110,12 @@ def proposal_page(
         "target_url": url_of_target(found),
         "panel": panel,
         "reject_form": form if isinstance(form, RejectForm) else None,
-        "approve_form": None if isinstance(form, RejectForm) else form,
+        "request_form": form if isinstance(form, RequestChangesForm) else None,
+        "approve_form": None if isinstance(form, RejectForm | RequestChangesForm) else form,
+        "asked": change_request(found),
+        "since": _since(request, review, seen_before),
+        "is_since_seen": bool(seen_before),
+        "answering": answering(found, review.revision),
         "typed_comment": request.POST.get("comment", "").strip(),
         "just_decided": just_decided,
         "is_being_decided": found.status == Status.MERGING,
@@ -115,6 +129,35 @@ def _review(request: Request, found: Proposal) -> Review:
     revision, page = request.GET.get("revision", ""), request.GET.get("page", "")
     try:
         return review_of(found, viewer_of(request), revision=whole_number(revision), note_page=whole_number(page) or 1)
+    except (Revision.DoesNotExist, OverflowError):
+        raise Http404 from None
+
+
+def _seen_before(request: Request, found: Proposal) -> int:
+    """Note that the viewer looks at the current revision. Return the newest one they had seen, if it is an earlier one.
+
+    Not for what browsers load ahead, for a part of the page and for an older revision. Reading never fails by it.
+    """
+    ahead = request.headers.get("Sec-Purpose", "") or request.headers.get("Purpose", "")
+    is_whole = request.method == "GET" and not request.htmx and not {"revision", "since"} & set(request.GET)
+    if not is_whole or "prefetch" in ahead or found.is_decided:
+        return 0
+    try:
+        before = services.mark_seen(actor=viewer_of(request), proposal=found)
+    except DatabaseError:
+        log.exception("not_marked_as_seen", proposal=found.pk)
+        return 0
+    return before if before < found.current_revision_number else 0
+
+
+def _since(request: Request, review: Review, seen_before: int) -> RevisionsCompared | None:
+    """Return what changed since the revision that is asked for, or that the viewer had seen."""
+    asked = request.GET.get("since", "")
+    number = whole_number(asked) if asked else seen_before
+    if not number or number == review.revision.number or review.proposal.is_redacted:
+        return None
+    try:
+        return compare_revisions(review.proposal, number, review.revision)
     except (Revision.DoesNotExist, OverflowError):
         raise Http404 from None
 
@@ -140,7 +183,7 @@ def _context_of_change(request: Request, review: Review, listing: Listing) -> di
 def _neighbours(request: Request, review: Review, listing: Listing) -> dict[str, Any]:
     """Return the place in the list, the next proposal, and what the people on the page are called."""
     user, found = viewer_of(request), review.proposal
-    following = inbox.next_for(user, found, listing) if found.is_decided else None
+    following = inbox.next_for(user, found, listing) if found.is_decided or found.is_with_agent else None
     has_place = not found.is_decided or listing.tab is Tab.DECIDED
     people = {found.owner, *(event.actor for event in review.events if event.actor_kind == Event.ActorKind.PERSON)}
     names = display_names(people | ({following.owner} if following else set()))
@@ -182,5 +225,9 @@ def _view(request: Request) -> DiffMode:
 def _form_kept(kept: dict[str, str]) -> ApproveForm:
     """Return the form that was sent while signed out, with what was typed; not checked yet, so without errors."""
     typed = {name: kept.get(name, "") for name in ("comment", "reason")}
+    if "back" in kept:
+        return ApproveForm(initial={})
+    if "asks" in kept:
+        return RequestChangesForm(initial=typed)
     is_rejection = "reason" in kept or not kept.get("seen_sha256")
     return RejectForm(initial=typed) if is_rejection else ApproveForm(initial=typed)

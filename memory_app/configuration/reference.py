@@ -56,6 +56,10 @@ MEANINGS: dict[str, dict[str, str]] = {
         "ASSENT_NOTES_POLICY": "notes agents save: `apply` (at once, labelled, reversible) or `review`, unless the "
         "owner says otherwise",
         "ASSENT_PROPOSAL_EXPIRY_DAYS": "undecided proposals are closed after this many days",
+        "ASSENT_HAND_BACK_DAYS": "a proposal that has not fitted its text for this many days goes back to its agent, "
+        "which can propose it again on the current text; `0`: at the next hourly look",
+        "ASSENT_CLOSE_PRESENT_DAYS": "a proposal whose change has been in the memory for this many days is closed; "
+        "`0`: at the next hourly look",
         "ASSENT_PENDING_CAP": "undecided proposals an agent may have for one owner",
         "ASSENT_MAX_OPEN_PROPOSALS": "undecided proposals in all",
         "ASSENT_LEASE_SECONDS": "after this long a half-done step counts as crashed and is finished by `recover`",

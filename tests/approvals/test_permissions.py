@@ -18,6 +18,8 @@ DECIDE = {
     ReviewAction.RESOLVE,
     ReviewAction.REJECT,
 }
+ASK = DECIDE | {ReviewAction.REQUEST_CHANGES}
+TAKE_BACK = {ReviewAction.APPROVE, ReviewAction.REJECT, ReviewAction.BACK_TO_REVIEW}
 
 
 @pytest.fixture
@@ -55,7 +57,8 @@ def test_a_tutor_reads_the_students_assigned_and_staff_everyone(people: dict[str
 @pytest.mark.parametrize(
     ("state", "owner", "tutor"),
     [
-        ({"status": Status.OPEN}, DECIDE, DECIDE),
+        ({"status": Status.OPEN}, ASK, ASK),
+        ({"status": Status.CHANGES_REQUESTED}, TAKE_BACK, TAKE_BACK),
         ({"status": Status.PREPARING}, set(), set()),
         ({"status": Status.MERGING}, set(), set()),
         ({"status": Status.APPROVED}, {ReviewAction.UNDO}, {ReviewAction.UNDO}),

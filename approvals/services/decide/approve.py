@@ -22,7 +22,14 @@ from memory_app.databases.prepared import update
 
 
 def approve(
-    *, actor: User, proposal_id: int, revision: int, seen_sha256: str, comment: str = "", batch: str = ""
+    *,
+    actor: User,
+    proposal_id: int,
+    revision: int,
+    seen_sha256: str,
+    comment: str = "",
+    batch: str = "",
+    is_with_agent: bool = False,
 ) -> Proposal:
     """Approve what was seen: one revision, against one state of its target.
 
@@ -31,6 +38,7 @@ def approve(
         seen_sha256: `Block.sha256` of the block the change was shown against; empty for a missing one.
         comment: for the agent and the history; may be empty.
         batch: of a decision about several, see `decide_several`.
+        is_with_agent: the reviewer knows that its agent is asked for changes, and approves it as it is.
 
     Returns:
         The approved proposal, with its merge commit.
@@ -40,7 +48,7 @@ def approve(
         DecisionRefused: one of its subclasses; nothing was changed.
         EngineUnavailable, OutcomeUnknown: the merge could not be finished now; `recover` finishes it.
     """
-    proposal = proposal_for(ReviewAction.APPROVE, actor, proposal_id, revision)
+    proposal = proposal_for(ReviewAction.APPROVE, actor, proposal_id, revision, is_with_agent=is_with_agent)
     with naming_who_was_first(proposal, revision):
         seen = require_as_seen(proposal, seen_sha256)
     return claim(proposal, Approval.AS_PROPOSED, actor=actor, seen=seen, comment=comment, batch=batch)
@@ -55,8 +63,9 @@ def naming_who_was_first(proposal: Proposal, revision: int) -> Iterator[None]:
     try:
         yield
     except DecisionRefused:
+        was = proposal.status
         proposal.refresh_from_db()
-        if proposal.status != Status.OPEN or proposal.current_revision_number != revision:
+        if proposal.status != was or proposal.current_revision_number != revision:
             raise_not_open(proposal, revision)
         raise
 
@@ -103,9 +112,8 @@ def claim(
         "updated_at": now,
     }
     with transaction.atomic(durable=True):
-        claimed = update(
-            Proposal, values, where={"id": proposal.pk, "status": Status.OPEN, "current_revision_number": shown}
-        )
+        as_read = {"id": proposal.pk, "status": proposal.status, "current_revision_number": shown}
+        claimed = update(Proposal, values, where=as_read)
         if claimed and texts is not None:
             _insert_revision(proposal, number, actor, seen, texts)
         if claimed:

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from approvals.models import Mergeability, Proposal, Revision, Status, User
 from approvals.permissions import ReviewAction, available_actions, may_decide, may_read
+from approvals.review.change_requests import change_request
 from approvals.review.mergeability import Assessment
 from approvals.review.targets import BlockState, TargetState, matches, state_at_head
 from approvals.services.errors import (
@@ -21,6 +22,7 @@ from approvals.services.errors import (
     NotAllowed,
     ProposalNotFound,
     TargetChanged,
+    WithAgent,
 )
 from memory_app import reads
 from memory_app.databases.prepared import Prepared
@@ -42,11 +44,16 @@ class Seen:
     assessment: Assessment
 
 
-def proposal_for(action: ReviewAction, actor: User, proposal_id: int, revision: int) -> Proposal:
+def proposal_for(
+    action: ReviewAction, actor: User, proposal_id: int, revision: int, *, is_with_agent: bool = False
+) -> Proposal:
     """Return the proposal, if it is at this revision and this person may take this action now.
 
+    Args:
+        is_with_agent: this person knows that its agent is asked for changes.
+
     Raises:
-        ProposalNotFound, NotAllowed, AlreadyDecided, BeingDecided, NewRevision.
+        ProposalNotFound, NotAllowed, AlreadyDecided, BeingDecided, WithAgent, NewRevision.
     """
     proposal = visible_proposal(actor, proposal_id)
     if action not in available_actions(actor, proposal):
@@ -54,6 +61,8 @@ def proposal_for(action: ReviewAction, actor: User, proposal_id: int, revision: 
             raise NotAllowed(proposal, _("You may not decide about this memory."))
         raise_not_open(proposal, proposal.current_revision_number)
     require_revision(proposal, revision)
+    if proposal.is_with_agent and not is_with_agent:
+        raise_not_open(proposal, revision)
     return proposal
 
 
@@ -78,7 +87,7 @@ def raise_not_open(proposal: Proposal, revision: int) -> NoReturn:
     """Raise the refusal for a proposal that is no longer open, or at another revision.
 
     Raises:
-        AlreadyDecided, BeingDecided, NewRevision.
+        AlreadyDecided, BeingDecided, NewRevision, WithAgent.
     """
     if proposal.status in (Status.MERGING, Status.PREPARING):
         raise BeingDecided(proposal, _("This proposal is being processed. Try again in a few seconds."))
@@ -86,12 +95,17 @@ def raise_not_open(proposal: Proposal, revision: int) -> NoReturn:
         who = proposal.decided_by.display_name if proposal.decided_by else proposal.agent.name
         if proposal.status == Status.EXPIRED:
             raise AlreadyDecided(proposal, _("This proposal has expired."))
+        if proposal.is_closed_as_present and not proposal.decided_by:
+            raise AlreadyDecided(proposal, _("This was in memory already, so the proposal has been closed."))
         raise AlreadyDecided(
             proposal,
             _("%(who)s was first: this proposal is %(status)s.")
             % {"who": who, "status": Status(proposal.status).label},
         )
     require_revision(proposal, revision)
+    if asked := change_request(proposal):
+        message = _("%(who)s asked %(agent)s for changes.") % {"who": asked.by_name, "agent": proposal.agent.name}
+        raise WithAgent(proposal, message, asked.said)
     raise BeingDecided(proposal, _("This proposal changed this moment. Look at it again."))
 
 

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import structlog
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.models import Agent, Event, Mergeability, Proposal, RejectReason, Status, User
+from approvals.models import DECIDABLE, Agent, Event, Mergeability, Proposal, RejectReason, Status, User
 from approvals.permissions import ReviewAction
 from approvals.review.targets import current_state
 from approvals.services import events, texts
 from approvals.services.branches import drop_branches
 from approvals.services.decide.checks import block_of, proposal_for, raise_not_open
-from approvals.services.errors import NewRevision, ProposalNotFound, TargetChanged
+from approvals.services.errors import NewRevision, ProposalNotFound, TargetChanged, WithAgent
 from memory_app.databases.prepared import Prepared
 
 log = structlog.get_logger(__name__)
 
 
 def reject(
-    *, actor: User, proposal_id: int, revision: int, reason: str, comment: str = "", batch: str = ""
+    *,
+    actor: User,
+    proposal_id: int,
+    revision: int,
+    reason: str,
+    comment: str = "",
+    batch: str = "",
+    is_with_agent: bool = False,
 ) -> Proposal:
     """Reject a revision and drop its branch; with `too_private`, also remove every text.
 
@@ -28,6 +37,7 @@ def reject(
         reason: a `RejectReason` value.
         comment: for the agent; forms require it when the reason is `other`.
         batch: of a decision about several, see `decide_several`.
+        is_with_agent: as for `approve`.
 
     Raises:
         ProposalNotFound, DecisionRefused: as for `approve`.
@@ -35,7 +45,7 @@ def reject(
     """
     if reason not in RejectReason.values:
         raise ValueError(f"unknown reject reason {reason!r}")
-    proposal = proposal_for(ReviewAction.REJECT, actor, proposal_id, revision)
+    proposal = proposal_for(ReviewAction.REJECT, actor, proposal_id, revision, is_with_agent=is_with_agent)
     return close(
         proposal,
         Status.REJECTED,
@@ -52,18 +62,21 @@ def reject(
     )
 
 
-def close_as_present(*, actor: User, proposal_id: int, revision: int, seen_sha256: str) -> Proposal:
+def close_as_present(
+    *, actor: User, proposal_id: int, revision: int, seen_sha256: str, is_with_agent: bool = False
+) -> Proposal:
     """Close a proposal whose change is already in the memory.
 
     The agent sees a rejection as a duplicate, with a comment that explains it.
 
     Args:
         seen_sha256: of the target as the reviewer saw it; a target that changed since may need the proposal again.
+        is_with_agent: as for `approve`.
 
     Raises:
         ProposalNotFound, DecisionRefused: as for `approve`; `TargetChanged` also when the change is no longer there.
     """
-    proposal = proposal_for(ReviewAction.REJECT, actor, proposal_id, revision)
+    proposal = proposal_for(ReviewAction.REJECT, actor, proposal_id, revision, is_with_agent=is_with_agent)
     target = current_state(proposal, proposal.current_revision)
     is_there = target.assess(proposal.current_revision).state == Mergeability.ALREADY_APPLIED
     if target.sha256 != seen_sha256 or not is_there:
@@ -85,7 +98,7 @@ def close_as_present(*, actor: User, proposal_id: int, revision: int, seen_sha25
 
 
 def withdraw(*, agent: Agent, proposal_id: int, comment: str = "", operation: str | None = None) -> Proposal:
-    """Withdraw an agent's own open proposal.
+    """Withdraw an agent's own proposal, open or with the agent.
 
     Args:
         operation: 32 hexadecimal digits that identify the call; repeating it returns the withdrawn proposal.
@@ -99,7 +112,7 @@ def withdraw(*, agent: Agent, proposal_id: int, comment: str = "", operation: st
         raise ProposalNotFound
     if operation and proposal.merge_operation == operation and not proposal.is_redacted:
         return proposal
-    if proposal.status != Status.OPEN:
+    if proposal.status not in DECIDABLE:
         raise_not_open(proposal, proposal.current_revision_number)
     try:
         return close(
@@ -110,7 +123,7 @@ def withdraw(*, agent: Agent, proposal_id: int, comment: str = "", operation: st
             text=comment.strip(),
             fields={"decision_comment": comment.strip(), "merge_operation": operation or ""},
         )
-    except NewRevision:  # another call of the agent amended it; the new revision is withdrawn too
+    except (NewRevision, WithAgent):  # another call of the agent amended it, or a person asked for changes
         return withdraw(agent=agent, proposal_id=proposal_id, comment=comment, operation=operation)
 
 
@@ -119,9 +132,11 @@ _OF_AGENT = Prepared(
 )
 
 
-def close_by_itself(proposal: Proposal, status: Status, what: Event.What) -> Proposal:
-    """Close an open proposal without a decision by a person (expiry)."""
-    return close(proposal, status, what, actor=None, text="", fields={})
+def close_by_itself(
+    proposal: Proposal, status: Status, what: Event.What, *, fields: Mapping[str, object] | None = None, text: str = ""
+) -> Proposal:
+    """Close an undecided proposal without a decision by a person."""
+    return close(proposal, status, what, actor=None, text=text, fields=dict(fields or {}))
 
 
 def close(
@@ -137,7 +152,7 @@ def close(
     now = timezone.now()
     values = {"status": status, "decided_at": now, "updated_at": now, **fields}
     shown = proposal.current_revision_number
-    as_seen = {"status": Status.OPEN, "current_revision_number": shown}
+    as_seen = {"status": proposal.status, "current_revision_number": shown}
     reason = str(fields.get("decision_reason", ""))
     with transaction.atomic(durable=True):
         closed = events.close(proposal, values, what, expected=as_seen, actor=actor, text=text, reason=reason)

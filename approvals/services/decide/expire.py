@@ -12,13 +12,13 @@ from approvals.services.errors import DecisionRefused
 
 
 def expire(*, now: datetime | None = None) -> int:
-    """Close open proposals past `expires_at`. Return how many were closed.
+    """Close undecided proposals past `expires_at`, also those their agents did not amend. Return how many were closed.
 
     Args:
         now: the time to compare with, for tests.
     """
     closed = 0
-    overdue = Proposal.objects.open().filter(expires_at__lte=now or timezone.now()).select_related("agent")
+    overdue = Proposal.objects.decidable().filter(expires_at__lte=now or timezone.now()).select_related("agent")
     for proposal in overdue.iterator(chunk_size=200):
         try:
             close_by_itself(proposal, Status.EXPIRED, Event.What.EXPIRED)

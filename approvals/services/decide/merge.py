@@ -240,6 +240,7 @@ def _reopen(proposal: Proposal) -> None:
             merge_operation="",
             main_before="",
             lease_expires_at=None,
+            handed_back_at=None,
             updated_at=timezone.now(),
         )
         if reopened:

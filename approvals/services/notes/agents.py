@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from django.conf import settings
@@ -29,6 +30,8 @@ from approvals.services.notes.values import ChangeContext, NoteChange, NoteChang
 from approvals.services.preparing import finish_once, finish_preparing, insert_prepared, lease_of
 from approvals.services.recheck import after_change
 from approvals.services.texts import require_texts
+from approvals.services.turn.answering import find_answered
+from approvals.services.turn.next_revision import made_before
 from memory_app import reads
 from memory_app.databases.batches import BATCH
 from memory_app.dolt.connections import head_of_main, retrying
@@ -56,8 +59,16 @@ def change(
 
 def earlier_outcome(by: ChangeContext) -> NoteChangeOutcome | None:
     """Return the outcome of an earlier call with this operation, as it was then; None when there was none."""
+    if by.amends is not None and isinstance(by.actor, Agent):
+        return _amended_earlier(by, by.actor, by.amends)
     earlier = Proposal.objects.filter(operation=by.operation).first() if by.operation else None
     return _outcome(finish(earlier, is_resumed=True)) if earlier else None
+
+
+def _amended_earlier(by: ChangeContext, agent: Agent, proposal_id: int) -> NoteChangeOutcome | None:
+    proposal = Proposal.objects.by_agent(agent).filter(pk=proposal_id).select_related("agent", "decided_by").first()
+    done = made_before(proposal, by.operation, partial(finish, is_resumed=True)) if proposal else None
+    return replace(_outcome(done), amended=True) if done else None
 
 
 def require_room_unless_applied(by: ChangeContext, agent: Agent, owner: str) -> None:
@@ -65,7 +76,7 @@ def require_room_unless_applied(by: ChangeContext, agent: Agent, owner: str) -> 
 
     Called before comparing texts that the agent may not read: the order of refusals would reveal their content.
     """
-    if _review_reason(by, owner) is not None:
+    if by.amends is None and _review_reason(by, owner) is not None:
         require_room(agent, owner)
 
 
@@ -232,6 +243,7 @@ def _prepare(
         search_words=made.search_words(target, by.reasoning),
         **made.fields,
     )
+    proposal.answers_id = find_answered(proposal, made.summary.segments, made.after)
     with transaction.atomic(durable=True):
         if waits:  # changes that policy applies do not count against the caps
             # An import contains only what differs from the memory: an equal one would reveal the memory's content.

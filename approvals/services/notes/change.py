@@ -22,7 +22,7 @@ from approvals.services.errors import (
     NoteWaits,
     ReplacementNotFound,
 )
-from approvals.services.notes import agents, compare, people, waiting
+from approvals.services.notes import agents, amending, compare, people, waiting
 from approvals.services.notes.values import (
     ChangeContext,
     NoteChange,
@@ -75,7 +75,7 @@ def save(
     if done := agents.earlier_outcome(by):
         return done
     now = timezone.now()
-    id_ = note_id or notes.new_id()
+    id_ = amending.new_note_id(by, owner, note_id) or notes.new_id()
     made = stamped(
         reads.Note(
             id=id_,
@@ -101,7 +101,7 @@ def save(
     require_valid(made)
     if note_id and reads.find_note(owner, note_id):
         raise NoteInvalid("note_id", _("There is a note %(id)s already.") % {"id": note_id})
-    if note_id:
+    if note_id and by.amends is None:
         _require_none_waits_as_another(by, made)
     return change_notes(by=by, owner=owner, kind=Kind.SAVE, changes=(NoteChange(id_, None, made),))
 
@@ -234,6 +234,7 @@ def change_notes(
         EditNotAllowed: this person may not write this memory.
         NotesChanged: a note changed since it was read.
         NoChange, TooManyPending, MemoryFull, BeingMade.
+        ProposalNotFound, OtherTarget, NothingAmended and what else `amending.amend` raises: for a proposal to amend.
     """
     changes = tuple(change for change in changes if sha256_of(change.before) != sha256_of(change.after))
     if not changes:
@@ -242,6 +243,8 @@ def change_notes(
         raise NoChange(_("Nothing was changed."))
     if isinstance(by.actor, User):
         return people.write(by, by.actor, owner, _ACTIONS[kind], changes, subject=kind.capitalize())
+    if by.amends is not None:
+        return amending.amend(by, amending.find(by, owner), kind, changes, base_commit)
     return agents.change(by, by.actor, owner, kind, changes, base_commit)
 
 

@@ -84,6 +84,7 @@ class ChangeContext:
         may_apply: whether the agent's token has the scope that policy requires (`notes:write`).
         may_read: whether it may read the memory; if not, refusals must not reveal its texts.
         operation: for agents, 32 hexadecimal digits; a call with the same one has the same outcome.
+        amends: for agents, the id of their undecided proposal that gets this change as its next revision.
     """
 
     actor: User | Agent
@@ -94,6 +95,7 @@ class ChangeContext:
     session_id: str = ""
     evidence: Sequence[dict[str, Any]] = ()
     operation: str | None = None
+    amends: int | None = None
 
     def as_fields(self) -> dict[str, Any]:
         """Return what the agent says with the change, as fields of a proposal."""

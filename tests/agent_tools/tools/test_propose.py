@@ -144,7 +144,7 @@ def test_of_several_edits_all_are_made_or_none(api: Machine) -> None:
             "edits[0].replaceAll",
         ),
         ({"body": "x", "reasoning": "r", "user_id": "alice"}, "user_id"),
-        ({"body": "x", "reasoning": "r", "proposal_id": 3}, "proposal_id"),
+        ({"body": "x", "reasoning": "r", "proposal_id": 0}, "proposal_id"),
         ({"body": 7, "reasoning": "r"}, "body"),
     ],
 )
@@ -228,7 +228,7 @@ def test_refusals_have_the_plans_words_in_the_plans_order(
             {"evidence[0].at": "must be a date or time in ISO 8601"},
         ),
         ({"session_id": "s" * 129}, {"session_id": "must have at most 128 characters"}),
-        ({"proposal_id": 3}, {"proposal_id": "is not known here"}),
+        ({"number": 3}, {"number": "is not known here"}),
         ({"old_str": "x"}, {"old_str": "is another name for old_string; give one of them"}),
     ],
 )

@@ -166,13 +166,10 @@ def test_decided_proposals_move_to_their_tab(client_of: ClientOf, alice: User, g
     assert "Rejected by Alice Berg" in decided
 
 
-def test_there_is_no_tab_that_can_hold_nothing(
-    client_of: ClientOf, alice: User, goals: Block, propose: Propose
-) -> None:
+def test_a_tab_that_is_none_is_your_turn(client_of: ClientOf, alice: User, goals: Block, propose: Propose) -> None:
     propose(goals, "in June", "in July", reasoning="The exam was moved.")
-    page = client_of(alice).get("/?tab=agent")  # an old bookmark
+    page = client_of(alice).get("/?tab=of-old")  # an old bookmark
     assert "The exam was moved." in words(page)
-    assert "Waiting for the agent" not in words(page)
 
 
 def test_an_overdue_proposal_is_closed_by_looking(

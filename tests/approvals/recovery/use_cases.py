@@ -127,6 +127,17 @@ def an_applied_import() -> None:
     import_by_agent()
 
 
+def a_proposal_with_the_agent() -> None:
+    a_proposal()
+    request_changes()
+
+
+def a_proposal_in_conflict() -> None:
+    a_proposal()
+    edit("likes math", "loves physics")
+    services.recheck("alice", [("block", "goals")])
+
+
 # -- what may be killed ---------------------------------------------------------------------------
 
 
@@ -225,6 +236,29 @@ def reject() -> None:
     )
 
 
+def request_changes() -> None:
+    services.request_changes(
+        actor=User.objects.get(username="tim"), proposal_id=the_proposal().pk, revision=1, comment=COMMENT
+    )
+
+
+def amend() -> None:
+    services.amend(
+        agent=scribe(),
+        owner="alice",
+        proposal_id=the_proposal().pk,
+        label="goals",
+        edits=[Replace("math", "mathematics")],
+        kind=Kind.EDIT,
+        reasoning="As you asked.",
+        operation="d" * 32,
+    )
+
+
+def settle() -> None:
+    services.settle(now=timezone.now() + timedelta(days=10_000))
+
+
 def withdraw() -> None:
     services.withdraw(agent=scribe(), proposal_id=the_proposal().pk, comment=COMMENT)
 
@@ -291,6 +325,10 @@ def update_by_agent() -> None:
     notes.update(by=by_scribe(), owner="alice", note_id="mem-1-aaaa", content="She rows.")
 
 
+def amend_note() -> None:
+    notes.update(by=by_scribe("d" * 32), owner="alice", note_id="mem-2-aaaa", content="She rows and sails.")
+
+
 def supersede_by_agent() -> None:
     notes.supersede(by=by_scribe(), owner="alice", note_id="mem-1-aaaa", reason="Sold the boat.")
 
@@ -311,8 +349,8 @@ def by_alice() -> ChangeContext:
     return ChangeContext(actor=User.objects.get(username="alice"), reasoning=COMMENT, operation="c" * 32)
 
 
-def by_scribe() -> ChangeContext:
-    return ChangeContext(actor=scribe(), may_apply=True, reasoning="She said so.", operation=OPERATION)
+def by_scribe(operation: str = OPERATION) -> ChangeContext:
+    return ChangeContext(actor=scribe(), may_apply=True, reasoning="She said so.", operation=operation)
 
 
 def scribe() -> Agent:
@@ -346,6 +384,10 @@ USE_CASES = {
     "resolve a conflict": UseCase(a_conflict, resolve),
     "reject": UseCase(a_proposal, reject),
     "reject an import": UseCase(a_proposed_import, reject),
+    "ask for changes": UseCase(a_proposal, request_changes),
+    "amend": UseCase(a_proposal_with_the_agent, amend),
+    "amend a note": UseCase(a_proposed_note, amend_note),
+    "hand back": UseCase(a_proposal_in_conflict, settle),
     "withdraw": UseCase(a_proposal, withdraw),
     "expire": UseCase(a_proposal, expire),
     "propose a note": UseCase(a_note_to_ask_about, update_by_agent),

@@ -258,8 +258,8 @@ def test_a_decision_made_since_the_proposal_was_read_is_named(
     proposal = propose(goals, "math", "maths")
     original = getattr(approving, step)
 
-    def decided_after(*arguments: Any) -> Any:
-        result = original(*arguments)
+    def decided_after(*arguments: Any, **more: Any) -> Any:
+        result = original(*arguments, **more)
         services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason="wrong")
         return result
 

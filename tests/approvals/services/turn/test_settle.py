@@ -1,0 +1,103 @@
+"""What no longer fits is handed back by itself, and what is there already is closed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from approvals import services
+from approvals.models import Event, Kind, Proposal, Status, User
+from approvals.recovery.integrity import problems
+from approvals.review.change_requests import change_request
+from approvals.services.turn.settle import ALREADY_THERE
+from memory_app import reads
+from memory_app.reads import Block
+from memory_app.text.edits import Replace
+from tests.support.fixtures import Propose
+
+
+def edit(alice: User, old: str, new: str) -> None:
+    """Edit the block as its owner, and check what waits for it, which a worker may do later."""
+    block = reads.block("alice", "goals")
+    body = block.body.replace(old, new)
+    fields = services.BlockFields(title=block.title, description="", body=body, limit=block.limit)
+    services.edit_block(actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=block.sha256)
+    services.recheck("alice", [("block", "goals")])
+
+
+def in_days(number: int) -> int:
+    return services.settle(now=timezone.now() + timedelta(days=number))
+
+
+def test_a_conflict_goes_back_to_its_agent_after_three_days(goals: Block, alice: User, propose: Propose) -> None:
+    proposal = propose(goals, "likes math", "likes maths")
+    edit(alice, "likes math", "loves physics")
+    assert in_days(2) == 0
+    assert in_days(4) == 1
+    proposal.refresh_from_db()
+    assert proposal.status == Status.CHANGES_REQUESTED
+    event = proposal.events.get(what=Event.What.CHANGES_REQUESTED)
+    assert (event.actor, event.actor_kind, event.data) == ("assent", "assent", {"automatic": "conflict"})
+    request = change_request(proposal)
+    assert request is not None
+    assert (request.by, request.by_name) == ("", "Assent")
+    assert "no longer fits" in request.said
+    assert in_days(4) == 0
+    assert list(problems()) == []
+
+
+def test_the_agent_proposes_it_again_on_todays_text(goals: Block, alice: User, tim: User, propose: Propose) -> None:
+    proposal = propose(goals, "likes math", "likes maths")
+    edit(alice, "likes math", "loves physics")
+    in_days(4)
+    done = services.amend(
+        agent=proposal.agent,
+        owner="alice",
+        proposal_id=proposal.pk,
+        label="goals",
+        edits=[Replace("loves physics", "loves physics and maths")],
+        kind=Kind.EDIT,
+        reasoning="Both.",
+    )
+    assert (done.proposal.status, done.proposal.mergeability) == (Status.OPEN, "clean")
+    seen = reads.block("alice", "goals").sha256
+    services.approve(actor=tim, proposal_id=proposal.pk, revision=2, seen_sha256=seen)
+    assert "physics and maths" in reads.block("alice", "goals").body
+
+
+def test_what_fits_again_is_left_alone(goals: Block, alice: User, propose: Propose) -> None:
+    proposal = propose(goals, "likes math", "likes maths")
+    edit(alice, "likes math", "loves physics")
+    edit(alice, "loves physics", "likes math")
+    Proposal.objects.update(mergeability="conflict")  # nobody has checked it since
+    assert in_days(4) == 0
+    proposal.refresh_from_db()
+    assert proposal.status == Status.OPEN
+
+
+def test_what_is_there_already_is_closed_after_a_day_whosever_turn_it_is(
+    goals: Block, alice: User, tim: User, propose: Propose
+) -> None:
+    proposal, other = propose(goals, "likes math", "likes maths"), propose(goals, "in June", "in July")
+    services.request_changes(actor=tim, proposal_id=other.pk, revision=1, comment="Which year?")
+    edit(alice, "likes math", "likes maths")
+    edit(alice, "in June", "in July")
+    assert in_days(0) == 0
+    assert in_days(2) == 2
+    for each in (proposal, other):
+        each.refresh_from_db()
+        assert (each.status, each.decided_by, each.decision_reason) == (Status.REJECTED, None, "duplicate")
+        assert each.is_closed_as_present
+        assert each.decision_comment == ALREADY_THERE
+        assert each.events.get(what=Event.What.REJECTED).actor == "assent"
+    assert list(problems()) == []
+
+
+def test_a_person_who_is_faster_decides(goals: Block, alice: User, tim: User, propose: Propose) -> None:
+    proposal = propose(goals, "likes math", "likes maths")
+    edit(alice, "likes math", "loves physics")
+    services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason="outdated")
+    assert in_days(4) == 0
+    proposal.refresh_from_db()
+    assert proposal.decided_by == tim
