@@ -11,6 +11,7 @@ from approvals.review.note_changes import NoteFieldChange, field_changes_of_note
 from approvals.services.notes.values import NoteChange
 from memory_app.models import TargetKind
 from memory_app.text import edits, worddiff
+from memory_app.text.worddiff import Paragraph
 
 #: Characters of the two texts together up to which they are compared: an import may have millions.
 LONGEST = 400_000
@@ -100,9 +101,12 @@ def _on_same_text(rejected: Revision, shown: Revision) -> str:
 
 
 def _redline(before: str, after: str) -> Redline | None:
+    """Return the paragraphs that changed, without those around them: the whole change stands below."""
     if before == after or _is_too_long(before, after):
         return None
-    return redline(worddiff.diff(before, after))
+    whole = redline(worddiff.diff(before, after))
+    changed = (each for each in whole.passages if isinstance(each.item, Paragraph) and each.item.changed)
+    return Redline(tuple(changed), whole.changes)
 
 
 def _is_too_long(before: str, after: str) -> bool:
