@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 from approvals import permissions
 from approvals.accounts.sign_in import signed_in
 from approvals.accounts.viewer import viewer_of
+from approvals.models import User
 from approvals.pages.blocks import NOW, HistoryEntry, Version, field_changes, history_entries, undoable, version
 from approvals.pages.versions.authors import ChangeBy
 from approvals.pages.versions.blame import blamed_text
@@ -74,7 +75,7 @@ def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
         "current": current,
     }
     try:
-        choice, shown = _chosen(request, found, owner, label)
+        choice, shown = _chosen(request, found)
     except RevisionNotFound as error:
         return unknown_revision(request, person, label, str(error))
     context |= shown
@@ -96,15 +97,13 @@ def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     return render(request, "memory/block_history.html", context)
 
 
-def _chosen(
-    request: HttpRequest, found: reads.BlockBlame, owner: str, label: str
-) -> tuple[StripChoice, dict[str, object]]:
+def _chosen(request: HttpRequest, found: reads.BlockBlame) -> tuple[StripChoice, dict[str, object]]:
     """Return what the address chooses in the strip, and what the page shows of it.
 
     Raises:
         RevisionNotFound: it names a commit that this memory, or for `?v=` and `?from=` this block, does not have.
     """
-    asked = request.GET
+    asked, owner, label = request.GET, found.owner, found.label
     window = window_of(asked.get("strip", ""))
     if "a" in asked or "b" in asked:
         a, b = asked.get("a", ""), asked.get("b", "") or NOW
@@ -116,7 +115,7 @@ def _chosen(
         _number(found, picked)
         return StripChoice(window=window, picked=picked), {"picked": version(owner, label, picked)}
     if commit := asked.get("v", ""):
-        return StripChoice(window=window, shown=commit), {"version": _shown_version(found, commit, owner, label)}
+        return StripChoice(window=window, shown=commit), {"version": _shown_version(found, commit, viewer_of(request))}
     return StripChoice(window=window), {}
 
 
@@ -137,6 +136,7 @@ class ShownVersion:
         entry: the change; its `previous` is the version before.
         newer: the commit of the version after it; empty for the last.
         is_as_now: whether its text and its title are those of today.
+        is_undoable: whether the viewer may undo the decision it comes from.
     """
 
     number: int
@@ -146,9 +146,11 @@ class ShownVersion:
     by: ChangeBy
     newer: str
     is_as_now: bool
+    is_undoable: bool
 
 
-def _shown_version(found: reads.BlockBlame, commit: str, owner: str, label: str) -> ShownVersion:
+def _shown_version(found: reads.BlockBlame, commit: str, viewer: User) -> ShownVersion:
+    owner, label = found.owner, found.label
     number = _number(found, commit)
     previous = found.changes[number - 1].commit if number else ""
     entry = replace(history_entries([found.changes[number]])[0], previous=previous)
@@ -161,6 +163,7 @@ def _shown_version(found: reads.BlockBlame, commit: str, owner: str, label: str)
         by=ChangeBy.of(entry.change),
         newer=found.changes[number + 1].commit if number + 1 < len(found.changes) else "",
         is_as_now=bool(then.block and now.block and then.body == now.body and not field_changes(then.block, now.block)),
+        is_undoable=bool(undoable([entry], viewer)),
     )
 
 
