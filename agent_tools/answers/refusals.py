@@ -16,7 +16,7 @@ from agent_tools.answers import edit_refusals, note_refusals, representations
 from agent_tools.answers.subject import Subject
 from agent_tools.errors import ApiError, ErrorCode, ErrorRow, ErrorTable, find_row
 from approvals.models import Status
-from approvals.review.change_requests import change_request
+from approvals.review.turn.change_requests import change_request
 from approvals.services import errors
 from memory_app.models import TargetKind
 from memory_app.reads import BlockNotFound, NoteNotFound, RevisionNotFound

@@ -13,8 +13,8 @@ from django.conf import settings
 
 from agent_tools.answers import approved_otherwise, fields
 from approvals.models import DECIDABLE, Approval, Event, Kind, Proposal, ReviewReason, Revision, Status
-from approvals.review.change_requests import ChangeRequest
 from approvals.review.targets import agents_revision
+from approvals.review.turn.change_requests import ChangeRequest
 from approvals.services import Proposed
 from approvals.services.notes import NoteChangeOutcome
 from memory_app.models import Change, TargetKind

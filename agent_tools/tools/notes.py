@@ -20,7 +20,7 @@ from agent_tools.calls.arguments import NoteWriteArguments
 from agent_tools.calls.registry import tool
 from agent_tools.models import Scope
 from agent_tools.tools.note_arguments import Category, Confidence, Content, NoteId, Tags, Type
-from approvals.review.change_requests import change_request
+from approvals.review.turn.change_requests import change_request
 from approvals.services import notes
 from approvals.services.notes import ChangeContext, NoteChangeOutcome
 

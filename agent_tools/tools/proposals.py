@@ -19,7 +19,7 @@ from agent_tools.calls.registry import tool
 from agent_tools.models import Scope
 from approvals import services
 from approvals.models import DECIDABLE, Proposal, ProposalQuerySet, Status
-from approvals.review.change_requests import change_request, change_requests
+from approvals.review.turn.change_requests import change_request, change_requests
 from approvals.services.errors import ProposalNotFound
 from memory_app.models import TargetKind
 

@@ -23,7 +23,7 @@ from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
 from approvals import services
 from approvals.models import Kind
-from approvals.review.change_requests import change_request
+from approvals.review.turn.change_requests import change_request
 from memory_app.text import edits
 
 log = structlog.get_logger(__name__)

@@ -14,8 +14,8 @@ import structlog
 from django.db.models import QuerySet
 
 from approvals.models import Attention, Kind, Mergeability, Proposal, Revision, Status, User
-from approvals.review.change_requests import ChangeRequest, change_requests
 from approvals.review.targets import BlockState, TargetState, base_sha256, current_states
+from approvals.review.turn.change_requests import ChangeRequest, change_requests
 from approvals.services.notes.values import NoteChange
 from memory_app import reads
 from memory_app.dolt.errors import DoltError

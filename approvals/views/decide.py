@@ -23,7 +23,7 @@ from approvals.pages import inbox
 from approvals.pages.inbox_filters import Listing, Tab
 from approvals.pages.inbox_rows import rows_of
 from approvals.permissions import ReviewAction, available_actions, proposals_visible_to
-from approvals.review.change_requests import change_request
+from approvals.review.turn.change_requests import change_request
 from approvals.services.errors import (
     AlreadyDecided,
     BranchMissing,
@@ -129,13 +129,19 @@ def _done(request: Request, user: User, decided: Proposal) -> HttpResponse:
             "may_undo": ReviewAction.UNDO in available_actions(user, decided),
             "is_own_change": True,
         }
+        if decided.status == Status.OPEN:  # its agent is no longer asked for changes
+            context |= {"row": rows_now([decided])[0], "is_own_change": False}
+            return render(request, "inbox/row_undone.html", context)
         return render(request, "inbox/row_decided.html", context)
     if request.htmx:
-        return proposal_page(request, decided, just_decided=True)
+        is_back = decided.status == Status.OPEN
+        panel = Panel(_("It’s your turn again."), _("The agent is no longer asked for changes.")) if is_back else None
+        return proposal_page(request, decided, just_decided=True, panel=panel)
     if row_url:
         outcomes = {
             Status.APPROVED: _("Approved: %(what)s"),
             Status.CHANGES_REQUESTED: _("Changes requested: %(what)s"),
+            Status.OPEN: _("Open again: %(what)s"),
         }
         outcome = outcomes.get(Status(decided.status), _("Rejected: %(what)s"))
         messages.success(request, outcome % {"what": decided.target_title})
@@ -157,6 +163,7 @@ def _again(request: Request, found: Proposal, form: ApproveForm, *, status: int,
         "panel": panel,
         "reject_form": form if isinstance(form, RejectForm) else None,
         "request_form": form if isinstance(form, RequestChangesForm) else None,
+        "typed_comment": request.POST.get("comment", "").strip(),
         # What this row was shown against is gone for them too.
         "others": rows_now(beside(request, [found])) if status == 409 else [],
     }

@@ -57,7 +57,8 @@ def back_to_review(*, actor: User, proposal_id: int, revision: int) -> Proposal:
         ProposalNotFound, DecisionRefused: as for `approve`; `NewRevision` where the agent was faster.
     """
     proposal = visible_proposal(actor, proposal_id)
-    if proposal.status == Status.OPEN and proposal.current_revision_number == revision:
+    if proposal.status == Status.OPEN:
+        require_revision(proposal, revision)
         return proposal
     proposal = proposal_for(ReviewAction.BACK_TO_REVIEW, actor, proposal_id, revision, is_with_agent=True)
     require_revision(proposal, revision)

@@ -14,8 +14,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from approvals.models import Event, Mergeability, Proposal, RejectReason, Status
-from approvals.review import change_requests
 from approvals.review.targets import current_state
+from approvals.review.turn import change_requests
 from approvals.services.decide.close import close_by_itself
 from approvals.services.errors import DecisionRefused
 from approvals.services.turn.hand_back import hand_back

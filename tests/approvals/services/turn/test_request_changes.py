@@ -14,7 +14,7 @@ from approvals.pages.inbox import counts, waiting_for
 from approvals.pages.inbox_filters import Tab
 from approvals.permissions import ReviewAction, available_actions
 from approvals.recovery.integrity import problems
-from approvals.review.change_requests import change_request
+from approvals.review.turn.change_requests import change_request
 from approvals.services.errors import AlreadyDecided, NewRevision, ProposalNotFound, WithAgent
 from approvals.services.turn.hand_back import hand_back
 from memory_app import reads

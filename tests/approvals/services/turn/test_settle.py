@@ -9,7 +9,7 @@ from django.utils import timezone
 from approvals import services
 from approvals.models import Event, Kind, Proposal, Status, User
 from approvals.recovery.integrity import problems
-from approvals.review.change_requests import change_request
+from approvals.review.turn.change_requests import change_request
 from approvals.services.turn.settle import ALREADY_THERE
 from memory_app import reads
 from memory_app.reads import Block

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from approvals.models import Event, Proposal, Revision
-from approvals.review.change_requests import ChangeRequest, last_request
 from approvals.review.diff_mode import Redline, redline
 from approvals.review.note_changes import NoteFieldChange, field_changes_of_note
+from approvals.review.turn.change_requests import ChangeRequest, last_request
 from approvals.services.notes.values import NoteChange
 from memory_app.models import TargetKind
 from memory_app.text import edits, worddiff
