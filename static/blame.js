@@ -13,6 +13,8 @@
   const origin = location.pathname;
   let pinned = links.find((link) => link.ariaCurrent === "true") ?? null;
   let later = 0;
+  // While the focus goes back to a sentence that was just let go.
+  let isQuiet = false;
 
   // One stop for the Tab key: a text may have hundreds of sentences.
   const stopAt = (link) => stops.forEach((each) => (each.tabIndex = each === link ? 0 : -1));
@@ -42,7 +44,9 @@
     if (hint) panel().replaceChildren(hint.cloneNode(true));
     else panel().replaceChildren();
     history.replaceState(null, "", `${origin}${text.matches(".blame-by-age") ? "?by=age" : ""}`);
+    isQuiet = true;
     link?.focus({ preventScroll: true });
+    isQuiet = false;
   };
 
   const pin = async (link) => {
@@ -56,7 +60,7 @@
     pinned = link;
     const [address] = link.getAttribute("href").split("#");
     history.replaceState(null, "", origin + address);
-    await htmx.ajax("GET", origin + address, { target: "#why", select: "#why", swap: "outerHTML", source: text });
+    await htmx.ajax("GET", origin + address, { target: "#why", select: "#why > *", swap: "innerHTML", source: text });
   };
 
   text.addEventListener("click", (event) => {
@@ -78,7 +82,7 @@
     const link = event.target.closest("[data-sentence]");
     if (!link) return;
     stopAt(stops.find((each) => each.dataset.sentence === link.dataset.sentence));
-    tell(link);
+    if (!isQuiet) tell(link);
   });
 
   const steps = { ArrowRight: 1, ArrowLeft: -1 };

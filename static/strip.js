@@ -7,6 +7,8 @@
   if (!strip) return;
   const bars = [...strip.querySelectorAll("[data-bar]")];
   const isVersion = (bar) => bar.getAttribute("href").startsWith("?v=");
+  // The place stays and its contents change: a request that waits for another keeps its target.
+  const SWAP = { target: "#shown", select: "#shown > *", swap: "innerHTML", source: strip };
   let later = 0;
   let dragged = null;
 
@@ -23,7 +25,7 @@
     clearTimeout(later);
     const address = location.pathname + bar.getAttribute("href").split("#")[0];
     history.replaceState(null, "", address);
-    htmx.ajax("GET", address, { target: "#shown", select: "#shown", swap: "outerHTML", source: strip });
+    htmx.ajax("GET", address, SWAP);
   };
 
   // One stop for the Tab key, and the arrow keys from there on.
@@ -98,7 +100,7 @@
     choose(bar);
     const address = location.pathname + bar.getAttribute("href").split("#")[0];
     history.replaceState(null, "", address);
-    htmx.ajax("GET", address, { target: "#shown", select: "#shown", swap: "outerHTML", source: strip }).then(() => {
+    htmx.ajax("GET", address, SWAP).then(() => {
       (document.querySelector(`#shown a[rel=${rel}]`) ?? document.getElementById("version-title"))?.focus();
     });
   });

@@ -70,6 +70,7 @@ def urls(alice: User, tim: User, scribe: Agent, make_block: MakeBlock, propose: 
     notes.save(by=asking, owner="alice", content=tricky("Likes coffee"), tags=[tricky("drinks")])
     block, history = (reverse(name, args=["alice", "goals"]) for name in ("block", "block_history"))
     commit = reads.history("alice", "block", "goals", limit=1)[0].commit
+    created = reads.history("alice", "block", "gone")[1].commit
     proposals = [proposal.get_absolute_url() for proposal in Proposal.objects.order_by("pk")]
     return [
         reverse("inbox"),
@@ -88,6 +89,11 @@ def urls(alice: User, tim: User, scribe: Agent, make_block: MakeBlock, propose: 
         reverse("block_delete", args=["alice", "goals"]),
         history,
         f"{history}?a={commit}&b=now",
+        f"{history}?v={commit}",
+        f"{history}?from={commit}",
+        f"{history}?v={UNSEEN}",
+        *(f"{reverse('block_blame', args=['alice', 'goals'])}{query}" for query in ("", "?s=0", "?by=age")),
+        reverse("block_restore", args=["alice", "gone", created]),
         reverse("block", args=["alice", "gone"]),
         reverse("block_history", args=["alice", "gone"]),
         *(reverse(name, args=["alice", note]) for name in ("note", "note_edit", "note_delete", "note_supersede")),
