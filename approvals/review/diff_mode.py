@@ -99,14 +99,19 @@ def change_shown(review: Review, view: DiffMode, *, unfolded: bool = False) -> C
         return ChangeShown(view, redline=line, table=table, changes=line.changes)
     if view is DiffMode.SOURCE:
         return ChangeShown(view, redline=line, since=_since(review), changes=line.changes)
-    line = _with_rendered(line, review.before_text, review.after_text, unfolded=unfolded)
+    line = with_rendered(line, review.before_text, review.after_text, unfolded=unfolded)
     since = _since(review)
     if since and review.block:
-        since = _with_rendered(since, review.revision.base_text, review.block.body, unfolded=unfolded)
+        since = with_rendered(since, review.revision.base_text, review.block.body, unfolded=unfolded)
     return ChangeShown(view, redline=line, since=since, changes=line.changes)
 
 
-def _with_rendered(line: Redline, before: str, after: str, *, unfolded: bool) -> Redline:
+def with_rendered(line: Redline, before: str, after: str, *, unfolded: bool) -> Redline:
+    """Return a redline with the same laid out as Markdown, unless a text is too long for it.
+
+    Args:
+        unfolded: show the unchanged rows of tables too.
+    """
     items: list[Paragraph] = []
     numbers: list[int] = []
     number = 0

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
@@ -21,6 +22,7 @@ from approvals.pages.blocks import NOW, HistoryEntry, Version, field_changes, hi
 from approvals.pages.versions.authors import ChangeBy
 from approvals.pages.versions.blame import blamed_text
 from approvals.pages.versions.timeline import StripChoice, strip_of, window_of
+from approvals.review.diff_mode import Redline, redline, with_rendered
 from approvals.views.memory.block_views import unknown_revision
 from approvals.views.memory.owners import about, readable_owner
 from approvals.views.request import whole_number
@@ -34,25 +36,31 @@ CHANGES_ON_A_PAGE = 20
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two versions of a block and what lies between them."""
+    """Two versions of a block and what lies between them.
+
+    Args:
+        redline: what changed in the text; None where it is the same in both.
+    """
 
     before: Version
     after: Version
-    segments: tuple[worddiff.Segment, ...]
+    redline: Redline | None
     fields: tuple[object, ...]
 
-    @property
-    def same_text(self) -> bool:
-        return self.before.body == self.after.body
 
+def compare(before: Version, after: Version, *, unfolded: bool = False) -> Comparison:
+    """Return what changed from one version to another.
 
-def compare(before: Version, after: Version) -> Comparison:
-    return Comparison(
-        before=before,
-        after=after,
-        segments=worddiff.diff(before.body, after.body),
-        fields=field_changes(before.block, after.block) if before.block and after.block else (),
-    )
+    Args:
+        unfolded: show the unchanged rows of tables too.
+    """
+    changed = None
+    if before.body != after.body:
+        changed = with_rendered(
+            redline(worddiff.diff(before.body, after.body)), before.body, after.body, unfolded=unfolded
+        )
+    fields = field_changes(before.block, after.block) if before.block and after.block else ()
+    return Comparison(before=before, after=after, redline=changed, fields=fields)
 
 
 @signed_in()
@@ -73,6 +81,8 @@ def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
         "label": label,
         "title": current.display_title if current else reads.title_of(label),
         "current": current,
+        "page_url": reverse("block_history", args=[owner, label]),
+        "page_query": request.GET,
     }
     try:
         choice, shown = _chosen(request, found)
@@ -107,7 +117,7 @@ def _chosen(request: HttpRequest, found: reads.BlockBlame) -> tuple[StripChoice,
     window = window_of(asked.get("strip", ""))
     if "a" in asked or "b" in asked:
         a, b = asked.get("a", ""), asked.get("b", "") or NOW
-        comparison = compare(version(owner, label, a), version(owner, label, b))
+        comparison = compare(version(owner, label, a), version(owner, label, b), unfolded="unfolded" in asked)
         last = found.changes[-1].commit if found.changes else ""
         ends = (a, last if b == NOW else b)
         return StripChoice(window=window, ends=ends), {"comparison": comparison, "a": a, "b": b}
@@ -115,7 +125,9 @@ def _chosen(request: HttpRequest, found: reads.BlockBlame) -> tuple[StripChoice,
         _number(found, picked)
         return StripChoice(window=window, picked=picked), {"picked": version(owner, label, picked)}
     if commit := asked.get("v", ""):
-        return StripChoice(window=window, shown=commit), {"version": _shown_version(found, commit, viewer_of(request))}
+        return StripChoice(window=window, shown=commit), {
+            "version": _shown_version(found, commit, viewer_of(request), unfolded="unfolded" in asked)
+        }
     return StripChoice(window=window), {}
 
 
@@ -149,7 +161,7 @@ class ShownVersion:
     is_undoable: bool
 
 
-def _shown_version(found: reads.BlockBlame, commit: str, viewer: User) -> ShownVersion:
+def _shown_version(found: reads.BlockBlame, commit: str, viewer: User, *, unfolded: bool) -> ShownVersion:
     owner, label = found.owner, found.label
     number = _number(found, commit)
     previous = found.changes[number - 1].commit if number else ""
@@ -159,7 +171,7 @@ def _shown_version(found: reads.BlockBlame, commit: str, viewer: User) -> ShownV
         number=number + 1,
         versions=len(found.changes),
         entry=entry,
-        comparison=compare(version(owner, label, previous), then),
+        comparison=compare(version(owner, label, previous), then, unfolded=unfolded),
         by=ChangeBy.of(entry.change),
         newer=found.changes[number + 1].commit if number + 1 < len(found.changes) else "",
         is_as_now=bool(then.block and now.block and then.body == now.body and not field_changes(then.block, now.block)),
