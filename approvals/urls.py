@@ -16,7 +16,7 @@ from approvals.views.memory import (
     exchange,
     memory_search,
 )
-from approvals.views.notes import note_forms, note_views
+from approvals.views.notes import bulk, note_forms, note_views
 from approvals.views.queue import undo
 
 _BLOCK = "memory/<str:owner>/blocks/<str:label>/"
@@ -48,6 +48,8 @@ urlpatterns = [
     path(f"{_NOTES}new/", note_forms.NoteNew.as_view(), name="note_new"),
     path(f"{_NOTES}import/", exchange.import_markdown, name="note_import"),
     path(f"{_NOTES}import/progress/", exchange.import_progress_part, name="note_import_progress"),
+    path(f"{_NOTES}change/", bulk.NotesChange.as_view(), name="notes_change"),
+    path(f"{_NOTES}changes/<str:commit>/", bulk.notes_changed, name="notes_changed"),
     path(_NOTE, note_views.note, name="note"),
     path(f"{_NOTE}edit/", note_forms.NoteEdit.as_view(), name="note_edit"),
     path(f"{_NOTE}delete/", note_forms.NoteDelete.as_view(), name="note_delete"),

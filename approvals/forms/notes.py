@@ -12,6 +12,8 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals.forms.memory import MAX_COMMENT, comment_field, with_line_breaks_of
 from approvals.pages.note_list import TYPE_NAMES
+from approvals.services.notes import BulkAction
+from approvals.services.notes.bulk import MOST_NOTES
 from memory_app.reads import Note
 from memory_app.text import notes
 from memory_app.text.memories_md import LARGEST_FILE, MOST_MEMORIES
@@ -112,6 +114,36 @@ class SupersedeNoteForm(forms.Form):
                 cleaned["replacement_id"] = words
             else:
                 self.add_error("words", _("Choose one of the notes found, or “No replacement”."))
+        return cleaned
+
+
+class BulkForm(forms.Form):
+    """What is done to the notes that were selected."""
+
+    action = forms.ChoiceField(choices=[(each.value, each.value) for each in BulkAction], widget=forms.HiddenInput)
+    #: A line for each note: its id and the sha256 it was shown with.
+    seen = forms.CharField(widget=forms.HiddenInput)
+    add_tags = forms.CharField(
+        label=_("Tags to add"), required=False, max_length=1_000, help_text=_("Separated by commas.")
+    )
+    remove_tags = forms.CharField(
+        label=_("Tags to remove"), required=False, max_length=1_000, help_text=_("Separated by commas.")
+    )
+    comment = comment_field(_("Saved in the history."))
+
+    def clean_seen(self) -> dict[str, str]:
+        """Return the notes as `services.notes.change_many` takes them."""
+        lines = (line.split() for line in self.cleaned_data["seen"].splitlines())
+        seen = {line[0]: line[1] for line in lines if len(line) == 2}
+        if not seen or len(seen) > MOST_NOTES:
+            raise forms.ValidationError(_("Select the notes again."))
+        return seen
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        tags = [cleaned.get(name, "").strip() for name in ("add_tags", "remove_tags")]
+        if cleaned.get("action") == BulkAction.RETAG and not any(tags):
+            self.add_error("add_tags", _("Name a tag to add or to remove."))
         return cleaned
 
 

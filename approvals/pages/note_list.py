@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext_lazy as _
 
@@ -16,12 +16,13 @@ from approvals.models import Proposal, ProposalQuerySet, Revision, Status, User
 from approvals.pages import note_matching
 from approvals.pages.blocks import HistoryEntry, history_entries
 from approvals.pages.inbox_filters import QueryFilters
+from approvals.pages.note_facets import Facet, facets, ordered
 from approvals.pages.note_matching import Wanted
 from approvals.permissions import ReviewAction, available_actions
 from approvals.review.targets import NotesState
 from memory_app import reads
 from memory_app.models import Change, NoteSource, TargetKind
-from memory_app.reads import Note
+from memory_app.reads import Note, NoteSummary
 from memory_app.text.notes import TYPES
 
 PAGE_SIZE = 50
@@ -35,6 +36,9 @@ AUTOMATIC_ON_A_PAGE = 25
 
 #: Tags offered to choose from, the most used ones; any other is found by its link or address.
 MOST_TAGS = 200
+
+#: Tags counted beside the list; the others are in the filter.
+MOST_BY_TAG = 12
 
 #: What the types and sources are called, in the order they are offered.
 TYPE_NAMES: Mapping[str, object] = {
@@ -61,6 +65,7 @@ class NoteFilters(QueryFilters):
 
     Args:
         superseded: `shown` with the others, `only` those; left out when empty.
+        sort: one of `note_facets.SORTS`; newest first when empty, and with a text the best matches.
     """
 
     q: str = ""
@@ -68,6 +73,16 @@ class NoteFilters(QueryFilters):
     tag: str = ""
     source: str = ""
     superseded: str = ""
+    sort: str = ""
+
+    @property
+    def active(self) -> dict[str, str]:
+        return {name: value for name, value in super().active.items() if name != "sort"}
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """Return the parameters of the list's address."""
+        return super().active
 
     @property
     def wanted(self) -> Wanted:
@@ -100,6 +115,7 @@ class NotePage:
         total: notes that match; `current` and `superseded` count the whole memory.
         index_behind: the search does not know the newest changes.
         types, tags, sources: what there is to choose from.
+        by_type, by_tag: how many notes each would show, the most first.
     """
 
     rows: tuple[NoteRow, ...]
@@ -112,19 +128,42 @@ class NotePage:
     types: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    by_type: tuple[Facet, ...] = ()
+    by_tag: tuple[Facet, ...] = ()
+
+    @property
+    def first(self) -> int:
+        """The number of the first note on this page among all that match."""
+        return (self.number - 1) * PAGE_SIZE + 1
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.rows) - 1
+
+
+def matching(owner: str, filters: NoteFilters) -> tuple[NoteSummary, ...]:
+    """Return all notes that pass the filters, in short, in the order of the list."""
+    return _found(owner, filters)[0]
+
+
+def _found(owner: str, filters: NoteFilters) -> tuple[tuple[NoteSummary, ...], tuple[NoteSummary, ...], bool]:
+    """Return the notes that pass, those that would with any type and tag, and whether the index is behind."""
+    wanted, index_behind = replace(filters, type="", tag="").wanted, False
+    if filters.q:
+        every, index_behind = note_matching.search_summaries(owner, filters.q, wanted)
+    else:
+        every = note_matching.listed(owner, wanted)
+    passing = tuple(entry for entry in every if filters.wanted.takes(entry))
+    return ordered(owner, passing, filters.sort), every, index_behind
 
 
 def listed(owner: str, filters: NoteFilters, number: int) -> NotePage:
     """Return the notes of an owner that pass the filters: newest first, with a text the best matches first."""
     every = reads.catalogue(owner)
-    wanted, index_behind = filters.wanted, False
-    if filters.q:
-        entries, index_behind = note_matching.search_summaries(owner, filters.q, wanted)
-    else:
-        entries = note_matching.listed(owner, wanted)
+    entries, alike, index_behind = _found(owner, filters)
     pages = max(1, -(-len(entries) // PAGE_SIZE))
     number = min(max(1, number), pages)
-    notes = note_matching.notes_of(owner, entries[(number - 1) * PAGE_SIZE : number * PAGE_SIZE], wanted)
+    notes = note_matching.notes_of(owner, entries[(number - 1) * PAGE_SIZE : number * PAGE_SIZE], filters.wanted)
     last = last_entries(owner, [note.id for note in notes])
     return NotePage(
         rows=tuple(NoteRow(note, last.get(note.id)) for note in notes),
@@ -137,6 +176,12 @@ def listed(owner: str, filters: NoteFilters, number: int) -> NotePage:
         types=tuple(name for name in TYPES if name in every.types),
         tags=_offered(every.tags, filters.tag),
         sources=tuple(name for name in NoteSource.values if name in every.sources),
+        by_type=facets((entry.type for entry in alike if not filters.tag or filters.tag in entry.tags), filters.type),
+        by_tag=facets(
+            (tag for entry in alike if filters.type in ("", entry.type) for tag in entry.tags),
+            filters.tag,
+            most=MOST_BY_TAG,
+        ),
     )
 
 

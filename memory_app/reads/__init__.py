@@ -24,7 +24,7 @@ from memory_app.reads.blocks import (
     title_of,
 )
 from memory_app.reads.catalogue import NoteListCache, NoteSummary, catalogue
-from memory_app.reads.history import changes_of, commit_at_time, head, history, last_changes, resolve_revision
+from memory_app.reads.history import changes_of, commit_at_time, head, history, last_changes, parent, resolve_revision
 from memory_app.reads.notes import (
     NOTES,
     Note,
@@ -81,6 +81,7 @@ __all__ = [
     "note_sha256s",
     "notes",
     "notes_at",
+    "parent",
     "portable_file",
     "portable_ids",
     "replacements",

@@ -51,6 +51,7 @@ class NoteSummary:
     is_superseded: bool
     nbytes: int
     words: str
+    updated_at: datetime
 
     @property
     def room(self) -> int:
@@ -203,6 +204,7 @@ _COLUMNS = (
     "content",
     "category",
     "rationale",
+    "updated_at",
 )
 
 
@@ -218,6 +220,7 @@ def _entry(
     content: str,
     category: str | None,
     rationale: str | None,
+    updated_at: datetime,
 ) -> NoteSummary:
     return NoteSummary(
         id=id,
@@ -230,6 +233,7 @@ def _entry(
         is_superseded=superseded_at is not None,
         nbytes=len(content.encode()),
         words="\n".join([id, content, category or "", rationale or "", *tags]).casefold(),
+        updated_at=updated_at,
     )
 
 
@@ -246,4 +250,5 @@ def _entry_of(note: Note) -> NoteSummary:
         note.content,
         note.category,
         note.rationale,
+        note.updated_at,
     )

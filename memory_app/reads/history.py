@@ -20,6 +20,15 @@ def head() -> str:
     return retrying(head_of_main)
 
 
+def parent(commit: str) -> str:
+    """Return the commit of main before this one.
+
+    Raises:
+        RevisionNotFound: there is no such commit, or it is the first.
+    """
+    return retrying(lambda: dolt().parent(commit))
+
+
 def resolve_revision(text: str) -> str:
     """Return the commit hash that `as_of` names: a hash of a commit on main, or an ISO 8601 date or time.
 

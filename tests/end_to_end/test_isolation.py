@@ -227,6 +227,7 @@ def values_of(owner: Things, of: Things) -> dict[str, list[Any]]:
         "session_id": [of.session_id],
         "message_id": [of.message_id],
         "number": [of.message_pk],
+        "commit": [of.commit],
         "name": ["list_memory_blocks"],  # the tools are asked above
         "object_id": [of.note_id],
         "content_type_id": ["1"],
@@ -263,7 +264,11 @@ def queries(world: World, path: str) -> list[str]:
     commit = world.ben.commit
     if "/blocks/" in path:
         return ["", f"?as_of={commit}", f"?v={commit}", f"?from={commit}", f"?a={commit}&b=now", "?s=0", "?strip=1-9"]
-    return ["", f"?q={WORD}", f"?q={WORD}&include_conversation=true", f"?as_of={commit}", "?include_superseded=true"]
+    picked = f"?do=delete&note={world.ben.note_id}"
+    return [
+        *("", f"?q={WORD}", f"?q={WORD}&include_conversation=true", f"?as_of={commit}", "?include_superseded=true"),
+        *(picked, f"?do=retag&all=1&q={WORD}"),
+    ]
 
 
 def test_no_address_tells_anything_of_another_owner(world: World) -> None:
@@ -287,6 +292,7 @@ def test_no_address_lets_another_owners_things_be_written(world: World) -> None:
         check(world, world.agent.delete(path), path, of=f"DELETE {path} as the agent")
         if not path.startswith("/api/v1/"):
             fields = {"revision": "1", "reason": "wrong", "content": WORD, "type": "note", "comment": "c"}
+            fields |= {"action": "delete", "seen": f"{world.ben.note_id} {before[0][0]}"}
             check(world, world.browser.post(path, fields), path, of=f"POST {path} as alice")
     assert ([note.sha256 for note in reads.notes("ben")], reads.blocks("ben")) == before
     assert list(Proposal.objects.filter(owner="ben").order_by("pk").values_list("pk", "status")) == waiting

@@ -1,16 +1,21 @@
 """Save, change, supersede, delete and import notes: people at once, agents as the owner's policy allows.
 
-The verbs are in `change`. Below it, `people` writes a person's change and `agents` an agent's.
+The verbs are in `change`. Below it, `people` writes a person's change and `agents` an agent's; `bulk` 
 """
 
 from approvals.services.notes.agents import earlier_outcome, require_room_unless_applied
+from approvals.services.notes.bulk import BulkAction, BulkOutcome, NotABulkChange, change_many, take_back
 from approvals.services.notes.change import change_notes, delete, reinstate, save, supersede, update
 from approvals.services.notes.values import ChangeContext, NoteChange, NoteChangeOutcome, require_valid, stamped, tidied
 
 __all__ = [
+    "BulkAction",
+    "BulkOutcome",
     "ChangeContext",
+    "NotABulkChange",
     "NoteChange",
     "NoteChangeOutcome",
+    "change_many",
     "change_notes",
     "delete",
     "earlier_outcome",
@@ -20,6 +25,7 @@ __all__ = [
     "save",
     "stamped",
     "supersede",
+    "take_back",
     "tidied",
     "update",
 ]

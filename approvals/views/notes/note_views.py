@@ -16,8 +16,10 @@ from approvals.accounts.viewer import viewer_of
 from approvals.models import User
 from approvals.pages import note_history, note_list
 from approvals.pages.blocks import NOW, undoable
+from approvals.pages.note_facets import SORTS
 from approvals.pages.note_list import SOURCE_NAMES, TYPE_NAMES, NoteFilters
 from approvals.permissions import ReviewAction, available_actions
+from approvals.services.notes.bulk import MOST_NOTES
 from approvals.views.memory.owners import about, readable_owner
 from approvals.views.request import whole_number
 from memory_app import reads, recall_counts
@@ -42,6 +44,8 @@ def notes(request: HttpRequest, owner: str) -> HttpResponse:
         "page": page,
         "types": [(name, TYPE_NAMES[name]) for name in page.types],
         "sources": [(name, SOURCE_NAMES[name]) for name in page.sources],
+        "sorts": SORTS.items(),
+        "most_at_once": MOST_NOTES,
         "waiting_notes": waiting[: note_list.MOST_WAITING],
         "waiting_count": len(waiting),
         "newer": _page_url(filters, page.number - 1) if page.number > 1 else "",
@@ -110,4 +114,4 @@ def about_notes(request: HttpRequest, person: User) -> dict[str, object]:
 
 
 def _page_url(filters: NoteFilters, number: int) -> str:
-    return "?" + urlencode(filters.active | {"page": str(number)})
+    return "?" + urlencode(filters.parameters | {"page": str(number)})

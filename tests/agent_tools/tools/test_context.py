@@ -188,7 +188,7 @@ def test_old_notes_fall_out_of_recent(call: Call, api: Machine, alice: User) -> 
     from memory_app.reads import NoteSummary
     from memory_app.text import context_budget
 
-    entry = NoteSummary("mem-1-aaaa", _now() - timedelta(days=8), "fact", (), "user", None, 1.0, False, 1, "x")
+    entry = NoteSummary("mem-1-aaaa", _now() - timedelta(days=8), "fact", (), "user", None, 1.0, False, 1, "x", _now())
     done = context_budget.prime(
         [entry],
         read=lambda ids: dict.fromkeys(ids, "x"),

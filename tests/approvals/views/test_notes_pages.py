@@ -776,6 +776,7 @@ def test_large_numbers_are_written_with_separators_and_pages_lead_both_ways(alic
     import_memories(by=ChangeContext(actor=alice), owner="alice", parsed=memories_md.parse(text))
     first, second = page(url_of("notes")), page(url_of("notes") + "?page=2")
     assert "1,001 notes" in first
-    assert "Newer" not in first
-    assert "Newer" in second
-    assert "Older" in second
+    assert "1–50 of 1,001" in first
+    assert 'rel="prev"' not in first
+    assert 'rel="prev"' in second
+    assert 'rel="next"' in second

@@ -1,0 +1,170 @@
+"""Change several notes at once, and take such a change back: one commit in a person's name each.
+
+What was shown is what is changed: notes that are gone or differ since are left out, and named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals.models import Kind, User
+from approvals.services.errors import NoChange, NotesChanged
+from approvals.services.notes import people
+from approvals.services.notes.change import change_notes
+from approvals.services.notes.values import (
+    ChangeContext,
+    NoteChange,
+    NoteChangeOutcome,
+    require_valid,
+    sha256_of,
+    stamped,
+    tidied,
+)
+from memory_app import reads
+from memory_app.models import Change, TargetKind
+from memory_app.reads import Note
+
+#: Notes changed at once.
+MOST_NOTES = 2_000
+#: A change between reading and writing is met by reading once more.
+_TRIES = 3
+
+
+class BulkAction(StrEnum):
+    """What is done to the notes; the value is the word in the URL."""
+
+    DELETE = "delete"
+    OUTDATE = "outdate"
+    RETAG = "retag"
+
+
+_KINDS = {BulkAction.DELETE: Kind.DELETE, BulkAction.OUTDATE: Kind.FORGET, BulkAction.RETAG: Kind.UPDATE}
+
+
+@dataclass(frozen=True)
+class BulkOutcome:
+    """What became of several notes.
+
+    Args:
+        outcome: the change of those that were changed.
+        left_out: ids of notes that are gone or changed since they were shown.
+        unchanged: how many were so already.
+    """
+
+    outcome: NoteChangeOutcome
+    left_out: tuple[str, ...]
+    unchanged: int
+
+
+class NotABulkChange(LookupError):
+    """No such commit changed notes of this owner directly: there is nothing to take back here."""
+
+
+def change_many(
+    *,
+    actor: User,
+    owner: str,
+    action: BulkAction,
+    seen: Mapping[str, str],
+    comment: str = "",
+    add_tags: Sequence[str] = (),
+    remove_tags: Sequence[str] = (),
+) -> BulkOutcome:
+    """Delete notes, mark them as outdated or change their tags, in one commit.
+
+    Args:
+        seen: the sha256 of each note as it was shown, by id; at most `MOST_NOTES`.
+        comment: kept in the history; of outdated notes also with each as the reason.
+
+    Raises:
+        EditNotAllowed, NoteInvalid: nothing was changed.
+        NotesChanged: none of them is as it was shown.
+        NoChange: all of them are so already.
+    """
+    now = timezone.now()
+    comment = comment.strip()
+
+    def changed(note: Note) -> Note | None:
+        if action is BulkAction.DELETE:
+            return None
+        if action is BulkAction.RETAG:
+            kept = [tag for tag in note.tags if tag not in remove_tags]
+            after = replace(note, tags=tidied([*kept, *add_tags]))
+        elif note.is_superseded:
+            return note
+        else:
+            after = replace(note, superseded_at=now, superseded_by=None, superseded_reason=comment or None)
+        after = stamped(after, now)
+        require_valid(after)
+        return after
+
+    def write(changes: Sequence[NoteChange]) -> NoteChangeOutcome:
+        by = ChangeContext(actor=actor, reasoning=comment)
+        return change_notes(by=by, owner=owner, kind=_KINDS[action], changes=changes)
+
+    def wanted() -> tuple[list[NoteChange], list[str]]:
+        there = reads.find_notes(owner, seen)
+        fit = {id_: there[id_] for id_, sha256 in seen.items() if id_ in there and there[id_].sha256 == sha256}
+        changes = [NoteChange(id_, note, changed(note)) for id_, note in fit.items()]
+        return changes, [id_ for id_ in seen if id_ not in fit]
+
+    return _written(wanted, write)
+
+
+def take_back(*, actor: User, owner: str, commit: str) -> BulkOutcome:
+    """Restore the notes that a person's own commit changed to what they were before it, in one commit.
+
+    Notes changed again since are left out: that change would be lost.
+
+    Raises:
+        NotABulkChange: the commit is none of this owner's, or a decision about a proposal.
+        EditNotAllowed: this person may not write this memory.
+        NotesChanged: all of them changed again since.
+        NoChange: they are as before already.
+    """
+    rows = Change.objects.filter(owner=owner, commit=commit, target_kind=TargetKind.NOTE, proposal_id=None)
+    ids = sorted(rows.values_list("target", flat=True))
+    if not ids:
+        raise NotABulkChange(commit)
+    earlier = reads.find_notes(owner, ids, reads.parent(commit))
+    made = reads.find_notes(owner, ids, commit)
+
+    def wanted() -> tuple[list[NoteChange], list[str]]:
+        there = reads.find_notes(owner, ids)
+        changes, left_out = [], []
+        for id_ in ids:
+            now, before = there.get(id_), earlier.get(id_)
+            if sha256_of(now) not in (sha256_of(made.get(id_)), sha256_of(before)):
+                left_out.append(id_)
+            else:
+                changes.append(NoteChange(id_, now, before))
+        return changes, left_out
+
+    def write(changes: Sequence[NoteChange]) -> NoteChangeOutcome:
+        by, action = ChangeContext(actor=actor), Change.Action.REVERTED
+        return people.write(by, actor, owner, action, tuple(changes), subject="Take back the change of")
+
+    return _written(wanted, write)
+
+
+def _written(
+    wanted: Callable[[], tuple[list[NoteChange], list[str]]], write: Callable[[Sequence[NoteChange]], NoteChangeOutcome]
+) -> BulkOutcome:
+    """Write what is wanted of the notes as they are now; read again where one changed in between."""
+    for _try in range(_TRIES):
+        changes, left_out = wanted()
+        real = [change for change in changes if sha256_of(change.before) != sha256_of(change.after)]
+        if not changes:
+            raise NotesChanged(left_out)
+        if not real:
+            raise NoChange(_("Nothing was changed."))
+        try:
+            return BulkOutcome(write(real), tuple(left_out), len(changes) - len(real))
+        except NotesChanged:
+            continue
+    raise NotesChanged([change.id for change in changes])

@@ -1,0 +1,202 @@
+"""Several notes at once: what would happen, doing it, and taking it back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods
+
+from approvals.accounts.sign_in import signed_in
+from approvals.accounts.viewer import viewer_of
+from approvals.forms.memory import REFUSALS
+from approvals.forms.notes import BulkForm
+from approvals.models import Proposal
+from approvals.pages import note_list
+from approvals.pages.note_list import NoteFilters
+from approvals.services import notes
+from approvals.services.errors import NoChange, NotesChanged
+from approvals.services.notes import BulkAction, BulkOutcome
+from approvals.services.notes.bulk import MOST_NOTES
+from approvals.views.memory.owners import own_memory
+from approvals.views.notes.note_views import about_notes
+from approvals.views.request import Request
+from approvals.views.service_form import ServiceFormView
+from memory_app import reads
+from memory_app.models import Change, TargetKind
+from memory_app.reads import Note
+from memory_app.runtime import deadlines
+
+#: Notes whose words the page has; of more it names how many.
+_SHOWN = 100
+_NAMED = 5
+#: Seconds a change of thousands may take.
+_SECONDS = 60
+
+
+class NotesChange(ServiceFormView[BulkForm]):
+    """Show what would become of the notes that were selected (`?note=` ids, or `?all=1` with the filters of the list),
+    and do it when the form is sent."""
+
+    template_name = "notes/note_bulk.html"
+    form_class = BulkForm
+    conflicts = (NotesChanged,)
+    done: BulkOutcome
+
+    def load(self) -> HttpResponse | None:
+        deadlines.allow(_SECONDS)
+        return None
+
+    def get(self, request: Any, *args: str, **kwargs: Any) -> HttpResponse:
+        self.kept = super().kept_fields()
+        if not self.kept and not (self.selected() and self.request.GET.get("do") in set(BulkAction)):
+            messages.warning(request, _("Select the notes first."))
+            return redirect("notes", owner=self.owner.username)
+        return super().get(request, *args, **kwargs)
+
+    def kept_fields(self) -> dict[str, Any]:
+        return self.kept
+
+    def selected(self) -> dict[str, Note]:
+        """Return the notes the address names, at most `MOST_NOTES`; those that are gone are not among them."""
+        ids = self.request.GET.getlist("note")
+        if self.request.GET.get("all"):
+            filters = NoteFilters.from_query(self.request.GET.dict())
+            ids = [entry.id for entry in note_list.matching(self.owner.username, filters)]
+        ids = list(dict.fromkeys(ids))[:MOST_NOTES]
+        there = reads.find_notes(self.owner.username, ids)
+        return {id_: there[id_] for id_ in ids if id_ in there}
+
+    def initial_fields(self) -> dict[str, Any]:
+        found = self.selected()
+        return {
+            "action": self.request.GET.get("do"),
+            "seen": _seen(found),
+        }
+
+    def call_service(self, form: BulkForm) -> None:
+        data = form.cleaned_data
+        self.done = notes.change_many(
+            actor=self.owner,
+            owner=self.owner.username,
+            action=BulkAction(data["action"]),
+            seen=data["seen"],
+            comment=data["comment"],
+            add_tags=data["add_tags"].split(","),
+            remove_tags=notes.tidied(data["remove_tags"].split(",")),
+        )
+
+    def succeed(self) -> HttpResponse:
+        _say(self.request, self.done)
+        return redirect(self.get_success_url())
+
+    def get_success_url(self) -> str:
+        return reverse("notes_changed", args=[self.owner.username, self.done.outcome.commit])
+
+    def on_conflict(self, form: BulkForm, error: Exception) -> HttpResponse:
+        """Show those that are still there as they are now, and ask once more."""
+        there = reads.find_notes(self.owner.username, form.cleaned_data["seen"])
+        if not there:
+            messages.error(self.request, _("These notes are gone; nothing was changed."))
+            return redirect("notes", owner=self.owner.username)
+        again = self.request.POST.dict() | {"seen": _seen(there)}
+        return self.show(BulkForm(again), status=409, overtaken=True)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context = super().get_context_data(**kwargs)
+        form = context["form"]
+        ids = [line.split()[0] for line in str(form["seen"].value() or "").splitlines() if line.strip()][:MOST_NOTES]
+        there = reads.find_notes(self.owner.username, ids)
+        shown = [there[id_] for id_ in ids if id_ in there]
+        waiting = Proposal.objects.open().of_owner(self.owner.username).about_notes(ids) if ids else ()
+        return {
+            **context,
+            "tab": "notes",
+            "action": str(form["action"].value() or ""),
+            "count": len(ids),
+            "shown": shown[:_SHOWN],
+            "rest": max(0, len(ids) - _SHOWN),
+            "tags": Counter(tag for note in shown for tag in note.tags).most_common(20),
+            "outdated_proposals": len(waiting),
+        }
+
+
+def _seen(found: Mapping[str, Note]) -> str:
+    return "\n".join(f"{id_} {note.sha256}" for id_, note in found.items())
+
+
+def _say(request: HttpRequest, done: BulkOutcome) -> None:
+    """Say which of the notes were not changed; the page says which were."""
+    said = []
+    if done.unchanged:
+        said.append(
+            ngettext("%(n)s note was so already.", "%(n)s notes were so already.", done.unchanged)
+            % {"n": f"{done.unchanged:,}"}
+        )
+    if done.left_out:
+        named = ", ".join(done.left_out[:_NAMED]) + (" …" if len(done.left_out) > _NAMED else "")
+        said.append(
+            ngettext(
+                "%(n)s note was left out, because it has changed or gone since: %(named)s.",
+                "%(n)s notes were left out, because they have changed or gone since: %(named)s.",
+                len(done.left_out),
+            )
+            % {"n": f"{len(done.left_out):,}", "named": named}
+        )
+    if said:
+        messages.warning(request, " ".join(said))
+
+
+@transaction.non_atomic_requests
+@signed_in()
+@require_http_methods(["GET", "HEAD", "POST"])
+def notes_changed(request: Request, owner: str, commit: str) -> HttpResponse:
+    """Show what one commit of the owner's did to their notes; sent back, take it back."""
+    person = own_memory(request, owner)
+    rows = Change.objects.filter(owner=owner, commit=commit, target_kind=TargetKind.NOTE, proposal_id=None)
+    ids = list(rows.order_by("target").values_list("target", flat=True))
+    change = rows.first()
+    if change is None:
+        raise Http404
+    if request.method == "POST":
+        return _taken_back(request, owner, commit)
+    before, after, now = (
+        reads.find_notes(owner, ids[:_SHOWN], revision) for revision in (reads.parent(commit), commit, None)
+    )
+    context = {
+        **about_notes(request, person),
+        "change": change,
+        "count": len(ids),
+        "rows": [(before.get(id_) or after.get(id_), before.get(id_), after.get(id_)) for id_ in ids[:_SHOWN]],
+        "rest": max(0, len(ids) - _SHOWN),
+        "is_undone": all(_says(now.get(id_)) == _says(before.get(id_)) for id_ in ids[:_SHOWN]),
+    }
+    return render(request, "notes/notes_changed.html", context)
+
+
+def _taken_back(request: Request, owner: str, commit: str) -> HttpResponse:
+    deadlines.allow(_SECONDS)
+    try:
+        done = notes.take_back(actor=viewer_of(request), owner=owner, commit=commit)
+    except NoChange:
+        messages.info(request, _("This was undone already."))
+    except NotesChanged:
+        messages.error(request, _("Not undone: every one of these notes has changed since, and that would be lost."))
+    except REFUSALS as error:
+        messages.error(request, getattr(error, "message", "") or _("The memory did not answer. Try again in a moment."))
+    else:
+        _say(request, done)
+        return redirect("notes_changed", owner=owner, commit=done.outcome.commit)
+    return redirect("notes_changed", owner=owner, commit=commit)
+
+
+def _says(note: Note | None) -> str:
+    return note.sha256 if note else ""
