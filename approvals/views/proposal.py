@@ -26,11 +26,7 @@ from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, Tab
 from approvals.pages.queue.undoing import can_be_undone_at_once
 from approvals.permissions import ReviewAction
-<<<<<<< HEAD
 from approvals.review.change_map import change_map
-from approvals.review.change_requests import change_request
-=======
->>>>>>> 594fc36 (pages: a request is undone where it was made; what was typed into one outlives a refusal)
 from approvals.review.diff_mode import DiffMode, change_shown
 from approvals.review.presentation import Review, review_of
 from approvals.review.turn.change_requests import change_request

@@ -227,7 +227,6 @@ def values_of(owner: Things, of: Things) -> dict[str, list[Any]]:
         "session_id": [of.session_id],
         "message_id": [of.message_id],
         "number": [of.message_pk],
-        "commit": [of.commit],
         "name": ["list_memory_blocks"],  # the tools are asked above
         "object_id": [of.note_id],
         "content_type_id": ["1"],

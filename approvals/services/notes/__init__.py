@@ -1,6 +1,7 @@
 """Save, change, supersede, delete and import notes: people at once, agents as the owner's policy allows.
 
-The verbs are in `change`. Below it, `people` writes a person's change and `agents` an agent's; `bulk` 
+The verbs are in `change`. Below it, `people` writes a person's change and `agents` an agent's; `bulk`
+changes several and takes that back.
 """
 
 from approvals.services.notes.agents import earlier_outcome, require_room_unless_applied
