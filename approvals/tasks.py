@@ -4,6 +4,7 @@ from celery import shared_task
 
 from approvals import services
 from approvals.accounts import password_mail
+from approvals.notifications import sending
 from approvals.services import texts
 
 
@@ -21,6 +22,16 @@ def recover() -> str:
 def expire() -> int:
     """Close what was not decided in time, and settle what no longer fits."""
     return services.expire() + services.settle()
+
+
+@shared_task(name="approvals.remind")
+def remind() -> int:
+    return services.remind()
+
+
+@shared_task(name="approvals.send_digests")
+def send_digests() -> int:
+    return sending.send_due()
 
 
 @shared_task(name=password_mail.TASK)

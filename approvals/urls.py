@@ -6,6 +6,7 @@ from django.contrib.auth import views as django_views
 from django.urls import path
 
 from approvals.accounts import policies_page, settings_page, sign_in
+from approvals.notifications import feed, notifications_page, unsubscribe
 from approvals.statistics import board_page
 from approvals.views import conversations, decide, inbox, proposal, redact
 from approvals.views.memory import (
@@ -62,6 +63,10 @@ urlpatterns = [
     path("memory/<str:owner>/search/", memory_search.search, name="memory_search"),
     path("memory/<str:owner>/export/memories.md", exchange.export_markdown, name="export_markdown"),
     path("memory/<str:owner>/export/memory.json", exchange.export_json, name="export_json"),
+    path("settings/notifications/", notifications_page.notifications, name="notifications"),
+    path("settings/notifications/feed/", notifications_page.feed_address, name="feed_address"),
+    path("feed/<str:feed_key>/", feed.feed, name="feed"),
+    path("unsubscribe/<str:signed>/", unsubscribe.unsubscribe, name="unsubscribe"),
     path("settings/policies/", policies_page.policies, name="policies"),
     path("settings/", settings_page.settings, name="settings"),
     path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),

@@ -16,7 +16,7 @@ import django_stubs_ext
 import environ
 from csp.constants import NONE, SELF
 
-from memory_app.configuration import data_folder, logs
+from memory_app.configuration import data_folder, logs, schedule
 from memory_app.configuration.connections import default_database, memory_database
 from memory_app.configuration.environment import BadSetting, Environment
 from memory_app.configuration.secret_key import secret_key
@@ -197,12 +197,13 @@ CONTENT_SECURITY_POLICY = {
         "font-src": [SELF],
         "connect-src": [SELF],
         "form-action": [SELF],
+        "manifest-src": [SELF],
         "base-uri": [NONE],
         "frame-ancestors": [NONE],
     }
 }
 
-# -- mail: links to reset a password; printed to the log until a server is named --------------------
+# -- mail: links to reset a password, and digests; printed to the log until a server is named ---------
 
 _EMAIL_URL = env.secret("ASSENT_EMAIL_URL") or "consolemail://"
 env.require_url("ASSENT_EMAIL_URL", _EMAIL_URL, schemes=tuple(environ.Env.EMAIL_SCHEMES))
@@ -249,15 +250,8 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # An approval must not wait for a broker that is away: beat and reading make up for a lost message.
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 1, "socket_timeout": 2, "max_retries": 0}
-CELERY_BEAT_SCHEDULE = {
-    "recover": {"task": "approvals.recover", "schedule": 30.0},
-    "expire": {"task": "approvals.expire", "schedule": 3600.0},
-    "reindex what was left behind": {"task": "memory_app.reindex_all", "schedule": 60.0},
-    "collect garbage": {"task": "memory_app.gc", "schedule": 86400.0},
-    "purge conversations": {"task": "memory_app.purge_conversations", "schedule": 86400.0},
-    "purge idempotency keys": {"task": "agent_tools.purge", "schedule": 3600.0},
-    "purge tool calls": {"task": "agent_tools.purge_tool_calls", "schedule": 86400.0},
-}
+CELERY_BEAT_SCHEDULE = schedule.BEAT
+WITHOUT_BEAT = schedule.WITHOUT_BEAT
 
 # -- Assent's own ---------------------------------------------------------------------------------
 
@@ -293,6 +287,11 @@ MEMORIES_SKILL_INJECTION = env.switch("MEMORIES_SKILL_INJECTION", default=True)
 PROPOSAL_EXPIRY = timedelta(days=env.whole("ASSENT_PROPOSAL_EXPIRY_DAYS", default=30, least=1, most=_LONGEST_DAYS))
 HAND_BACK_AFTER = timedelta(days=env.whole("ASSENT_HAND_BACK_DAYS", default=3, most=_LONGEST_DAYS))
 CLOSE_PRESENT_AFTER = timedelta(days=env.whole("ASSENT_CLOSE_PRESENT_DAYS", default=1, most=_LONGEST_DAYS))
+# Reviewers, and then the owner, are reminded of a proposal that waits so long; 0 never.
+REMIND_AFTER = timedelta(days=env.whole("ASSENT_REMIND_DAYS", default=7, most=_LONGEST_DAYS))
+REMIND_OWNER_AFTER = timedelta(days=env.whole("ASSENT_REMIND_OWNER_DAYS", default=14, most=_LONGEST_DAYS))
+# The hour of the day, where the reader is, at which daily and weekly mails go out.
+MAIL_HOUR = env.whole("ASSENT_MAIL_HOUR", default=7, most=23)
 PENDING_CAP = env.whole("ASSENT_PENDING_CAP", default=20, least=1)
 # DoltLite rewrites all refs on each write: 8 ms at 1,000 live branches, 109 ms at 5,000.
 MAX_OPEN_PROPOSALS = env.whole("ASSENT_MAX_OPEN_PROPOSALS", default=2_000 if EMBEDDED_MEMORY else 20_000, least=1)

@@ -30,7 +30,7 @@ class AttemptLimiter:
     def __init__(self, what: str, request: HttpRequest, name: str) -> None:
         # As Django reads a name when it signs in: `ａlice` is alice.
         same = unicodedata.normalize("NFKC", name).strip().lower()
-        address = _address(request)
+        address = client_address(request)
         self._of_address = _key(what, address)
         self._of_name = _key(what, f"{same}\n{address}")
 
@@ -51,7 +51,7 @@ def _key(what: str, who: str) -> str:
     return f"{what}:{hashlib.sha256(who.encode(errors='replace')).hexdigest()}"
 
 
-def _address(request: HttpRequest) -> str:
+def client_address(request: HttpRequest) -> str:
     """Return where the request comes from, as the outermost of the trusted proxies saw it.
 
     Of an IPv6 address the network, since one customer has all of its addresses.
@@ -70,4 +70,4 @@ def _address(request: HttpRequest) -> str:
     return str(ip.ipv4_mapped or ipaddress.ip_network((ip, 64), strict=False))
 
 
-__all__ = ["WINDOW", "AttemptLimiter"]
+__all__ = ["WINDOW", "AttemptLimiter", "client_address"]

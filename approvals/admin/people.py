@@ -53,7 +53,7 @@ class PersonAdmin(NeverDeleted, PlainList[User], UserAdmin[User]):
     readonly_fields = ["last_login", "date_joined"]
     fieldsets = [
         (None, {"fields": ["username", "password"]}),
-        (_("Person"), {"fields": ["first_name", "last_name", "email", "time_zone", "shortcuts"]}),
+        (_("Person"), {"fields": ["first_name", "last_name", "email", "mail", "time_zone", "shortcuts"]}),
         (_("Rights"), {"fields": ["is_active", "is_staff", "is_superuser", "groups", "user_permissions"]}),
         (_("Dates"), {"fields": ["last_login", "date_joined"]}),
     ]
@@ -72,6 +72,16 @@ class PersonAdmin(NeverDeleted, PlainList[User], UserAdmin[User]):
         fixed = [*self.readonly_fields, *(["username"] if obj else [])]
         # Otherwise staff who may edit people could give themselves every right.
         return fixed if request.user.is_superuser else [*fixed, *_RIGHTS]
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        """Save what was changed, not the row as it was read: a mail sent since would be sent once more."""
+        if not change:
+            super().save_model(request, obj, form, change)
+            return
+        if {"email", "mail"} & set(form.changed_data):
+            obj.mail_failure = ""
+        many = {field.name for field in User._meta.many_to_many}
+        obj.save(update_fields=[*(set(form.changed_data) & {f.name for f in User._meta.fields} - many), "mail_failure"])
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
         """Staff who edit people edit others' rows only where those have no rights to take over.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 from zoneinfo import available_timezones
 
@@ -11,7 +11,7 @@ from django import forms
 from django.contrib.auth.forms import AuthenticationForm
 from django.utils.translation import gettext_lazy as _
 
-from approvals.models import Policy, User
+from approvals.models import Mail, Policy, User
 
 #: Regions of the time zone list, in its order. The rest of the database is history and aliases.
 _REGIONS = (
@@ -45,9 +45,40 @@ class AccountForm(forms.ModelForm[User]):
         model = User
         fields = ["first_name", "last_name", "email", "time_zone", "shortcuts"]
         help_texts = {
-            "email": _("Used for password resets. No one else sees it."),
+            "email": _("Used for password resets and mail about proposals. No one else sees it."),
             "shortcuts": _("j and k move through lists, ? shows all of them."),
         }
+
+    def save(self, commit: bool = True) -> User:
+        return _save_own(self.instance, self.Meta.fields)
+
+
+class MailForm(forms.ModelForm[User]):
+    """How often mail comes, and where to."""
+
+    class Meta:
+        model = User
+        fields = ["mail", "email"]
+        widgets = {"mail": forms.RadioSelect}
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if cleaned.get("mail") not in (None, Mail.NEVER) and not cleaned.get("email") and "email" not in self.errors:
+            self.add_error("email", _("Enter an address, or choose “Never”."))
+        return cleaned
+
+    def save(self, commit: bool = True) -> User:
+        return _save_own(self.instance, self.Meta.fields)
+
+
+def _save_own(user: User, fields: Iterable[str]) -> User:
+    """Save what people set for themselves. An address that refused mail is tried again.
+
+    Not the whole row: until when they were told may be moved in the same moment, and would be moved back.
+    """
+    user.mail_failure = ""
+    user.save(update_fields=[*fields, "mail_failure"])
+    return user
 
 
 def time_zones() -> Sequence[tuple[str, Any]]:

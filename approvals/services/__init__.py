@@ -12,6 +12,7 @@ from approvals.services.decide.approve import approve
 from approvals.services.decide.close import close_as_present, reject, withdraw
 from approvals.services.decide.expire import expire
 from approvals.services.decide.part import Rest, approve_some
+from approvals.services.decide.remind import remind
 from approvals.services.decide.reword import approve_edited, resolve
 from approvals.services.decide.several import BatchOutcome, Item, ItemResult, decide_several, undo_several
 from approvals.services.edit import create_block, delete_block, edit_block
@@ -57,6 +58,7 @@ __all__ = [
     "recover_on_read",
     "redact",
     "reject",
+    "remind",
     "request_changes",
     "resolve",
     "restore",

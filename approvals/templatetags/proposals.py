@@ -10,10 +10,12 @@ from urllib.parse import urlencode
 from django import template
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from approvals.forms.proposal import ApproveForm
 from approvals.models import Kind, Mergeability, Proposal, RejectReason, ReviewReason, Status
@@ -22,6 +24,7 @@ from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, url_of
 from approvals.pages.inbox_rows import InboxRow
 from approvals.risks.flags import Risk
+from approvals.services.decide.remind import BEFORE_EXPIRY
 from approvals.services.turn.hand_back import REASONS
 from approvals.templatetags.changes import words
 from approvals.templatetags.figures import age, number
@@ -78,7 +81,18 @@ def row_facts(context: template.Context, proposal: Proposal, single: inbox.Group
         facts.append(f"{decided(proposal)} {age(proposal.decided_at)}")
     else:
         facts.append(age(proposal.created_at))
+        facts.append(html.escape(expires_soon(proposal)))
     return SafeString("".join(f"<span>{fact}</span>" for fact in facts if fact))
+
+
+def expires_soon(proposal: Proposal) -> str:
+    """Return in how many days an undecided proposal is closed, where that is soon."""
+    left = proposal.expires_at - timezone.now()
+    if left > BEFORE_EXPIRY:
+        return ""
+    if left.days < 1:
+        return _("expires today")
+    return ngettext("expires in %(days)d day", "expires in %(days)d days", left.days) % {"days": left.days}
 
 
 @register.simple_tag

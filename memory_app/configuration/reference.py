@@ -41,9 +41,10 @@ MEANINGS: dict[str, dict[str, str]] = {
         "ASSENT_TRUSTED_PROXIES": "proxies in front that add to `X-Forwarded-For` (`docker-compose.yml` sets `1`, "
         "for its nginx). With `0` it is ignored, and all people behind a proxy share one address and its sign-in "
         "attempts",
-        "ASSENT_EMAIL_URL": "mail server for password links, `smtp+tls://user:password@host:587`; until it is set "
-        "they are printed to the log",
+        "ASSENT_EMAIL_URL": "mail server for password links and for mail about waiting proposals, "
+        "`smtp+tls://user:password@host:587`; until it is set they are printed to the log",
         "ASSENT_EMAIL_FROM": "sender of these mails",
+        "ASSENT_MAIL_HOUR": "hour of the day, in each person’s time zone, at which daily and weekly mails are sent",
     },
     "Databases": {
         "MEMORY_DATABASE_URL": "`mysql://user:password@host:3306/name` of a Dolt sql-server",
@@ -60,6 +61,9 @@ MEANINGS: dict[str, dict[str, str]] = {
         "which can propose it again on the current text; `0`: at the next hourly look",
         "ASSENT_CLOSE_PRESENT_DAYS": "a proposal whose change has been in the memory for this many days is closed; "
         "`0`: at the next hourly look",
+        "ASSENT_REMIND_DAYS": "reviewers are reminded of a proposal that has waited so many days; `0` never",
+        "ASSENT_REMIND_OWNER_DAYS": "its owner is reminded after so many days, or seven days before it "
+        "expires; `0` never",
         "ASSENT_PENDING_CAP": "undecided proposals an agent may have for one owner",
         "ASSENT_MAX_OPEN_PROPOSALS": "undecided proposals in all",
         "ASSENT_LEASE_SECONDS": "after this long a half-done step counts as crashed and is finished by `recover`",

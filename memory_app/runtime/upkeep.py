@@ -1,9 +1,10 @@
 """The upkeep of embedded databases, beside the work of every process that opens one.
 
 DoltLite leaves two chores to the process: emptying the log of `default` (`wal`) and collecting the garbage of `memory`
-(`dolt.maintenance`). One daemon thread per process looks after both, so that no request does. It starts with the
-process's first connection rather than from each entry point: so web workers, Celery's children after their fork, long
-commands and the `memory` command have it, and gunicorn's arbiter and Celery's parent, which open nothing, do not.
+(`dolt.maintenance`). Tasks by the clock are a third where there are no workers (`periodic`). One daemon thread per
+process looks after them, so that no request does. It starts with the process's first connection rather than from each
+entry point: so web workers, Celery's children after their fork, long commands and the `memory` command have it, and
+gunicorn's arbiter and Celery's parent, which open nothing, do not.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from django.db import connections
 from memory_app.databases import wal
 from memory_app.dolt import maintenance
 from memory_app.dolt.errors import DoltError
+from memory_app.runtime import workers
+from memory_app.runtime.periodic import PeriodicTasks
 
 log = structlog.get_logger(__name__)
 
@@ -94,15 +97,17 @@ class _Upkeep:
             _survive(wal.checkpoint)
 
     def _run(self, stopping: threading.Event) -> None:
-        log_of_default = _Log()
+        log_of_default, tasks = _Log(), PeriodicTasks()
         if wal.size():
             _survive(wal.checkpoint)  # what the last process left
         garbage_at = time.monotonic() + GARBAGE_TICK
         while not stopping.wait(TICK):
             _survive(log_of_default.look)
+            _survive(tasks.look)
             if settings.EMBEDDED_MEMORY and time.monotonic() >= garbage_at:
                 _survive(_collect_garbage)
                 garbage_at = time.monotonic() + GARBAGE_TICK
+        tasks.settle(_LAST_CHORE / 2)
 
 
 def _collect_garbage() -> None:
@@ -124,8 +129,8 @@ _upkeep = _Upkeep()
 
 
 def start() -> None:
-    """Start in this process, unless it is running or there is no embedded database."""
-    if settings.DEFAULT_FILE is not None or settings.EMBEDDED_MEMORY:
+    """Start in this process, unless it is running, or there is neither an embedded database nor a want of workers."""
+    if settings.DEFAULT_FILE is not None or settings.EMBEDDED_MEMORY or not workers.are_expected():
         _upkeep.start()
 
 

@@ -128,7 +128,8 @@ def test_staff_who_edit_people_cannot_give_themselves_rights(ben: User, client_o
     ben.save()
     ben.user_permissions.set(Permission.objects.filter(codename__in=["change_user", "view_user"]))
     url = reverse("admin:approvals_user_change", args=[ben.pk])
-    answer = client_of(ben).post(url, {"time_zone": "UTC", "is_active": "on", "is_superuser": "on", "last_name": "Ok"})
+    fields = {"time_zone": "UTC", "mail": "daily", "is_active": "on", "is_superuser": "on", "last_name": "Ok"}
+    answer = client_of(ben).post(url, fields)
     assert answer.status_code == 302
     ben.refresh_from_db()
     assert ben.last_name == "Ok"

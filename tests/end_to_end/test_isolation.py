@@ -235,6 +235,9 @@ def values_of(owner: Things, of: Things) -> dict[str, list[Any]]:
         "token": ["x-y"],
         "url": ["x/"],
         "id": ["1"],
+        # The true addresses of ben's feed and mails would tell of ben: who has them may read them.
+        "feed_key": [f"{User.objects.get(username=of.owner).pk}-a-key-of-somebody-else"],
+        "signed": ["x:y:z"],
         "key": [f"the-import-of-{of.owner}"],  # of an import, made up by who asks for it
     }
 

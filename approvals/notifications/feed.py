@@ -1,0 +1,116 @@
+"""`/feed/…/`: what waits for a person as an Atom feed, at an address only they know; it needs no session.
+
+The address is the number of the person and a secret. The person is looked up by the number and the secret is compared
+in constant time. A wrong one, one that was made anew and one of a person who is not active are the same: not found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+from datetime import UTC, datetime, timedelta
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+from django.utils.cache import get_conditional_response
+from django.utils.crypto import constant_time_compare
+from django.utils.feedgenerator import Atom1Feed
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from approvals.accounts.attempts import client_address
+from approvals.accounts.names import display_names
+from approvals.models import User
+from approvals.notifications.news import NewsItem, waiting_for, with_since
+from approvals.notifications.words import ProposalWords, one_line, words_of
+from memory_app.runtime import rate_limit
+
+#: Entries of a feed, the newest.
+MOST_ENTRIES = 50
+
+_MINUTE = timedelta(minutes=1)
+
+
+def feed_url(person: User) -> str:
+    """Return the whole address of a person's feed, which has a key."""
+    return settings.PUBLIC_URL.rstrip("/") + reverse("feed", args=[f"{person.pk}-{person.feed_key}"])
+
+
+@require_safe
+def feed(request: HttpRequest, feed_key: str) -> HttpResponseBase:
+    """Answer the feed, 304 where nothing changed, 404 for an address that is no one's."""
+    where = hashlib.sha256(client_address(request).encode()).hexdigest()
+    if rate_limit.hit(f"feed:{where}", settings.RATE_LIMIT, _MINUTE):
+        return _private(HttpResponse(status=429, headers={"Retry-After": "60"}))
+    person = _person(feed_key)
+    if person is None:
+        raise Http404
+    body = _write(person)
+    etag = f'"{hashlib.sha256(body).hexdigest()}"'
+    answer = HttpResponse(body, content_type="application/atom+xml; charset=utf-8", headers={"ETag": etag})
+    return _private(get_conditional_response(request, etag=etag, response=answer) or answer)
+
+
+def _private(response: HttpResponseBase) -> HttpResponseBase:
+    response["Cache-Control"] = "private, no-cache"
+    response["Referrer-Policy"] = "no-referrer"
+    response["X-Robots-Tag"] = "noindex"
+    return response
+
+
+def _person(feed_key: str) -> User | None:
+    number, _dash, secret = feed_key.partition("-")
+    is_number = number.isascii() and number.isdigit() and len(number) < 19
+    person = User.objects.filter(pk=int(number), is_active=True).first() if is_number else None
+    # Compared in any case: that a number is someone's takes as long as that it is no one's.
+    is_theirs = constant_time_compare(secret, (person.feed_key if person else "") or "no feed")
+    return person if person and person.feed_key and is_theirs else None
+
+
+class _Feed(Atom1Feed):
+    """A feed whose time is that of its newest entry: an empty one would otherwise differ each time it is asked for."""
+
+    def latest_post_date(self) -> datetime:
+        times = [item["updateddate"] for item in self.items]
+        return max(times) if times else datetime.fromtimestamp(0, UTC)
+
+
+def _write(person: User) -> bytes:
+    public = settings.PUBLIC_URL.rstrip("/")
+    host = urlsplit(public).hostname or "localhost"
+    written = _Feed(
+        title=_("Proposals to review"),
+        link=public + reverse("inbox"),
+        description="",
+        feed_url=feed_url(person),
+        feed_guid=f"tag:{host},2026:review/{person.pk}",
+    )
+    newest = waiting_for(person).select_related("agent").order_by("-created_at", "-pk")[:MOST_ENTRIES]
+    rows = list(with_since(newest))
+    owners = display_names({proposal.owner for proposal, _since in rows})
+    for proposal, since in rows:
+        said = words_of(NewsItem(proposal, since, is_reminder=False))
+        owner = one_line(owners.get(proposal.owner, proposal.owner), 80)
+        reminded = proposal.owner_reminded_at if proposal.owner == person.username else proposal.reminded_at
+        written.add_item(
+            title=f"{owner}: {said.title}",
+            link=said.url,
+            description=_summary(said),
+            unique_id=f"tag:{host},2026:proposal/{proposal.pk}",
+            pubdate=proposal.created_at,
+            updateddate=max(since, reminded) if reminded else since,
+            author_name=said.agent,
+        )
+    return written.writeString("utf-8").encode()
+
+
+def _summary(said: ProposalWords) -> str:
+    """Return an entry's text as HTML. It says nothing that changes by itself, such as an age."""
+    parts = [f"{html.escape(said.kind)} · {html.escape(said.agent)}"]
+    if said.warnings:
+        parts.append(html.escape(_("Look closely: %(warnings)s") % {"warnings": said.warnings}))
+    parts += [html.escape(text) for text in (said.reason, said.held_back) if text]
+    return "".join(f"<p>{part}</p>" for part in [*parts, said.redline_html] if part)

@@ -1,0 +1,103 @@
+"""What a person is to be told: proposals they may decide now, that came, came back or waited long since last time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import cast
+
+from django.db.models import DateTimeField, Exists, Max, OuterRef, Q, Subquery
+from django.utils import timezone
+
+from approvals.models import Attention, Event, Proposal, ProposalQuerySet, Tutorship, User
+from approvals.permissions import proposals_visible_to
+from approvals.services.decide.remind import COMES
+
+
+@dataclass(frozen=True)
+class NewsItem:
+    """One proposal of a digest.
+
+    Args:
+        since: since when it waits for a person.
+        is_reminder: it was told of before, and has waited for long.
+    """
+
+    proposal: Proposal
+    since: datetime
+    is_reminder: bool
+
+
+@dataclass(frozen=True)
+class News:
+    """What a person is told at one time.
+
+    Args:
+        items: the first of it, what waited long before what is new.
+        total: how many there are to tell of.
+        waiting: how many proposals wait for this person, those that they were told of before included.
+    """
+
+    items: tuple[NewsItem, ...]
+    total: int
+    waiting: int
+
+    @property
+    def left_out(self) -> int:
+        return self.total - len(self.items)
+
+    @property
+    def told_before(self) -> int:
+        return self.waiting - self.total
+
+
+def waiting_for(person: User, now: datetime | None = None) -> ProposalQuerySet:
+    """Return the proposals this person may decide, without those they put off."""
+    put_off = Attention.objects.filter(proposal=OuterRef("pk"), person=person, snoozed_until__gt=now or timezone.now())
+    return proposals_visible_to(person).open().exclude(Exists(put_off))
+
+
+def news_for(person: User, *, since: datetime | None, until: datetime, most: int) -> News:
+    """Return what to tell a person of the time after `since`, up to `until`; of all that waits without `since`.
+
+    Four queries at most. `waiting` is counted only where there is something to tell.
+    """
+    waiting = waiting_for(person, until)
+    new = waiting.filter(_is_new(person, since, until)) if since else waiting
+    reminded = _reminded(person, since, until) if since else Q(pk__in=[])
+    ids = list(new.order_by("created_at", "pk").values_list("pk", flat=True))
+    if not ids:
+        return News((), 0, 0)
+    reminders = set(new.filter(reminded).order_by().values_list("pk", flat=True))
+    shown = sorted(ids, key=lambda pk: pk not in reminders)[:most]
+    rows = with_since(Proposal.objects.filter(pk__in=shown).select_related("agent"))
+    found = {proposal.pk: (proposal, at) for proposal, at in rows}
+    items = tuple(NewsItem(*found[pk], is_reminder=pk in reminders) for pk in shown if pk in found)
+    return News(items, len(ids), waiting.count())
+
+
+def with_since(proposals: ProposalQuerySet) -> Iterable[tuple[Proposal, datetime]]:
+    """Return proposals with the time since when each waits for a person."""
+    comings = Event.objects.filter(proposal=OuterRef("pk"), what__in=COMES).order_by().values("proposal")
+    latest = Subquery(comings.annotate(at=Max("at")).values("at"), output_field=DateTimeField())
+    for proposal in proposals.annotate(waits_since=latest):
+        yield proposal, cast("datetime | None", proposal.waits_since) or proposal.created_at  # type: ignore[attr-defined]
+
+
+def _is_new(person: User, since: datetime, until: datetime) -> Q:
+    came = Event.objects.filter(proposal=OuterRef("pk"), what__in=COMES, at__gt=since, at__lte=until)
+    returned = Attention.objects.filter(
+        proposal=OuterRef("pk"), person=person, snoozed_until__gt=since, snoozed_until__lte=until
+    )
+    students = Tutorship.objects.filter(tutor=person, created_at__gt=since, created_at__lte=until)
+    assigned = Q(owner__in=students.values("owner__username"))
+    return Q(Exists(came)) | Q(Exists(returned)) | assigned | _reminded(person, since, until)
+
+
+def _reminded(person: User, since: datetime, until: datetime) -> Q:
+    """Return which proposals waited long: reviewers are told first, and owners with a tutor later."""
+    reviewers = Q(reminded_at__gt=since, reminded_at__lte=until)
+    if Tutorship.objects.filter(owner=person).exists():
+        reviewers &= ~Q(owner=person.username)
+    return reviewers | Q(owner=person.username, owner_reminded_at__gt=since, owner_reminded_at__lte=until)

@@ -1,0 +1,289 @@
+"""Digests: who is told of what, when, and in which words."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.core import mail as outbox
+from django.core.mail import EmailMultiAlternatives
+from django.test import override_settings
+from django.utils import timezone
+
+from approvals import services
+from approvals.models import Attention, Event, Mail, RejectReason, Tutorship, User
+from approvals.notifications import schedule
+from approvals.risks import flags
+from tests.approvals.notifications.conftest import made_earlier, send, wants
+from tests.support.acts import approve
+
+if TYPE_CHECKING:
+    from memory_app.reads import Block
+    from tests.support.fixtures import MakeBlock, Propose
+
+
+def texts() -> tuple[str, str]:
+    """The plain text and the HTML of the one mail that was sent."""
+    (sent,) = outbox.outbox
+    assert isinstance(sent, EmailMultiAlternatives)
+    html = next(part for part, kind in sent.alternatives if kind == "text/html")
+    return str(sent.body), str(html)
+
+
+def test_a_mail_says_what_changes_why_who_asks_and_where(goals: Block, tim: User, propose: Propose) -> None:
+    wants(tim)
+    proposal = propose(goals, "likes math", "loves algebra", reasoning="She said so <b>today</b>.")
+    assert send() == 1
+    text, html = texts()
+    assert outbox.outbox[0].to == ["tim@example.org"]
+    assert outbox.outbox[0].subject == "1 proposal to review: Alice Berg"
+    for said in (
+        "Learning goals",
+        "scribe",
+        "She said so <b>today</b>.",
+        f"/proposals/{proposal.pk}/",
+        "/?owner=alice",
+    ):
+        assert said in text
+    assert "[-likes math-]{+loves algebra+}" in text
+    assert "<del style=" in html
+    assert ">likes math</del>" in html
+    assert ">loves algebra</ins>" in html
+    assert "<b>today</b>" not in html
+    assert "&lt;b&gt;today" in html
+    assert "http://127.0.0.1:8000/proposals/" in html
+    for outside in ("<script", "<img", "<link", "src="):
+        assert outside not in html
+
+
+def test_the_same_is_told_once(goals: Block, tim: User, propose: Propose) -> None:
+    wants(tim)
+    propose(goals, "math", "algebra")
+    assert send() == 1
+    assert send(minutes=30) == 0
+    propose(goals, "B2", "C1")
+    assert send(minutes=60) == 1
+    first, second = outbox.outbox
+    assert "algebra" in first.body
+    assert "algebra" not in second.body
+    assert "1 more was in an earlier mail and is still waiting." in second.body
+
+
+def test_what_comes_in_a_short_time_is_one_mail(goals: Block, tim: User, propose: Propose) -> None:
+    wants(tim)
+    propose(goals, "math", "algebra")
+    propose(goals, "B2", "C1")
+    assert send() == 1
+    assert outbox.outbox[0].subject == "2 proposals to review: Alice Berg"
+    propose(goals, "book", "novel")
+    assert send(minutes=2) == 0
+    assert send(minutes=7) == 1
+
+
+def test_only_those_who_may_decide_are_told(
+    goals: Block, alice: User, tim: User, ben: User, mallory: User, admin: User, propose: Propose
+) -> None:
+    for person in (alice, tim, ben, mallory, admin):
+        wants(person)
+    propose(goals, "math", "algebra")
+    assert send() == 3
+    assert sorted(to for sent in outbox.outbox for to in sent.to) == [
+        "admin@example.org",
+        "alice@example.org",
+        "tim@example.org",
+    ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"is_active": False}, {"email": ""}, {"mail": Mail.NEVER}, {"mail_failure": "550 no such user"}],
+    ids=lambda change: next(iter(change)),
+)
+def test_who_cannot_or_does_not_want_to_be_told_is_not(
+    change: dict[str, Any], goals: Block, tim: User, propose: Propose
+) -> None:
+    wants(tim, **change)
+    propose(goals, "math", "algebra")
+    assert send() == 0
+    wants(tim, is_active=True, mail_failure="")
+    assert send() == 1
+
+
+def test_a_tutor_no_longer_assigned_is_told_nothing(goals: Block, tim: User, propose: Propose) -> None:
+    wants(tim)
+    propose(goals, "math", "algebra")
+    Tutorship.objects.all().delete()
+    assert send() == 0
+
+
+def test_a_new_tutor_is_told_what_already_waits(goals: Block, ben: User, propose: Propose) -> None:
+    wants(ben, mailed_at=timezone.now() - timedelta(hours=1))
+    made_earlier(propose(goals, "math", "algebra"), days=2)
+    assert send() == 0
+    Tutorship.objects.create(tutor=ben, owner=User.objects.get(username="alice"))
+    assert send(minutes=1) == 1
+
+
+def test_nothing_is_sent_when_nothing_waits(goals: Block, tim: User, propose: Propose) -> None:
+    wants(tim)
+    proposal = propose(goals, "math", "algebra")
+    approve(tim, proposal)
+    assert send() == 0
+    assert not outbox.outbox
+
+
+def test_what_is_snoozed_is_told_when_it_returns(goals: Block, tim: User, propose: Propose) -> None:
+    wants(tim)
+    proposal = propose(goals, "math", "algebra")
+    until = timezone.now() + timedelta(hours=2)
+    Attention.objects.create(proposal=proposal, person=tim, snoozed_until=until)
+    assert send() == 0
+    propose(goals, "B2", "C1")
+    assert send() == 1
+    assert "algebra" not in outbox.outbox[0].body
+    assert send(hours=3) == 1
+    assert "algebra" in outbox.outbox[1].body
+
+
+def test_what_its_agent_changed_is_told_again(goals: Block, tim: User, propose: Propose) -> None:
+    wants(tim)
+    proposal = propose(goals, "math", "algebra")
+    assert send() == 1
+    changed = {"what": Event.What.AMENDED, "actor": "scribe", "actor_kind": "agent", "revision": 2}
+    Event.objects.create(proposal=proposal, owner="alice", **changed)
+    assert send(minutes=30) == 1
+
+
+def test_owners_come_one_after_the_other_each_with_a_link_to_theirs(
+    goals: Block, tim: User, ben: User, make_block: MakeBlock, propose: Propose
+) -> None:
+    Tutorship.objects.create(tutor=tim, owner=ben)
+    wants(tim)
+    bens = make_block(ben, "goals", "Ben likes chess.\n")
+    propose(goals, "math", "algebra")
+    propose(bens, "chess", "go")
+    propose(goals, "B2", "C1")
+    assert send() == 1
+    text, _html = texts()
+    assert outbox.outbox[0].subject == "3 proposals to review: Alice Berg, ben"
+    assert text.index("== Alice Berg ==") < text.index("algebra") < text.index("C1") < text.index("== ben ==")
+    assert "/?owner=ben" in text
+
+
+def test_of_many_the_rest_is_counted(
+    goals: Block, tim: User, propose: Propose, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("approvals.notifications.sending.MOST_ITEMS", 2)
+    wants(tim)
+    for old, new in (("math", "algebra"), ("B2", "C1"), ("book", "novel"), ("June", "July")):
+        propose(goals, old, new)
+    assert send() == 1
+    text, html = texts()
+    assert "… and 2 more" in text
+    assert "and 2 more" in html
+    assert text.count("/proposals/") == 2
+
+
+def test_what_looks_like_a_secret_is_not_sent(goals: Block, tim: User, propose: Propose) -> None:
+    wants(tim)
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    proposal = propose(goals, "likes math", f"uses {secret}", reasoning=f"Her key is {secret}.")
+    proposal.refresh_from_db()
+    assert flags.SECRETS in proposal.risks
+    assert send() == 1
+    for said in (*texts(), outbox.outbox[0].message().as_string()):
+        assert secret not in said
+        assert "Her key" not in said
+    assert "It contains what looks like a key or password. Open it to see." in texts()[0]
+
+
+def test_removed_texts_are_not_sent(goals: Block, tim: User, propose: Propose) -> None:
+    wants(tim)
+    proposal = propose(goals, "math", "algebra", reasoning="Too private to say.")
+    services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason=RejectReason.TOO_PRIVATE)
+    propose(goals, "B2", "C1")
+    assert send() == 1
+    assert "algebra" not in texts()[0]
+    assert "Too private to say" not in texts()[0]
+
+
+def test_names_and_texts_put_nothing_into_the_headers(goals: Block, alice: User, tim: User, propose: Propose) -> None:
+    User.objects.filter(pk=alice.pk).update(first_name="Eve\r\nBcc: all@example.org", last_name="\u202ereversed\u200b")
+    wants(tim)
+    propose(goals, "math", "al\u200bge\u202ebra", reasoning="so\r\nX-Evil: 1")
+    assert send() == 1
+    message = outbox.outbox[0].message()
+    assert message["Bcc"] is None
+    assert message["X-Evil"] is None
+    assert "\n" not in outbox.outbox[0].subject
+    for said in (outbox.outbox[0].subject, *texts()):
+        assert "\u202e" not in said
+        assert "\u200b" not in said
+
+
+def test_the_headers_say_what_it_is_and_how_to_stop_it(goals: Block, tim: User, propose: Propose) -> None:
+    wants(tim)
+    propose(goals, "math", "algebra")
+    with override_settings(PUBLIC_URL="https://assent.example.org"):
+        assert send() == 1
+    message = outbox.outbox[0].message()
+    assert message["List-Id"] == "Proposals to review <review.assent.example.org>"
+    assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    assert message["List-Unsubscribe"].startswith("<https://assent.example.org/unsubscribe/")
+    assert message["Auto-Submitted"] == "auto-generated"
+    assert message["Message-ID"].endswith("@assent.example.org>")
+
+
+# -- when ------------------------------------------------------------------------------------------
+
+
+def person(mail: Mail, told: datetime, zone: str = "Europe/Berlin") -> User:
+    return User(username="x", mail=mail, mailed_at=told, time_zone=zone)
+
+
+@pytest.mark.pure
+@pytest.mark.parametrize(
+    ("now", "is_due"),
+    [
+        (datetime(2026, 11, 24, 5, 59, tzinfo=UTC), False),  # 6:59 in Berlin
+        (datetime(2026, 11, 24, 6, 0, tzinfo=UTC), True),
+        (datetime(2026, 11, 24, 23, 0, tzinfo=UTC), True),
+    ],
+)
+def test_a_daily_mail_goes_out_in_the_morning_where_its_reader_is(now: datetime, is_due: bool) -> None:
+    yesterday = datetime(2026, 11, 23, 6, 0, 10, tzinfo=UTC)
+    assert schedule.is_due(person(Mail.DAILY, yesterday), now, hour=7) is is_due
+
+
+@pytest.mark.pure
+def test_a_weekly_mail_goes_out_on_mondays() -> None:
+    told = datetime(2026, 11, 16, 7, 0, 10, tzinfo=UTC)  # a Monday
+    sunday, monday = datetime(2026, 11, 22, 20, tzinfo=UTC), datetime(2026, 11, 23, 7, tzinfo=UTC)
+    assert not schedule.is_due(person(Mail.WEEKLY, told, "UTC"), sunday, hour=7)
+    assert schedule.is_due(person(Mail.WEEKLY, told, "UTC"), monday, hour=7)
+
+
+@pytest.mark.pure
+def test_a_zone_this_machine_does_not_know_is_utc() -> None:
+    told = datetime(2026, 11, 23, 8, tzinfo=UTC)
+    assert schedule.is_due(person(Mail.DAILY, told, "Nowhere/Land"), datetime(2026, 11, 24, 7, tzinfo=UTC), hour=7)
+
+
+def test_a_day_without_news_is_over_without_a_mail(goals: Block, tim: User, propose: Propose) -> None:
+    told = timezone.now() - timedelta(days=3)
+    wants(tim, Mail.DAILY, mailed_at=told)
+    assert send() == 0
+    tim.refresh_from_db()
+    assert tim.mailed_at is not None
+    assert tim.mailed_at > told
+    propose(goals, "math", "algebra")
+    assert send() == 0  # tomorrow
+    assert send(days=1) == 1
+
+
+def test_somebody_new_is_told_the_next_morning(goals: Block, tim: User, propose: Propose) -> None:
+    wants(tim, Mail.DAILY)
+    propose(goals, "math", "algebra")
+    assert send() == 0
+    assert send(days=1) == 1

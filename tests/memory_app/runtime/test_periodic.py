@@ -1,0 +1,134 @@
+"""Tasks by the clock: by a worker, and without one by the process that serves the pages."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from django.conf import settings
+from django.test import override_settings
+
+from approvals.models import Mail, User
+from memory_app.celery import app
+from memory_app.runtime import periodic
+from tests import environment
+from tests.conftest import eventually
+from tests.support.smtp import MailServer, mail_server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from memory_app.reads import Block
+    from tests.support.fixtures import Propose
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def smtp() -> Iterator[MailServer]:
+    with mail_server() as server:
+        yield server
+
+
+@pytest.fixture
+def waiting(goals: Block, tim: User, propose: Propose, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proposal tim is to be mailed about."""
+    from tests.approvals.notifications.conftest import pass_time
+
+    User.objects.filter(pk=tim.pk).update(mail=Mail.AT_ONCE, email="tim@example.org")
+    propose(goals, "math", "algebra")
+    pass_time(minutes=1)
+
+
+@pytest.mark.skipif(not environment.is_embedded(), reason="with workers, beat does it")
+def test_without_workers_the_process_that_opens_the_databases_does_it(waiting: None, smtp: MailServer) -> None:
+    script = "import time; from approvals.models import User; User.objects.count(); time.sleep(60)"
+    process = subprocess.Popen(
+        [sys.executable, "-c", f"import django; django.setup(); {script}"],
+        cwd=ROOT,
+        env=os.environ
+        | {
+            "ASSENT_DATA_DIR": str(settings.DATA_DIR),
+            "DJANGO_SETTINGS_MODULE": "memory_app.settings",
+            "ASSENT_EMAIL_URL": f"smtp://127.0.0.1:{smtp.port}",
+        },
+    )
+    try:
+        eventually(lambda: smtp.mails, seconds=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert [to for to, _mail in smtp.mails] == ["tim@example.org"]
+
+
+def test_a_task_that_fails_or_hangs_holds_up_neither_the_others_nor_upkeep(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done: list[str] = []
+
+    @app.task(name="tests.fails")
+    def fails() -> None:
+        done.append("fails")
+        raise RuntimeError
+
+    @app.task(name="tests.hangs")
+    def hangs() -> None:
+        done.append("hangs")
+        time.sleep(1)
+
+    monkeypatch.setattr(periodic, "FIRST", 0.0)
+    entries = {name: {"task": f"tests.{name}", "schedule": 0.2} for name in ("fails", "hangs")}
+    with override_settings(
+        CELERY_BEAT_SCHEDULE=entries, WITHOUT_BEAT=("fails", "hangs"), CELERY_TASK_ALWAYS_EAGER=True
+    ):
+        tasks = periodic.PeriodicTasks()
+        began = time.monotonic()
+        tasks.look()
+        tasks.look()
+        assert time.monotonic() - began < 0.5
+        tasks.settle(10)
+        assert done == ["fails", "hangs"]
+        tasks.look()
+        tasks.settle(10)
+        assert done == ["fails", "hangs"] * 2
+
+
+def test_with_workers_nothing_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(periodic, "FIRST", 0.0)
+    with override_settings(CELERY_TASK_ALWAYS_EAGER=False):
+        tasks = periodic.PeriodicTasks()
+        tasks.look()
+        assert tasks._thread is None
+
+
+def test_every_task_without_beat_is_one_of_its_schedule() -> None:
+    app.loader.import_default_modules()
+    for name in settings.WITHOUT_BEAT:
+        assert settings.CELERY_BEAT_SCHEDULE[name]["task"] in app.tasks
+
+
+@pytest.mark.skipif(environment.is_embedded(), reason="needs Redis")
+def test_a_worker_sends_it_when_beat_asks(waiting: None, smtp: MailServer) -> None:
+    command = f"{sys.executable} -m celery -A memory_app.celery worker --pool solo -Q mail --without-mingle"
+    process = subprocess.Popen(
+        command.split(),
+        cwd=ROOT,
+        env=os.environ
+        | {"DJANGO_SETTINGS_MODULE": "memory_app.settings", "ASSENT_EMAIL_URL": f"smtp://127.0.0.1:{smtp.port}"},
+    )
+    try:
+        for _time in range(2):
+            app.send_task(settings.CELERY_BEAT_SCHEDULE["send digests"]["task"], queue="mail")
+        eventually(lambda: smtp.mails, seconds=60)
+        time.sleep(1)
+    finally:
+        process.terminate()
+        process.wait(20)
+    assert [to for to, _mail in smtp.mails] == ["tim@example.org"]
