@@ -18,6 +18,7 @@ from agent_tools.errors import ApiError, ErrorCode, ErrorRow, ErrorTable, find_r
 from approvals.models import Status
 from approvals.review.turn.change_requests import change_request
 from approvals.services import errors
+from approvals.services.turn.refusals import NothingAmended, OtherTarget, TooManyRevisions
 from memory_app.models import TargetKind
 from memory_app.reads import BlockNotFound, NoteNotFound, RevisionNotFound
 from memory_app.text import edits, memories_md
@@ -102,7 +103,7 @@ def _being_decided(error: errors.BeingDecided, subject: Subject) -> ApiError:
     )
 
 
-def _other_target(error: errors.OtherTarget, subject: Subject) -> ApiError:
+def _other_target(error: OtherTarget, subject: Subject) -> ApiError:
     proposal = error.proposal
     return ApiError(
         ErrorCode.OTHER_TARGET,
@@ -117,7 +118,7 @@ def _other_target(error: errors.OtherTarget, subject: Subject) -> ApiError:
     )
 
 
-def _nothing_amended(error: errors.NothingAmended, subject: Subject) -> ApiError:
+def _nothing_amended(error: NothingAmended, subject: Subject) -> ApiError:
     proposal = error.proposal
     asked = change_request(proposal)
     return ApiError(
@@ -223,9 +224,9 @@ TABLE: ErrorTable = {
         "Proposal {about.proposal_id} not found.",
         details=lambda error, about: {"proposal_id": about.proposal_id},
     ),
-    errors.OtherTarget: _other_target,
-    errors.NothingAmended: _nothing_amended,
-    errors.TooManyRevisions: ErrorRow(
+    OtherTarget: _other_target,
+    NothingAmended: _nothing_amended,
+    TooManyRevisions: ErrorRow(
         ErrorCode.TOO_MANY_REVISIONS,
         "Proposal {error.proposal.pk} has been amended too often: it has {error.most} revisions.",
         help=("Withdraw it and propose the change anew.",),

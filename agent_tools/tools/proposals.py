@@ -81,8 +81,8 @@ class ProposalReadArguments(BoundedArguments):
 
 @tool(
     description=(
-        "See what became of one of your proposals: its status, the reviewer's reason, what you are asked to change, "
-        "what of it was approved in which words, and whether it still applies to the block as it is now."
+        "See what became of one of your proposals: its status, the reviewer's reason, the changes asked of you, "
+        "what of it was approved in which words, and whether it still applies to the block now."
     ),
     scope=Scope.MEMORY_READ,
     failing="Error reading proposal",

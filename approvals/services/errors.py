@@ -89,37 +89,6 @@ class BeingMade(Refused):
         super().__init__(_("The same proposal is being made by another call."))
 
 
-# -- amending -------------------------------------------------------------------------------------
-
-
-class OtherTarget(Refused):
-    """The proposal to amend is about another block or note."""
-
-    code = "other_target"
-
-    def __init__(self, proposal: Proposal) -> None:
-        self.proposal = proposal
-        super().__init__(_("Proposal %(id)d is about something else.") % {"id": proposal.pk})
-
-
-class NothingAmended(NoChange):
-    """The proposal asks for exactly this already, on the current text."""
-
-    def __init__(self, proposal: Proposal) -> None:
-        self.proposal = proposal
-        super().__init__(_("Proposal %(id)d asks for this already.") % {"id": proposal.pk})
-
-
-class TooManyRevisions(Refused):
-    """The proposal has been amended as often as it may be."""
-
-    code = "too_many_revisions"
-
-    def __init__(self, proposal: Proposal, most: int) -> None:
-        self.proposal, self.most = proposal, most
-        super().__init__(_("Proposal %(id)d has %(most)d revisions.") % {"id": proposal.pk, "most": most})
-
-
 # -- deciding -------------------------------------------------------------------------------------
 
 
@@ -172,20 +141,6 @@ class TargetChanged(DecisionRefused):
     def __init__(self, proposal: Proposal, block: Block | None) -> None:
         self.block = block
         super().__init__(proposal, _("The block changed after this page was made."))
-
-
-class WithAgent(DecisionRefused):
-    """The proposal's agent is asked for changes, which the decision does not say that its actor knows.
-
-    Args:
-        comment: what the agent is asked for.
-    """
-
-    code = "with_agent"
-
-    def __init__(self, proposal: Proposal, message: str, comment: str) -> None:
-        self.comment = comment
-        super().__init__(proposal, message)
 
 
 class NoLongerFits(DecisionRefused):

@@ -24,14 +24,8 @@ from approvals.pages.inbox_filters import Listing, Tab
 from approvals.pages.inbox_rows import rows_of
 from approvals.permissions import ReviewAction, available_actions, proposals_visible_to
 from approvals.review.turn.change_requests import change_request
-from approvals.services.errors import (
-    AlreadyDecided,
-    BranchMissing,
-    DecisionRefused,
-    NotAllowed,
-    ProposalNotFound,
-    WithAgent,
-)
+from approvals.services.errors import AlreadyDecided, BranchMissing, DecisionRefused, NotAllowed, ProposalNotFound
+from approvals.services.turn.refusals import WithAgent
 from approvals.views.panels import Panel, panel_for
 from approvals.views.proposal import listing_of, proposal_or_404, proposal_page
 from approvals.views.queue.rows import beside, rows_now

@@ -23,8 +23,8 @@ from approvals.services.errors import (
     NoLongerFits,
     NotAllowed,
     TargetChanged,
-    WithAgent,
 )
+from approvals.services.turn.refusals import WithAgent
 from memory_app import reads
 from memory_app.dolt.errors import DoltError
 from memory_app.models import Change, TargetKind

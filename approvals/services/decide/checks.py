@@ -22,8 +22,8 @@ from approvals.services.errors import (
     NotAllowed,
     ProposalNotFound,
     TargetChanged,
-    WithAgent,
 )
+from approvals.services.turn.refusals import WithAgent
 from memory_app import reads
 from memory_app.databases.prepared import Prepared
 from memory_app.dolt.connections import dolt

@@ -15,7 +15,8 @@ from approvals.review.targets import current_state
 from approvals.services import events, texts
 from approvals.services.branches import drop_branches
 from approvals.services.decide.checks import block_of, proposal_for, raise_not_open
-from approvals.services.errors import NewRevision, ProposalNotFound, TargetChanged, WithAgent
+from approvals.services.errors import NewRevision, ProposalNotFound, TargetChanged
+from approvals.services.turn.refusals import WithAgent
 from memory_app.databases.prepared import Prepared
 
 log = structlog.get_logger(__name__)

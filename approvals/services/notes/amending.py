@@ -9,11 +9,12 @@ from typing import Any
 
 from approvals.models import Agent, Kind, Proposal, ProposedNote
 from approvals.risks import flags
-from approvals.services.errors import NotesChanged, NothingAmended, OtherTarget, ProposalNotFound
+from approvals.services.errors import NotesChanged, ProposalNotFound
 from approvals.services.notes import agents
 from approvals.services.notes.compare import NoteChangeResult, assess_changes
 from approvals.services.notes.values import ChangeContext, NoteChange, NoteChangeOutcome, sha256_of
 from approvals.services.turn import next_revision
+from approvals.services.turn.refusals import NothingAmended, OtherTarget
 from memory_app import reads
 from memory_app.dolt.connections import head_of_main, retrying
 from memory_app.models import TargetKind

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from approvals.models import Agent, Kind, Proposal, ProposalQuerySet, Status
 from approvals.services.decide.close import withdraw
-from approvals.services.errors import NoteWaits, NoteWithdrawn, OtherTarget
+from approvals.services.errors import NoteWaits, NoteWithdrawn
 from approvals.services.notes import agents, amending
 from approvals.services.notes.values import (
     ChangeContext,
@@ -27,6 +27,7 @@ from approvals.services.notes.values import (
 )
 from approvals.services.texts import require_texts
 from approvals.services.turn import next_revision
+from approvals.services.turn.refusals import OtherTarget
 from memory_app.models import TargetKind
 from memory_app.reads import Note
 

@@ -9,10 +9,11 @@ from typing import Any
 from approvals.models import Agent, Kind, Proposal, Revision
 from approvals.review.summary import summarise
 from approvals.risks import flags
-from approvals.services.errors import BlockReadOnly, NothingAmended
+from approvals.services.errors import BlockReadOnly
 from approvals.services.preparing import finish_once, finish_preparing
 from approvals.services.propose import Proposed, apply_edits, as_asked, outcome_of
 from approvals.services.turn import next_revision
+from approvals.services.turn.refusals import NothingAmended
 from memory_app import reads
 from memory_app.models import TargetKind
 from memory_app.text import edits as text_edits

@@ -19,9 +19,10 @@ from approvals.models import DECIDABLE, Agent, Event, Mergeability, Proposal, Re
 from approvals.services import events
 from approvals.services.branches import branch_name
 from approvals.services.decide.checks import raise_not_open
-from approvals.services.errors import BeingDecided, OtherTarget, ProposalNotFound, TooManyRevisions
+from approvals.services.errors import BeingDecided, ProposalNotFound
 from approvals.services.preparing import lease_of
 from approvals.services.texts import require_texts
+from approvals.services.turn.refusals import OtherTarget, TooManyRevisions
 from memory_app.databases.prepared import insert
 from memory_app.dolt.errors import DoltError
 from memory_app.writing import commits
