@@ -32,7 +32,7 @@ def main(output: Path, part: str = "") -> None:
     django.setup()
     from django.core.management import call_command
 
-    from benchmarks import board, history, inbox, machine, notes, population, review, worddiff
+    from benchmarks import board, history, inbox, machine, notes, past, population, review, worddiff
 
     folder = Path(settings.DATA_DIR)
     _say("preparing the databases")
@@ -49,6 +49,9 @@ def main(output: Path, part: str = "") -> None:
     if part == "board":
         more = population.make_students(board.STUDENTS - STUDENTS, first=STUDENTS)
         _write(output, machine.beside(lambda: board.measure((*students, *more), WAITING)))
+        return
+    if part == "past":
+        _write(output, machine.beside(lambda: past.measure(students[0])))
         return
     if part == "inbox":
         population.make_open_rows(students, WAITING)
@@ -85,6 +88,8 @@ def main(output: Path, part: str = "") -> None:
     if embedded:
         _say("diff")
         results += machine.beside(worddiff.measure)
+    _say("a block of 500 versions")
+    results += machine.beside(lambda: past.measure(students[-2]))
     _say("an owner with a history")
     results += machine.beside(lambda: history.measure(students[-1], population.TUTOR))
     _write(output, results, _beside(folder, token))

@@ -42,8 +42,8 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, help="where the throw-away data goes (default: the temporary folder)")
     parser.add_argument(
         "--part",
-        choices=["history", "beside", "inbox", "board"],
-        help="only an owner with a history, the calls beside a bare view's, an inbox of 10,000 or a board of 200",
+        choices=["history", "beside", "inbox", "board", "past"],
+        help="only an owner with a history, the calls beside a bare view's, an inbox of 10,000, a board of 200 or a long past",
     )
     options = parser.parse_args()
 

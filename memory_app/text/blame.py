@@ -98,12 +98,12 @@ class BlameState:
         known: dict[str, tuple[str, ...]] = {}
         keys: dict[str, str] = {}
 
-        def cut(text: str) -> _Cut:
+        def cut(text: str) -> _CutText:
             pieces = sentences(text, known)
             for piece in pieces:
                 if piece not in keys:
                     keys[piece] = key(piece)
-            return _Cut(pieces, [keys[piece] for piece in pieces])
+            return _CutText(pieces, [keys[piece] for piece in pieces])
 
         before = cut(last)
         for text in texts:
@@ -116,7 +116,7 @@ class BlameState:
             self.versions += 1
         self.digest = _hash(last) if last else ""
 
-    def _add(self, before: _Cut, after: _Cut) -> None:
+    def _add(self, before: _CutText, after: _CutText) -> None:
         matches = _matched(before.keys, after.keys)
         kept = {old for old in matches if old is not None}
         lost = [index for index in range(len(before.keys)) if index not in kept]
@@ -145,7 +145,7 @@ class BlameState:
             wordings = dict.fromkeys(sorted(wordings, key=lambda wording: (-wording.version, wording.start)))
         return tuple(wordings)[:MOST_EARLIER]
 
-    def _remember(self, before: _Cut, lost: Sequence[int]) -> None:
+    def _remember(self, before: _CutText, lost: Sequence[int]) -> None:
         for index in lost:
             if len(before.keys[index]) >= _WORTH_REMEMBERING:
                 was = self.origins[index]
@@ -192,7 +192,7 @@ def blame(texts: Iterable[str]) -> tuple[SentenceOrigin, ...]:
 
 
 @dataclass(frozen=True)
-class _Cut:
+class _CutText:
     """A text as its sentences, and what each says."""
 
     pieces: tuple[str, ...]
@@ -263,7 +263,7 @@ def _match_neighbour(
 # -- a sentence reworded --------------------------------------------------------------------------
 
 
-def _parents(before: _Cut, lost: Sequence[int], after: _Cut, new: Sequence[int]) -> dict[int, tuple[int, ...]]:
+def _parents(before: _CutText, lost: Sequence[int], after: _CutText, new: Sequence[int]) -> dict[int, tuple[int, ...]]:
     """Return for new sentences the lost ones that they say in other words, the closest first."""
     if not lost or not new:
         return {}
@@ -304,7 +304,7 @@ def _weight(bag: Counter[str]) -> int:
     return sum(len(word) * count for word, count in bag.items())
 
 
-def _count(before: _Cut, lost: Iterable[int], after: _Cut, new: Iterable[int]) -> WordCount:
+def _count(before: _CutText, lost: Iterable[int], after: _CutText, new: Iterable[int]) -> WordCount:
     old_words: Counter[str] = Counter()
     new_words: Counter[str] = Counter()
     for index in lost:

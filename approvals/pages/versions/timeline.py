@@ -34,7 +34,7 @@ _AS_PROPOSED = (Change.Action.APPROVED, Change.Action.APPLIED)
 
 
 @dataclass(frozen=True)
-class Part:
+class BarPart:
     """The part of a bar that one kind of author has: a rectangle above the base line, and one below it."""
 
     by: ChangeBy
@@ -66,7 +66,7 @@ class Bar:
     words: WordCount
     at: datetime
     since: datetime
-    parts: tuple[Part, ...]
+    parts: tuple[BarPart, ...]
     entry: HistoryEntry | None = None
     is_current: bool = False
     end: str = ""
@@ -282,7 +282,7 @@ def _href(some: Sequence[Change], group: tuple[int, int], choice: StripChoice, c
     return f"?{urlencode({'v': some[0].commit, **kept})}#version"
 
 
-def _parts(kinds: Counter[ChangeBy], words: WordCount, heights: _Heights) -> tuple[Part, ...]:
+def _parts(kinds: Counter[ChangeBy], words: WordCount, heights: _Heights) -> tuple[BarPart, ...]:
     """Return a rectangle for each kind, on top of each other, those above the base line as those below it."""
     base = _HEAD + ABOVE
     above, below = heights.of(words.added, ABOVE), heights.of(words.removed, BELOW)
@@ -293,7 +293,7 @@ def _parts(kinds: Counter[ChangeBy], words: WordCount, heights: _Heights) -> tup
         if share := kinds[by] / total:
             y -= above * share
             parts.append(
-                Part(by, kinds[by], round(y, 1), round(above * share, 1), round(below_y, 1), round(below * share, 1))
+                BarPart(by, kinds[by], round(y, 1), round(above * share, 1), round(below_y, 1), round(below * share, 1))
             )
             below_y += below * share
     return tuple(parts)

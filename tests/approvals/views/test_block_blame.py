@@ -123,6 +123,37 @@ def test_what_nobody_is_known_to_have_written_is_told(alice: User, goals: Block,
     assert "written outside Assent" in words(unrecorded)
 
 
+def test_what_was_undone_comes_from_who_undid_it_and_lists_what_it_was(
+    alice: User, tim: User, goals: Block, propose: Propose, client_of: ClientOf
+) -> None:
+    proposal = approve(tim, propose(goals, "in June", "in July", reasoning="The exam was moved."))
+    services.undo(actor=alice, proposal_id=proposal.pk, comment="It was not.")
+    client = client_of(alice)
+    number, css = sentence(client.get(blame_url()).content.decode(), "She wants to pass the B2 exam in June.")
+    assert "by-person" in css
+    why = words(client.get(blame_url(), {"s": number})).partition("Close")[0]
+    assert "Alice Berg reverted what scribe did" in why
+    assert "It was not." in why
+    assert "The exam was moved." not in why  # the reason of what was undone, not of undoing it
+    earlier = why.partition("Earlier")[2]
+    assert earlier.index("Tim Okafor approved") < earlier.index("Alice Berg created it")
+
+
+def test_automatic_changes_are_told_apart_without_colour_too(
+    alice: User, tim: User, goals: Block, propose: Propose, client_of: ClientOf
+) -> None:
+    approve(tim, propose(goals, "in June", "in July"))
+    Change.objects.filter(action="approved").update(action="applied", actor="")
+    client = client_of(alice)
+    page = client.get(blame_url())
+    number, css = sentence(page.content.decode(), "She wants to pass the B2 exam in July.")
+    assert "by-automatic" in css
+    assert "Automatic" in words(page)
+    assert "scribe changed it automatically" in words(client.get(blame_url(), {"s": number}))
+    history = client.get(reverse("block_history", args=["alice", "goals"])).content.decode()
+    assert 'fill="url(#strip-hatch)"' in history
+
+
 def test_the_ages_of_sentences_are_told_by_a_legend(alice: User, goals: Block, client_of: ClientOf) -> None:
     first = Change.objects.get()
     Change.objects.update(at=first.at - timedelta(days=400))
