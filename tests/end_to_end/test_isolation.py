@@ -266,11 +266,10 @@ def queries(world: World, path: str) -> list[str]:
     commit = world.ben.commit
     if "/blocks/" in path:
         return ["", f"?as_of={commit}", f"?v={commit}", f"?from={commit}", f"?a={commit}&b=now", "?s=0", "?strip=1-9"]
-    picked = f"?do=delete&note={world.ben.note_id}"
-    return [
-        *("", f"?q={WORD}", f"?q={WORD}&include_conversation=true", f"?as_of={commit}", "?include_superseded=true"),
-        *(picked, f"?do=retag&all=1&q={WORD}"),
-    ]
+    asked = ["", f"?q={WORD}", f"?q={WORD}&include_conversation=true", f"?as_of={commit}", "?include_superseded=true"]
+    if "/notes/" in path:
+        asked += [f"?do=delete&note={world.ben.note_id}", f"?do=retag&all=1&q={WORD}"]
+    return asked
 
 
 def test_no_address_tells_anything_of_another_owner(world: World) -> None:
