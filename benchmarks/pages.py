@@ -13,7 +13,7 @@ from benchmarks.processes import HOST
 ROUNDS = 40
 
 
-def in_process(case: str, path: str, username: str, *, target: float, most_queries: int) -> Result:
+def in_process(case: str, path: str, username: str, *, target: float | None, most_queries: int) -> Result:
     """The page at `path` as `username` gets it, again and again."""
     client = Client(headers={"host": HOST})
     client.force_login(User.objects.get(username=username))

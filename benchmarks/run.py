@@ -43,7 +43,7 @@ def main() -> int:
     parser.add_argument(
         "--part",
         choices=["history", "beside", "inbox", "board", "past"],
-        help="only an owner with a history, the calls beside a bare view's, an inbox of 10,000, a board of 200 or a long past",
+        help="only an owner with a history, calls beside a bare view's, a full inbox, a board of 200 or a long past",
     )
     options = parser.parse_args()
 
