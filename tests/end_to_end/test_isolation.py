@@ -160,6 +160,8 @@ def arguments_of(of: Things) -> dict[str, list[dict[str, Any]]]:
         "propose_memory_edit": [
             {"block_label": of.label} | edit,
             {"block_label": of.label} | edit | {"old_string": "not there"},
+            {"block_label": of.label} | edit | {"proposal_id": of.proposal_id},
+            {"block_label": "alices-journal"} | edit | {"proposal_id": of.proposal_id},
         ],
         "list_proposals": [{}, {"status": "open"}, {"block_label": of.label}],
         "get_proposal": [{"proposal_id": of.proposal_id}, {"proposal_id": of.note_proposal_id}],
@@ -170,8 +172,9 @@ def arguments_of(of: Things) -> dict[str, list[dict[str, Any]]]:
             {"query": WORD, "include_conversation": True, "session_id": of.session_id},
             {"query": WORD, "sources": ["conversation", "memory_block", "user_memory"]},
         ],
-        "memory_save": [{"content": f"{WORD} new"}],
-        "memory_update": [{"note_id": id_, "content": f"{WORD} changed"} for id_ in ids],
+        "memory_save": [{"content": f"{WORD} new"}, {"content": WORD, "proposal_id": of.note_proposal_id}],
+        "memory_update": [{"note_id": id_, "content": f"{WORD} changed"} for id_ in ids]
+        + [{"note_id": of.note_id, "content": WORD, "proposal_id": of.note_proposal_id}],
         "memory_delete": [{"note_id": id_} for id_ in ids],
         "remember": [{"content": f"{WORD} new fact", "session_id": of.session_id}],
         "recall": [
@@ -261,6 +264,8 @@ def paths(world: World) -> list[str]:
 
 def queries(world: World, path: str) -> list[str]:
     """Asked of addresses about an owner; what one does not take it refuses, which must tell nothing either."""
+    if path.startswith("/proposals/"):
+        return ["", "?revision=1", "?since=1"]
     if not path.startswith(("/api/v1/users/", "/memory/")):
         return [""]
     commit = world.ben.commit
@@ -295,6 +300,7 @@ def test_no_address_lets_another_owners_things_be_written(world: World) -> None:
             fields = {"revision": "1", "reason": "wrong", "content": WORD, "type": "note", "comment": "c"}
             fields |= {"action": "delete", "seen": f"{world.ben.note_id} {before[0][0]}"}
             check(world, world.browser.post(path, fields), path, of=f"POST {path} as alice")
+            check(world, world.browser.post(path, fields | {"back": "1"}), path, of=f"POST {path} as alice, back")
     assert ([note.sha256 for note in reads.notes("ben")], reads.blocks("ben")) == before
     assert list(Proposal.objects.filter(owner="ben").order_by("pk").values_list("pk", "status")) == waiting
     assert conversations.delete("ben", world.ben.session_id).count == 1
