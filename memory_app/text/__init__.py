@@ -1,4 +1,4 @@
-"""Texts as pure values: edits, differences, invisible characters, notes, memories.md, and what fits into a context.
+"""Texts as pure values: edits, differences, merges, invisible characters, notes, memories.md, what fits a context.
 
-No database and no request; no clock but for new ids and for time limits. Every package may call it.
+No database and no request; no clock but for new ids. Every package may call it.
 """

@@ -1,0 +1,19 @@
+"""Three-way merge of texts by people and agents: prose, lists, tables, one language or another.
+
+Belongs here: cutting a text into units (`units`), finding them again in the changed texts (`align`), merging their
+sequence (`sequence`), words inside of one (`words`), what holds for the result as a whole (`whole`), the other columns
+of a row (`fields`), and `python -m memory_app.text.merge`, which behaves like `git merge-file -p` (`__main__`).
+Not here: making edits (`edits`), showing changes (`worddiff`), and deciding conflicts.
+
+    merge(base, ours, theirs)  # the merged str, or Conflicted
+
+A text is taken apart step by step: paragraphs, rows and cells of tables, sentences, words. What only one side changed,
+or both alike, is taken; what both changed is taken apart further. A sentence that one side rewrote and the other
+touched is a conflict, never a mixture.
+"""
+
+from memory_app.text.merge.fields import FieldConflict, MergedFields, merge_fields
+from memory_app.text.merge.values import Conflict, Conflicted
+from memory_app.text.merge.whole import merge
+
+__all__ = ["Conflict", "Conflicted", "FieldConflict", "MergedFields", "merge", "merge_fields"]

@@ -1,0 +1,66 @@
+"""Merge files like `git merge-file -p`: `python -m memory_app.text.merge BASE OURS THEIRS`.
+
+Prints the merged text. Conflicts are marked on lines of their own as git marks them. The exit code is the number of
+conflicts, at most 127; 255 when a file cannot be read or is not text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from memory_app.text.merge import merge
+from memory_app.text.merge.marked import marked
+
+_MOST_CONFLICTS = 127
+_ERROR = 255
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Merge the three files named by the arguments and return the exit code."""
+    parser = _Parser(prog="python -m memory_app.text.merge", description="Merge two changed versions of a text file.")
+    for name, says in (("base", "the file both began with"), ("ours", "our version"), ("theirs", "their version")):
+        parser.add_argument(name, metavar=name.upper(), type=Path, help=says)
+    paths = parser.parse_args(arguments)
+    try:
+        texts = [_read(path) for path in (paths.base, paths.ours, paths.theirs)]
+    except _Unreadable as error:
+        sys.stderr.write(f"error: {error}\n")
+        return _ERROR
+    result = merge(*texts)
+    text, count = (result, 0) if isinstance(result, str) else marked(result, str(paths.ours), str(paths.theirs))
+    sys.stdout.buffer.write(text.encode())
+    sys.stdout.flush()
+    return min(count, _MOST_CONFLICTS)
+
+
+class _Unreadable(Exception):
+    """A file is not there or is no text; the message says which and why."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Ends with the exit code of an error: 2, argparse's own, would be two conflicts."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(_ERROR, f"error: {message}\n")
+
+
+def _read(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise _Unreadable(f"cannot read {path}: {error.strerror}") from error
+    if b"\0" in content:
+        raise _Unreadable(f"cannot merge binary files: {path}")
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise _Unreadable(f"{path} is not UTF-8: byte {error.start}") from error
+
+
+if __name__ == "__main__":
+    sys.exit(main())
