@@ -20,14 +20,21 @@
   const stopAt = (link) => stops.forEach((each) => (each.tabIndex = each === link ? 0 : -1));
   stopAt(stops.find((link) => link === pinned) ?? stops[0]);
 
+  const fetchWhy = (query) =>
+    htmx.ajax("GET", origin + query, { target: "#why", select: "#why > *", swap: "innerHTML", source: text });
+
   const mark = (link) => {
     for (const each of links) each.classList.toggle("is-same", Boolean(link) && each.dataset.from === link.dataset.from);
   };
 
   const tell = (link) => {
-    const row = document.querySelector(`[data-change-of="${link.dataset.from}"]`);
-    if (!row || pinned) return;
+    if (pinned) return;
     mark(link);
+    const row = document.querySelector(`[data-change-of="${link.dataset.from}"]`);
+    if (!row) {
+      fetchWhy(`${link.getAttribute("href").split("#")[0]}&peek=1`);
+      return;
+    }
     const card = document.createElement("div");
     card.className = "why-card stack-s";
     const title = document.createElement("h2");
@@ -49,18 +56,17 @@
     isQuiet = false;
   };
 
-  const pin = async (link) => {
+  const pin = (link) => {
     clearTimeout(later);
+    mark(link);
     for (const each of links) {
       if (each.dataset.sentence === link.dataset.sentence) each.ariaCurrent = "true";
       else each.removeAttribute("aria-current");
     }
-    pinned = null;
-    tell(link);
     pinned = link;
     const [address] = link.getAttribute("href").split("#");
     history.replaceState(null, "", origin + address);
-    await htmx.ajax("GET", origin + address, { target: "#why", select: "#why > *", swap: "innerHTML", source: text });
+    fetchWhy(address);
   };
 
   text.addEventListener("click", (event) => {

@@ -95,6 +95,19 @@ def test_sentences_are_walked_by_keyboard_from_one_tab_stop(
     assert not focused(window, "class").startswith("said")
 
 
+def test_of_a_sentence_whose_change_is_not_in_the_table_it_is_asked(
+    alice: User, make_block: MakeBlock, window_of: WindowOf
+) -> None:
+    make_block(alice, "goals", "".join(f"Number {number} stands here.\n\n" for number in range(27)))
+    for number in range(27):
+        edit(alice, "goals", f"Number {number} stands", f"Number {number} moved")
+    window = window_of(alice)
+    window.goto(f"{GOALS}blame/")
+    sentence(window, "Number 0 moved").focus()
+    expect(window.locator("#why del")).to_contain_text("stands")
+    expect(sentence(window, "Number 0 moved")).to_be_focused()
+
+
 def test_without_scripts_a_sentence_leads_to_the_same(alice: User, approved: Proposal, window_of: WindowOf) -> None:
     window = window_of(alice, java_script_enabled=False)
     window.goto(GOALS)

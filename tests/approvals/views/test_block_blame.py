@@ -186,5 +186,18 @@ def test_a_page_costs_few_queries_however_many_changes_there_were(
     assert len(read) <= 4
 
 
+def test_of_very_many_changes_the_table_has_the_newest_and_the_way_to_all(
+    alice: User, make_block: MakeBlock, client_of: ClientOf
+) -> None:
+    make_block(alice, "goals", "".join(f"Number {number} stands here.\n\n" for number in range(30)))
+    for number in range(30):
+        edit(alice, "goals", f"Number {number} stands", f"Number {number} moved")
+    client = client_of(alice)
+    few, every = client.get(blame_url()).content.decode(), client.get(blame_url(), {"all": "1"}).content.decode()
+    assert (few.count("data-change-of="), every.count("data-change-of=")) == (25, 30)
+    assert "Show all 30 changes" in few
+    assert "Show all" not in every
+
+
 def test_the_block_leads_there(alice: User, scribe: Agent, goals: Block, client_of: ClientOf) -> None:
     assert blame_url() in client_of(alice).get(reverse("block", args=["alice", "goals"])).content.decode()
