@@ -42,7 +42,7 @@ CONTAINERS = {"bullet_list": "ul", "ordered_list": "ol", "blockquote": "blockquo
 _CONTEXT, _WORTH_FOLDING = 1, 2
 
 
-class Part(NamedTuple):
+class RedlinePart(NamedTuple):
     """Sanitised HTML, or the place of a change's heading, or of a table's unchanged rows that were left out."""
 
     html: SafeString = SafeString()
@@ -61,7 +61,7 @@ class RenderedPassage:
         number: the number of that change.
     """
 
-    parts: tuple[Part, ...] = ()
+    parts: tuple[RedlinePart, ...] = ()
     folded: int = 0
     source: tuple[Paragraph, ...] = ()
     number: int = 0
@@ -116,19 +116,19 @@ def _passages(entries: Sequence[Entry]) -> Iterator[RenderedPassage]:
             yield RenderedPassage(_sanitised(list(group)))
 
 
-def _sanitised(entries: Sequence[Entry]) -> tuple[Part, ...]:
+def _sanitised(entries: Sequence[Entry]) -> tuple[RedlinePart, ...]:
     written: list[str] = []
     for around, group in groupby(entries, key=lambda entry: entry.around):
         opening, closing = tags(around.split(" ")[0]) if around else ("", "")
         written += (opening, *(entry.html for entry in group), closing)
     clean = _CLEANER.clean("".join(written))
-    parts: list[Part] = []
+    parts: list[RedlinePart] = []
     html, *slots = _SLOT.split(clean)
-    parts.append(Part(mark_safe(html)))  # noqa: S308  # nh3 just made it so
+    parts.append(RedlinePart(mark_safe(html)))  # noqa: S308  # nh3 just made it so
     for kind, number, html in zip(slots[::3], slots[1::3], slots[2::3], strict=True):
-        parts.append(Part(change=int(number)) if kind == "change" else Part(rows=int(number)))
-        parts.append(Part(mark_safe(html)))  # noqa: S308
-    return tuple(part for part in parts if part != Part())
+        parts.append(RedlinePart(change=int(number)) if kind == "change" else RedlinePart(rows=int(number)))
+        parts.append(RedlinePart(mark_safe(html)))  # noqa: S308
+    return tuple(part for part in parts if part != RedlinePart())
 
 
 def tags(kind: str) -> tuple[str, str]:

@@ -45,7 +45,7 @@ class Marker:
         """Return the words of both, in reading order."""
         old, new = self._coded(before), self._coded(after)
         segments = worddiff.diff("".join(run.text for run in old), "".join(run.text for run in new))
-        left, right = _Cut(old), _Cut(new)
+        left, right = _RunCutter(old), _RunCutter(new)
         pieces: list[Piece] = []
         for segment in worddiff.with_replaced_paragraphs(segments):
             if segment.kind == "same":
@@ -124,7 +124,7 @@ def lines_of(pieces: Sequence[Piece]) -> list[list[Piece]]:
     return lines if lines[-1] else lines[:-1]
 
 
-class _Cut:
+class _RunCutter:
     """Runs, handed out by their length in characters."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
@@ -151,7 +151,7 @@ def _restyled(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Piece]:
         yield from (Piece("added", new.text, new.style) for _old, new in changed)
         changed.clear()
 
-    left, right = _Cut(before), _Cut(after)
+    left, right = _RunCutter(before), _RunCutter(after)
     at_before, at_after = _ends(before), _ends(after)
     start = 0
     for end in sorted(at_before | at_after):

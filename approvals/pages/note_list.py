@@ -16,8 +16,8 @@ from approvals.models import Proposal, ProposalQuerySet, Revision, Status, User
 from approvals.pages import note_matching
 from approvals.pages.blocks import HistoryEntry, history_entries
 from approvals.pages.inbox_filters import QueryFilters
-from approvals.pages.note_facets import Facet, facets, ordered
 from approvals.pages.note_matching import Wanted
+from approvals.pages.notes.note_facets import Facet, facets, ordered
 from approvals.permissions import ReviewAction, available_actions
 from approvals.review.targets import NotesState
 from memory_app import reads

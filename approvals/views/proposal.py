@@ -26,8 +26,7 @@ from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, Tab
 from approvals.pages.queue.undoing import can_be_undone_at_once
 from approvals.permissions import ReviewAction
-from approvals.review.change_map import change_map
-from approvals.review.diff_mode import DiffMode, change_shown
+from approvals.review.diff_mode import DiffMode, change_map, change_shown
 from approvals.review.presentation import Review, review_of
 from approvals.review.turn.change_requests import change_request
 from approvals.review.turn.since import RevisionsCompared, answering, compare_revisions

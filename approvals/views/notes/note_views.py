@@ -16,8 +16,8 @@ from approvals.accounts.viewer import viewer_of
 from approvals.models import User
 from approvals.pages import note_history, note_list
 from approvals.pages.blocks import NOW, undoable
-from approvals.pages.note_facets import SORTS
 from approvals.pages.note_list import SOURCE_NAMES, TYPE_NAMES, NoteFilters
+from approvals.pages.notes.note_facets import SORTS
 from approvals.permissions import ReviewAction, available_actions
 from approvals.services.notes.bulk import MOST_NOTES
 from approvals.views.memory.owners import about, readable_owner

@@ -1,0 +1,1 @@
+"""Counts of notes: of the list a reader narrows, and of a file that may be imported. Reads only."""
