@@ -5,6 +5,9 @@ The service checks what a note may say; its refusal names by how much a text is 
 
 from __future__ import annotations
 
+import binascii
+import zlib
+from base64 import b64decode, b64encode
 from typing import Any
 
 from django import forms
@@ -17,6 +20,9 @@ from approvals.services.notes.bulk import MOST_NOTES
 from memory_app.reads import Note
 from memory_app.text import notes
 from memory_app.text.memories_md import LARGEST_FILE, MOST_MEMORIES
+
+#: Characters of a checked file that a form carries, about 20,000 notes: it must survive an expired session with it.
+MOST_CARRIED = 1_500_000
 
 
 class NoteForm(forms.Form):
@@ -170,3 +176,42 @@ class ImportForm(forms.Form):
                 _("The file is larger than %(limit)d MiB."), params={"limit": LARGEST_FILE // (1024 * 1024)}
             )
         return file
+
+
+class CheckedImportForm(forms.Form):
+    """A memories.md that was checked, sent back by the page that says what it would do."""
+
+    #: The file, compressed, in base64.
+    carried = forms.CharField(widget=forms.HiddenInput, strip=False)
+    file_name = forms.CharField(required=False, max_length=200, widget=forms.HiddenInput)
+    comment = comment_field(_("Saved in the history."))
+    key = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
+
+    def clean_carried(self) -> bytes:
+        """Return the file's bytes."""
+        try:
+            return unpacked(self.cleaned_data["carried"])
+        except ValueError:
+            raise forms.ValidationError(_("The file did not arrive whole. Please choose it again.")) from None
+
+
+def packed(data: bytes) -> str:
+    """Return a file as a form carries it; empty for one that is too large for that."""
+    carried = b64encode(zlib.compress(data)).decode()
+    return carried if len(carried) <= MOST_CARRIED else ""
+
+
+def unpacked(carried: str) -> bytes:
+    """Return the file that `packed` made this of.
+
+    Raises:
+        ValueError: it is none, or larger than a file may be.
+    """
+    unpacker = zlib.decompressobj()
+    try:
+        data = unpacker.decompress(b64decode(carried, validate=True), LARGEST_FILE + 1)
+    except (binascii.Error, zlib.error) as error:
+        raise ValueError("not a file that was carried") from error
+    if len(data) > LARGEST_FILE or not unpacker.eof:
+        raise ValueError("not the whole file")
+    return data

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 
@@ -60,11 +61,52 @@ class ImportOutcome:
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
         """Return `skipped` grouped by reason: a mistake repeated two thousand times is one entry."""
-        reasons: dict[str, tuple[str, list[int]]] = {}
-        for passage in self.skipped:
-            alike = _QUOTED.sub("“”", passage.reason)
-            reasons.setdefault(alike, (passage.reason, []))[1].append(passage.line)
-        return tuple(LeftOut(reason, tuple(lines)) for reason, lines in reasons.values())
+        return _grouped(self.skipped)
+
+
+@dataclass(frozen=True)
+class ImportCheck:
+    """What an import would do; nothing was written.
+
+    Args:
+        changes: the change of each note, in the order of the file.
+        unchanged: how many notes are in the memory as the file has them.
+        skipped: passages that would not be imported, with their lines.
+    """
+
+    changes: tuple[NoteChange, ...]
+    unchanged: int
+    skipped: Sequence[Skipped]
+
+    @property
+    def created(self) -> int:
+        return sum(change.before is None for change in self.changes)
+
+    @property
+    def updated(self) -> int:
+        return len(self.changes) - self.created
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing in the file looks like a memory."""
+        return not (self.changes or self.unchanged or self.skipped)
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """Return `skipped` grouped by reason."""
+        return _grouped(self.skipped)
+
+
+def check_file(*, by: ChangeContext, owner: str, data: bytes) -> ImportCheck:
+    """Return what `import_file` would do with these bytes now, and write nothing.
+
+    Raises:
+        Unreadable, NoteInvalid, ImportUnderWay: as `import_file` would.
+    """
+    with _turn(by, owner):
+        parsed = _with_internal_ids(owner, memories_md.read(data, latest=_latest()))
+        changes = _changes(by, owner, parsed)
+    return ImportCheck(tuple(changes), len(parsed.memories) - len(changes), parsed.skipped)
 
 
 def import_file(*, by: ChangeContext, owner: str, data: bytes) -> ImportOutcome:
@@ -75,16 +117,36 @@ def import_file(*, by: ChangeContext, owner: str, data: bytes) -> ImportOutcome:
         ImportUnderWay: another import of this owner, or by this actor, is running; nothing was done.
         Others: as for `import_memories`.
     """
-    # Eight imports at once, by one token, delayed every page by up to 12 s: each uses the processor for seconds.
+    with _turn(by, owner):
+        progress.report(Stage.READING, 0, 1)
+        return import_memories(by=by, owner=owner, parsed=memories_md.read(data, latest=_latest()))
+
+
+@contextmanager
+def _turn(by: ChangeContext, owner: str) -> Iterator[None]:
+    """Wait for nobody: one import of an owner and by an actor at a time.
+
+    Eight at once, by one token, delayed every page by up to 12 s: each uses the processor for seconds.
+    """
+    names = f"import of {owner}", f"import by {type(by.actor).__name__} {by.actor.pk}"
     try:
-        names = f"import of {owner}", f"import by {type(by.actor).__name__} {by.actor.pk}"
         with turns.taken(*names, by=by.operation):
-            progress.report(Stage.READING, 0, 1)
-            # East of Greenwich it may be the next day.
-            latest = timezone.now().date() + timedelta(days=1)
-            return import_memories(by=by, owner=owner, parsed=memories_md.read(data, latest=latest))
+            yield
     except turns.Taken:
         raise ImportUnderWay from None
+
+
+def _latest() -> date:
+    """Return the last day a memory may be from: east of Greenwich it may be the next day."""
+    return timezone.now().date() + timedelta(days=1)
+
+
+def _grouped(skipped: Sequence[Skipped]) -> tuple[LeftOut, ...]:
+    reasons: dict[str, tuple[str, list[int]]] = {}
+    for passage in skipped:
+        alike = _QUOTED.sub("“”", passage.reason)
+        reasons.setdefault(alike, (passage.reason, []))[1].append(passage.line)
+    return tuple(LeftOut(reason, tuple(lines)) for reason, lines in reasons.values())
 
 
 def import_memories(*, by: ChangeContext, owner: str, parsed: Parsed) -> ImportOutcome:
@@ -104,20 +166,8 @@ def import_memories(*, by: ChangeContext, owner: str, parsed: Parsed) -> ImportO
         return ImportOutcome(earlier, made, changed - made, len(parsed.memories) - changed, parsed.skipped)
     commit = reads.head()
     parsed = _with_internal_ids(owner, parsed)
-    known = reads.find_notes(owner, [memory.id for memory in parsed.memories])
-    now = timezone.now()
-    changes = []
-    created = 0
-    for memory in progress.each(Stage.COMPARING, parsed.memories, len(parsed.memories)):
-        before = known.get(memory.id)
-        if before is not None and parsed.is_portable and memories_md.section_of(before.type) == memory.type:
-            memory = replace(memory, type=before.type)
-        if before is not None and _equals(before, memory):
-            continue
-        after = _changed_note(by, before, memory, now) if before else _new_note(by, owner, memory, now)
-        notes.require_valid(after)
-        created += before is None
-        changes.append(NoteChange(memory.id, before, after))
+    changes = _changes(by, owner, parsed)
+    created = sum(change.before is None for change in changes)
     unchanged = len(parsed.memories) - len(changes)
     outcome = None
     if changes:
@@ -126,6 +176,23 @@ def import_memories(*, by: ChangeContext, owner: str, parsed: Parsed) -> ImportO
     elif parsed.memories and isinstance(by.actor, Agent) and not by.may_read:
         notes.require_room_unless_applied(by, by.actor, owner)
     return ImportOutcome(outcome, created, len(changes) - created, unchanged, parsed.skipped)
+
+
+def _changes(by: ChangeContext, owner: str, parsed: Parsed) -> list[NoteChange]:
+    """Return the change of each note that differs from the file's. Reports its progress."""
+    known = reads.find_notes(owner, [memory.id for memory in parsed.memories])
+    now = timezone.now()
+    changes = []
+    for memory in progress.each(Stage.COMPARING, parsed.memories, len(parsed.memories)):
+        before = known.get(memory.id)
+        if before is not None and parsed.is_portable and memories_md.section_of(before.type) == memory.type:
+            memory = replace(memory, type=before.type)
+        if before is not None and _equals(before, memory):
+            continue
+        after = _changed_note(by, before, memory, now) if before else _new_note(by, owner, memory, now)
+        notes.require_valid(after)
+        changes.append(NoteChange(memory.id, before, after))
+    return changes
 
 
 def _with_internal_ids(owner: str, parsed: Parsed) -> Parsed:

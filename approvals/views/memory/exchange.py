@@ -14,10 +14,12 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from approvals.accounts.sign_in import kept_fields, signed_in
 from approvals.forms.memory import REFUSALS, add_refusal
-from approvals.forms.notes import ImportForm
+from approvals.forms.notes import CheckedImportForm, ImportForm, packed
 from approvals.models import Proposal, User
 from approvals.pages import import_progress
+from approvals.pages.notes import import_check
 from approvals.services import imports
+from approvals.services.imports import ImportCheck, ImportOutcome
 from approvals.services.notes import ChangeContext
 from approvals.views.memory.owners import about, own_memory, readable_owner
 from approvals.views.request import Request
@@ -77,34 +79,88 @@ def import_markdown(request: Request, owner: str) -> HttpResponse:
     person = own_memory(request, owner)
     waiting_as = import_progress.of_person(person.pk)
     if request.method != "POST":
-        kept = kept_fields(request)
-        context = {"form": _form(comment=kept.get("comment", "")), "was_signed_out": bool(kept)}
-        running = import_progress.latest(waiting_as)
-        return _import_page(request, person, context | {"running": running})
+        return _import_start(request, person, waiting_as)
     key = request.POST.get("key", "")
-    form = ImportForm(request.POST, request.FILES)
+    form: ImportForm | CheckedImportForm
+    form = CheckedImportForm(request.POST) if "carried" in request.POST else ImportForm(request.POST, request.FILES)
     if not form.is_valid():
         return _import_again(request, person, form)
+    data, file_name = _sent(form)
     deadlines.allow(_IMPORT_SECONDS)
     by = ChangeContext(actor=person, reasoning=form.cleaned_data["comment"])
+    done: ImportOutcome | ImportCheck
     try:
-        with import_progress.claimed(waiting_as, key), import_progress.watched(waiting_as, key):
-            done = imports.import_file(by=by, owner=owner, data=form.cleaned_data["file"].read())
+        if "check" in request.POST:
+            done = imports.check_file(by=by, owner=owner, data=data)
+        else:
+            with import_progress.claimed(waiting_as, key), import_progress.watched(waiting_as, key):
+                done = imports.import_file(by=by, owner=owner, data=data)
     except import_progress.UnderWay:
         # The same form, sent twice: the first one's answer is the answer.
         return _import_page(request, person, {"running": key}, status=409)
     except memories_md.Unreadable as error:
-        form.add_error("file", _sentence(error))
+        form.add_error(_file_field(form), _sentence(error))
         return _import_again(request, person, form)
     except REFUSALS as error:
         return _import_again(request, person, form, status=add_refusal(form, error))
     if done.is_empty:
-        form.add_error("file", _("There are no memories in this file: it has no heading such as “### mem-…”."))
+        form.add_error(
+            _file_field(form), _("There are no memories in this file: it has no heading such as “### mem-…”.")
+        )
         return _import_again(request, person, form)
+    if isinstance(done, ImportCheck):
+        return _import_page(request, person, _checked(done, data, file_name, by.reasoning))
     changed = [change.id for change in done.outcome.changes if change.before] if done.outcome else []
     overtaken = Proposal.objects.open().of_owner(owner).about_notes(changed).count() if changed else 0
-    context = {"done": done, "file_name": form.cleaned_data["file"].name, "overtaken": overtaken}
-    return _import_page(request, person, context)
+    return _import_page(request, person, {"done": done, "file_name": file_name, "overtaken": overtaken})
+
+
+def _import_start(request: Request, person: User, waiting_as: str) -> HttpResponse:
+    """Show the form; after an expired session what the file would do, where it was sent back already checked."""
+    kept = kept_fields(request)
+    comment = kept.get("comment", "")
+    context: dict[str, object] = {"was_signed_out": bool(kept)}
+    if kept.get("carried"):
+        form = CheckedImportForm(kept)
+        try:
+            if form.is_valid():
+                data, file_name = _sent(form)
+                deadlines.allow(_IMPORT_SECONDS)
+                by = ChangeContext(actor=person, reasoning=comment)
+                done = imports.check_file(by=by, owner=person.username, data=data)
+                return _import_page(request, person, context | _checked(done, data, file_name, comment))
+        except (memories_md.Unreadable, *REFUSALS):
+            pass  # the form says that the file has to be chosen again
+    running = import_progress.latest(waiting_as)
+    return _import_page(request, person, context | {"form": _form(comment=comment), "running": running})
+
+
+def _sent(form: ImportForm | CheckedImportForm) -> tuple[bytes, str]:
+    """Return the bytes of the file of a valid form, and its name."""
+    if isinstance(form, CheckedImportForm):
+        return form.cleaned_data["carried"], form.cleaned_data["file_name"]
+    file = form.cleaned_data["file"]
+    return file.read(), file.name
+
+
+def _file_field(form: ImportForm | CheckedImportForm) -> str:
+    return "carried" if isinstance(form, CheckedImportForm) else "file"
+
+
+def _checked(check: ImportCheck, data: bytes, file_name: str, comment: str) -> dict[str, object]:
+    """Return what the page says of a file that was checked, and the form that imports it."""
+    carried = packed(data)
+    initial = {"carried": carried, "file_name": file_name[:200], "comment": comment, "key": import_progress.new_key()}
+    return {
+        "check": check,
+        "count": len(check.changes),
+        "by_type": import_check.counted(check.changes),
+        "changed": import_check.changed(check.changes),
+        "new": import_check.new(check.changes),
+        "file_name": file_name,
+        "checked_form": CheckedImportForm(initial=initial) if carried else None,
+        "form": None if carried else _form(comment=comment),
+    }
 
 
 @signed_in()
@@ -137,9 +193,16 @@ def _form(comment: str = "") -> ImportForm:
     return ImportForm(initial={"key": import_progress.new_key(), "comment": comment})
 
 
-def _import_again(request: Request, person: User, form: ImportForm, *, status: int = 422) -> HttpResponse:
+def _import_again(
+    request: Request, person: User, form: ImportForm | CheckedImportForm, *, status: int = 422
+) -> HttpResponse:
     """Return the form with its errors and what was typed, under a new key: the old one belongs to the failure."""
     form.data = {**request.POST.dict(), "key": import_progress.new_key()}
+    if isinstance(form, CheckedImportForm):
+        again = _form(comment=request.POST.get("comment", ""))
+        errors = [error for each in form.errors.values() for error in each]
+        context = {"form": again, "refused": errors, "checked_form": form if "carried" not in form.errors else None}
+        return _import_page(request, person, context | {"file_name": request.POST.get("file_name", "")}, status=status)
     return _import_page(request, person, {"form": form}, status=status)
 
 
