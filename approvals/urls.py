@@ -18,7 +18,7 @@ from approvals.views.memory import (
     memory_search,
 )
 from approvals.views.notes import bulk, note_forms, note_views
-from approvals.views.queue import undo
+from approvals.views.queue import saved_filters, several, undo
 
 _BLOCK = "memory/<str:owner>/blocks/<str:label>/"
 _NOTES = "memory/<str:owner>/notes/"
@@ -35,6 +35,11 @@ urlpatterns = [
     path("proposals/<int:pk>/request-changes/", decide.request_changes, name="request_changes"),
     path("proposals/<int:pk>/remove-texts/", redact.redact, name="redact"),
     path("proposals/<int:pk>/undo/", undo.undo, name="undo"),
+    path("filters/", saved_filters.save, name="filter_save"),
+    path("filters/<int:pk>/delete/", saved_filters.delete, name="filter_delete"),
+    path("several/", several.several, name="several"),
+    path("several/<str:batch>/undo/", several.undo_several, name="undo_several"),
+    path("together/<int:pk>/", several.together, name="together"),
     path("memory/", board_page.memories, name="memories"),
     path("memory/<str:owner>/", block_views.memory, name="memory"),
     path("memory/<str:owner>/new/", block_forms.BlockNew.as_view(), name="block_new"),

@@ -27,7 +27,8 @@
   body.addEventListener("htmx:beforeSend", (event) => {
     const form = event.detail.elt;
     event.detail.xhr.wasOffline = !navigator.onLine;
-    const button = form.matches("form") && form.querySelector("[data-busy]");
+    const pressed = event.detail.requestConfig?.triggeringEvent?.submitter;
+    const button = form.matches("form") && (pressed?.matches("[data-busy]") ? pressed : form.querySelector("[data-busy]"));
     if (!button) return;
     const entry = { restore: () => {} };
     entry.timer = setTimeout(() => (entry.restore = showBusy(form, button)), SLOW);

@@ -17,6 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from approvals.models import ProposalQuerySet
+from approvals.pages.queue.order import Sort
 from approvals.review.search_words import wanted_words
 from memory_app.models import TargetKind
 
@@ -121,11 +122,16 @@ class Listing:
 
     tab: Tab = Tab.YOURS
     filters: InboxFilters = InboxFilters()
+    sort: Sort = Sort.NEWEST
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> Listing:
-        tab = query.get("tab", "")
-        return cls(Tab(tab) if tab in set(Tab) else Tab.YOURS, InboxFilters.from_query(query))
+        tab, sort = query.get("tab", ""), query.get("sort", "")
+        return cls(
+            Tab(tab) if tab in set(Tab) else Tab.YOURS,
+            InboxFilters.from_query(query),
+            Sort(sort) if sort in set(Sort) else Sort.NEWEST,
+        )
 
     @classmethod
     def parse(cls, query: str) -> Listing:
@@ -142,7 +148,9 @@ class Listing:
 
     @property
     def parameters(self) -> dict[str, str]:
-        return ({"tab": self.tab.value} if self.tab is not Tab.YOURS else {}) | self.filters.active
+        tab = {"tab": self.tab.value} if self.tab is not Tab.YOURS else {}
+        sort = {"sort": self.sort.value} if self.sort is not Sort.NEWEST else {}
+        return tab | self.filters.active | sort
 
     @property
     def query(self) -> str:

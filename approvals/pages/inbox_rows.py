@@ -5,7 +5,7 @@ Reads only. Which proposals are listed, and in what order, is `inbox`; deciding 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -45,6 +45,7 @@ class InboxRow:
             or the one that would be deleted.
         request: what its agent is asked for.
         is_changed_since: the reader has seen an earlier revision of it.
+        alike: the same change for other people, who are named on this row.
     """
 
     proposal: Proposal
@@ -53,6 +54,48 @@ class InboxRow:
     note: Note | None = None
     request: ChangeRequest | None = None
     is_changed_since: bool = False
+    alike: tuple[InboxRow, ...] = ()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is small and nothing about it needs a closer look: it may be approved among others."""
+        return bool(self.change) and self.proposal.mergeability == Mergeability.CLEAN
+
+    @property
+    def seen(self) -> str:
+        """Return what a decision among others names: the proposal, the revision, and the state if all is shown."""
+        state = self.seen_sha256 if self.change else "-"
+        return f"{self.proposal.pk}:{self.proposal.current_revision_number}:{state}"
+
+    @property
+    def ticks(self) -> str:
+        """Return the value of its tick, for all that it stands for."""
+        return " ".join(row.seen for row in self.together)
+
+    @property
+    def plain_ticks(self) -> str:
+        return " ".join(row.seen for row in self.plain_together)
+
+    @property
+    def together(self) -> tuple[InboxRow, ...]:
+        """Return the rows this one stands for."""
+        return (self, *self.alike)
+
+    @property
+    def plain_together(self) -> tuple[InboxRow, ...]:
+        """Return the rows this one stands for that are decided here: plain, and showing the very same change."""
+        return tuple(row for row in self.together if row.is_plain and row.change == self.change)
+
+
+def with_alike(rows: Iterable[InboxRow], groups: Mapping[int, Sequence[int]]) -> list[InboxRow]:
+    """Return the rows, each with those of its group of the same change, which are not rows of their own then."""
+    by_pk = {row.proposal.pk: row for row in rows}
+    behind = {pk for group in groups.values() for pk in group[1:]}
+    return [
+        replace(row, alike=tuple(by_pk[other] for other in groups.get(pk, ())[1:] if other in by_pk))
+        for pk, row in by_pk.items()
+        if pk not in behind
+    ]
 
 
 def rows_of(proposals: Iterable[Proposal], *, looking: bool = False, viewer: User | None = None) -> list[InboxRow]:

@@ -16,6 +16,7 @@ from approvals.services.decide.remind import remind
 from approvals.services.decide.reword import approve_edited, resolve
 from approvals.services.decide.several import BatchOutcome, Item, ItemResult, decide_several, undo_several
 from approvals.services.edit import create_block, delete_block, edit_block
+from approvals.services.lists.saved_filters import delete_filter, save_filter
 from approvals.services.propose import Proposed, propose
 from approvals.services.recheck import recheck
 from approvals.services.texts import redact
@@ -46,6 +47,7 @@ __all__ = [
     "create_block",
     "decide_several",
     "delete_block",
+    "delete_filter",
     "edit_block",
     "expire",
     "find_proposal",
@@ -63,6 +65,7 @@ __all__ = [
     "resolve",
     "restore",
     "restore_here",
+    "save_filter",
     "settle",
     "undo",
     "undo_several",

@@ -353,6 +353,15 @@ class ImportUnderWay(Refused):
         super().__init__(_("Another import is under way. When it is over, this one can be sent again."))
 
 
+# -- lists ----------------------------------------------------------------------------------------
+
+
+class FilterNotSaved(Refused):
+    """The filter cannot be kept; the message says why."""
+
+    code = "filter_not_saved"
+
+
 # -- conversations --------------------------------------------------------------------------------
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,6 +19,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from approvals.forms.proposal import ApproveForm
+from approvals.forms.several import new_batch
 from approvals.models import Kind, Mergeability, Proposal, RejectReason, ReviewReason, Status
 from approvals.pages import inbox, risk_wording
 from approvals.pages.blocks import url_of_target
@@ -43,6 +45,9 @@ _ACTIONS = "_row_actions"
 
 #: How many risks a row names before it only counts them.
 _CHIPS = 2
+
+#: How many people a row names before it only counts them.
+_PEOPLE = 6
 
 
 @register.simple_tag
@@ -134,6 +139,25 @@ def row_actions(context: template.Context, row: InboxRow) -> SafeString:
     }
     # Each part is looked at once: what is filled in may hold anything.
     return SafeString("".join(own.get(part, part) for part in parts))
+
+
+@register.simple_tag
+def people_of(row: InboxRow, names: Mapping[str, str]) -> SafeString:
+    """Return the people one row stands for by name: all of them to read, the first few at once."""
+    called = [named(each.proposal.owner, names) for each in row.together]
+    shown, rest = called[:_PEOPLE], called[_PEOPLE:]
+    line = html.escape(", ".join(shown))
+    if rest:
+        more = _("and %(n)s more") % {"n": len(rest)}
+        every = html.escape(", ".join(rest))
+        line += f' <span title="{every}">{html.escape(more)}</span><span class="visually-hidden">: {every}</span>'
+    return SafeString(line)
+
+
+@register.simple_tag(name="new_batch")
+def batch_of_form() -> str:
+    """Return an id for a form that decides about several, so that sending it twice decides once."""
+    return new_batch()
 
 
 @register.filter

@@ -21,7 +21,7 @@ from approvals import permissions, services
 from approvals.accounts.sign_in import signed_in
 from approvals.accounts.viewer import viewer_of
 from approvals.models import User
-from approvals.pages.inbox import Key
+from approvals.pages.queue.order import Key
 from approvals.views.memory.owners import about, readable_owner
 from approvals.views.request import whole_number
 from memory_app import conversations as kept

@@ -118,7 +118,6 @@ def _done(request: Request, user: User, decided: Proposal) -> HttpResponse:
             "tabs": [(tab.value, counts[tab]) for tab in Tab],
             "list_query": Listing.of_url(row_url).query,
             "row_url": row_url,
-            "row_target": f"#row-{decided.pk}",
             "others": rows_now(beside(request, [decided])) if decided.status == Status.APPROVED else [],
             "may_undo": ReviewAction.UNDO in available_actions(user, decided),
             "is_own_change": True,

@@ -18,12 +18,14 @@ from django.views.decorators.http import require_safe
 
 from approvals import services
 from approvals.accounts.names import display_names
-from approvals.accounts.sign_in import signed_in
+from approvals.accounts.sign_in import signed_in, typed_before
 from approvals.accounts.viewer import viewer_of
+from approvals.forms.several import SeveralForm, everybodys_agent, is_tick, new_batch
 from approvals.models import Agent, Kind, Mergeability, Proposal, ProposalQuerySet, Status, User
 from approvals.pages import risk_wording
-from approvals.pages.inbox import Key, arrived, counts, last_decisions, listed, page, titles_of_targets
+from approvals.pages.inbox import arrived, counts, last_decisions, listed, order_of, page, titles_of_targets
 from approvals.pages.inbox_filters import AGES, ANY_RISK, REVERTED, InboxFilters, Listing, Tab, url_of
+from approvals.pages.queue.order import Key, Sort
 from approvals.permissions import readable_owners
 from approvals.risks import flags
 from approvals.views import kept_choices
@@ -44,6 +46,14 @@ _OUTCOMES = (
     (REVERTED, gettext_lazy("reverted")),
     (Status.WITHDRAWN.value, gettext_lazy("withdrawn")),
     (Status.EXPIRED.value, gettext_lazy("expired")),
+)
+
+
+#: The orders, in the words of the switch.
+_SORTS = (
+    (Sort.NEWEST.value, gettext_lazy("Newest")),
+    (Sort.OLDEST.value, gettext_lazy("Oldest")),
+    (Sort.RISK.value, gettext_lazy("Risk")),
 )
 
 
@@ -77,13 +87,15 @@ def inbox(request: Request) -> HttpResponse:
             return HttpResponse(status=204)
         return render(request, "inbox/arrived.html", {"arrived": number, "list_url": listing.url})
 
+    kept = typed_before(request)
     services.recover_on_read()
     _expire_overdue()
     by_tab = counts(visible)
     request.waiting = by_tab[Tab.YOURS]  # for the navigation
     shown = page(
         proposals,
-        tab,
+        order_of(tab, listing.sort),
+        gathers=tab is Tab.YOURS and (owners is None or len(owners) > 1),
         before=Key.parse(request.GET.get("before", "")),
         after=Key.parse(request.GET.get("after", "")),
         viewer=user,
@@ -110,9 +122,36 @@ def inbox(request: Request) -> HttpResponse:
         "list_query": listing.query,
         "poll_url": url_of(listing.parameters | {"since": shown.newest or str(Key(timezone.now(), 0))}),
         "poll": tab is Tab.YOURS and not shown.newer,
+        "sorts": _SORTS if tab is Tab.YOURS else _SORTS[:2],
+        **_saved(user, listing),
+        "filter_name": kept.get("filter_name", ""),
+        "batch": new_batch(),
+        "several": everybodys_agent(),
+        "several_form": SeveralForm(initial=kept) if kept.get("reason") or kept.get("comment") else None,
+        "ticked": request.GET.get("ticked", ""),
+        "ticked_before": {value for name, value in kept.items() if is_tick(name)},
+        "plain": sum(row.is_plain for group in shown.groups for each in group.rows for row in each.together),
         "last_decisions": last_decisions(visible) if shown.is_empty and tab is Tab.YOURS else [],
     }
     return render(request, "inbox/list.html" if request.htmx else "inbox/inbox.html", context)
+
+
+@dataclass(frozen=True)
+class KeptFilter:
+    """A saved filter as a link; `is_shown` where the list is narrowed by it now."""
+
+    pk: int
+    name: str
+    url: str
+    is_shown: bool
+
+
+def _saved(user: User, listing: Listing) -> dict[str, Any]:
+    saved = [
+        KeptFilter(each.pk, each.name, Listing.parse(each.query).url, each.query == listing.query)
+        for each in user.saved_filters.order_by("name")
+    ]
+    return {"saved": saved, "is_saved": any(each.is_shown for each in saved)}
 
 
 def _with_density(request: Request) -> HttpResponse:

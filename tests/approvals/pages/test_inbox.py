@@ -597,7 +597,7 @@ def test_what_an_agent_writes_never_takes_the_place_of_what_a_row_fills_in(
     page = client.get("/?agent=scribe")
     content = page.content.decode()
     assert "8070605040302010" in words(page)
-    assert content.count("8070605040302010") == 2  # the reason, and the hidden words of the button
+    assert content.count("8070605040302010") == 3  # the reason, and the hidden words of the button and of the tick
     assert "<b>" not in content
     for proposal in made:
         fields = form(page, reverse("approve", args=[proposal.pk]))
@@ -760,8 +760,8 @@ def test_sections_of_two_owners_are_told_apart_by_more_than_their_titles(
     Tutorship.objects.create(tutor=tim, owner=student)
     for owner in (alice, student):
         block = make_block(owner, "plans", "One two.\n", title="Plans")
-        propose(block, "One", "1")
-        propose(block, "two", "2")
+        propose(block, "One", f"1 of {owner.username}")
+        propose(block, "two", f"2 of {owner.username}")
     content = client_of(tim).get("/").content.decode()
     for number in (1, 2):
         assert f'aria-labelledby="group-{number} group-{number}-of"' in content

@@ -1,0 +1,1 @@
+"""What a person keeps for their lists."""
