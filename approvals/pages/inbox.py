@@ -191,9 +191,9 @@ def last_decisions(proposals: ProposalQuerySet) -> list[Proposal]:
 
 def titles_of_targets(proposals: ProposalQuerySet, most: int) -> dict[str, str]:
     """Return the titles of the first `most` targets of `proposals` by label, as their newest proposals have them."""
-    # In two steps, of which the first is answered by an index, for any number of proposals.
-    newest = proposals.order_by("target").values_list("target").annotate(Max("pk"))[:most]
-    titles = Proposal.objects.filter(pk__in=[pk for _target, pk in newest]).values_list("target", "target_title")
+    # The inner one is answered by an index, for any number of proposals.
+    newest = proposals.order_by("target").values("target").annotate(newest=Max("pk")).values("newest")[:most]
+    titles = Proposal.objects.filter(pk__in=newest).values_list("target", "target_title")
     return dict(titles.order_by("target_title"))
 
 

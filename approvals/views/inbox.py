@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -75,7 +76,8 @@ def inbox(request: Request) -> HttpResponse:
         return _with_density(request)
     user = viewer_of(request)
     owners = readable_owners(user)
-    listing = _with_owner_named(Listing.from_query(request.GET.dict()), owners)
+    kept = typed_before(request)
+    listing = _with_owner_named(_listing(request, kept), owners)
     tab, filters = listing.tab, listing.filters
     visible = Proposal.objects.visible_to(owners)
     proposals = listed(visible, tab, filters)
@@ -87,7 +89,6 @@ def inbox(request: Request) -> HttpResponse:
             return HttpResponse(status=204)
         return render(request, "inbox/arrived.html", {"arrived": number, "list_url": listing.url})
 
-    kept = typed_before(request)
     services.recover_on_read()
     _expire_overdue()
     by_tab = counts(visible)
@@ -134,6 +135,13 @@ def inbox(request: Request) -> HttpResponse:
         "last_decisions": last_decisions(visible) if shown.is_empty and tab is Tab.YOURS else [],
     }
     return render(request, "inbox/list.html" if request.htmx else "inbox/inbox.html", context)
+
+
+def _listing(request: Request, kept: Mapping[str, str]) -> Listing:
+    """Return which list is asked for; after signing in again, the one that a form was sent from."""
+    if kept.get("query") or kept.get("row"):
+        return Listing.parse(kept["query"]) if kept.get("query") else Listing.of_url(kept["row"])
+    return Listing.from_query(request.GET.dict())
 
 
 @dataclass(frozen=True)
