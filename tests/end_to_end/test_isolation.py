@@ -104,6 +104,7 @@ def things(user: Any, agent: Any, mark: str, tag: str) -> Things:
     said = conversations.Turn("user", f"{mark} {WORD} speaks", id=f"{tag}-message", author=mark)
     conversations.keep(owner, f"{tag}-session", [said])
     store.reindex(owner)
+    Proposal.objects.filter(owner=owner).update(decision_batch=batch_of(owner))
     return Things(
         owner=owner,
         label=f"{tag}-journal",
@@ -241,8 +242,14 @@ def values_of(owner: Things, of: Things) -> dict[str, list[Any]]:
         # The true addresses of ben's feed and mails would tell of ben: who has them may read them.
         "feed_key": [f"{User.objects.get(username=of.owner).pk}-a-key-of-somebody-else"],
         "signed": ["x:y:z"],
+        "batch": [batch_of(of.owner)],
         "key": [f"the-import-of-{of.owner}"],  # of an import, made up by who asks for it
     }
+
+
+def batch_of(owner: str) -> str:
+    """The id of a decision about several of an owner's proposals."""
+    return owner.encode().hex().ljust(32, "0")
 
 
 def paths(world: World) -> list[str]:
@@ -301,6 +308,10 @@ def test_no_address_lets_another_owners_things_be_written(world: World) -> None:
             fields |= {"action": "delete", "seen": f"{world.ben.note_id} {before[0][0]}"}
             check(world, world.browser.post(path, fields), path, of=f"POST {path} as alice")
             check(world, world.browser.post(path, fields | {"back": "1"}), path, of=f"POST {path} as alice, back")
+            deletes = {"action": "delete", "seen": f"{world.ben.note_id} {before[0][0]}"}
+            rejects = {"action": "reject"} | {f"item-{pk}": f"{pk}:1:-" for pk, _status in waiting}
+            for verb in (deletes, rejects):
+                check(world, world.browser.post(path, fields | verb), path, of=f"POST {path} {verb} as alice")
     assert ([note.sha256 for note in reads.notes("ben")], reads.blocks("ben")) == before
     assert list(Proposal.objects.filter(owner="ben").order_by("pk").values_list("pk", "status")) == waiting
     assert conversations.delete("ben", world.ben.session_id).count == 1

@@ -194,10 +194,11 @@ def require_plain(proposal: Proposal, assessment: Assessment | None) -> None:
 
 def _approve(batch: _Batch, item: Item) -> Proposal:
     proposal = proposal_for(ReviewAction.APPROVE, batch.actor, item.proposal_id, item.revision)
-    if item.seen_sha256 is None:
-        raise OpenToDecide(proposal, _("Only a part of it was shown. Open it to decide."))
     revision = proposal.current_revision
     target = current_state(proposal, revision)
+    if item.seen_sha256 is None:
+        require_plain(proposal, target.assess(revision))
+        raise OpenToDecide(proposal, _("Only a part of it was shown. Open it to decide."))
     key = (proposal.owner, proposal.target_kind, proposal.target)
     seen_states, left_at = batch.moved.get(key, (set(), ""))
     if item.seen_sha256 in seen_states and target.sha256 == left_at and isinstance(target, BlockState):
