@@ -271,8 +271,8 @@ def paths(world: World) -> list[str]:
 
 def queries(world: World, path: str) -> list[str]:
     """Asked of addresses about an owner; what one does not take it refuses, which must tell nothing either."""
-    if path.startswith("/proposals/"):
-        return ["", "?revision=1", "?since=1"]
+    if path.startswith("/proposals/") and path.count("/") == 3:
+        return ["", "?revision=1&since=1"]
     if not path.startswith(("/api/v1/users/", "/memory/")):
         return [""]
     commit = world.ben.commit
