@@ -7,7 +7,7 @@ from django.urls import path
 
 from approvals.accounts import policies_page, settings_page, sign_in
 from approvals.notifications import feed, notifications_page, unsubscribe
-from approvals.statistics import board_page
+from approvals.statistics import agents_page, board_page
 from approvals.views import conversations, decide, inbox, proposal, redact
 from approvals.views.memory import (
     block_forms,
@@ -70,6 +70,8 @@ urlpatterns = [
     path("memory/<str:owner>/export/memory.json", exchange.export_json, name="export_json"),
     path("settings/notifications/", notifications_page.notifications, name="notifications"),
     path("settings/notifications/feed/", notifications_page.feed_address, name="feed_address"),
+    path("agents/", agents_page.agent_list, name="agent_list"),
+    path("agents/<str:agent>/", agents_page.agent, name="agent"),
     path("feed/<str:feed_key>/", feed.feed, name="feed"),
     path("unsubscribe/<str:signed>/", unsubscribe.unsubscribe, name="unsubscribe"),
     path("settings/policies/", policies_page.policies, name="policies"),

@@ -87,6 +87,7 @@ def with_since(proposals: ProposalQuerySet) -> Iterable[tuple[Proposal, datetime
 
 def _is_new(person: User, since: datetime, until: datetime) -> Q:
     came = Event.objects.filter(proposal=OuterRef("pk"), what__in=COMES, at__gt=since, at__lte=until)
+    came = came.exclude(actor_kind=Event.ActorKind.PERSON, actor=person.username)  # they undid it themselves
     returned = Attention.objects.filter(
         proposal=OuterRef("pk"), person=person, snoozed_until__gt=since, snoozed_until__lte=until
     )

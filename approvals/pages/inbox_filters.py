@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from datetime import timedelta
+from datetime import date, datetime, time, timedelta
 from enum import StrEnum
 from typing import Any, Self
 from urllib.parse import urlencode, urlsplit
@@ -176,4 +176,8 @@ def _aged(column: str, age: str) -> Q:
         return Q(**{f"{column}__gte": now - timedelta(days=7)})
     if age == "older":
         return Q(**{f"{column}__lt": now - timedelta(days=7)})
-    return Q(pk__in=[])
+    try:
+        day = date.fromisoformat(age)  # since then, where the reader is
+    except ValueError:
+        return Q(pk__in=[])
+    return Q(**{f"{column}__gte": timezone.make_aware(datetime.combine(day, time()))})

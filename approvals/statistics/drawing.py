@@ -7,11 +7,16 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Sequence
+from datetime import datetime
+from itertools import accumulate
 
+from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from approvals.statistics.agents import WeekOfAgent
 from approvals.statistics.board import WeekOfOwner
 
 #: Of one week in a sparkline: its width with the gap, that of the wide bar and of the narrow one inside it.
@@ -78,6 +83,65 @@ def legend() -> SafeString:
             for css, name, d in pieces
         )
     )
+
+
+#: The parts of a stacked bar, from below: the class of each, and its pattern where its colour alone would say it.
+_PARTS = ("approved", "changed", "rejected", "unused", "automatic")
+_PATTERNS = {
+    "changed": '<rect class="part-ground" width="6" height="6"/><path class="part-stroke" d="M0 6L6 0"/>',
+    "unused": '<rect class="part-ground" width="6" height="6"/><path class="part-dot" d="M2 2h2v2h-2z"/>',
+    "automatic": '<rect class="part-ground" width="6" height="6"/><path class="part-stroke" d="M0 3h6"/>',
+}
+_COLUMN, _BAR, _HEIGHT, _LABELS, _AXIS = 56, 36, 160, 20, 36
+
+
+def stacked(weeks: Sequence[WeekOfAgent], began: Sequence[datetime], *, title: str) -> SafeString:
+    """Return what was decided week by week as stacked bars, with a scale and the Mondays below."""
+    most = max((sum(week.parts) for week in weeks), default=0) or 1
+    width, base = _AXIS + _COLUMN * len(weeks), _HEIGHT + 12
+    bars = []
+    for number, (week, monday) in enumerate(zip(weeks, began, strict=True)):
+        left = _AXIS + number * _COLUMN + (_COLUMN - _BAR) // 2
+        ends = [round(_HEIGHT * value / most) for value in accumulate(week.parts)]
+        for css, bottom, top in zip(_PARTS, [0, *ends], ends, strict=False):
+            if top > bottom:
+                bars.append(_rect(css, left, base - top, top - bottom))
+        day = html.escape(date_format(timezone.localtime(monday), "j M"))
+        bars.append(f'<text class="axis" x="{left + _BAR // 2}" y="{base + 16}" text-anchor="middle">{day}</text>')
+    ticks = "".join(
+        f'<text class="axis" x="{_AXIS - 8}" y="{base - round(_HEIGHT * value / most) + 4}" text-anchor="end">{value}'
+        f'</text><path class="grid" d="M{_AXIS} {base - round(_HEIGHT * value / most) + 0.5}H{width}"/>'
+        for value in sorted({0, most // 2 if most > 1 else 0, most})
+    )
+    said = _("%(number)d decisions in %(weeks)d weeks; the numbers are in the table below.") % {
+        "number": sum(sum(week.parts) for week in weeks),
+        "weeks": len(weeks),
+    }
+    return SafeString(
+        f'<svg class="stacked" role="img" viewBox="0 0 {width} {base + _LABELS}" '
+        'aria-labelledby="stacked stacked-more">'
+        f'<title id="stacked">{html.escape(title)}</title><desc id="stacked-more">{html.escape(said)}</desc>'
+        f"<defs>{''.join(map(_pattern, _PATTERNS))}</defs>{ticks}{''.join(bars)}</svg>"
+    )
+
+
+def part_key(css: str) -> SafeString:
+    """Return a piece of a part of a stacked bar, for the legend and the head of the table."""
+    return SafeString(
+        f'<svg class="part-key" width="16" height="16" aria-hidden="true">{_rect(css, 0, 0, 16, width=16)}</svg>'
+    )
+
+
+def _pattern(css: str) -> str:
+    return (
+        f'<pattern id="part-{css}" class="part-{css}" width="6" height="6" patternUnits="userSpaceOnUse">'
+        f"{_PATTERNS[css]}</pattern>"
+    )
+
+
+def _rect(css: str, left: int, top: int, height: int, *, width: int = _BAR) -> str:
+    fill = f' fill="url(#part-{css})"' if css in _PATTERNS else ""
+    return f'<rect class="part-{css}" x="{left}" y="{top}" width="{width}" height="{height}"{fill}/>'
 
 
 def _bars(numbers: Iterable[int], most: int, *, at: int, width: int, room: int, base: int, up: bool) -> str:

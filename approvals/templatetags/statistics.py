@@ -14,15 +14,17 @@ from django.utils.formats import date_format
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from approvals.models import Status
+from approvals.models import Agent, Status
 from approvals.pages.inbox_filters import url_of
 from approvals.statistics import drawing
+from approvals.statistics.agents import AgentCounts
 from approvals.statistics.board import BoardRow, WeekOfOwner
-from approvals.templatetags.figures import age, number
+from approvals.templatetags.figures import age, number, percent
 
 register = template.Library()
 
 register.simple_tag(drawing.legend, name="spark_legend")
+register.simple_tag(drawing.part_key)
 
 
 @register.simple_tag
@@ -113,3 +115,32 @@ def week_cells(weeks: Sequence[WeekOfOwner]) -> SafeString:
     """Return three numbers for each week."""
     numbers = (value for week in weeks for value in (week.proposed, week.approved, week.rejected))
     return SafeString("".join(f"<td>{value or ''}</td>" for value in numbers))
+
+
+@register.simple_tag
+def agent_cells(agent: AgentCounts, owner: str, since: str) -> SafeString:
+    """Return the cells of an agent that count."""
+    numbers = (
+        (_("Proposed"), number(agent.proposed) if agent.proposed else ""),
+        (_("Waiting"), listed_of(agent.waiting, agent, owner)),
+        (_("Approved as proposed"), number(agent.as_proposed) if agent.as_proposed else ""),
+        (_("With changes or in part"), number(agent.changed) if agent.changed else ""),
+        (_("Rejected"), listed_of(agent.rejected_and_present, agent, owner, since, Status.REJECTED)),
+        (_("Automatic"), listed_of(agent.automatic, agent, owner, since, Status.APPLIED)),
+        (_("Acceptance"), percent(agent.acceptance.share) if agent.acceptance.share is not None else ""),
+    )
+    return SafeString("".join(_cell(title, shown) for title, shown in numbers))
+
+
+@register.simple_tag
+def listed_of(count: int, agent: AgentCounts | Agent, owner: str, since: str = "", state: str = "") -> SafeString:
+    """Return a number of an agent's proposals as a link to them.
+
+    Args:
+        since: a date; of what was decided, what was decided since then.
+        state: an outcome that Review filters by; without one, what waits.
+    """
+    if not count:
+        return SafeString("0") if isinstance(agent, Agent) else SafeString()
+    of_decided = {"tab": "decided", "state": state, "decided": since} if state else {}
+    return listed(count, agent=agent.name, **of_decided, **({"owner": owner} if owner else {}))

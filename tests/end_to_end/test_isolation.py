@@ -239,6 +239,7 @@ def values_of(owner: Things, of: Things) -> dict[str, list[Any]]:
         "token": ["x-y"],
         "url": ["x/"],
         "id": ["1"],
+        "agent": ["scribe"],
         # The true addresses of ben's feed and mails would tell of ben: who has them may read them.
         "feed_key": [f"{User.objects.get(username=of.owner).pk}-a-key-of-somebody-else"],
         "signed": ["x:y:z"],

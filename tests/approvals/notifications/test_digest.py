@@ -155,6 +155,20 @@ def test_what_its_agent_changed_is_told_again(goals: Block, tim: User, propose: 
     assert send(minutes=30) == 1
 
 
+def test_who_undoes_a_decision_is_not_told_of_it_and_the_others_are(
+    goals: Block, tim: User, alice: User, propose: Propose
+) -> None:
+    for person in (tim, alice):
+        wants(person)
+    proposal = propose(goals, "math", "algebra")
+    assert send() == 2
+    Event.objects.create(
+        proposal=proposal, owner="alice", what=Event.What.REOPENED, actor="tim", actor_kind="person", revision=1
+    )
+    assert send(minutes=30) == 1
+    assert outbox.outbox[-1].to == ["alice@example.org"]
+
+
 def test_owners_come_one_after_the_other_each_with_a_link_to_theirs(
     goals: Block, tim: User, ben: User, make_block: MakeBlock, propose: Propose
 ) -> None:
