@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from approvals.models import Event, Proposal, Revision
-from approvals.review.diff_mode import Redline, redline
+from approvals.review.diff_mode import Redline, redline, with_rendered
 from approvals.review.note_changes import NoteFieldChange, field_changes_of_note
 from approvals.review.turn.change_requests import ChangeRequest, last_request
 from approvals.services.notes.values import NoteChange
@@ -72,7 +72,7 @@ def compare_revisions(proposal: Proposal, earlier: int, shown: Revision) -> Revi
     return RevisionsCompared(
         earlier=earlier,
         later=shown.number,
-        redline=_redline(before.result_text, shown.result_text),
+        redline=_redline(proposal, before.result_text, shown.result_text),
         is_too_long=_is_too_long(before.result_text, shown.result_text),
         fields=_fields(before, shown),
         reason_before=_reason_before(proposal, earlier, shown.number),
@@ -86,7 +86,7 @@ def answering(proposal: Proposal, shown: Revision) -> Answering:
     after = proposal.answered_by.select_related("agent", "decided_by").order_by("-id")[:_MOST_ANSWERS]
     line = None
     if answers and not answers.is_redacted and not proposal.is_redacted:
-        line = _redline(_on_same_text(answers.current_revision, shown), shown.result_text)
+        line = _redline(proposal, _on_same_text(answers.current_revision, shown), shown.result_text)
     return Answering(answers, line, tuple(after))
 
 
@@ -100,13 +100,16 @@ def _on_same_text(rejected: Revision, shown: Revision) -> str:
         return rejected.result_text
 
 
-def _redline(before: str, after: str) -> Redline | None:
-    """Return the paragraphs that changed, without those around them: the whole change stands below."""
+def _redline(proposal: Proposal, before: str, after: str) -> Redline | None:
+    """Return what changed, without what is folded: the whole change stands below. Blocks are laid out as Markdown."""
     if before == after or _is_too_long(before, after):
         return None
     whole = redline(worddiff.diff(before, after))
+    if proposal.target_kind == TargetKind.BLOCK:
+        whole = with_rendered(whole, before, after, unfolded=False)
     changed = (each for each in whole.passages if isinstance(each.item, Paragraph) and each.item.changed)
-    return Redline(tuple(changed), whole.changes)
+    rendered = tuple(each for each in whole.rendered if not each.folded) if whole.rendered else None
+    return Redline(tuple(changed), whole.changes, rendered)
 
 
 def _is_too_long(before: str, after: str) -> bool:
