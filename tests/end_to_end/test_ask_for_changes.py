@@ -85,6 +85,8 @@ def test_by_keyboard_on_the_row_and_back(
 
     window.keyboard.press("j")
     window.keyboard.press("q")
+    # Opening a panel moves the focus in its own turn; what is typed before goes elsewhere.
+    expect(window.locator(f"#request-comment-{proposal.pk}")).to_be_focused()
     window.keyboard.type("Which exam?")
     window.keyboard.press("Control+Enter")
     expect(row).to_contain_text("Changes requested")
