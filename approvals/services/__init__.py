@@ -11,6 +11,7 @@ from approvals.services import conversations, notes
 from approvals.services.decide.approve import approve
 from approvals.services.decide.close import close_as_present, reject, withdraw
 from approvals.services.decide.expire import expire
+from approvals.services.decide.part import REASONS as REASONS_FOR_REST
 from approvals.services.decide.part import Rest, approve_some
 from approvals.services.decide.remind import remind
 from approvals.services.decide.reword import approve_edited, resolve
@@ -28,6 +29,7 @@ from approvals.services.undo import undo
 from memory_app.writing.values import BlockFields
 
 __all__ = [
+    "REASONS_FOR_REST",
     "BatchOutcome",
     "BlockFields",
     "Item",

@@ -20,7 +20,8 @@ from approvals.services.decide.checks import (
     require_fit,
     require_target_as_seen,
 )
-from approvals.services.errors import ChangesDiffer, NoLongerFits, NotesOutdated, NothingChosen
+from approvals.services.decide.refusals import ChangesDiffer, NotesOutdated, NothingChosen
+from approvals.services.errors import NoLongerFits
 from approvals.services.notes.compare import text_of
 from approvals.services.notes.values import NoteChange
 from memory_app.reads import Block

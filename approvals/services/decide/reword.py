@@ -13,7 +13,8 @@ from approvals.permissions import ReviewAction
 from approvals.review.targets import BlockState
 from approvals.services.decide.approve import approve, claim, naming_who_was_first
 from approvals.services.decide.checks import Seen, proposal_for, require_fit, require_target_as_seen
-from approvals.services.errors import NoLongerFits, NotEditable, OverLimit, SameAsNow
+from approvals.services.decide.refusals import NotEditable, SameAsNow
+from approvals.services.errors import NoLongerFits, OverLimit
 from approvals.services.notes.compare import text_of
 from approvals.services.notes.values import NoteChange, require_valid, stamped
 from memory_app import reads
