@@ -9,6 +9,7 @@ from approvals.accounts import policies_page, settings_page, sign_in
 from approvals.notifications import feed, notifications_page, unsubscribe
 from approvals.statistics import agents_page, board_page
 from approvals.views import conversations, decide, inbox, proposal, redact
+from approvals.views.approving import resolve, reword, ticks
 from approvals.views.memory import (
     block_forms,
     block_history,
@@ -31,6 +32,9 @@ urlpatterns = [
     path("", inbox.inbox, name="inbox"),
     path("proposals/<int:pk>/", proposal.proposal, name="proposal"),
     path("proposals/<int:pk>/approve/", decide.approve, name="approve"),
+    path("proposals/<int:pk>/ticks/", ticks.ticks, name="ticks"),
+    path("proposals/<int:pk>/edit/", reword.edit, name="edit"),
+    path("proposals/<int:pk>/resolve/", resolve.resolve, name="resolve"),
     path("proposals/<int:pk>/reject/", decide.reject, name="reject"),
     path("proposals/<int:pk>/request-changes/", decide.request_changes, name="request_changes"),
     path("proposals/<int:pk>/remove-texts/", redact.redact, name="redact"),

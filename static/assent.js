@@ -167,6 +167,12 @@
     reason.focus();
   };
 
+  const tick = () => {
+    const current = document.activeElement?.closest?.("[data-change]") ?? document.querySelector("[data-change].is-current");
+    const number = current?.id.match(/^change-(\d+)$/)?.[1];
+    (current?.querySelector("[data-tick]") ?? (number && document.querySelector(`[data-tick="${number}"]`)))?.click();
+  };
+
   const keys = {
     j: () => step("[data-row]", 1, (row) => row.querySelector("[data-open]")?.focus()),
     k: () => step("[data-row]", -1, (row) => row.querySelector("[data-open]")?.focus()),
@@ -178,6 +184,8 @@
     q: () => focusOn("[data-request]"),
     x: () => here() !== document && here().querySelector("[data-tick]")?.click(),
     u: () => focusOn("[data-undo]"),
+    e: () => focusOn("[data-edit]"),
+    x: tick,
     n: () => step("[data-change]", 1, (change) => change.focus({ preventScroll: true })),
     p: () => step("[data-change]", -1, (change) => change.focus({ preventScroll: true })),
     "/": () => document.querySelector("[data-search]")?.focus(),

@@ -7,7 +7,7 @@ from typing import Any
 
 from agent_tools.answers import fields
 from approvals.models import Approval, Proposal
-from approvals.review.taken import ChangedApproval, rest_of, taken_of
+from approvals.review.reworded.taken import ChangedApproval, rest_of, taken_of
 
 #: What the sentence about a proposal says of each way to approve it.
 HOW = {

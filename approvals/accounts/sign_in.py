@@ -35,6 +35,7 @@ View = Callable[..., HttpResponse]
 _KEPT = "kept_form"
 _KEPT_SALT = "approvals.kept_form"
 _KEPT_FOR = timedelta(hours=12)
+_OF_BOXES = frozenset({"accepted", "shown"})
 _NEVER_KEPT = frozenset({"csrfmiddlewaretoken", "password"})
 
 
@@ -81,6 +82,8 @@ def typed_before(request: HttpRequest) -> dict[str, str]:
 def _ask_to_sign_in(request: Request, page: str) -> HttpResponse:
     if request.method == "POST":
         fields = {name: value for name, value in request.POST.items() if name not in _NEVER_KEPT}
+        # Of boxes with one name, `items` has only the last one that is ticked.
+        fields |= {name: " ".join(request.POST.getlist(name)) for name in _OF_BOXES if name in fields}
         context = {
             "form": SignInForm(request),
             "next": page,

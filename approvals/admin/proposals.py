@@ -76,7 +76,7 @@ class DecisionCandidate:
 
 class RevisionInline(ReadOnlyInline[Revision, Proposal]):
     model = Revision
-    fields = ["number", "origin", "branch", "base", "head", "created_at"]
+    fields = ["number", "origin", "made_by", "branch", "base", "head", "created_at"]
     readonly_fields = ["base", "head"]
 
     @admin.display(description=gettext_lazy("base"))
@@ -131,6 +131,7 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
                 "fields": [
                     "decided_by",
                     "decided_at",
+                    "approval",
                     "decision_reason",
                     "decision_comment",
                     "merge_commit",

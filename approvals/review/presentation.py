@@ -14,7 +14,8 @@ from approvals.models import Event, Kind, Mergeability, Proposal, Revision, User
 from approvals.permissions import ReviewAction, available_actions
 from approvals.review.mergeability import Assessment
 from approvals.review.note_changes import NoteReview, note_reviews
-from approvals.review.targets import BlockState, TargetState, current_state
+from approvals.review.reworded.taken import ChangedApproval, rest_of, taken_of
+from approvals.review.targets import BlockState, NotesState, TargetState, current_state
 from approvals.risks import flags
 from approvals.services.notes.values import said_beside
 from memory_app import reads
@@ -24,6 +25,8 @@ from memory_app.text import worddiff
 
 log = structlog.get_logger(__name__)
 
+#: Changes of a block that can be ticked: a form takes a thousand fields, two for each.
+MOST_BOXES = 400
 #: Notes of an import on one page.
 NOTES_ON_A_PAGE = 100
 
@@ -59,6 +62,10 @@ class Review:
         notes: for a proposal about notes, those of one page.
         note_count: how many notes the proposal is about; 0 for a block.
         note_page, note_pages: which page of them this is, from 1, and how many there are.
+        hunks: the changes of a block that can be approved one by one; none where that cannot be done.
+        outdated: ids of the notes of an import that are not as they were when it was proposed.
+        taken: of an approval, how it differs from what was proposed; None where it does not.
+        rest: the proposal by which the agent got back what was not approved.
     """
 
     proposal: Proposal
@@ -79,11 +86,22 @@ class Review:
     note_count: int = 0
     note_page: int = 1
     note_pages: int = 1
+    hunks: tuple[worddiff.Hunk, ...] = ()
+    outdated: frozenset[str] = frozenset()
+    taken: ChangedApproval | None = None
+    rest: Proposal | None = None
 
     @property
     def is_current(self) -> bool:
         """Whether the newest revision is shown, the only one a decision can be about."""
         return self.revision.number == self.proposal.current_revision_number
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Return the ids of the changes that are approved one by one: of hunks, or of the notes of an import."""
+        if self.hunks or self.note_count < 2:
+            return tuple(hunk.id for hunk in self.hunks)
+        return tuple(change["id"] for change in self.revision.note_changes)
 
     @property
     def first_note(self) -> int:
@@ -131,13 +149,9 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
     # An import is not one text: its notes are shown one by one.
     segments = () if proposal.target_kind == TargetKind.IMPORT else worddiff.diff(before, after)
     risk_report = _risks(proposal, shown, before, after, segments)
-    siblings = tuple(
-        Proposal.objects.open()
-        .on_target(proposal.owner, proposal.target_kind, proposal.target)
-        .exclude(pk=proposal.pk)
-        .select_related("agent")
-        .order_by("created_at", "id")
-    )
+    fits = is_current and assessment is not None and assessment.can_be_approved
+    hunks = worddiff.hunks(before, after) if fits and block else ()
+    siblings = _siblings(proposal)
     checks = Checks(
         length_before=len(before),
         length_after=len(after),
@@ -158,7 +172,7 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
         after_text=after,
         segments=segments,
         assessment=assessment,
-        actions=_actions(proposal, viewer, assessment) if is_current else frozenset(),
+        actions=_actions(proposal, viewer, standing, assessment, len(hunks)) if is_current else frozenset(),
         risks=risk_report.risks,
         checks=checks,
         events=tuple(proposal.events.all()),
@@ -167,7 +181,17 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
         note_count=len(shown.note_changes),
         note_page=page,
         note_pages=pages,
+        hunks=hunks,
+        outdated=frozenset() if fits else _outdated(shown, standing),
+        taken=taken_of(proposal) if is_current else None,
+        rest=rest_of(proposal),
     )
+
+
+def _siblings(proposal: Proposal) -> tuple[Proposal, ...]:
+    """Return the other open proposals on the same target, the oldest first."""
+    others = Proposal.objects.open().on_target(proposal.owner, proposal.target_kind, proposal.target)
+    return tuple(others.exclude(pk=proposal.pk).select_related("agent").order_by("created_at", "id"))
 
 
 def _risks(
@@ -196,9 +220,51 @@ def _today(proposal: Proposal, revision: Revision) -> tuple[TargetState | None, 
     return standing, None if proposal.is_decided else standing.assess(revision)
 
 
-def _actions(proposal: Proposal, viewer: User, assessment: Assessment | None) -> frozenset[ReviewAction]:
+def _outdated(revision: Revision, standing: TargetState | None) -> frozenset[str]:
+    if not isinstance(standing, NotesState):
+        return frozenset()
+    return frozenset(
+        change["id"]
+        for change in revision.note_changes
+        if standing.notes.get(change["id"], "") != (change["before"]["sha256"] if change["before"] else "")
+    )
+
+
+def _actions(
+    proposal: Proposal,
+    viewer: User,
+    standing: TargetState | None,
+    assessment: Assessment | None,
+    hunks: int,
+) -> frozenset[ReviewAction]:
     """Return the permitted actions that can succeed: a button that must fail is not drawn."""
     actions = available_actions(viewer, proposal)
-    if assessment is None or not assessment.can_be_approved:
+    if assessment is None or standing is None:
+        return actions - _APPROVING
+    fits = assessment.can_be_approved
+    if not fits:
         actions -= {ReviewAction.APPROVE}
+    notes = len(proposal.current_revision.note_changes)
+    is_import_in_conflict = notes > 1 and assessment.state == Mergeability.CONFLICT
+    if not (fits and (1 < hunks <= MOST_BOXES or notes > 1)) and not is_import_in_conflict:
+        actions -= {ReviewAction.APPROVE_SOME}
+    has_text = _has_text(proposal, standing)
+    if not (fits and has_text):
+        actions -= {ReviewAction.EDIT}
+    if not (assessment.state == Mergeability.CONFLICT and has_text):
+        actions -= {ReviewAction.RESOLVE}
     return actions
+
+
+#: What ends in a merge.
+_APPROVING = frozenset({ReviewAction.APPROVE, ReviewAction.APPROVE_SOME, ReviewAction.EDIT, ReviewAction.RESOLVE})
+
+
+def _has_text(proposal: Proposal, standing: TargetState) -> bool:
+    """Whether there is one text to reword: a block, or a note that the proposal makes or changes."""
+    if isinstance(standing, BlockState):
+        return standing.block is not None
+    changes = proposal.current_revision.note_changes
+    if len(changes) != 1 or proposal.kind not in (Kind.SAVE, Kind.UPDATE):
+        return False
+    return changes[0]["before"] is None or bool(standing.sha256)

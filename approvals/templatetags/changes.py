@@ -18,7 +18,7 @@ from approvals.pages import note_list
 from approvals.review import diff_mode
 from approvals.templatetags.figures import number, when
 from approvals.templatetags.texts import marked
-from memory_app.text import invisible
+from memory_app.text import invisible, worddiff
 from memory_app.text.worddiff import Segment
 
 register = template.Library()
@@ -50,6 +50,12 @@ def source(segments: Iterable[Segment]) -> SafeString:
 def redline(segments: Iterable[Segment]) -> dict[str, Any]:
     """Return a word-level redline with the unchanged paragraphs folded."""
     return {"redline": diff_mode.redline(segments)}
+
+
+@register.inclusion_tag("components/redline.html")
+def redline_of(before: str, after: str) -> dict[str, Any]:
+    """Return the redline from one text to another."""
+    return {"redline": diff_mode.redline(worddiff.diff(before, after)), "prefix": "own-"}
 
 
 @register.simple_tag

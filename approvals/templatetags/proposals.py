@@ -20,7 +20,8 @@ from django.utils.translation import ngettext
 
 from approvals.forms.proposal import ApproveForm
 from approvals.forms.several import new_batch
-from approvals.models import Kind, Mergeability, Proposal, RejectReason, ReviewReason, Status
+from approvals.forms.ticks import TickBoxes
+from approvals.models import Approval, Kind, Mergeability, Proposal, RejectReason, ReviewReason, Status
 from approvals.pages import inbox, risk_wording
 from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, url_of
@@ -57,11 +58,29 @@ def target_url(proposal: Proposal) -> str:
 
 
 @register.simple_tag
-def proposal_url(proposal: Proposal, list_query: str = "", **more: object) -> str:
-    """Return the address of a proposal with the list it is opened from; `more` are parameters of the page."""
-    url = proposal.get_absolute_url()
+def proposal_url(proposal: Proposal, list_query: str = "", page: str = "proposal", **more: object) -> str:
+    """Return the address of a proposal with the list it is opened from; `more` are parameters of the page.
+
+    Args:
+        page: the name of another page of it, such as `edit`.
+    """
+    url = reverse(page, args=[proposal.pk])
     parameters = ({"list": list_query} if list_query else {}) | more
     return f"{url}?{urlencode(parameters)}" if parameters else url
+
+
+@register.inclusion_tag("proposal/tick.html")
+def tick_change(boxes: TickBoxes, number: int) -> dict[str, Any]:
+    """Return the box of one change of a block, by its number."""
+    id_ = boxes.ids[number - 1]
+    return {"id": id_, "number": number, "total": boxes.total, "ticked": boxes.ticks.is_on(id_)}
+
+
+@register.inclusion_tag("proposal/tick.html")
+def tick_note(boxes: TickBoxes, id_: str, number: int) -> dict[str, Any]:
+    """Return the box of one note of an import."""
+    ticked, outdated = boxes.ticks.is_on(id_), id_ in boxes.outdated
+    return {"id": id_, "number": number, "of_note": True, "ticked": ticked, "outdated": outdated}
 
 
 @register.simple_tag(takes_context=True)
@@ -253,6 +272,13 @@ def decided(proposal: Proposal) -> str:
         Status.APPLIED: _("Applied automatically"),
         Status.CHANGES_REQUESTED: _("Changes requested"),
     }
+    how = {
+        Approval.PART: _("Approved in part by %(who)s"),
+        Approval.EDITED: _("Approved with changes by %(who)s"),
+        Approval.RESOLVED: _("Approved by %(who)s after resolving a conflict"),
+    }
+    if proposal.approval in how:
+        outcomes[Status.APPROVED] = how[Approval(proposal.approval)]
     if proposal.is_closed_as_present:
         by_person = _("Closed by %(who)s: already in memory")
         outcomes[Status.REJECTED] = by_person if who else _("Closed automatically: already in memory")

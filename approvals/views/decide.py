@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -17,12 +18,14 @@ from approvals import services
 from approvals.accounts.sign_in import local_path, signed_in
 from approvals.accounts.viewer import viewer_of
 from approvals.forms.changes import BackToReviewForm, RequestChangesForm
-from approvals.forms.proposal import ApproveForm, CloseForm, RejectForm
+from approvals.forms.proposal import ApproveForm, ApproveSomeForm, CloseForm, RejectForm
+from approvals.forms.ticks import Ticks
 from approvals.models import Proposal, Status, User
 from approvals.pages import inbox
 from approvals.pages.inbox_filters import Listing, Tab
 from approvals.pages.inbox_rows import rows_of
 from approvals.permissions import ReviewAction, available_actions, proposals_visible_to
+from approvals.review.reworded.parts import ids_of_changes
 from approvals.review.turn.change_requests import change_request
 from approvals.services.errors import AlreadyDecided, BranchMissing, DecisionRefused, NotAllowed, ProposalNotFound
 from approvals.services.turn.refusals import WithAgent
@@ -37,7 +40,13 @@ from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown
 @signed_in(return_to=lambda pk: reverse("proposal", args=[pk]))
 @require_POST
 def approve(request: Request, pk: int) -> HttpResponse:
-    return _decide(request, pk, ApproveForm(request.POST), services.approve, Status.APPROVED)
+    """Approve what is ticked: as a rule everything, which is what a row of the inbox has."""
+    ticks = Ticks.sent(request.POST)
+    if ticks.is_everything:
+        return _decide(request, pk, ApproveForm(request.POST), services.approve, Status.APPROVED)
+    ids = ids_of_changes(proposal_or_404(pk, viewer_of(request)))
+    some = partial(services.approve_some, accepted=ticks.accepted(ids))
+    return _decide(request, pk, ApproveSomeForm(request.POST), some, Status.APPROVED)
 
 
 @transaction.non_atomic_requests

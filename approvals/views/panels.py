@@ -13,6 +13,7 @@ from approvals.models import Proposal, Revision, Status, User
 from approvals.review.diff_mode import Redline, redline
 from approvals.review.mergeability import assess
 from approvals.review.targets import replacement_ids
+from approvals.services.decide.refusals import ChangesDiffer, NotesOutdated, NothingChosen
 from approvals.services.errors import (
     AlreadyDecided,
     AlreadyInMemory,
@@ -89,6 +90,9 @@ def _title(error: DecisionRefused) -> str:
         BranchMissing: _("The proposed text cannot be merged."),
         NotAllowed: _("You can’t decide this one."),
         WithAgent: error.message,
+        NothingChosen: _("Nothing was approved."),
+        ChangesDiffer: _("Nothing was approved."),
+        NotesOutdated: _("Nothing was approved."),
     }
     return titles.get(type(error), _("Your decision was not saved."))
 

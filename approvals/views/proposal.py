@@ -19,7 +19,8 @@ from approvals.accounts.names import display_names
 from approvals.accounts.sign_in import kept_fields, signed_in
 from approvals.accounts.viewer import viewer_of
 from approvals.forms.changes import RequestChangesForm
-from approvals.forms.proposal import ApproveForm, RejectForm
+from approvals.forms.proposal import ApproveForm, ApproveSomeForm, RejectForm
+from approvals.forms.ticks import TickBoxes, Ticks, tick_boxes
 from approvals.models import Event, Proposal, Revision, Status, User
 from approvals.pages import inbox
 from approvals.pages.blocks import url_of_target
@@ -50,7 +51,9 @@ def proposal(request: Request, pk: int) -> HttpResponse:
     kept = kept_fields(request)
     if kept:
         panel = Panel(_("Welcome back."), _("Nothing was decided while you were signed out. Your text is still here."))
-        response = proposal_page(request, found, panel=panel, form=_form_kept(kept), list_query=kept.get("list", ""))
+        response = proposal_page(
+            request, found, panel=panel, form=_form_kept(kept), list_query=kept.get("list", ""), ticks=Ticks.of(kept)
+        )
     else:
         response = proposal_page(request, found, seen_before=_seen_before(request, found))
     if request.GET.get("view") in set(DiffMode):
@@ -85,17 +88,19 @@ def proposal_page(
     just_decided: bool = False,
     list_query: str = "",
     seen_before: int = 0,
+    ticks: Ticks | None = None,
 ) -> HttpResponse:
     """Render the page, its body, or its change: what the request asked for.
 
     Args:
         form: what was typed into the form of one decision.
+        ticks: which changes are ticked; as they were sent by default.
         list_query: the list it was opened from, where neither form nor address has it.
         seen_before: the newest revision the viewer had seen before this one; 0 for none.
     """
     listing = listing_of(request, list_query)
     review = _review(request, found)
-    context = _context_of_change(request, review, listing)
+    context = _context_of_change(request, review, listing, ticks or Ticks.sent(request.POST))
     if request.htmx and request.htmx.target == "change":
         if found.is_redacted:  # since the page was loaded: there is no change to show in another view
             return HttpResponse(status=204, headers={"HX-Refresh": "true"})
@@ -115,6 +120,7 @@ def proposal_page(
         "since": _since(request, review, seen_before),
         "is_since_seen": bool(seen_before),
         "answering": answering(found, review.revision),
+        "rest_reasons": [(reason.value, reason.label) for reason in services.REASONS_FOR_REST],
         "typed_comment": request.POST.get("comment", "").strip(),
         "just_decided": just_decided,
         "is_being_decided": found.status == Status.MERGING,
@@ -161,7 +167,7 @@ def _since(request: Request, review: Review, seen_before: int) -> RevisionsCompa
         raise Http404 from None
 
 
-def _context_of_change(request: Request, review: Review, listing: Listing) -> dict[str, Any]:
+def _context_of_change(request: Request, review: Review, listing: Listing, ticks: Ticks) -> dict[str, Any]:
     """Return what the change alone needs. A decision answers with the page, wherever its form was sent from: links
     lead to the page's own address, with the list."""
     page_query = request.GET.copy()
@@ -170,6 +176,7 @@ def _context_of_change(request: Request, review: Review, listing: Listing) -> di
     # Notes are drawn one by one.
     change = None if review.note_count else change_shown(review, _view(request), unfolded="unfolded" in request.GET)
     return {
+        "boxes": _boxes(request, review, ticks),
         "review": review,
         "proposal": review.proposal,
         "change": change,
@@ -177,6 +184,13 @@ def _context_of_change(request: Request, review: Review, listing: Listing) -> di
         "page_url": reverse("proposal", args=[review.proposal.pk]),
         "page_query": page_query,
     }
+
+
+def _boxes(request: Request, review: Review, ticks: Ticks) -> TickBoxes | None:
+    """Return the boxes to tick the changes one by one; None where that cannot be done."""
+    if ReviewAction.APPROVE_SOME not in review.actions:
+        return None
+    return tick_boxes(review.ids, review.outdated, ticks, request.POST.getlist("shown"))
 
 
 def _neighbours(request: Request, review: Review, listing: Listing) -> dict[str, Any]:
@@ -223,10 +237,10 @@ def _view(request: Request) -> DiffMode:
 
 def _form_kept(kept: dict[str, str]) -> ApproveForm:
     """Return the form that was sent while signed out, with what was typed; not checked yet, so without errors."""
-    typed = {name: kept.get(name, "") for name in ("comment", "reason")}
+    typed = {name: kept.get(name, "") for name in ("comment", "reason", "rest", "rest_reason")}
     if "back" in kept:
         return ApproveForm(initial={})
     if "asks" in kept:
         return RequestChangesForm(initial=typed)
     is_rejection = "reason" in kept or not kept.get("seen_sha256")
-    return RejectForm(initial=typed) if is_rejection else ApproveForm(initial=typed)
+    return RejectForm(initial=typed) if is_rejection else ApproveSomeForm(initial=typed)

@@ -307,6 +307,7 @@ def test_no_address_lets_another_owners_things_be_written(world: World) -> None:
         if not path.startswith("/api/v1/"):
             fields = {"revision": "1", "reason": "wrong", "content": WORD, "type": "note", "comment": "c"}
             fields |= {"action": "delete", "seen": f"{world.ben.note_id} {before[0][0]}"}
+            fields |= {"text": WORD, "accepted": "0" * 12, "rest": "agent", "seen_sha256": "0" * 64, "tick": "none"}
             check(world, world.browser.post(path, fields), path, of=f"POST {path} as alice")
             check(world, world.browser.post(path, fields | {"back": "1"}), path, of=f"POST {path} as alice, back")
             deletes = {"action": "delete", "seen": f"{world.ben.note_id} {before[0][0]}"}

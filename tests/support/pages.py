@@ -11,30 +11,37 @@ _INLINE = frozenset({"a", "b", "bdi", "code", "del", "em", "ins", "kbd", "span",
 class _Forms(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.forms: list[tuple[str, dict[str, str]]] = []
+        self.forms: list[tuple[str, dict[str, Any]]] = []
+        #: What belongs to a form by its id, wherever it stands.
+        self.of_id: dict[str, dict[str, Any]] = {}
         self._textarea: str | None = None
         self._select: str | None = None
+        self._of_select: dict[str, Any] = {}
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
         if tag == "form":
-            self.forms.append((given.get("action", ""), {}))
-        if not self.forms or ("name" not in given and tag != "option"):
+            self.forms.append((given.get("action", ""), self.of_id.setdefault(given.get("id") or str(id(attrs)), {})))
+        if (not self.forms and "form" not in given) or ("name" not in given and tag != "option"):
             return
-        fields = self.forms[-1][1]
+        fields = self.of_id.setdefault(given["form"], {}) if "form" in given else self.forms[-1][1]
         if tag == "input" and given.get("type") in ("radio", "checkbox"):
-            if "checked" in given:
-                fields[given["name"]] = given.get("value", "on")
+            if "checked" in given and "disabled" not in given:
+                value = given.get("value", "on")
+                several = [*fields[given["name"]], value] if isinstance(fields.get(given["name"]), list) else [value]
+                fields[given["name"]] = several if given["name"] == "accepted" else value
+        elif tag == "input" and given["name"] == "shown":
+            fields["shown"] = [*fields.get("shown", []), given.get("value", "")]
         elif tag == "input":
             fields[given["name"]] = given.get("value", "")
         elif tag == "textarea":
             self._textarea = given["name"]
             fields[self._textarea] = ""
         elif tag == "select":
-            self._select = given["name"]
+            self._select, self._of_select = given["name"], fields
             fields[self._select] = ""
         elif tag == "option" and self._select and "selected" in given:
-            fields[self._select] = given.get("value", "")
+            self._of_select[self._select] = given.get("value", "")
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "textarea" and self._textarea:
@@ -71,8 +78,8 @@ class _Words(HTMLParser):
             self.words.append(data)
 
 
-def form(response: Any, action: str) -> dict[str, str]:
-    """The fields of the form that posts to `action`, filled in as the page has them."""
+def form(response: Any, action: str) -> dict[str, Any]:
+    """The fields of the form that posts to `action`, as the page has them; `accepted` and `shown` are lists."""
     forms = _Forms()
     forms.feed(response.content.decode())
     for at, fields in forms.forms:

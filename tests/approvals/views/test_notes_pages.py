@@ -735,7 +735,7 @@ def test_every_note_of_a_large_import_can_be_read_page_by_page(
     alice: User, scribe: Agent, page: Any, wanted: str, first: int, last: int, number: int
 ) -> None:
     text = page(f"{reverse('proposal', args=[proposed_import(scribe, 205).pk])}?page={wanted}")
-    assert f"Notes {first} to {last} of 205. A decision is about all of them." in text
+    assert f"Notes {first} to {last} of 205. What is ticked counts on every page." in text
     assert f"Page {number} of 3" in text
     assert [f"Memory {each}." in text for each in (first - 1, first, last, last + 1)] == [False, True, True, False]
 
@@ -749,7 +749,7 @@ def test_turning_the_page_of_an_import_answers_with_its_notes_alone(
     assert content.lstrip().startswith('<section id="change"')
     assert "data-focus" in content
     assert "Memory 101." in content
-    assert f'href="{url}?page=1"' in content
+    assert f'hx-replace-url="{url}?page=1"' in content
 
 
 def test_an_import_of_one_page_has_no_pages(alice: User, scribe: Agent, page: Any) -> None:

@@ -1,0 +1,97 @@
+"""The texts that a person rewords an open proposal from: as they are now, as proposed, and what both began with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from approvals.models import Kind, Mergeability, Proposal, Revision
+from approvals.review.targets import BlockState, current_state
+from memory_app import reads
+from memory_app.models import TargetKind
+from memory_app.text import notes, worddiff
+
+
+class NothingToReword(Exception):
+    """The target is gone, or the proposal has no text of its own."""
+
+
+@dataclass(frozen=True)
+class Rewording:
+    """One text to reword.
+
+    Args:
+        seen_sha256: of the target, as a decision names it.
+        base: the text that the agent made its change on.
+        now: the text as it is; empty for a new note.
+        proposed: what the agent's change makes of it now; where it does not fit, the text as it was proposed.
+        limit: characters the text may have.
+        is_conflict: the change does not fit the text as it is now.
+        over_limit: characters by which the proposed text would be too long, for a conflict.
+    """
+
+    proposal: Proposal
+    revision: Revision
+    seen_sha256: str
+    base: str
+    now: str
+    proposed: str
+    limit: int
+    is_conflict: bool
+    over_limit: int = 0
+
+    @property
+    def is_of_note(self) -> bool:
+        return self.proposal.target_kind != TargetKind.BLOCK
+
+    def segments(self, text: str) -> tuple[worddiff.Segment, ...]:
+        """Return what `text` changes in the text as it is now."""
+        return worddiff.diff(self.now, text)
+
+    def own_segments(self, text: str) -> tuple[worddiff.Segment, ...]:
+        """Return what `text` changes in the agent's."""
+        return worddiff.diff(self.proposed, text)
+
+
+def rewording_of(proposal: Proposal) -> Rewording:
+    """Return the texts of an open proposal.
+
+    Raises:
+        NothingToReword.
+        DoltError: the memory does not answer.
+    """
+    revision = proposal.current_revision
+    target = current_state(proposal, revision)
+    assessment = target.assess(revision)
+    if assessment.state == Mergeability.ALREADY_APPLIED:
+        raise NothingToReword
+    is_conflict = not assessment.can_be_approved
+    if isinstance(target, BlockState):
+        if target.block is None:
+            raise NothingToReword
+        return Rewording(
+            proposal,
+            revision,
+            target.sha256,
+            base=revision.base_text,
+            now=target.block.body,
+            proposed=assessment.result_text or revision.result_text,
+            limit=target.block.limit,
+            is_conflict=is_conflict,
+            over_limit=assessment.over_limit,
+        )
+    if len(revision.note_changes) != 1 or proposal.kind not in (Kind.SAVE, Kind.UPDATE):
+        raise NothingToReword
+    (change,) = revision.note_changes
+    now = reads.find_notes(proposal.owner, [change["id"]]).get(change["id"])
+    if now is None and change["before"]:
+        raise NothingToReword
+    return Rewording(
+        proposal,
+        revision,
+        target.sha256,
+        base=revision.base_text,
+        now=now.content if now else "",
+        proposed=revision.result_text,
+        limit=notes.MAX_CONTENT,
+        is_conflict=is_conflict,
+    )

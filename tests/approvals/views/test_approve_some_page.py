@@ -1,0 +1,224 @@
+"""The page on which some changes of a proposal are approved: with and without scripts, also what goes wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from approvals import services
+from approvals.models import Agent, Approval, Kind, Proposal, Status, User
+from approvals.services import notes
+from memory_app import reads
+from memory_app.reads import Block
+from memory_app.text.edits import Replace
+from tests.approvals.views.test_notes_pages import proposed_import
+from tests.approvals.views.test_proposal_page import HTMX, approve_url, url
+from tests.conftest import make_user
+from tests.support.acts import edit
+from tests.support.fixtures import ClientOf, Propose
+from tests.support.pages import form, words
+
+
+@pytest.fixture
+def three(goals: Block, tim: User, scribe: Agent) -> Proposal:
+    edits = [Replace("math", "maths"), Replace("B2 exam", "C1 exam"), Replace("one book", "two books")]
+    return services.propose(
+        agent=scribe, owner="alice", label="goals", edits=edits, kind=Kind.EDIT, reasoning="Alice said so."
+    ).proposal
+
+
+@pytest.fixture
+def client(client_of: ClientOf, tim: User) -> Client:
+    return client_of(tim)
+
+
+def fields_of(client: Client, proposal: Proposal) -> dict[str, Any]:
+    return form(client.get(url(proposal)), approve_url(proposal))
+
+
+def ticks_url(proposal: Proposal, page: int) -> str:
+    return f"{reverse('ticks', args=[proposal.pk])}?page={page}"
+
+
+def test_every_change_has_a_box_that_is_ticked(client: Client, three: Proposal) -> None:
+    page = client.get(url(three))
+    assert "Change 2 of 3" in words(page)
+    assert len(form(page, approve_url(three))["accepted"]) == 3
+    assert "Approve some" not in words(page)
+
+
+def test_a_single_change_has_no_box(client: Client, goals: Block, tim: User, propose: Propose) -> None:
+    assert "accepted" not in fields_of(client, propose(goals, "math", "maths"))
+
+
+@pytest.mark.parametrize("headers", [{}, HTMX], ids=["a form", "htmx"])
+def test_two_of_three_are_approved_and_the_third_goes_back(
+    client: Client, goals: Block, three: Proposal, headers: dict[str, str]
+) -> None:
+    fields = fields_of(client, three)
+    fields["accepted"] = fields["accepted"][1:]
+    answer = client.post(approve_url(three), fields | {"comment": "Still math."}, headers=headers, follow=True)
+    assert answer.status_code == 200
+    three.refresh_from_db()
+    assert three.approval == Approval.PART
+    rest = three.answered_by.get()
+    assert "Approved in part by Tim Okafor" in words(answer)
+    assert f"1 of 3 changes went back to scribe as proposal {rest.pk}" in words(answer)
+    assert f'href="{rest.get_absolute_url()}"' in answer.content.decode()
+    body = reads.block("alice", "goals").body
+    assert "C1 exam" in body
+    assert "two books" in body
+    assert "likes math." in body
+
+
+def test_the_rest_is_rejected_with_a_reason(client: Client, three: Proposal) -> None:
+    fields = fields_of(client, three)
+    some = fields | {"accepted": fields["accepted"][:1], "rest": "reject"}
+    answer = client.post(approve_url(three), some)
+    assert answer.status_code == 422
+    assert "Choose a reason; the agent learns from it." in words(answer)
+    again = form(answer, approve_url(three))
+    assert (again["accepted"], again["rest"]) == (some["accepted"], "reject")
+    answer = client.post(approve_url(three), again | {"rest_reason": "outdated"}, follow=True)
+    assert "2 of 3 changes were not accepted" in words(answer)
+    three.refresh_from_db()
+    assert (three.status, three.decision_reason) == (Status.APPROVED, "outdated")
+    assert not three.answered_by.exists()
+
+
+def test_without_a_word_about_the_rest_it_is_asked(client: Client, three: Proposal) -> None:
+    fields = fields_of(client, three)
+    del fields["rest"]
+    answer = client.post(
+        approve_url(three), fields | {"accepted": fields["accepted"][:1], "comment": "Only the first."}
+    )
+    assert answer.status_code == 422
+    assert "Choose what happens to the changes you left out." in words(answer)
+    again = form(answer, approve_url(three))
+    assert (again["accepted"], again["comment"]) == (fields["accepted"][:1], "Only the first.")
+    assert "Approve 1 of 3" in words(answer)
+
+
+def test_nothing_ticked_is_refused_in_words(client: Client, goals: Block, three: Proposal) -> None:
+    fields = fields_of(client, three)
+    del fields["accepted"]
+    answer = client.post(approve_url(three), fields)
+    assert answer.status_code == 409
+    assert "Nothing is ticked." in words(answer)
+    assert reads.block("alice", "goals") == goals
+
+
+def test_ticks_of_another_text_are_refused(client: Client, goals: Block, three: Proposal) -> None:
+    fields = fields_of(client, three)
+    answer = client.post(approve_url(three), fields | {"accepted": [*fields["accepted"][:1], "0" * 12]})
+    assert answer.status_code == 409
+    assert "What is ticked are not the changes of this proposal as it is now." in words(answer)
+    assert reads.block("alice", "goals") == goals
+
+
+def test_after_another_change_the_ticks_and_the_comment_are_kept(
+    client: Client, goals: Block, alice: User, three: Proposal
+) -> None:
+    fields = fields_of(client, three)
+    some = fields | {"accepted": fields["accepted"][1:], "comment": "Not the first."}
+    edit(alice, "goals", "# Goals", "# My goals")
+    answer = client.post(approve_url(three), some)
+    assert answer.status_code == 409
+    again = form(answer, approve_url(three))
+    # The line above the first change is another, and so is its id.
+    assert (len(again["accepted"]), again["comment"]) == (2, "Not the first.")
+    assert fields["accepted"][0] not in again["shown"]
+    assert client.post(approve_url(three), again, follow=True).status_code == 200
+    assert "likes math." in reads.block("alice", "goals").body
+
+
+def test_the_ticks_outlive_an_expired_session(client_of: ClientOf, tim: User, three: Proposal) -> None:
+    client = client_of(tim)
+    fields = fields_of(client, three)
+    some = fields | {"accepted": fields["accepted"][:2], "rest": "reject", "rest_reason": "wrong", "comment": "Typed."}
+    client.logout()
+    signed_out = client.post(approve_url(three), some)
+    assert signed_out.status_code == 401
+    tim.set_password("a long enough passphrase")
+    tim.save()
+    kept = form(signed_out, reverse("sign_in_and_go_on"))
+    answer = client.post(
+        reverse("sign_in_and_go_on"), kept | {"username": "tim", "password": "a long enough passphrase"}, follow=True
+    )
+    again = form(answer, approve_url(three))
+    assert [again[name] for name in ("accepted", "rest", "rest_reason", "comment")] == [
+        some["accepted"],
+        "reject",
+        "wrong",
+        "Typed.",
+    ]
+
+
+def test_strangers_tick_nothing(client_of: ClientOf, client: Client, three: Proposal) -> None:
+    fields = fields_of(client, three)
+    stranger = client_of(make_user("mallory"))
+    assert stranger.post(approve_url(three), fields | {"accepted": fields["accepted"][:1]}).status_code == 404
+    assert stranger.post(ticks_url(three, 1), {"tick": "none"}).status_code == 404
+
+
+# -- imports --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def many(alice: User, tim: User, scribe: Agent) -> Proposal:
+    return proposed_import(scribe, 205)
+
+
+def test_ticks_go_along_from_page_to_page(client: Client, many: Proposal) -> None:
+    fields = fields_of(client, many)
+    assert len(fields["accepted"]) == 100
+    fields["accepted"].remove("mem-7-aaaa")
+    second = client.post(ticks_url(many, 2), fields)
+    assert "204 of 205 notes ticked" in words(second)
+    assert "Approve 204 of 205" in words(second)
+    fields = form(second, approve_url(many))
+    fields["accepted"].remove("mem-150-aaaa")
+    first = client.post(ticks_url(many, 1), fields)
+    fields = form(first, approve_url(many))
+    assert "mem-7-aaaa" not in fields["accepted"]
+    answer = client.post(approve_url(many), fields, follow=True)
+    assert "2 of 205 notes went back to scribe" in words(answer)
+    ids = {note.id for note in reads.notes("alice")}
+    assert len(ids) == 203
+    assert not {"mem-7-aaaa", "mem-150-aaaa"} & ids
+
+
+@pytest.mark.parametrize(("many_", "count", "here"), [("all", 205, 100), ("none", 0, 0), ("page", 100, 100)])
+def test_many_are_ticked_at_once(client: Client, many: Proposal, many_: str, count: int, here: int) -> None:
+    fields = fields_of(client, many)
+    del fields["accepted"]
+    answer = client.post(ticks_url(many, 1), fields | {"tick": many_})
+    assert f"{count} of 205 notes ticked" in words(answer)
+    assert len(form(answer, approve_url(many)).get("accepted", [])) == here
+
+
+def test_turning_the_page_keeps_what_is_typed_and_decides_nothing(client: Client, many: Proposal) -> None:
+    fields = fields_of(client, many) | {"comment": "Not yet.", "rest": "reject", "rest_reason": "wrong"}
+    answer = client.post(ticks_url(many, 3), fields)
+    again = form(answer, approve_url(many))
+    assert [again[name] for name in ("comment", "rest", "rest_reason")] == ["Not yet.", "reject", "wrong"]
+    many.refresh_from_db()
+    assert many.status == Status.OPEN
+
+
+def test_of_an_import_with_a_note_that_changed_the_others_can_be_approved(
+    client: Client, alice: User, many: Proposal
+) -> None:
+    by = notes.ChangeContext(actor=alice)
+    notes.save(by=by, owner="alice", content="Mine.", note_id="mem-3-aaaa")
+    page = client.get(url(many))
+    assert "Changed since, left out" in words(page)
+    assert "Approve 204 of 205" in words(page)
+    fields = form(page, approve_url(many))
+    assert "mem-3-aaaa" not in fields["accepted"]
+    answer = client.post(approve_url(many), fields | {"rest": "reject", "rest_reason": "outdated"}, follow=True)
+    assert "1 of 205 notes was not accepted" in words(answer)
+    assert reads.note("alice", "mem-3-aaaa").content == "Mine."

@@ -1,0 +1,242 @@
+"""The pages on which a person writes what is approved: editing a proposal, and resolving a conflict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from approvals import services
+from approvals.models import Agent, Approval, Policy, Proposal, Status, User
+from approvals.services import notes
+from memory_app import reads
+from memory_app.reads import Block
+from tests.approvals.views.test_proposal_page import url
+from tests.conftest import make_user
+from tests.support.acts import approve, edit
+from tests.support.fixtures import ClientOf, MakeBlock, Propose
+from tests.support.pages import form, has_form, words
+
+
+@pytest.fixture
+def proposal(goals: Block, tim: User, propose: Propose) -> Proposal:
+    return propose(goals, "likes math", "loves mathematics")
+
+
+@pytest.fixture
+def client(client_of: ClientOf, tim: User) -> Client:
+    return client_of(tim)
+
+
+def edit_url(proposal: Proposal) -> str:
+    return reverse("edit", args=[proposal.pk])
+
+
+def resolve_url(proposal: Proposal) -> str:
+    return reverse("resolve", args=[proposal.pk])
+
+
+def fields_of(client: Client, address: str) -> dict[str, Any]:
+    return form(client.get(address), address)
+
+
+def test_the_page_leads_to_the_editor_with_the_proposed_text(client: Client, goals: Block, proposal: Proposal) -> None:
+    assert f'href="{edit_url(proposal)}"' in client.get(url(proposal)).content.decode()
+    page = client.get(edit_url(proposal))
+    assert form(page, edit_url(proposal))["text"] == goals.body.replace("likes math", "loves mathematics")
+    assert "Your changes to what scribe proposed None yet." in words(page)
+
+
+def test_the_preview_shows_what_would_change_and_decides_nothing(client: Client, proposal: Proposal) -> None:
+    fields = fields_of(client, edit_url(proposal))
+    fields["text"] = fields["text"].replace("loves mathematics", "enjoys algebra")
+    page = client.post(edit_url(proposal), fields | {"preview": "1", "comment": "Hers."})
+    assert page.status_code == 200
+    said = words(page)
+    assert "added: enjoys algebra" in said
+    assert "removed: loves mathematics" in said
+    again = form(page, edit_url(proposal))
+    assert (again["text"], again["comment"]) == (fields["text"], "Hers.")
+    proposal.refresh_from_db()
+    assert proposal.status == Status.OPEN
+
+
+def test_the_edited_text_is_approved_and_both_are_named(client: Client, goals: Block, proposal: Proposal) -> None:
+    fields = fields_of(client, edit_url(proposal))
+    text = fields["text"].replace("loves mathematics", "enjoys algebra").replace("\n", "\r\n")
+    answer = client.post(edit_url(proposal), fields | {"text": text, "comment": "Hers."}, follow=True)
+    assert answer.redirect_chain == [(url(proposal), 302)]
+    said = words(answer)
+    assert "Approved with changes by Tim Okafor" in said
+    assert "Proposed by scribe, reworded and approved by Tim Okafor." in said
+    assert reads.block("alice", "goals").body == goals.body.replace("likes math", "enjoys algebra")
+    history = words(client.get(reverse("block_history", args=["alice", "goals"])))
+    assert f"Tim Okafor approved proposal {proposal.pk} by scribe with changes" in history
+    as_proposed = words(client.get(f"{url(proposal)}?revision=1"))
+    assert "added: loves mathematics" in as_proposed
+
+
+def test_line_breaks_stay_as_the_block_has_them(
+    client: Client, tim: User, alice: User, make_block: MakeBlock, propose: Propose
+) -> None:
+    block = make_block(alice, "log", "One.\r\nTwo.\r\n")
+    proposal = propose(block, "Two.", "Three.")
+    fields = fields_of(client, edit_url(proposal))
+    client.post(edit_url(proposal), fields | {"text": "One.\r\nFour.\r\n"})
+    assert reads.block("alice", "log").body == "One.\r\nFour.\r\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("  \n", "The text is empty."),
+        ("{}", "This is the block’s text as it is now."),
+        ("x" * 20_001, "The text would have 20,001 characters, 1 over the limit of 20,000."),
+    ],
+)
+def test_what_cannot_be_saved_is_said_beside_the_text(
+    client: Client, goals: Block, proposal: Proposal, text: str, said: str
+) -> None:
+    fields = fields_of(client, edit_url(proposal))
+    answer = client.post(edit_url(proposal), fields | {"text": text.replace("{}", goals.body), "comment": "Kept."})
+    assert answer.status_code == 422
+    assert said in words(answer)
+    assert form(answer, edit_url(proposal))["comment"] == "Kept."
+    assert reads.block("alice", "goals") == goals
+
+
+def test_an_edit_over_an_edit_keeps_both_texts(client: Client, alice: User, proposal: Proposal) -> None:
+    fields = fields_of(client, edit_url(proposal))
+    mine = fields["text"].replace("loves mathematics", "enjoys algebra")
+    edit(alice, "goals", "in June", "in July")
+    answer = client.post(edit_url(proposal), fields | {"text": mine, "comment": "Hers."})
+    assert answer.status_code == 409
+    said = words(answer)
+    assert "The block changed since you opened this page." in said
+    assert "Your text is still in the form." in said
+    # What saving it now would undo of alice's is in view.
+    assert "removed: July" in said
+    again = form(answer, edit_url(proposal))
+    assert (again["text"], again["comment"]) == (mine, "Hers.")
+    assert "July" in reads.block("alice", "goals").body
+    client.post(edit_url(proposal), again | {"text": mine.replace("in June", "in July")})
+    body = reads.block("alice", "goals").body
+    assert "enjoys algebra" in body
+    assert "in July" in body
+
+
+def test_an_edit_of_a_decided_proposal_is_not_lost(client: Client, alice: User, proposal: Proposal) -> None:
+    fields = fields_of(client, edit_url(proposal))
+    approve(alice, proposal)
+    answer = client.post(edit_url(proposal), fields | {"text": "Mine.\n"})
+    assert answer.status_code == 409
+    assert "Alice Berg approved this." in words(answer)
+    assert "Mine." in words(answer)
+    assert not has_form(answer, edit_url(proposal))
+    assert client.get(edit_url(proposal)).headers["Location"] == url(proposal)
+
+
+def test_the_same_form_sent_twice_is_approved_once(client: Client, proposal: Proposal) -> None:
+    fields = fields_of(client, edit_url(proposal)) | {"text": "Mine.\n"}
+    for _ in range(2):
+        assert client.post(edit_url(proposal), fields).headers["Location"] == url(proposal)
+    assert proposal.events.filter(what="approved").count() == 1
+
+
+def test_the_text_outlives_an_expired_session(client: Client, tim: User, proposal: Proposal) -> None:
+    fields = fields_of(client, edit_url(proposal)) | {"text": "Typed for long.\n", "comment": "Hers."}
+    client.logout()
+    signed_out = client.post(edit_url(proposal), fields)
+    assert signed_out.status_code == 401
+    tim.set_password("a long enough passphrase")
+    tim.save()
+    kept = form(signed_out, reverse("sign_in_and_go_on"))
+    answer = client.post(
+        reverse("sign_in_and_go_on"), kept | {"username": "tim", "password": "a long enough passphrase"}, follow=True
+    )
+    again = form(answer, edit_url(proposal))
+    assert (again["text"], again["comment"]) == ("Typed for long.\n", "Hers.")
+    assert "What you typed is still here." in words(answer)
+
+
+def test_strangers_edit_nothing(client_of: ClientOf, client: Client, goals: Block, proposal: Proposal) -> None:
+    fields = fields_of(client, edit_url(proposal))
+    stranger = client_of(make_user("mallory"))
+    for address in (edit_url(proposal), resolve_url(proposal)):
+        assert stranger.get(address).status_code == 404
+        assert stranger.post(address, fields | {"text": "Mine."}).status_code == 404
+        assert stranger.post(address, fields | {"preview": "1"}).status_code == 404
+    assert reads.block("alice", "goals") == goals
+
+
+# -- conflicts ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def conflict(alice: User, proposal: Proposal) -> Proposal:
+    edit(alice, "goals", "likes math", "is done with math")
+    return proposal
+
+
+def test_a_conflict_leads_to_its_own_page(client: Client, conflict: Proposal) -> None:
+    page = client.get(url(conflict)).content.decode()
+    assert f'href="{resolve_url(conflict)}"' in page
+    assert f'href="{edit_url(conflict)}"' not in page
+    assert client.get(edit_url(conflict)).headers["Location"] == resolve_url(conflict)
+
+
+def test_a_deleted_block_has_nothing_to_resolve(client: Client, alice: User, goals: Block, proposal: Proposal) -> None:
+    services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256)
+    assert resolve_url(proposal) not in client.get(url(proposal)).content.decode()
+    assert client.get(resolve_url(proposal)).headers["Location"] == url(proposal)
+
+
+# -- notes ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def by_scribe(alice: User, tim: User, scribe: Agent) -> notes.ChangeContext:
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    return notes.ChangeContext(actor=scribe, may_apply=True, reasoning="She said so.")
+
+
+def test_a_note_is_edited_and_approved(client: Client, by_scribe: notes.ChangeContext) -> None:
+    made = notes.save(by=by_scribe, owner="alice", content="She rows.")
+    assert made.proposal
+    fields = fields_of(client, edit_url(made.proposal))
+    assert fields["text"] == "She rows."
+    answer = client.post(edit_url(made.proposal), fields | {"text": "She rows on Mondays."}, follow=True)
+    assert "Approved with changes by Tim Okafor" in words(answer)
+    assert reads.note("alice", made.note_id).content == "She rows on Mondays."
+    made.proposal.refresh_from_db()
+    assert made.proposal.approval == Approval.EDITED
+
+
+def test_a_note_that_changed_is_resolved(client: Client, alice: User, by_scribe: notes.ChangeContext) -> None:
+    mine = notes.ChangeContext(actor=alice)
+    id_ = notes.save(by=mine, owner="alice", content="She rows.").note_id
+    proposal = notes.update(by=by_scribe, owner="alice", note_id=id_, content="She rows daily.").proposal
+    assert proposal
+    notes.update(by=mine, owner="alice", note_id=id_, content="She rows on Mondays.")
+    page = client.get(resolve_url(proposal))
+    for text in ("She rows", "on Mondays", "daily"):
+        assert text in words(page)
+    fields = form(page, resolve_url(proposal))
+    answer = client.post(
+        resolve_url(proposal), fields | {"text": "She rows on Mondays, and daily in summer."}, follow=True
+    )
+    assert "Approved by Tim Okafor after resolving a conflict" in words(answer)
+    assert reads.note("alice", id_).content == "She rows on Mondays, and daily in summer."
+
+
+def test_a_conflict_is_settled_by_a_text_for_both(client: Client, conflict: Proposal) -> None:
+    page = client.get(resolve_url(conflict))
+    assert "is done with math" in words(page)
+    assert "loves mathematics" in words(page)
+    fields = form(page, resolve_url(conflict))
+    text = fields["text"].replace("is done with math", "is done with math, and loves mathematics")
+    answer = client.post(resolve_url(conflict), fields | {"text": text}, follow=True)
+    assert "Approved by Tim Okafor after resolving a conflict" in words(answer)
+    assert "is done with math, and loves mathematics" in reads.block("alice", "goals").body

@@ -1,0 +1,200 @@
+"""Approving some, approving in one's own words, resolving a conflict: with mouse, keyboard and without scripts."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Dialog, Page, expect
+
+from approvals import services
+from approvals.models import Agent, Approval, Kind, Proposal, Status, User
+from memory_app import reads
+from memory_app.reads import Block
+from memory_app.text.edits import Replace
+from tests.approvals.views.test_notes_pages import proposed_import
+from tests.conftest import eventually
+from tests.end_to_end.conftest import WindowOf, focused
+from tests.support.acts import edit
+from tests.support.fixtures import Propose
+
+pytestmark = [pytest.mark.slow, pytest.mark.one_leg]
+
+
+@pytest.fixture
+def five(goals: Block, tim: User, scribe: Agent, alice: User) -> Proposal:
+    """Five changes, each in a paragraph of its own."""
+    lines = "\n\n".join(f"Line {number} of her plan." for number in range(5))
+    fields = services.BlockFields(title="Plan", description="", body=f"# Plan\n\n{lines}\n", limit=20_000)
+    services.create_block(actor=alice, owner="alice", label="plan", fields=fields)
+    edits = [Replace(f"Line {number}", f"Point {number}") for number in range(5)]
+    return services.propose(
+        agent=scribe, owner="alice", label="plan", edits=edits, kind=Kind.EDIT, reasoning="Clearer."
+    ).proposal
+
+
+def is_approved(proposal: Proposal, approval: Approval) -> bool:
+    def check() -> bool:
+        proposal.refresh_from_db()
+        return proposal.status == Status.APPROVED
+
+    eventually(check)
+    return proposal.approval == approval
+
+
+def body() -> str:
+    return reads.block("alice", "plan").body
+
+
+def test_two_of_five_by_mouse(window_of: WindowOf, tim: User, five: Proposal) -> None:
+    window = window_of(tim)
+    window.goto(five.get_absolute_url())
+    approve = window.locator("[data-approve]")
+    expect(approve).to_have_text("Approve")
+    expect(window.locator("[data-left]")).to_be_hidden()
+    for number in (1, 3, 5):
+        window.locator(f"[data-tick='{number}']").uncheck()
+    expect(approve).to_have_text("Approve 2 of 5")
+    expect(window.locator("[data-left-words]")).to_have_text("What happens to the 3 changes you left out?")
+    # The other views know it too.
+    window.click("#view-result")
+    expect(window.locator("#view-result")).to_have_attribute("aria-current", "page")
+    expect(approve).to_have_text("Approve 2 of 5")
+    window.click("#view-side")
+    expect(window.locator("[data-tick='3']")).not_to_be_checked()
+    window.check("[data-left] [value=reject]")
+    window.select_option("#rest-reason", "wrong")
+    approve.click()
+    expect(window.locator("#outcome-title")).to_have_text("Approved in part by Tim Okafor")
+    expect(window.locator(".taken")).to_contain_text("3 of 5 changes were not accepted.")
+    assert is_approved(five, Approval.PART)
+    assert [body().count(f"Point {number}") for number in range(5)] == [0, 1, 0, 1, 0]
+
+
+def test_two_of_five_by_keyboard(window_of: WindowOf, tim: User, five: Proposal) -> None:
+    window = window_of(tim)
+    window.goto(five.get_absolute_url())
+    for number in range(1, 6):
+        window.keyboard.press("n")
+        if number in (1, 3, 5):
+            window.keyboard.press("x")
+    window.keyboard.press("a")
+    expect(window.locator("[data-approve]")).to_have_text("Approve 2 of 5")
+    expect(window.locator("[data-approve]")).to_be_focused()
+    window.keyboard.press("Enter")
+    expect(window.locator("#outcome-title")).to_be_focused()
+    assert is_approved(five, Approval.PART)
+    rest = five.answered_by.get()
+    expect(window.locator(".taken a").first).to_have_attribute("href", rest.get_absolute_url())
+    assert rest.status == Status.CHANGES_REQUESTED
+
+
+def test_two_of_five_without_scripts(window_of: WindowOf, tim: User, five: Proposal) -> None:
+    window = window_of(tim, java_script_enabled=False)
+    window.goto(five.get_absolute_url())
+    expect(window.locator("[data-left]")).to_be_hidden()
+    for number in (2, 3, 4):
+        window.locator(f"[data-tick='{number}']").uncheck()
+    # The stylesheet asks; the server would, too.
+    expect(window.locator("[data-left]")).to_be_visible()
+    window.check("[data-left] [value=reject]")
+    window.click("[data-approve]")
+    expect(window.locator("#rest-reason-error")).to_be_visible()
+    expect(window.locator("[data-tick='3']")).not_to_be_checked()
+    expect(window.locator("[data-approve]")).to_have_text("Approve 2 of 5")
+    window.select_option("#rest-reason", "outdated")
+    window.click("[data-approve]")
+    expect(window.locator("#outcome-title")).to_have_text("Approved in part by Tim Okafor")
+    assert [body().count(f"Point {number}") for number in range(5)] == [1, 0, 0, 0, 1]
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_notes_of_an_import_are_ticked_across_pages(
+    window_of: WindowOf, alice: User, tim: User, scribe: Agent, scripts: bool
+) -> None:
+    proposal = proposed_import(scribe, 205)
+    window = window_of(tim, java_script_enabled=scripts)
+    window.goto(proposal.get_absolute_url())
+    window.locator("[data-tick='7']").uncheck()
+    window.click("button:has-text('Next')")
+    expect(window.locator(".pager")).to_contain_text("Page 2 of 3")
+    window.locator("[data-tick='150']").uncheck()
+    expect_count(window, scripts, "203 of 205")
+    window.click("button:has-text('Previous')")
+    expect(window.locator(".pager")).to_contain_text("Page 1 of 3")
+    expect(window.locator("[data-tick='7']")).not_to_be_checked()
+    window.click(".tick-many [value=none]")
+    expect(window.locator("[data-tick='8']")).not_to_be_checked()
+    window.click(".tick-many [value=page]")
+    expect(window.locator("[data-tick='7']")).to_be_checked()
+    expect(window.locator("[data-approve]")).to_have_text("Approve 100 of 205")
+    window.check("[data-left] [value=reject]")
+    window.select_option("#rest-reason", "wrong")
+    window.click("[data-approve]")
+    expect(window.locator("#outcome-title")).to_have_text("Approved in part by Tim Okafor")
+    assert len(reads.notes("alice")) == 100
+
+
+def expect_count(window: Page, scripts: bool, words: str) -> None:
+    if scripts:
+        expect(window.locator("[data-tick-count]")).to_have_text(f"{words} notes ticked")
+        expect(window.locator("[data-approve]")).to_have_text(f"Approve {words}")
+
+
+def test_the_redline_follows_what_is_typed_and_the_text_is_guarded(
+    window_of: WindowOf, tim: User, five: Proposal
+) -> None:
+    window = window_of(tim)
+    window.goto(five.get_absolute_url())
+    window.keyboard.press("e")
+    assert "data-edit" in str(window.evaluate("document.activeElement.outerHTML"))
+    window.keyboard.press("Enter")
+    window.wait_for_url("**/edit/")
+    window.fill("#id_text", body().replace("Line 2 of", "Step 2 of"))
+    expect(window.locator("#preview section")).to_contain_text("Step")
+    assert focused(window) == "id_text"
+    asked: list[str] = []
+
+    def stay(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    window.on("dialog", stay)
+    window.click(".wordmark")
+    assert asked == ["beforeunload"]
+    window.focus("#id_text")
+    window.keyboard.press("Control+Enter")
+    expect(window.locator("#outcome-title")).to_have_text("Approved with changes by Tim Okafor")
+    expect(window.locator(".taken")).to_contain_text("Proposed by scribe, reworded and approved by Tim Okafor.")
+    assert is_approved(five, Approval.EDITED)
+    assert "Step 2 of" in body()
+
+
+def test_the_editor_works_without_scripts(window_of: WindowOf, tim: User, five: Proposal) -> None:
+    window = window_of(tim, java_script_enabled=False)
+    window.goto(five.get_absolute_url())
+    window.click("[data-edit]")
+    window.fill("#id_text", body().replace("Line 2 of", "Step 2 of"))
+    window.click("button:has-text('Preview')")
+    expect(window.locator("#preview ins").first).to_contain_text("Step")
+    window.click("button:has-text('Approve this text')")
+    expect(window.locator("#outcome-title")).to_have_text("Approved with changes by Tim Okafor")
+    assert "Step 2 of" in body()
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_a_conflict_is_resolved(
+    window_of: WindowOf, alice: User, tim: User, goals: Block, propose: Propose, scripts: bool
+) -> None:
+    proposal = propose(goals, "likes math", "loves mathematics")
+    edit(alice, "goals", "likes math", "is done with math")
+    window = window_of(tim, java_script_enabled=scripts)
+    window.goto(proposal.get_absolute_url())
+    window.click("[data-edit]")
+    text = window.locator("#id_text").input_value().replace("with math", "with math, and loves mathematics")
+    window.fill("#id_text", text)
+    if not scripts:
+        window.click("button:has-text('Preview')")
+    expect(window.locator("#preview ins").first).to_contain_text("loves mathematics")
+    window.click("button:has-text('Approve this text')")
+    expect(window.locator("#outcome-title")).to_have_text("Approved by Tim Okafor after resolving a conflict")
+    assert "Alice is done with math, and loves mathematics." in reads.block("alice", "goals").body
+    assert is_approved(proposal, Approval.RESOLVED)
