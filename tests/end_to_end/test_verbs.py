@@ -189,8 +189,9 @@ def test_a_conflict_is_resolved(
     window = window_of(tim, java_script_enabled=scripts)
     window.goto(proposal.get_absolute_url())
     window.click("[data-edit]")
-    text = window.locator("#id_text").input_value().replace("with math", "with math, and loves mathematics")
-    window.fill("#id_text", text)
+    window.check("[name=choice_1][value=own]")
+    own = window.locator("[name=own_1]")
+    own.fill("Alice is done with math, and loves mathematics.")
     if not scripts:
         window.click("button:has-text('Preview')")
     expect(window.locator("#preview ins").first).to_contain_text("loves mathematics")

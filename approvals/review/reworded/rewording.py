@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from approvals.models import Kind, Mergeability, Proposal, Revision
 from approvals.review.targets import BlockState, current_state
 from memory_app import reads
 from memory_app.models import TargetKind
 from memory_app.text import notes, worddiff
+from memory_app.text.merge import Conflict, Conflicted, merge
 
 
 class NothingToReword(Exception):
@@ -38,6 +41,20 @@ class Rewording:
     limit: int
     is_conflict: bool
     over_limit: int = 0
+
+    @cached_property
+    def merged(self) -> str | Conflicted:
+        """Return the text as it is now with the agent's change, as far as the two do not contradict each other."""
+        return merge(self.base, self.now, self.revision.result_text)
+
+    @property
+    def conflicts(self) -> tuple[Conflict, ...]:
+        """Return the places that both changed."""
+        return self.merged.conflicts if self.is_conflict and isinstance(self.merged, Conflicted) else ()
+
+    def settled(self, chosen: Sequence[str]) -> str:
+        """Return the text with one chosen text for each conflict."""
+        return self.merged.resolved(chosen) if isinstance(self.merged, Conflicted) else self.merged
 
     @property
     def is_of_note(self) -> bool:

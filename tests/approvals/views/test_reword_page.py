@@ -9,10 +9,11 @@ from django.test import Client
 from django.urls import reverse
 
 from approvals import services
-from approvals.models import Agent, Approval, Policy, Proposal, Status, User
+from approvals.models import Agent, Approval, Kind, Policy, Proposal, Status, User
 from approvals.services import notes
 from memory_app import reads
 from memory_app.reads import Block
+from memory_app.text.edits import Replace
 from tests.approvals.views.test_proposal_page import url
 from tests.conftest import make_user
 from tests.support.acts import approve, edit
@@ -231,12 +232,98 @@ def test_a_note_that_changed_is_resolved(client: Client, alice: User, by_scribe:
     assert reads.note("alice", id_).content == "She rows on Mondays, and daily in summer."
 
 
-def test_a_conflict_is_settled_by_a_text_for_both(client: Client, conflict: Proposal) -> None:
-    page = client.get(resolve_url(conflict))
-    assert "is done with math" in words(page)
-    assert "loves mathematics" in words(page)
-    fields = form(page, resolve_url(conflict))
-    text = fields["text"].replace("is done with math", "is done with math, and loves mathematics")
-    answer = client.post(resolve_url(conflict), fields | {"text": text}, follow=True)
+# -- place by place -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two_conflicts(goals: Block, alice: User, tim: User, scribe: Agent) -> Proposal:
+    edits = [
+        Replace("likes math", "loves mathematics"),
+        Replace("one book", "two books"),
+        Replace("B2 exam", "C1 exam"),
+    ]
+    proposal = services.propose(
+        agent=scribe, owner="alice", label="goals", edits=edits, kind=Kind.EDIT, reasoning="Alice said so."
+    ).proposal
+    edit(alice, "goals", "likes math", "is done with math")
+    edit(alice, "goals", "one book", "three books")
+    return proposal
+
+
+def test_each_conflict_is_settled_in_its_own_way(client: Client, two_conflicts: Proposal) -> None:
+    address = resolve_url(two_conflicts)
+    page = client.get(address)
+    assert "Conflict 2 of 2" in words(page)
+    fields = form(page, address) | {"choice_1": "now", "choice_2": "own", "own_2": "She reads two or three books."}
+    preview = client.post(address, fields | {"preview": "1"})
+    assert "two or three" in words(preview)
+    two_conflicts.refresh_from_db()
+    assert two_conflicts.status == Status.OPEN
+    answer = client.post(address, fields | {"comment": "Asked her."}, follow=True)
     assert "Approved by Tim Okafor after resolving a conflict" in words(answer)
-    assert "is done with math, and loves mathematics" in reads.block("alice", "goals").body
+    body = reads.block("alice", "goals").body
+    assert "is done with math." in body
+    assert "She reads two or three books." in body
+    # What no one else touched is taken as proposed.
+    assert "C1 exam" in body
+
+
+def test_a_conflict_that_is_not_decided_is_asked_about(client: Client, two_conflicts: Proposal) -> None:
+    address = resolve_url(two_conflicts)
+    fields = fields_of(client, address) | {"choice_1": "proposed", "own_2": "Typed."}
+    answer = client.post(address, fields)
+    assert answer.status_code == 422
+    assert "Choose which text to keep here." in words(answer)
+    again = form(answer, address)
+    assert (again["choice_1"], again["own_2"]) == ("proposed", "Typed.")
+
+
+def test_the_whole_text_can_be_written_instead(client: Client, two_conflicts: Proposal) -> None:
+    address = resolve_url(two_conflicts)
+    fields = fields_of(client, address) | {"choice_1": "proposed", "comment": "Mine."}
+    page = client.post(address, fields | {"whole": "1"})
+    whole = form(page, address)
+    assert "loves mathematics" in whole["text"]
+    assert "three books" in whole["text"]
+    assert whole["comment"] == "Mine."
+    client.post(address, whole | {"text": whole["text"] + "More.\n"})
+    assert reads.block("alice", "goals").body.endswith("More.\n")
+
+
+def test_a_conflict_that_changed_meanwhile_is_shown_again_with_what_was_typed(
+    client: Client, alice: User, two_conflicts: Proposal
+) -> None:
+    address = resolve_url(two_conflicts)
+    fields = fields_of(client, address) | {"choice_1": "now", "choice_2": "own", "own_2": "Typed.", "comment": "Hers."}
+    edit(alice, "goals", "# Goals", "# My goals")
+    answer = client.post(address, fields)
+    assert answer.status_code == 409
+    assert "The block changed since you opened this page." in words(answer)
+    again = form(answer, address)
+    assert [again[name] for name in ("choice_1", "choice_2", "own_2", "comment")] == ["now", "own", "Typed.", "Hers."]
+    client.post(address, again)
+    body = reads.block("alice", "goals").body
+    assert body.startswith("# My goals")
+    assert "Typed." in body
+
+
+def test_choosing_now_everywhere_keeps_only_what_fits(client: Client, conflict: Proposal) -> None:
+    address = resolve_url(conflict)
+    answer = client.post(address, fields_of(client, address) | {"choice_1": "now"})
+    assert answer.status_code == 422
+    assert "This is the block’s text as it is now." in words(answer)
+
+
+def test_choices_outlive_an_expired_session(client: Client, tim: User, two_conflicts: Proposal) -> None:
+    address = resolve_url(two_conflicts)
+    fields = fields_of(client, address) | {"choice_1": "proposed", "choice_2": "own", "own_2": "Typed."}
+    client.logout()
+    signed_out = client.post(address, fields)
+    tim.set_password("a long enough passphrase")
+    tim.save()
+    kept = form(signed_out, reverse("sign_in_and_go_on"))
+    answer = client.post(
+        reverse("sign_in_and_go_on"), kept | {"username": "tim", "password": "a long enough passphrase"}, follow=True
+    )
+    again = form(answer, address)
+    assert [again[name] for name in ("choice_1", "choice_2", "own_2")] == ["proposed", "own", "Typed."]

@@ -1,0 +1,66 @@
+"""The form of a conflict: for each place that both sides changed, which text is to be there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.forms import BoundField
+from django.utils.translation import gettext_lazy as _
+
+from approvals.forms.memory import with_line_breaks_of
+from approvals.forms.proposal import ApproveForm
+from memory_app.text.merge import Conflict
+
+
+@dataclass(frozen=True)
+class ConflictFields:
+    """One conflict with its two fields."""
+
+    number: int
+    conflict: Conflict
+    choice: BoundField
+    own: BoundField
+
+
+class ResolveForm(ApproveForm):
+    """Keep now, take proposed, or write your own, for each conflict."""
+
+    def __init__(self, data: Mapping[str, Any] | None = None, *, conflicts: Sequence[Conflict], **more: Any) -> None:
+        super().__init__(data, **more)
+        self.conflicts = tuple(conflicts)
+        for number, conflict in enumerate(self.conflicts, 1):
+            self.fields[f"choice_{number}"] = forms.ChoiceField(
+                choices=[("now", _("Keep now")), ("proposed", _("Take proposed")), ("own", _("Write your own"))],
+                error_messages={"required": _("Choose which text to keep here.")},
+            )
+            self.fields[f"own_{number}"] = forms.CharField(
+                required=False, strip=False, max_length=200_000, initial=conflict.theirs or conflict.ours
+            )
+
+    def rows(self) -> list[ConflictFields]:
+        return [
+            ConflictFields(number, conflict, self[f"choice_{number}"], self[f"own_{number}"])
+            for number, conflict in enumerate(self.conflicts, 1)
+        ]
+
+    @property
+    def undecided(self) -> int:
+        return sum(not row.choice.value() for row in self.rows())
+
+    def chosen(self) -> list[str]:
+        """Return the text for each conflict; where none is chosen yet, the one that is there now."""
+        return [_text(row, str(row.choice.value() or "now")) for row in self.rows()]
+
+    def written(self) -> list[str]:
+        """Return the texts that were typed, for a page on which their conflicts are others."""
+        typed = [str(value) for name, value in self.data.items() if name.startswith("own_") and value]
+        return [text for text in typed if text not in {conflict.theirs for conflict in self.conflicts}]
+
+
+def _text(row: ConflictFields, choice: str) -> str:
+    if choice == "own":
+        return with_line_breaks_of(row.conflict.ours, str(row.own.value() or ""))
+    return row.conflict.theirs if choice == "proposed" else row.conflict.ours
