@@ -24,6 +24,7 @@ def measure(
     reading: list[float] = []
     approving: list[float] = []
     serving: list[float] = []
+    at_once: list[tuple[float, float]] = []
     for begin in range(0, len(targets), TURN):
         times, proposals = propose.through_http(agent, targets[begin : begin + TURN])
         proposing += times
@@ -31,7 +32,10 @@ def measure(
         pages, decisions = approve.through_pages(person, proposals[:half])
         reading += pages
         approving += decisions
-        serving += approve.by_service(proposals[half:], TUTOR)
+        if begin // TURN % 2 or len(proposals) < TURN:
+            serving += approve.by_service(proposals[half:], TUTOR)
+        else:
+            at_once.append(approve.at_once(proposals[half:], TUTOR))
     if open_still := Proposal.objects.exclude(status=Status.APPROVED).count():
         raise RuntimeError(f"{open_still} proposals were not approved")
     waiting = f"1 to {TURN} waiting"
@@ -40,4 +44,6 @@ def measure(
         result("proposal's page, HTTP", reading[WARM_UP:]),
         result("approve, HTTP", approving[WARM_UP:], target=approve_ms),
         result("approve, the service alone", serving[WARM_UP:], target=approve_ms),
+        result(f"approve {TURN // 2} at once, the service", [each[0] for each in at_once], target=1_000),
+        result(f"undo these {TURN // 2} at once, the service", [each[1] for each in at_once], target=1_000),
     ]

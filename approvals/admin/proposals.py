@@ -6,9 +6,7 @@ does, with the sha256 of each target as it is on that page; the services check t
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import structlog
@@ -31,11 +29,11 @@ from approvals.models import Event, Mergeability, Proposal, ProposedNote, Reject
 from approvals.pages import risk_wording
 from approvals.permissions import ReviewAction
 from approvals.review.presentation import Review, review_of
-from approvals.services.errors import Refused
+from approvals.services.decide.several import require_plain
+from approvals.services.errors import OpenToDecide
 from approvals.templatetags.changes import excerpt
 from approvals.templatetags.texts import marked
 from approvals.views.request import whole_number
-from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown
 from memory_app.text import worddiff
 
 log = structlog.get_logger(__name__)
@@ -186,20 +184,7 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
         form = DecisionForm(request.POST if "decide" in request.POST else None)
         if not form.is_valid():
             return self._page(request, queryset, ReviewAction.APPROVE, form)
-        for pk, revision, seen in self._seen(request, queryset):
-            self._decide(
-                request,
-                pk,
-                _("approved"),
-                partial(
-                    services.approve,
-                    actor=viewer_of(request),
-                    proposal_id=pk,
-                    revision=revision,
-                    seen_sha256=seen,
-                    comment=form.cleaned_data["comment"],
-                ),
-            )
+        self._decide(request, queryset, ReviewAction.APPROVE, comment=form.cleaned_data["comment"])
         return None
 
     @admin.action(description=gettext_lazy("Reject selected proposals"), permissions=["decide"])
@@ -207,20 +192,8 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
         form = RejectionForm(request.POST if "decide" in request.POST else None)
         if not form.is_valid():
             return self._page(request, queryset, ReviewAction.REJECT, form)
-        for pk, revision, _seen in self._seen(request, queryset):
-            self._decide(
-                request,
-                pk,
-                _("rejected"),
-                partial(
-                    services.reject,
-                    actor=viewer_of(request),
-                    proposal_id=pk,
-                    revision=revision,
-                    reason=form.cleaned_data["reason"],
-                    comment=form.cleaned_data["comment"],
-                ),
-            )
+        said = {name: form.cleaned_data[name] for name in ("reason", "comment")}
+        self._decide(request, queryset, ReviewAction.REJECT, **said)
         return None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Proposal]:
@@ -252,30 +225,34 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
         status = 422 if form.is_bound and form.errors else 200
         return TemplateResponse(request, "admin/approvals/proposal/decide.html", context, status=status)
 
-    def _seen(self, request: HttpRequest, queryset: QuerySet[Proposal]) -> list[tuple[int, int, str]]:
-        """Return (id, revision, sha256 of the target) of the proposals that the page showed."""
+    def _seen(self, request: HttpRequest, queryset: QuerySet[Proposal]) -> list[services.Item]:
+        """Return the proposals that the page showed, as it showed them."""
         seen = []
         for pk in queryset.order_by("created_at", "id").values_list("pk", flat=True):
             revision = whole_number(request.POST.get(f"revision_{pk}", ""))
             if revision is not None:
-                seen.append((pk, revision, request.POST.get(f"seen_{pk}", "")))
+                seen.append(services.Item(pk, revision, request.POST.get(f"seen_{pk}", "")))
         return seen
 
-    def _decide(self, request: HttpRequest, pk: int, done: str, decide: Callable[[], Proposal]) -> None:
-        """Take one decision and say what came of it; a refusal of one does not stop the others."""
-        try:
-            proposal = decide()
-        except Refused as error:
-            self.message_user(request, f"#{pk}: {error.message}", messages.ERROR)
-        except (EngineUnavailable, OutcomeUnknown):
-            log.exception("decision_failed", proposal=pk)
-            self.message_user(
-                request,
-                f"#{pk}: " + _("The memory does not answer. Whether it was done will show in a moment."),
-                messages.ERROR,
-            )
-        else:
-            self.message_user(request, f"{proposal}: {done}", messages.SUCCESS)
+    def _decide(self, request: HttpRequest, queryset: QuerySet[Proposal], action: ReviewAction, **said: str) -> None:
+        """Decide about what the page showed, and say what came of each."""
+        items = self._seen(request, queryset)[:MOST_AT_ONCE]
+        outcome = services.decide_several(actor=viewer_of(request), items=items, action=action, **said)
+        done = _("approved") if action is ReviewAction.APPROVE else _("rejected")
+        for result in outcome.results:
+            if result.is_done:
+                self.message_user(request, f"{result.proposal}: {done}", messages.SUCCESS)
+            else:
+                self.message_user(request, f"#{result.proposal_id}: {result.why}", messages.ERROR)
+
+
+def _why_not_among_others(review: Review) -> str:
+    try:
+        require_plain(review.proposal, review.assessment)
+    except OpenToDecide as error:
+        return error.message
+    # Tags, a replacement, a day: none of them is on this page.
+    return _("It changes more than the text shown here. Open it to decide.") if review.notes else ""
 
 
 def _candidate(request: HttpRequest, proposal: Proposal, action: ReviewAction) -> DecisionCandidate:
@@ -287,13 +264,8 @@ def _candidate(request: HttpRequest, proposal: Proposal, action: ReviewAction) -
             if proposal.status != Status.OPEN
             else Mergeability(review.state).label
         )
-    elif action is ReviewAction.APPROVE and review.state != Mergeability.CLEAN:
-        why_not = _("Block changed since; open to decide.")
-    elif action is ReviewAction.APPROVE and review.risks:
-        why_not = _("It has a warning; open to decide.")
-    elif action is ReviewAction.APPROVE and review.notes:
-        # Tags, a replacement, a day: none of them is on this page.
-        why_not = _("It changes more than the text shown here; open to decide.")
+    elif action is ReviewAction.APPROVE:
+        why_not = _why_not_among_others(review)
     return DecisionCandidate(
         review=review, segments=worddiff.diff(review.before_text, review.after_text), why_not=str(why_not)
     )
