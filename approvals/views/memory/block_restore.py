@@ -20,6 +20,7 @@ from approvals.accounts.viewer import viewer_of
 from approvals.forms.memory import RestoreForm
 from approvals.models import User
 from approvals.pages.blocks import Version, field_changes, version
+from approvals.review.diff_mode import redline, with_rendered
 from approvals.services import BlockFields
 from approvals.services.errors import BlockChanged, LabelTaken
 from approvals.views.memory.block_views import unknown_revision
@@ -113,14 +114,17 @@ class BlockRestore(ServiceFormView[RestoreForm]):
         return reverse("block", args=[self.owner.username, self.label])
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        body = self.current.body if self.current else ""
+        body, then = self.current.body if self.current else "", self.then.body
+        changed = redline(worddiff.diff(body, then)) if body != then else None
+        unfolded = "unfolded" in self.request.GET
         return super().get_context_data(
             label=self.label,
             title=(self.current or self.then).display_title,
             old=self.old,
             memory_block=self.current,
-            segments=worddiff.diff(body, self.then.body),
-            changes_text=body != self.then.body,
+            redline=with_rendered(changed, body, then, unfolded=unfolded) if changed else None,
+            page_url=self.request.path,
+            page_query=self.request.GET,
             fields=field_changes(self.current, self.restored()) if self.current else (),
             is_as_now=self.is_as_now(),
             **kwargs,
