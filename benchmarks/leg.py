@@ -32,7 +32,7 @@ def main(output: Path, part: str = "") -> None:
     django.setup()
     from django.core.management import call_command
 
-    from benchmarks import board, history, inbox, machine, notes, past, population, review, worddiff
+    from benchmarks import board, history, inbox, long_block, machine, notes, past, population, review, worddiff
 
     folder = Path(settings.DATA_DIR)
     _say("preparing the databases")
@@ -52,6 +52,9 @@ def main(output: Path, part: str = "") -> None:
         return
     if part == "past":
         _write(output, machine.beside(lambda: past.measure(students[0])))
+        return
+    if part == "long-block":
+        _write(output, machine.beside(lambda: long_block.measure(students[0], population.TUTOR)))
         return
     if part == "inbox":
         population.make_open_rows(students, WAITING)
@@ -79,6 +82,8 @@ def main(output: Path, part: str = "") -> None:
         results += machine.beside(lambda: notes.import_and_reindex(targets[-1].owner))
         results += machine.beside(lambda: notes.lists(targets[-1].owner, population.TUTOR))
         results += machine.beside(lambda: notes.decide_import(targets[-2].owner, population.TUTOR))
+        _say("a long block's proposal")
+        results += machine.beside(lambda: long_block.measure(targets[-3].owner, population.TUTOR))
         _say("inbox")
         population.make_open_rows(students, WAITING)
         results += machine.beside(lambda: inbox.measure(person, population.TUTOR, WAITING))

@@ -15,9 +15,9 @@ ROUNDS = 12
 
 
 def measure() -> list[Result]:
-    before = _text()
+    before = long_text()
     return [
-        _case("diff, 10,000 words, 200 small edits", before, _edited(before), target=TARGET),
+        _case("diff, 10,000 words, 200 small edits", before, edited(before), target=TARGET),
         _case("diff, 10,000 words, sections moved", before, _moved(before), target=TARGET),
         _case("diff, 10,000 words, nothing in common", before, _reworded(before), target=TARGET),
     ]
@@ -28,7 +28,7 @@ def _case(case: str, before: str, after: str, *, target: float) -> Result:
     return result(case, times, target=target)
 
 
-def _text() -> str:
+def long_text() -> str:
     """The demo's study log, journal and vocabulary, over and over, with their numbers made different."""
     sources = [("alice", "study_log"), ("alice", "lerntagebuch"), ("ben", "study_log"), ("alice", "vocabulary")]
     bodies = [story.block_fields(owner, label).body for owner, label in sources]
@@ -41,10 +41,10 @@ def _text() -> str:
     return " ".join(words[:WORDS])
 
 
-def _edited(text: str) -> str:
+def edited(text: str, places: int = 200) -> str:
     chance = random.Random(1)
     words = text.split(" ")
-    for at in chance.sample(range(len(words)), 200):
+    for at in chance.sample(range(len(words)), places):
         words[at] = chance.choice(["", "perhaps", f"{words[at]} again", words[at].upper()])
     return " ".join(words)
 

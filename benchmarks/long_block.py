@@ -1,0 +1,37 @@
+"""The page of a proposal that changes a block of 10,000 words in many places, in each of its views."""
+
+from __future__ import annotations
+
+from approvals import services
+from approvals.models import Agent, Kind, User
+from benchmarks import pages
+from benchmarks.measure import Result
+from benchmarks.population import AGENT
+from benchmarks.worddiff import edited, long_text
+from memory_app.text.edits import Rewrite
+
+TARGET = 300.0
+MOST_QUERIES = 30
+LABEL = "long"
+
+
+def measure(owner: str, tutor: str) -> list[Result]:
+    before = long_text()
+    fields = services.BlockFields(title="", description="", body=before, limit=100_000, read_only=False)
+    services.create_block(actor=User.objects.get(username=owner), owner=owner, label=LABEL, fields=fields)
+    results = []
+    for places in (34, 200):
+        path = services.propose(
+            agent=Agent.objects.get(name=AGENT),
+            owner=owner,
+            label=LABEL,
+            edits=[Rewrite(edited(before, places))],
+            kind=Kind.REWRITE,
+            reasoning=f"{places} words are other ones.",
+        ).proposal.get_absolute_url()
+        for view in ("inline", "side", "source", "result") if places == 200 else ("inline",):
+            case = f"proposal's page, 10,000 words, {places} edits, {view}"
+            results.append(
+                pages.in_process(case, f"{path}?view={view}", tutor, target=TARGET, most_queries=MOST_QUERIES)
+            )
+    return results
