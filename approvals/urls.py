@@ -6,7 +6,7 @@ from django.contrib.auth import views as django_views
 from django.urls import path
 
 from approvals.accounts import policies_page, settings_page, sign_in
-from approvals.notifications import feed, notifications_page, unsubscribe
+from approvals.notifications import feed, manifest, notifications_page, unsubscribe
 from approvals.statistics import agents_page, board_page
 from approvals.views import conversations, decide, inbox, proposal, redact
 from approvals.views.approving import resolve, reword, ticks
@@ -76,6 +76,7 @@ urlpatterns = [
     path("settings/notifications/feed/", notifications_page.feed_address, name="feed_address"),
     path("agents/", agents_page.agent_list, name="agent_list"),
     path("agents/<str:agent>/", agents_page.agent, name="agent"),
+    path("manifest.webmanifest", manifest.manifest, name="manifest"),
     path("feed/<str:feed_key>/", feed.feed, name="feed"),
     path("unsubscribe/<str:signed>/", unsubscribe.unsubscribe, name="unsubscribe"),
     path("settings/policies/", policies_page.policies, name="policies"),

@@ -37,9 +37,9 @@
     if (event.target.matches("[data-row]") && typed.some((field) => field.value)) event.detail.shouldSwap = false;
   });
 
-  // A page nobody looks at does not ask whether something new arrived.
+  // A page nobody looks at does not ask whether something new arrived, unless notices are wanted (badge.js).
   body.addEventListener("htmx:beforeRequest", (event) => {
-    if (event.target.matches("[data-poll]") && document.hidden) event.preventDefault();
+    if (event.target.matches("[data-poll]") && document.hidden && !localStorage.getItem("assent-notices")) event.preventDefault();
   });
 
   const say = (words) => {

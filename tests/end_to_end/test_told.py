@@ -1,0 +1,150 @@
+"""Told outside the page, in a browser: the board on a phone and by keyboard, notifications, and the dot on the icon."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from playwright.sync_api import Page, expect
+
+from approvals import services
+from approvals.models import Mail, RejectReason, Tutorship, User
+from memory_app.reads import Block
+from tests.conftest import make_user
+from tests.end_to_end.conftest import Server, WindowOf
+from tests.support.fixtures import MakeBlock, Propose
+
+pytestmark = [pytest.mark.slow, pytest.mark.one_leg]
+
+BOARD = "/memory/"
+
+
+@pytest.fixture
+def students(tim: User, alice: User, make_block: MakeBlock, propose: Propose) -> list[User]:
+    """alice, and 29 more; student 7 has two proposals."""
+    made = [make_user(f"student{number:02}", first_name="Maximiliane", last_name=f"{number}") for number in range(29)]
+    Tutorship.objects.bulk_create(Tutorship(tutor=tim, owner=student) for student in made)
+    block = make_block(made[7], "goals", "Likes math and chess.\n")
+    propose(block, "math", "algebra")
+    rejected = propose(block, "chess", "go")
+    services.reject(actor=tim, proposal_id=rejected.pk, revision=1, reason=RejectReason.WRONG)
+    return [alice, *made]
+
+
+def first_name(window: Page) -> str:
+    return window.locator(".board tbody th a").first.inner_text()
+
+
+def fits(window: Page) -> bool:
+    return bool(window.evaluate("document.documentElement.scrollWidth <= innerWidth"))
+
+
+def test_a_board_of_thirty_is_ordered_by_keyboard_and_leads_to_a_list(
+    window_of: WindowOf, tim: User, students: list[User]
+) -> None:
+    window = window_of(tim)
+    window.goto(BOARD)
+    assert window.locator(".board tbody tr").count() == 30
+    assert first_name(window) == "Alice Berg"
+    window.get_by_role("link", name="Waiting", exact=True).focus()
+    window.keyboard.press("Enter")
+    expect(window.locator("th[aria-sort=descending]")).to_contain_text("Waiting")
+    assert first_name(window) == "Maximiliane 7"
+    row = window.locator(".board tbody tr").first
+    row.get_by_role("link", name="1 rejected").click()
+    expect(window.locator(".filters-found")).to_have_text("1 proposal found")
+    window.go_back()
+    assert first_name(window) == "Maximiliane 7"
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_a_narrow_board_is_cards_that_are_still_a_table(
+    width: int, window_of: WindowOf, tim: User, students: list[User]
+) -> None:
+    window = window_of(tim, viewport={"width": width, "height": 700})
+    for page in (BOARD, f"{BOARD}?show=numbers", "/agents/", "/agents/scribe/", "/settings/notifications/"):
+        window.goto(page)
+        assert fits(window), page
+    window.goto(BOARD)
+    window.select_option("#sort", "waiting")
+    window.get_by_role("button", name="Sort").click()
+    window.wait_for_url("**sort=waiting*")
+    assert first_name(window) == "Maximiliane 7"
+    assert window.get_by_role("row").count() == 31
+    assert window.get_by_role("cell").count() >= 30
+
+
+def test_the_board_works_without_scripts(window_of: WindowOf, tim: User, students: list[User]) -> None:
+    window = window_of(tim, java_script_enabled=False)
+    window.goto(BOARD)
+    window.get_by_role("link", name="With waiting proposals").click()
+    assert window.locator(".board tbody tr").count() == 1
+    window.get_by_role("link", name="Week by week").click()
+    expect(window.locator(".table-figures tbody tr")).to_have_count(1)
+    window.fill("#q", "nobody")
+    window.get_by_role("button", name="Search").click()
+    expect(window.locator(".empty")).to_contain_text("No one by that name")
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_mail_and_feed_are_chosen(scripts: bool, window_of: WindowOf, server: Server, tim: User, goals: Block) -> None:
+    window = window_of(tim, java_script_enabled=scripts)
+    window.goto("/settings/")
+    window.get_by_role("link", name="Notifications").click()
+    window.get_by_label("At once").check()
+    window.get_by_role("button", name="Save").click()
+    expect(window.locator(".field-error")).to_have_text("Enter an address, or choose “Never”.")
+    window.fill("#id_email", "tim@example.org")
+    window.get_by_role("button", name="Save").click()
+    expect(window.get_by_role("status").first).to_contain_text("Saved.")
+    tim.refresh_from_db()
+    assert (tim.mail, tim.email) == (Mail.AT_ONCE, "tim@example.org")
+    window.get_by_role("button", name="Create an address").click()
+    path = httpx.URL(window.input_value("#feed-url")).path
+    assert httpx.get(f"{server.url}{path}").status_code == 200
+    assert window.get_by_role("button", name="Copy").is_visible() is scripts
+    window.get_by_role("button", name="Switch off").click()
+    expect(window.get_by_role("button", name="Create an address")).to_be_visible()
+    assert httpx.get(f"{server.url}{path}").status_code == 404
+
+
+def icon(window: Page) -> str:
+    return str(window.locator("link[rel=icon]").get_attribute("href"))
+
+
+def test_the_icon_has_a_dot_while_something_waits(
+    window_of: WindowOf, tim: User, goals: Block, propose: Propose
+) -> None:
+    window = window_of(tim)
+    assert "assent.svg" in icon(window)
+    proposal = propose(goals, "math", "algebra")
+    # What the page asks every half minute.
+    window.evaluate("htmx.ajax('GET', document.querySelector('#arrived').getAttribute('hx-get'), '#arrived')")
+    expect(window.locator("#arrived")).to_contain_text("1 new")
+    expect(window.locator("link[rel=icon]")).to_have_attribute("href", "/static/assent-waiting.svg")
+    window.goto("/")
+    assert "assent-waiting.svg" in icon(window)
+    window.locator(f"#row-{proposal.pk}").get_by_role("button", name="Approve").click()
+    expect(window.locator(f"#row-{proposal.pk}")).to_contain_text("Approved by")
+    expect(window.locator("link[rel=icon]")).to_have_attribute("href", "/static/assent.svg")
+
+
+def test_the_manifest_names_icons_that_are_there(server: Server) -> None:
+    manifest = httpx.get(f"{server.url}/manifest.webmanifest")
+    assert manifest.headers["Content-Type"] == "application/manifest+json"
+    for each in manifest.json()["icons"]:
+        found = httpx.get(f"{server.url}{each['src']}")
+        assert (found.status_code, found.headers["Content-Type"]) == (200, "image/png")
+
+
+def test_notices_are_asked_for_only_when_wanted(window_of: WindowOf, tim: User) -> None:
+    window = window_of(tim)
+    window.context.grant_permissions(["notifications"])
+    window.goto("/settings/notifications/")
+    button = window.locator("[data-notices] button")
+    expect(button).to_have_text("Show notices")
+    assert window.evaluate("localStorage.getItem('assent-notices')") is None
+    button.click()
+    expect(button).to_have_text("Stop notices")
+    button.click()
+    expect(button).to_have_text("Show notices")
+    assert window.evaluate("localStorage.getItem('assent-notices')") is None
