@@ -60,6 +60,7 @@ class MailForm(forms.ModelForm[User]):
         model = User
         fields = ["mail", "email"]
         widgets = {"mail": forms.RadioSelect}
+        help_texts = {"email": _("Without an address no mail is sent. No one else sees it.")}
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

@@ -80,7 +80,7 @@ class _Common:
         cells = (
             self._link(self.waiting, owner, row.waiting),
             self._oldest(row),
-            " ".join(filter(None, decided)),
+            " · ".join(filter(None, decided)),
             self._link(self.automatic, owner, row.automatic),
             age(row.last),
         )

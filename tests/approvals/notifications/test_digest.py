@@ -67,7 +67,7 @@ def test_the_same_is_told_once(goals: Block, tim: User, propose: Propose) -> Non
     first, second = outbox.outbox
     assert "algebra" in first.body
     assert "algebra" not in second.body
-    assert "1 more was in an earlier mail and is still waiting." in second.body
+    assert "1 more has been waiting for longer." in second.body
 
 
 def test_what_comes_in_a_short_time_is_one_mail(goals: Block, tim: User, propose: Propose) -> None:
