@@ -9,7 +9,10 @@ class AgentToolsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from agent_tools.auth import grants
         from agent_tools.calls import copies
+        from approvals.review import trust
         from approvals.services import texts
 
         texts.copies.append(copies.remove)
+        trust.serving.append(grants.agents_serving)

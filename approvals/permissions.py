@@ -7,7 +7,11 @@ admin. Agents read and propose; an agent is not a `User`.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from enum import StrEnum
+
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
 
 from approvals.models import NOT_TAKEN, TAKEN, Proposal, ProposalQuerySet, Status, Tutorship, User
 
@@ -56,6 +60,29 @@ def may_redact(user: User, owner: str) -> bool:
     A tutor may reject a proposal as too private, which also removes its texts. Removed texts cannot be restored.
     """
     return may_edit(user, owner)
+
+
+def may_comment(user: User, owner: str) -> bool:
+    """Whether a person may take part in the thread of a proposal: everyone who may read that memory."""
+    return may_read(user, owner)
+
+
+#: How long after its decision a proposal may be commented on: people ask back, agents answer.
+TALK_AFTER_DECISION = timedelta(days=30)
+
+
+def is_open_for_talk(proposal: Proposal) -> bool:
+    """Whether a proposal takes comments: while it is undecided and for 30 days after, unless its texts were removed."""
+    if proposal.is_redacted:
+        return False
+    return proposal.decided_at is None or proposal.decided_at > timezone.now() - TALK_AFTER_DECISION
+
+
+def deciders_of(owner: str) -> list[User]:
+    """Return those who may decide about an owner's memory: the owner, then tutors, then staff, by name."""
+    is_tutor = Exists(Tutorship.objects.filter(tutor=OuterRef("pk"), owner__username=owner))
+    people = User.objects.filter(Q(username=owner) | Q(is_staff=True) | Q(is_tutor), is_active=True)
+    return sorted(people, key=lambda each: (each.username != owner, each.is_staff, each.display_name.lower()))
 
 
 def available_actions(actor: User, proposal: Proposal) -> frozenset[ReviewAction]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib.auth import views as django_views
 from django.urls import path
 
-from approvals.accounts import policies_page, settings_page, sign_in
+from approvals.accounts import policies_page, rules_page, settings_page, sign_in
 from approvals.notifications import feed, manifest, notifications_page, unsubscribe
 from approvals.statistics import agents_page, board_page
 from approvals.views import conversations, decide, inbox, proposal, redact
@@ -20,6 +20,7 @@ from approvals.views.memory import (
 )
 from approvals.views.notes import bulk, note_forms, note_views
 from approvals.views.queue import saved_filters, several, undo
+from approvals.views.talk import care, thread
 
 _BLOCK = "memory/<str:owner>/blocks/<str:label>/"
 _NOTES = "memory/<str:owner>/notes/"
@@ -44,6 +45,11 @@ urlpatterns = [
     path("several/", several.several, name="several"),
     path("several/<str:batch>/undo/", several.undo_several, name="undo_several"),
     path("together/<int:pk>/", several.together, name="together"),
+    path("proposals/<int:pk>/comment/", thread.comment, name="comment"),
+    path("proposals/<int:pk>/looking/", care.looking, name="looking"),
+    path("proposals/<int:pk>/assign/", care.assign, name="assign"),
+    path("proposals/<int:pk>/snooze/", care.snooze, name="snooze"),
+    path("proposals/<int:pk>/wake/", care.wake, name="wake"),
     path("memory/", board_page.memories, name="memories"),
     path("memory/<str:owner>/", block_views.memory, name="memory"),
     path("memory/<str:owner>/new/", block_forms.BlockNew.as_view(), name="block_new"),
@@ -80,6 +86,9 @@ urlpatterns = [
     path("feed/<str:feed_key>/", feed.feed, name="feed"),
     path("unsubscribe/<str:signed>/", unsubscribe.unsubscribe, name="unsubscribe"),
     path("settings/policies/", policies_page.policies, name="policies"),
+    path("settings/policies/rules/", rules_page.create, name="rule_create"),
+    path("settings/policies/rules/<int:pk>/", rules_page.change, name="rule_change"),
+    path("settings/policies/rules/<int:pk>/delete/", rules_page.delete, name="rule_delete"),
     path("settings/", settings_page.settings, name="settings"),
     path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
     # With what was typed before, which may be a whole block: the first one takes less.

@@ -258,10 +258,10 @@ WITHOUT_BEAT = schedule.WITHOUT_BEAT
 #: A hundred years; a date before the year 1 cannot be reckoned with.
 _LONGEST_DAYS = 36_500
 BLOCK_LIMIT = env.whole("ASSENT_BLOCK_LIMIT", default=20_000, least=1, most=200_000)
-# What becomes of a note an agent saves when its owner has said nothing: `apply` (at once, labelled and
-# reversible) or `review` (a proposal).
+# What becomes of a note an agent saves when its owner has said nothing: applied at once, or a proposal.
 NOTES_POLICY = env.choice("ASSENT_NOTES_POLICY", allowed=("apply", "review"), default="apply")
-# wordllama (offline, in its package) · fastembed (extra) · openai (any service with that API) · none.
+TRUST_SMALL_WORDS = env.whole("ASSENT_TRUST_SMALL_WORDS", default=30)
+TRUST_SMALL_DELETED_PERCENT = env.whole("ASSENT_TRUST_SMALL_DELETED_PERCENT", default=10, most=100)
 EMBEDDER = env.choice("ASSENT_EMBEDDER", allowed=("wordllama", "fastembed", "openai", "none"), default="wordllama")
 EMBEDDER_MODEL = env.text("ASSENT_EMBEDDER_MODEL")
 EMBEDDER_URL = env.text("ASSENT_EMBEDDER_URL")

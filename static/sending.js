@@ -80,7 +80,7 @@
 
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing || event.repeat) return;
-    if (!event.target.matches?.(":is(.decide-panel, .row-reject, .reword) :is(textarea, input)")) return;
+    if (!event.target.matches?.(":is(.decide-panel, .row-reject, .reword, .talk-form) :is(textarea, input)")) return;
     event.preventDefault();
     const form = event.target.form;
     const button = form.querySelector("button[type=submit]");

@@ -19,7 +19,7 @@
     }
     if (field.tagName !== "TEXTAREA" && field.tagName !== "INPUT") return false;
     // A new comment begins empty: one that does not was typed and sent back.
-    if (field.tagName === "TEXTAREA" && field.name === "comment") return field.value.trim() !== "";
+    if (field.tagName === "TEXTAREA" && ["comment", "said"].includes(field.name)) return field.value.trim() !== "";
     return field.value !== field.defaultValue;
   };
 

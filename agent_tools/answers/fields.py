@@ -70,7 +70,22 @@ PROPOSAL: Fields = {
     "answers": "your decided proposal that this one takes up again, as far as can be told; null for none, and "
     "without memory:read",
     "review_url": "where people look at it",
+    "comment_count": "comments in its thread",
+    "asks_you": "true when a person commented since you last did: read it with get_proposal, answer with "
+    "comment_on_proposal",
 }
+
+COMMENT: Fields = {
+    "by": "username of the person, or name of the agent",
+    "by_kind": "person or agent",
+    "text": "what was written",
+    "change": "id of the change it is about, or null for the whole proposal",
+    "revision": "the revision it was written about",
+    "at": "ISO 8601, UTC",
+}
+
+#: The thread of a proposal, newest first.
+COMMENTS: Fields = {f"comments[].{name}": meaning for name, meaning in COMMENT.items()}
 
 PROPOSAL_IN_FULL: Fields = PROPOSAL | {
     "branch": "the branch that holds it; null once it is decided, since the branch is gone then",
@@ -97,7 +112,10 @@ PROPOSAL_IN_FULL: Fields = PROPOSAL | {
 
 PROPOSED: Fields = {
     "proposal_id": "its number",
-    "status": "open",
+    "status": "open while it waits for a person; applied when a rule of the user let it through at once",
+    "waits_because": "why a person is asked although a rule may apply other changes: scope, secrets, rule or large, as "
+    "with notes; null where no rule is about it, and once it is decided",
+    "commit": "the commit that holds it in the memory once it is applied or approved, or null",
     "branch": "the branch that holds it; null once it is decided",
     "base_commit": "the commit it was made on; null without memory:read",
     "head_commit": "the commit with the change",
@@ -151,8 +169,9 @@ NOTE: Fields = {
 WRITTEN: Fields = {
     "status": "applied, open while it waits for a person, or withdrawn: a note of yours that waited and was deleted",
     "waits_because": "policy (the user wants to be asked), scope (the token may only propose), secrets (it, its "
-    "reasoning or its evidence reads like a key, token, password or card number, which a person sees first) or null "
-    "once it waits no more",
+    "reasoning or its evidence reads like a key, token, password or card number, which a person sees first), rule (a "
+    "rule of the user asks, or it reads as risky), large (a rule applies smaller ones at once) or null once it waits "
+    "no more",
     "commit": "the commit that holds it, or null while it waits",
     "proposal_id": "its number, applied or not: people see what was applied, and can put it back",
     "branch": "the branch that holds it while it waits; null once it is applied or decided",

@@ -18,6 +18,7 @@ from agent_tools.errors import ApiError, ErrorCode, ErrorRow, ErrorTable, find_r
 from approvals.models import Status
 from approvals.review.turn.change_requests import change_request
 from approvals.services import errors
+from approvals.services.talk import refusals as talk_refusals
 from approvals.services.turn.refusals import NothingAmended, OtherTarget, TooManyRevisions
 from memory_app.models import TargetKind
 from memory_app.reads import BlockNotFound, NoteNotFound, RevisionNotFound
@@ -89,6 +90,15 @@ def _already_decided(error: errors.AlreadyDecided, subject: Subject) -> ApiError
     message = representations.told(error.proposal)
     help = [_ANEW] if subject.amends and not error.proposal.is_redacted else []
     return ApiError(ErrorCode.ALREADY_DECIDED, message, help=help, details={"proposal": shown(error.proposal)})
+
+
+def _talk_closed(error: talk_refusals.TalkClosed, subject: Subject) -> ApiError:
+    shown = subject.shown or representations.proposal
+    return ApiError(
+        ErrorCode.ALREADY_DECIDED,
+        f"Proposal {error.proposal.pk} takes no more comments: it was decided long ago, or has as many as it can have.",
+        details={"proposal": shown(error.proposal)},
+    )
 
 
 def _being_decided(error: errors.BeingDecided, subject: Subject) -> ApiError:
@@ -234,6 +244,10 @@ TABLE: ErrorTable = {
     ),
     errors.AlreadyDecided: _already_decided,
     errors.BeingDecided: _being_decided,
+    talk_refusals.CommentInvalid: ErrorRow(
+        ErrorCode.INVALID_ARGUMENTS, "Invalid arguments: comment is empty or too long."
+    ),
+    talk_refusals.TalkClosed: _talk_closed,
     errors.TooManyPending: _too_many_pending,
     errors.MemoryFull: ErrorRow(
         ErrorCode.MEMORY_FULL,

@@ -12,7 +12,9 @@ from typing import Any
 from django.conf import settings
 
 from agent_tools.answers import approved_otherwise, fields
-from approvals.models import DECIDABLE, Approval, Event, Kind, Proposal, ReviewReason, Revision, Status
+from approvals.models import DECIDABLE, Approval, Event, Kind, Proposal, Revision, Status
+from approvals.pages.talk import threads
+from approvals.pages.talk.threads import ThreadSummary
 from approvals.review.targets import agents_revision
 from approvals.review.turn.change_requests import ChangeRequest
 from approvals.services import Proposed
@@ -63,16 +65,23 @@ def change(change: Change, reasons: dict[int, str]) -> dict[str, Any]:
 
 
 def proposal(
-    proposal: Proposal, *, may_read: bool = True, is_gone: bool = False, asked: ChangeRequest | None = None
+    proposal: Proposal,
+    *,
+    may_read: bool = True,
+    is_gone: bool = False,
+    asked: ChangeRequest | None = None,
+    thread: ThreadSummary | None = None,
 ) -> dict[str, Any]:
     """Return a proposal without its texts: what a list shows.
 
     Args:
+        thread: its comments in short; read here when it is not given.
         may_read: whether the caller may read the memory.
         is_gone: whether its target was deleted since, and the caller may not read what was deleted.
         asked: what its agent is asked to change.
     """
     decided = proposal.decided_at is not None or proposal.is_decided
+    thread = thread or threads.summary(proposal)
     return {
         "proposal_id": proposal.pk,
         "user_id": proposal.owner,
@@ -97,6 +106,8 @@ def proposal(
         "changes_requested": _asked(asked) if asked else None,
         "answers": proposal.answers_id if may_read else None,
         "review_url": review_url(proposal),
+        "comment_count": thread.comments,
+        "asks_you": thread.asks_agent,
     }
 
 
@@ -132,9 +143,11 @@ def proposed(outcome: Proposed, *, may_read: bool) -> dict[str, Any]:
     data = {
         "proposal_id": outcome.proposal.pk,
         "status": outcome.proposal.status,
+        "waits_because": None if outcome.proposal.is_decided else outcome.proposal.review_reason or None,
+        "commit": outcome.proposal.merge_commit or None,
         "branch": _branch(outcome.proposal, outcome.revision),
         "base_commit": outcome.revision.base_commit,
-        "head_commit": outcome.revision.head_commit,
+        "head_commit": outcome.revision.head_commit or outcome.proposal.merge_commit,
         "revision": outcome.revision.number,
         "occurrences_replaced": outcome.occurrences,
         "content_sha256": outcome.content_sha256,
@@ -211,17 +224,6 @@ def written(outcome: NoteChangeOutcome, *, may_read: bool) -> dict[str, Any]:
     }
 
 
-def why_it_waits(outcome: NoteChangeOutcome) -> str:
-    """Return a line for an agent whose change waits although its policy is to apply; empty for others."""
-    if outcome.proposal and not outcome.is_applied and outcome.proposal.review_reason == ReviewReason.SECRETS:
-        return (
-            "\nIt reads like a key, token, password or card number, so a person has to see it first. "
-            "That counts for reasoning and evidence too. Do not keep secrets in the memory: say where they are kept "
-            "instead."
-        )
-    return ""
-
-
 def target(proposal: Proposal) -> str:
     """Return what a proposal is about, for a sentence."""
     if proposal.target_kind == TargetKind.IMPORT:
@@ -266,13 +268,15 @@ def how_to_amend(proposal: Proposal) -> str:
     return f"To amend it, {how} with proposal_id={proposal.pk}; or take it back with withdraw_proposal."
 
 
-def listed(proposal: Proposal, asked: ChangeRequest | None = None) -> str:
+def listed(proposal: Proposal, asked: ChangeRequest | None = None, *, asks_you: bool = False) -> str:
     """Return a line of a list: what became of a proposal, and the reviewer's comment on the same line.
 
     Args:
-        asked: what its agent is asked to change.
+        asked, asks_you: what its agent is asked to change; whether a person commented since.
     """
     line = f"- {proposal.pk}: {target(proposal)}, {outcome(proposal)}"
+    if asks_you:
+        line += " (a person commented: get_proposal has it)"
     if proposal.is_decided and proposal.decision_reason:
         line += f" ({proposal.decision_reason})"
     if proposal.reverted_by_commit:

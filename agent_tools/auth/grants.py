@@ -86,6 +86,11 @@ _ONE_OF_SERVED = Prepared(
 )
 
 
+def agents_serving(owner: str) -> set[int]:
+    """Return the ids of the agents with a usable token for an owner; for `approvals.review.trust`."""
+    return set(AgentToken.objects.usable().serving(owner).order_by().values_list("agent_id", flat=True))
+
+
 def _only_owner(token: AgentToken) -> str:
     if token.all_owners:
         raise _bad_user_id("is required: this token serves every owner")

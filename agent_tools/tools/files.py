@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, field_serializer
 
-from agent_tools.answers import refusals, representations
+from agent_tools.answers import refusals, representations, talk
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import Arguments, NoteWriteArguments
 from agent_tools.calls.registry import endpoint
@@ -45,7 +45,8 @@ class ImportArguments(NoteWriteArguments):
     returns={
         "proposal_id": "its number, or null when there was nothing to change",
         "status": "applied, open while it waits for a person, or unchanged",
-        "waits_because": "why a person has to look at it first, as with notes: policy, scope or secrets; else null",
+        "waits_because": "why a person has to look at it first, as with notes: policy, scope, secrets, rule or large; "
+        "else null",
         "commit": "the commit that holds it, or null",
         "review_url": "where people look at it, or null",
         "created": "how many notes are new; null without memory:read, as are the next two",
@@ -117,5 +118,5 @@ def _summary(done: ImportOutcome, *, with_counts: bool) -> str:
         first = f"Memories imported{counts}."
     else:
         first = f"Proposal created for the import{counts}. The user will be asked to approve this change."
-        first += representations.why_it_waits(done.outcome)
+        first += talk.why_it_waits(done.outcome.proposal)
     return "\n".join([first, *(f"Line {skipped.line} skipped: {skipped.reason}." for skipped in done.skipped[:20])])

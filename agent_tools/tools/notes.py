@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from agent_tools.answers import fields, refusals, representations
+from agent_tools.answers import fields, refusals, representations, talk
 from agent_tools.answers.subject import Subject
 from agent_tools.auth import grants
 from agent_tools.calls import signals
@@ -269,7 +269,7 @@ def _waiting(outcome: NoteChangeOutcome) -> str:
     if outcome.created:
         first = f"Proposal created for note {outcome.note_id}. The user will be asked to approve this change."
         waits = f"{first}\nIt is proposal {number}; get_proposal tells what became of it."
-        return waits + representations.why_it_waits(outcome)
+        return waits + talk.why_it_waits(outcome.proposal)
     return (
         f"Your proposal {number} for note {outcome.note_id} asks for exactly this already; nothing new was made."
         "\nThe user will be asked to approve it."

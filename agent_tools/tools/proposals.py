@@ -1,4 +1,4 @@
-"""An agent's own proposals: what became of them, and taking one back."""
+"""An agent's own proposals: what became of them, talking about one, and taking one back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.conf import settings
 from django.utils import timezone
 from pydantic import Field
 
-from agent_tools.answers import approved_otherwise, bounds, fields, paging, refusals, representations, withholding
+from agent_tools.answers import approved_otherwise, bounds, fields, paging, refusals, representations, talk, withholding
 from agent_tools.answers.subject import Subject
 from agent_tools.auth import grants
 from agent_tools.calls.api_operation import Answer, Call
@@ -19,6 +19,8 @@ from agent_tools.calls.registry import tool
 from agent_tools.models import Scope
 from approvals import services
 from approvals.models import DECIDABLE, Proposal, ProposalQuerySet, Status
+from approvals.pages.talk import threads
+from approvals.pages.talk.threads import ThreadSummary
 from approvals.review.turn.change_requests import change_request, change_requests
 from approvals.services.errors import ProposalNotFound
 from memory_app.models import TargetKind
@@ -62,13 +64,22 @@ def list_proposals(call: Call, arguments: ProposalListArguments) -> Answer:
     found = list(proposals.order_by("-pk")[: arguments.limit + 1])
     gone = withholding.about_deleted(call, found)
     asked = change_requests(found)
+    said = threads.summaries(found)
     items = [
-        representations.proposal(proposal, is_gone=proposal.pk in gone, asked=asked.get(proposal.pk))
+        representations.proposal(
+            proposal,
+            is_gone=proposal.pk in gone,
+            asked=asked.get(proposal.pk),
+            thread=said.get(proposal.pk, ThreadSummary()),
+        )
         for proposal in found
     ]
     fitting = bounds.that_fit(items, bounds.characters(arguments))
     shown, cursor = paging.page(call, found, arguments, lambda proposal: proposal.pk, most=fitting)
-    lines = [representations.listed(proposal, asked.get(proposal.pk)) for proposal in shown]
+    asking = {pk for pk, thread in said.items() if thread.asks_agent}
+    lines = [
+        representations.listed(proposal, asked.get(proposal.pk), asks_you=proposal.pk in asking) for proposal in shown
+    ]
     text = "\n".join(["Your proposals:", "", *lines]) if shown else "You have no such proposals."
     if cursor:
         text += f"\n\n(There are more: call again with cursor {cursor}.)"
@@ -82,11 +93,13 @@ class ProposalReadArguments(BoundedArguments):
 @tool(
     description=(
         "See what became of one of your proposals: its status, the reviewer's reason, the changes asked of you, "
-        "what of it was approved in which words, and whether it still applies to the block now."
+        "comments, what of it was approved in which words, and whether it still applies."
     ),
     scope=Scope.MEMORY_READ,
     failing="Error reading proposal",
-    returns=fields.PROPOSAL_IN_FULL | {"left_out": "what was left out of these for its length, by field"},
+    returns=fields.PROPOSAL_IN_FULL
+    | fields.COMMENTS
+    | {"left_out": "what was left out of these for its length, by field"},
     owner_optional=True,
     target="proposal_id",
 )
@@ -95,8 +108,10 @@ def get_proposal(call: Call, arguments: ProposalReadArguments) -> Answer:
     gone = withholding.deleted_since(call, proposal)
     asked = change_request(proposal)
     data = representations.proposal_in_full(proposal, proposal.current_revision, gone, asked=asked)
+    data["comments"] = talk.comments(proposal)
     left_out, needed = _left_out(data, bounds.characters(arguments))
     text = representations.told(proposal, asked) + approved_otherwise.sentence(proposal, data)
+    text += talk.unanswered(data["comments"])
     if left_out:
         what = ", ".join(f"{count:,} {_LEFT_OUT[name]}" for name, count in left_out.items())
         text += f"\n(Left out for their length: {what}. max_characters={needed} brings all.)"
@@ -105,6 +120,7 @@ def get_proposal(call: Call, arguments: ProposalReadArguments) -> Answer:
 
 #: What is counted of the fields that may be long, in the order in which they get the room.
 _LEFT_OUT = {
+    "comments": "of the comments",
     "difference": "of the differences",
     "not_accepted": "of what was not accepted",
     "final_text": "lines of the final text",
@@ -160,6 +176,47 @@ def withdraw_proposal(call: Call, arguments: WithdrawArguments) -> Answer:
             operation=call.operation,
         )
     return Answer(f"Proposal {proposal.pk} withdrawn.", _shown(call, proposal))
+
+
+class CommentArguments(WriteArguments):
+    proposal_id: _Id
+    comment: Annotated[
+        str,
+        Field(description="What you say: an answer to a person, or a question.", min_length=1, max_length=2_000),
+    ]
+    change: Annotated[
+        str | None,
+        Field(
+            description="The id of the change it is about, as comments have it; left out for the whole proposal.",
+            pattern=r"^[0-9A-Za-z_.:-]{1,64}$",
+        ),
+    ] = None
+
+
+@tool(
+    description=(
+        "Comment on one of your proposals: answer a question that a person asked in its thread, or ask one. "
+        "Nothing is decided by it."
+    ),
+    scope=Scope.MEMORY_PROPOSE,
+    failing="Error commenting on proposal",
+    returns={"proposal_id": "its number", "user_id": "whose memory"} | fields.COMMENT,
+    owner_optional=True,
+    target="proposal_id",
+)
+def comment_on_proposal(call: Call, arguments: CommentArguments) -> Answer:
+    proposal = _own(call, arguments.proposal_id)
+    subject = Subject(call, proposal_id=proposal.pk, shown=partial(_shown, call))
+    with refusals.explained(subject):
+        made = services.comment(
+            actor=call.caller.agent,
+            proposal_id=proposal.pk,
+            text=arguments.comment,
+            change=arguments.change or "",
+            operation=call.operation,
+        )
+    data = {"proposal_id": proposal.pk, "user_id": proposal.owner} | talk.comment(made)
+    return Answer(f"Comment on proposal {proposal.pk} saved. The reviewer sees it with the proposal.", data)
 
 
 def _shown(call: Call, proposal: Proposal) -> dict[str, Any]:

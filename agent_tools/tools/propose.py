@@ -13,8 +13,9 @@ from typing import Annotated, Any, Literal
 import structlog
 from pydantic import Field
 
-from agent_tools.answers import fields, refusals, representations
+from agent_tools.answers import fields, refusals, representations, talk
 from agent_tools.answers.subject import Subject
+from agent_tools.auth import grants
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import ProposeArguments, Strict, given
 from agent_tools.calls.parsing import invalid
@@ -22,7 +23,7 @@ from agent_tools.calls.registry import endpoint, tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
 from approvals import services
-from approvals.models import Kind
+from approvals.models import Kind, Status
 from approvals.review.turn.change_requests import change_request
 from memory_app.text import edits
 
@@ -172,7 +173,8 @@ def _propose(
                 "reasoning is required to explain the edit to the user.",
                 details={"fields": {"reasoning": "is required"}},
             )
-        verb = services.propose
+        # What is amended was handed to a person before, and is decided by one.
+        verb = partial(services.propose, may_apply=grants.has_scope(call.caller.token, Scope.NOTES_WRITE))
         if arguments.proposal_id is not None:
             verb = partial(services.amend, proposal_id=arguments.proposal_id)
         outcome = verb(
@@ -214,13 +216,19 @@ def _summary(outcome: services.Proposed, label: str, reasoning: str, *, may_read
         asked = change_request(outcome.proposal)
         first = f"Your proposal {number} for block '{label}' asks for exactly this already; nothing new was made."
         then = representations.told(outcome.proposal, asked)
+    elif outcome.proposal.status == Status.APPLIED and outcome.created:
+        first = (
+            f"Edit applied to block '{label}' at once: a rule of the user lets it through. "
+            f"Reasoning provided: {reasoning}"
+        )
+        then = f"The user sees it as automatic, with proposal {number}, and can revert it."
     elif outcome.created:
         first = (
             f"Edit proposal created for block '{label}'. "
             f"The user will be asked to approve this change. "
             f"Reasoning provided: {reasoning}"
         )
-        then = f"It is proposal {number}; get_proposal tells what became of it."
+        then = f"It is proposal {number}; get_proposal tells what became of it." + talk.why_it_waits(outcome.proposal)
     else:
         first = f"Your proposal {number} for block '{label}' asks for exactly this already; nothing new was made."
         then = "The user will be asked to approve it."

@@ -11,6 +11,7 @@ from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
+from approvals.accounts.viewer import viewer_of
 from approvals.admin.plain_text import PlainList
 from approvals.admin.read_only import ReadOnlyAdmin
 from approvals.forms.accounts import time_zones
@@ -116,7 +117,13 @@ class TrustRuleAdmin(admin.ModelAdmin[TrustRule]):
     list_filter = ["needs", "kind"]
     list_select_related = ["agent", "made_by"]
     search_fields = ["owner", "agent__name", "block"]
-    autocomplete_fields = ["agent", "made_by"]
+    autocomplete_fields = ["agent"]
+    readonly_fields = ["made_by"]
+
+    def save_model(self, request: HttpRequest, obj: TrustRule, form: Any, change: bool) -> None:
+        if not change:
+            obj.made_by = viewer_of(request)
+        super().save_model(request, obj, form, change)
 
 
 @admin.register(Attention)

@@ -13,10 +13,11 @@ from itertools import groupby
 from django.db.models import Count, Max, Q
 
 from approvals.models import DECIDED, Proposal, ProposalQuerySet, Status, User
-from approvals.pages.inbox_filters import InboxFilters, Listing, Tab
+from approvals.pages.inbox_filters import MINE, InboxFilters, Listing, Tab
 from approvals.pages.inbox_rows import InboxRow, rows_of, with_alike
 from approvals.pages.queue.alike import Compared, compare
 from approvals.pages.queue.order import Key, Order, Sort
+from approvals.pages.talk.attention import asleep
 from approvals.permissions import proposals_visible_to
 
 PAGE_SIZE = 25
@@ -81,20 +82,47 @@ class InboxPosition:
     older: int | None
 
 
-def counts(proposals: ProposalQuerySet) -> dict[Tab, int]:
-    """Return how many of `proposals` are in each tab, in one query over an index."""
+def counts(proposals: ProposalQuerySet, *, snoozed: int = 0) -> dict[Tab, int]:
+    """Return how many of `proposals` are in each tab, in one query over an index.
+
+    Args:
+        snoozed: how many the viewer has put off; see `snoozed_count`.
+    """
     by_status = dict(proposals.order_by().values_list("status").annotate(Count("pk")))
-    return {tab: sum(by_status.get(status, 0) for status in statuses) for tab, statuses in STATUSES.items()}
+    found = {tab: sum(by_status.get(status, 0) for status in statuses) for tab, statuses in STATUSES.items()}
+    return found | {Tab.YOURS: found[Tab.YOURS] - snoozed}
+
+
+def counts_for(viewer: User) -> dict[Tab, int]:
+    """Return how many proposals are in each tab of this person's list."""
+    visible = proposals_visible_to(viewer)
+    return counts(visible, snoozed=snoozed_count(visible, viewer))
+
+
+def snoozed_count(proposals: ProposalQuerySet, viewer: User) -> int:
+    """Return how many of `proposals` the viewer has put off."""
+    return proposals.filter(status__in=STATUSES[Tab.YOURS], pk__in=asleep(viewer).values("proposal")).count()
 
 
 def waiting_for(user: User) -> int:
     """Return how many proposals wait for this person's decision."""
-    return proposals_visible_to(user).filter(status__in=STATUSES[Tab.YOURS]).count()
+    waiting = proposals_visible_to(user).filter(status__in=STATUSES[Tab.YOURS])
+    return waiting.exclude(pk__in=asleep(user).values("proposal")).count()
 
 
-def listed(proposals: ProposalQuerySet, tab: Tab, filters: InboxFilters) -> ProposalQuerySet:
-    """Return those of `proposals` that are in a tab and match the filters, unordered."""
-    return filters.apply(proposals.filter(status__in=STATUSES[tab]), tab)
+def listed(proposals: ProposalQuerySet, tab: Tab, filters: InboxFilters, viewer: User) -> ProposalQuerySet:
+    """Return those of `proposals` that are in a tab and match the filters, unordered.
+
+    Args:
+        viewer: what they have snoozed is left out of the first tab, unless they ask for it; "me" is them.
+    """
+    found = filters.apply(proposals.filter(status__in=STATUSES[tab]), tab)
+    if filters.assigned:
+        found = found.filter(assigned_to=viewer if filters.assigned == MINE else None)
+    if tab is not Tab.YOURS:
+        return found
+    theirs = asleep(viewer).values("proposal")
+    return found.filter(pk__in=theirs) if filters.snoozed else found.exclude(pk__in=theirs)
 
 
 def page(
@@ -129,7 +157,7 @@ def page(
         more_above, more_below = before is not None, len(ids) > PAGE_SIZE
         ids = ids[:PAGE_SIZE]
     gathered = [pk for first in ids for pk in groups.get(first, ())[1:]]
-    rows = Proposal.objects.select_related("agent", "decided_by").in_bulk([*ids, *gathered])
+    rows = Proposal.objects.select_related("agent", "decided_by", "assigned_to").in_bulk([*ids, *gathered])
     found = [rows[pk] for pk in ids if pk in rows]
     if not found:
         return Page(groups=(), newest="", older="", newer="")
@@ -156,7 +184,7 @@ def next_for(user: User, after: Proposal, listing: Listing) -> Proposal | None:
         listing: what the reader came from. What is decided already is no work: from there it is the whole queue.
     """
     yours = listing.tab is Tab.YOURS
-    waiting = listed(proposals_visible_to(user), Tab.YOURS, listing.filters if yours else InboxFilters())
+    waiting = listed(proposals_visible_to(user), Tab.YOURS, listing.filters if yours else InboxFilters(), user)
     waiting = waiting.exclude(pk=after.pk)
     order = order_of(Tab.YOURS, listing.sort if yours else Sort.NEWEST)
     return order.sorted(order.following(waiting, order.key(after))).first() or order.sorted(waiting).first()
@@ -168,7 +196,7 @@ def place_of(user: User, proposal: Proposal, listing: Listing) -> InboxPosition 
     order = order_of(listing.tab, listing.sort)
     if getattr(proposal, order.column) is None:
         return None
-    proposals = listed(proposals_visible_to(user), listing.tab, listing.filters).order_by()
+    proposals = listed(proposals_visible_to(user), listing.tab, listing.filters, user).order_by()
     counted = proposals.aggregate(total=Count("pk"), here=Count("pk", filter=Q(pk=proposal.pk)))
     if not counted["here"]:
         return None

@@ -48,6 +48,9 @@ ANY_RISK = "any"
 #: Value of the state filter for decisions that were taken back, whatever they were.
 REVERTED = "reverted"
 
+#: Value of the filter for whom a proposal is assigned to: the viewer. Any other means nobody.
+MINE = "me"
+
 #: Words of a search that are looked for; a longer one is hardly meant to find anything.
 MOST_WORDS = 8
 
@@ -80,6 +83,9 @@ class InboxFilters(QueryFilters):
     risk: str = ""
     age: str = ""
     decided: str = ""
+    # Of these two the viewer is needed: `inbox.listed` applies them.
+    assigned: str = ""
+    snoozed: str = ""
     q: str = ""
 
     def apply(self, proposals: ProposalQuerySet, tab: Tab) -> ProposalQuerySet:

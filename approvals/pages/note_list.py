@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from approvals.models import Proposal, ProposalQuerySet, Revision, Status, User
+from approvals.models import Event, Proposal, ProposalQuerySet, Revision, Status, User
 from approvals.pages import note_matching
 from approvals.pages.blocks import HistoryEntry, history_entries
 from approvals.pages.inbox_filters import QueryFilters
@@ -212,16 +213,18 @@ def waiting_notes(owner: str, id_: str | None = None) -> tuple[Proposal, ...]:
 
 @dataclass(frozen=True)
 class Automatic:
-    """Something policy applied.
+    """Something a policy or a rule applied.
 
     Args:
         may_revert: whether this viewer may take it back, and it can be.
-        changed_since: the note was changed again; taking this back would lose that.
+        changed_since: the note or block was changed again; taking this back would lose that.
+        rule: the rule that let it through, as its event keeps it; None for the policy.
     """
 
     proposal: Proposal
     may_revert: bool
     changed_since: bool = False
+    rule: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -254,14 +257,22 @@ def _applied(owner: str) -> ProposalQuerySet:
 
 def _automatic(owner: str, viewer: User, applied: list[Proposal]) -> tuple[Automatic, ...]:
     # Not of imports, which have thousands: pressing the button tells.
-    single = [proposal.pk for proposal in applied if proposal.target_kind == TargetKind.NOTE]
+    single = [proposal.pk for proposal in applied if proposal.target_kind != TargetKind.IMPORT]
     revisions = {each.proposal_id: each for each in Revision.objects.filter(proposal__in=single, number=1)}
     ids = {change["id"] for revision in revisions.values() for change in revision.note_changes}
     now = NotesState(reads.note_sha256s(owner, ids))
+    on_blocks = {(owner, proposal.target) for proposal in applied if proposal.target_kind == TargetKind.BLOCK}
+    blocks = reads.find_blocks(on_blocks) if on_blocks else {}
+    events = Event.objects.filter(proposal__in=[proposal.pk for proposal in applied], what=Event.What.APPLIED)
+    said = dict(events.values_list("proposal", "data"))
     rows = []
     for proposal in applied:
         revision = revisions.get(proposal.pk)
-        changed_since = revision is not None and not now.is_after(revision)
+        if revision is not None and proposal.target_kind == TargetKind.BLOCK:
+            block = blocks.get((owner, proposal.target))
+            changed_since = block is None or block.body != revision.result_text
+        else:
+            changed_since = revision is not None and not now.is_after(revision)
         may_revert = ReviewAction.UNDO in available_actions(viewer, proposal) and not changed_since
-        rows.append(Automatic(proposal, may_revert, changed_since))
+        rows.append(Automatic(proposal, may_revert, changed_since, said.get(proposal.pk, {}).get("rule")))
     return tuple(rows)

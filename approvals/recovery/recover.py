@@ -26,8 +26,9 @@ from approvals.services.decide.checks import visible_proposal
 from approvals.services.decide.merge import finish_merging
 from approvals.services.errors import DecisionRefused, NotesChanged, ProposalNotFound
 from approvals.services.notes import agents
-from approvals.services.preparing import finish_once, finish_preparing, take_over
+from approvals.services.preparing import finish_once, take_over
 from approvals.services.recheck import recheck_unknown
+from approvals.services.trust.applying import finish_block
 from approvals.services.undo import finish_reverting
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.errors import DoltError
@@ -181,7 +182,7 @@ def finish(proposal: Proposal) -> Proposal:
             if follow_up.is_rest(fresh):
                 return finish_once(fresh, follow_up.finish, is_mine=True)
             if fresh.target_kind == TargetKind.BLOCK:
-                return finish_once(fresh, finish_preparing, is_mine=True)
+                return finish_once(fresh, finish_block, is_mine=True)
             return agents.finish(fresh, is_mine=True)
         except NotesChanged as refusal:
             log.warning("application_dropped", proposal=proposal.pk, why=refusal.message)

@@ -41,6 +41,14 @@ class Acceptance:
     rejected: int = 0
     reverted: int = 0
 
+    def __add__(self, other: Acceptance) -> Acceptance:
+        return Acceptance(
+            self.as_proposed + other.as_proposed,
+            self.edited + other.edited,
+            self.rejected + other.rejected,
+            self.reverted + other.reverted,
+        )
+
     @property
     def total(self) -> int:
         return self.as_proposed + self.edited + self.rejected + self.reverted

@@ -20,7 +20,9 @@ from approvals.services.edit import create_block, delete_block, edit_block
 from approvals.services.lists.saved_filters import delete_filter, save_filter
 from approvals.services.propose import Proposed, propose
 from approvals.services.recheck import recheck
+from approvals.services.talk import assign, comment, look, snooze, wake
 from approvals.services.texts import redact
+from approvals.services.trust.rules import change_rule, create_rule, delete_rule
 from approvals.services.turn.amend import amend
 from approvals.services.turn.hand_back import back_to_review, request_changes
 from approvals.services.turn.seen import mark_seen
@@ -42,18 +44,24 @@ __all__ = [
     "approve",
     "approve_edited",
     "approve_some",
+    "assign",
     "back_to_review",
     "backup",
+    "change_rule",
     "close_as_present",
+    "comment",
     "conversations",
     "create_block",
+    "create_rule",
     "decide_several",
     "delete_block",
     "delete_filter",
+    "delete_rule",
     "edit_block",
     "expire",
     "find_proposal",
     "is_interrupted",
+    "look",
     "mark_seen",
     "notes",
     "propose",
@@ -69,8 +77,10 @@ __all__ = [
     "restore_here",
     "save_filter",
     "settle",
+    "snooze",
     "undo",
     "undo_several",
     "verify",
+    "wake",
     "withdraw",
 ]

@@ -1,6 +1,7 @@
 """An agent proposes: the edits become a branch with one commit, and a row that waits for a person.
 
-Row PREPARING → branch → commit → OPEN. Each step is idempotent: after a crash between them, `recover` or the same call
+Row PREPARING → branch → commit → OPEN; what a rule of the owner lets through is committed to main at once
+(`trust.applying`). Each step is idempotent: after a crash between them, `recover` or the same call
 with its operation id finishes the proposal. Only one call works on a row: others wait, and take over when its lease has
 expired. See docs/architecture.md, "A proposal's life".
 """
@@ -18,13 +19,15 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from approvals.models import Agent, Kind, Proposal, Revision
+from approvals.models import Agent, Kind, Proposal, Revision, TrustRule
+from approvals.review import trust
 from approvals.review.summary import summarise
 from approvals.risks import flags
 from approvals.services.caps import find_equal_or_require_room, pending_of, require_room
 from approvals.services.errors import BlockReadOnly, NoChange, OverLimit, PreconditionFailed
-from approvals.services.preparing import finish_once, finish_preparing, insert_prepared, lease_of
+from approvals.services.preparing import finish_once, insert_prepared, lease_of
 from approvals.services.texts import require_texts
+from approvals.services.trust.applying import finish_block
 from approvals.services.turn.answering import find_answered
 from memory_app import reads
 from memory_app.models import TargetKind
@@ -76,6 +79,7 @@ def propose(
     expected_sha256: str | None = None,
     operation: str | None = None,
     may_read: bool = True,
+    may_apply: bool = False,
 ) -> Proposed:
     """Propose edits to one block: all of them, in order, or none.
 
@@ -87,6 +91,7 @@ def propose(
         operation: 32 hexadecimal digits; a call with the same one returns the same proposal.
         may_read: whether the agent may read the block. If not, proposals with the same edits are equal, and the caps
             are checked before the text: otherwise the order of refusals would reveal whether an edit fits.
+        may_apply: whether a rule of the owner may apply the change at once; the proposal is APPLIED then.
 
     Raises:
         BlockNotFound, EditError: see `reads` and `edits`; `EditError.index` names the edit.
@@ -110,13 +115,15 @@ def propose(
         require_room(agent, owner)
     applied = apply_edits(block, edits, expected_sha256)
     given = {"reasoning": reasoning, "confidence": confidence, "session_id": session_id, "evidence": list(evidence)}
+    given |= {"kind": kind, "operation": operation}
+    rule, rights = None, {"may_apply": may_apply, "may_read": may_read}
     try:
-        proposal, created = _prepare(agent, base, applied, kind, operation=operation, may_read=may_read, given=given)
+        proposal, created, rule = _prepare(agent, base, applied, given, **rights)
         is_mine = created
     except IntegrityError:
         # A concurrent call with the same operation inserted its row first.
         proposal, created, is_mine = Proposal.objects.get(operation=operation), True, False
-    proposal = _finished(proposal, is_mine=is_mine, base=block if is_mine else None)
+    proposal = _finished(proposal, is_mine=is_mine, base=block if is_mine else None, rule=rule)
     return outcome_of(proposal, created=created, block=block)
 
 
@@ -153,55 +160,75 @@ def _prepare(
     agent: Agent,
     base: reads.Snapshot,
     applied: text_edits.Applied,
-    kind: Kind,
-    *,
-    operation: str,
-    may_read: bool,
     given: dict[str, Any],
-) -> tuple[Proposal, bool]:
-    """Insert the PREPARING row, unless an equal proposal exists. Return the proposal and whether it is new."""
+    *,
+    may_apply: bool,
+    may_read: bool,
+) -> tuple[Proposal, bool, TrustRule | None]:
+    """Insert the PREPARING row, unless an equal proposal exists.
+
+    Returns:
+        The proposal, whether it is new, and the rule that applies it at once.
+    """
     block = base.block
     result_sha256 = text_edits.sha256_of(applied.text)
-    summary = summarise(block.body, applied.text, said=flags.said_with(given["reasoning"], given["evidence"]))
     target = {"target_kind": TargetKind.BLOCK, "target": block.label}
+    summary = summarise(block.body, applied.text, said=flags.said_with(given["reasoning"], given["evidence"]))
+    verdict = trust.verdict(
+        block.owner,
+        agent,
+        kind=given["kind"],
+        block=block.label,
+        weight=trust.Weight.of(summary),
+        may_apply=may_apply,
+        may_read=may_read,
+    )
     now = timezone.now()
     proposal = Proposal(
         owner=block.owner,
         **target,
         target_title=block.display_title,
-        kind=kind,
         agent=agent,
         search_words=summary.search_words(given["reasoning"], block.label, block.display_title),
         **summary.fields,
         result_sha256=result_sha256,
-        operation=operation,
         created_at=now,
         expires_at=now + settings.PROPOSAL_EXPIRY,
         lease_expires_at=now + lease_of(0),
+        auto_applied=verdict.applies,
+        review_reason=verdict.reason,
         **given,
     )
     proposal.answers_id = find_answered(proposal, summary.segments, applied.text)
     with transaction.atomic(durable=True):
-        # If another edit has the same result, this would reveal to an agent that may not read that its edit fits.
-        twin = find_equal_or_require_room(agent, block.owner, may_tell=may_read, **target, result_sha256=result_sha256)
-        if twin:
-            return twin, False
+        if not verdict.applies:  # changes that a rule applies do not count against the caps
+            # If another edit has the same result, this would reveal to an agent that may not read that its edit fits.
+            equal = {**target, "result_sha256": result_sha256}
+            if twin := find_equal_or_require_room(agent, block.owner, may_tell=may_read, **equal):
+                return twin, False, None
         insert_prepared(
             proposal,
+            has_branch=not verdict.applies,
             base_commit=base.commit,
             base_sha256=block.sha256,
             base_text=block.body,
             edits=text_edits.to_json(applied.edits),
             result_text=applied.text,
         )
-    return proposal, True
+    return proposal, True, verdict.rule
 
 
 def _finished(
-    proposal: Proposal, *, is_mine: bool = False, is_resumed: bool = False, base: reads.Block | None = None
+    proposal: Proposal,
+    *,
+    is_mine: bool = False,
+    is_resumed: bool = False,
+    base: reads.Block | None = None,
+    rule: TrustRule | None = None,
 ) -> Proposal:
     require_texts(proposal)
-    return finish_once(proposal, partial(finish_preparing, base=base), is_mine=is_mine, is_resumed=is_resumed)
+    make = partial(finish_block, base=base, rule=rule, is_new=is_mine)
+    return finish_once(proposal, make, is_mine=is_mine, is_resumed=is_resumed)
 
 
 def outcome_of(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import structlog
 from django.db import connections, transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -94,7 +94,9 @@ def remove(proposal: Proposal, *, actor: events.Actor) -> bool:
     Proposal.objects.filter(pk=proposal.pk, status=Status.WITHDRAWN).update(decision_comment="")
     proposal.revisions.update(base_text="", result_text="", base_sha256="", edits=[], note_changes=[], risk_report=None)
     proposal.proposed_notes.all().delete()
-    proposal.events.filter(actor_kind=Event.ActorKind.AGENT).update(text="", data={})
+    # Comments quote what was proposed, whoever wrote them.
+    said = Q(actor_kind=Event.ActorKind.AGENT) | Q(what=Event.What.COMMENTED)
+    proposal.events.filter(said).update(text="", data={})
     _remove_copies(proposal)
     events.record(proposal, Event.What.REDACTED, actor=actor)
     proposal.__dict__.pop("_current", None)

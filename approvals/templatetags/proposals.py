@@ -26,6 +26,7 @@ from approvals.pages import inbox, risk_wording
 from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, url_of
 from approvals.pages.inbox_rows import InboxRow
+from approvals.review import trust
 from approvals.risks.flags import Risk
 from approvals.services.decide.remind import BEFORE_EXPIRY
 from approvals.services.turn.hand_back import REASONS
@@ -193,10 +194,20 @@ def policy_says(proposal: Proposal, *, is_own: bool, owner_name: str) -> str:
         is_own: the viewer is the owner.
         owner_name: what the owner is called.
     """
-    if proposal.target_kind == TargetKind.BLOCK:
-        return _("Block changes always need approval.")
     if proposal.auto_applied:
         return _("Applied automatically.")
+    if proposal.review_reason == ReviewReason.LARGE:
+        return _("A rule lets small changes of this agent through; this one is larger.")
+    if proposal.review_reason == ReviewReason.RULE and trust.SEEN_FIRST.intersection(proposal.risks):
+        return _("Whatever a rule says, a person first sees a change with warnings like these.")
+    if proposal.review_reason == ReviewReason.RULE:
+        return _("A rule says to ask first.")
+    if proposal.target_kind == TargetKind.BLOCK and proposal.review_reason == ReviewReason.SCOPE:
+        return _("A rule would let it through, but this agent’s token may only propose.")
+    if proposal.target_kind == TargetKind.BLOCK and proposal.review_reason == ReviewReason.SECRETS:
+        return _("Whatever a rule says, a person first sees a change with warnings like these.")
+    if proposal.target_kind == TargetKind.BLOCK:
+        return _("Block changes need approval, unless a rule of the owner lets them through.")
     if proposal.review_reason == ReviewReason.POLICY and is_own:
         return _("Your policy is to ask first when an agent writes notes.")
     if proposal.review_reason == ReviewReason.POLICY:

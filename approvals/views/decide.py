@@ -24,7 +24,7 @@ from approvals.models import Proposal, Status, User
 from approvals.pages import inbox
 from approvals.pages.inbox_filters import Listing, Tab
 from approvals.pages.inbox_rows import rows_of
-from approvals.permissions import ReviewAction, available_actions, proposals_visible_to
+from approvals.permissions import ReviewAction, available_actions
 from approvals.review.reworded.parts import ids_of_changes
 from approvals.review.turn.change_requests import change_request
 from approvals.services.errors import AlreadyDecided, BranchMissing, DecisionRefused, NotAllowed, ProposalNotFound
@@ -120,7 +120,7 @@ def _is_asked_twice(proposal: Proposal, form: ApproveForm, user: User, wanted: S
 def _done(request: Request, user: User, decided: Proposal) -> HttpResponse:
     row_url = request.POST.get("row", "")
     if request.htmx and row_url:
-        counts = inbox.counts(proposals_visible_to(user))
+        counts = inbox.counts_for(user)
         request.waiting = counts[Tab.YOURS]
         context = {
             "proposal": decided,

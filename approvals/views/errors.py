@@ -59,7 +59,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Return the page for a form whose secret did not match, mostly after signing out in another tab. It shows what was
     typed, to be copied."""
     try:
-        typed = [value for name in ("comment", "body") if (value := request.POST.get(name, "").strip())]
+        typed = [value for name in ("comment", "said", "body") if (value := request.POST.get(name, "").strip())]
     except UnreadablePostError:  # the form never arrived in full
         typed = []
     return _answer(request, "403_csrf", 403, {"typed": typed})

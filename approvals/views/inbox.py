@@ -24,9 +24,20 @@ from approvals.accounts.viewer import viewer_of
 from approvals.forms.several import SeveralForm, everybodys_agent, is_tick, new_batch
 from approvals.models import Agent, Kind, Mergeability, Proposal, ProposalQuerySet, Status, User
 from approvals.pages import risk_wording
-from approvals.pages.inbox import arrived, counts, last_decisions, listed, order_of, page, titles_of_targets
-from approvals.pages.inbox_filters import AGES, ANY_RISK, REVERTED, InboxFilters, Listing, Tab, url_of
+from approvals.pages.inbox import (
+    Page,
+    arrived,
+    counts,
+    last_decisions,
+    listed,
+    order_of,
+    page,
+    snoozed_count,
+    titles_of_targets,
+)
+from approvals.pages.inbox_filters import AGES, ANY_RISK, MINE, REVERTED, InboxFilters, Listing, Tab, url_of
 from approvals.pages.queue.order import Key, Sort
+from approvals.pages.talk.rows import talk_of
 from approvals.permissions import readable_owners
 from approvals.risks import flags
 from approvals.views import kept_choices
@@ -80,7 +91,7 @@ def inbox(request: Request) -> HttpResponse:
     listing = _with_owner_named(_listing(request, kept), owners)
     tab, filters = listing.tab, listing.filters
     visible = Proposal.objects.visible_to(owners)
-    proposals = listed(visible, tab, filters)
+    proposals = listed(visible, tab, filters, user)
 
     since = Key.parse(request.GET.get("since", ""))
     if since and request.htmx:
@@ -91,7 +102,8 @@ def inbox(request: Request) -> HttpResponse:
 
     services.recover_on_read()
     _expire_overdue()
-    by_tab = counts(visible)
+    snoozed = snoozed_count(visible, user)
+    by_tab = counts(visible, snoozed=snoozed)
     request.waiting = by_tab[Tab.YOURS]  # for the navigation
     shown = page(
         proposals,
@@ -126,12 +138,9 @@ def inbox(request: Request) -> HttpResponse:
         "sorts": _SORTS if tab is Tab.YOURS else _SORTS[:2],
         **_saved(user, listing),
         "filter_name": kept.get("filter_name", ""),
-        "batch": new_batch(),
-        "several": everybodys_agent(),
-        "several_form": SeveralForm(initial=kept) if kept.get("reason") or kept.get("comment") else None,
-        "ticked": request.GET.get("ticked", ""),
-        "ticked_before": {value for name, value in kept.items() if is_tick(name)},
-        "plain": sum(row.is_plain for group in shown.groups for each in group.rows for row in each.together),
+        **_several(request, shown, kept),
+        "talk": talk_of([row.proposal for group in shown.groups for row in group.rows], user),
+        "snoozed": snoozed if tab is Tab.YOURS and not filters.snoozed else 0,
         "last_decisions": last_decisions(visible) if shown.is_empty and tab is Tab.YOURS else [],
     }
     return render(request, "inbox/list.html" if request.htmx else "inbox/inbox.html", context)
@@ -160,6 +169,18 @@ def _saved(user: User, listing: Listing) -> dict[str, Any]:
         for each in user.saved_filters.order_by("name")
     ]
     return {"saved": saved, "is_saved": any(each.is_shown for each in saved)}
+
+
+def _several(request: Request, shown: Page, kept: dict[str, str]) -> dict[str, Any]:
+    """Return what deciding several rows at once needs, with what was typed before."""
+    return {
+        "batch": new_batch(),
+        "several": everybodys_agent(),
+        "several_form": SeveralForm(initial=kept) if kept.get("reason") or kept.get("comment") else None,
+        "ticked": request.GET.get("ticked", ""),
+        "ticked_before": {value for name, value in kept.items() if is_tick(name)},
+        "plain": sum(row.is_plain for group in shown.groups for each in group.rows for row in each.together),
+    }
 
 
 def _with_density(request: Request) -> HttpResponse:
@@ -236,6 +257,9 @@ def _fields(visible: ProposalQuerySet, people: dict[str, str] | None, tab: Tab, 
         ("age", _("Proposed"), AGES.items()),
         *([("decided", _("Decided"), AGES.items())] if tab is Tab.DECIDED else []),
     ]
+    if tab is Tab.YOURS:
+        offered.append(("assigned", _("Assigned to"), [(MINE, _("me")), ("nobody", _("nobody"))]))
+        offered.append(("snoozed", _("Snoozed"), [("yes", _("only snoozed ones"))]))
     if people is None or len(people) > 1:
         by_name = sorted((people or {}).items(), key=lambda item: item[1].lower())
         offered.insert(0, ("owner", _("Whose memory"), by_name))

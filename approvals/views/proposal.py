@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -20,6 +21,7 @@ from approvals.accounts.sign_in import kept_fields, signed_in
 from approvals.accounts.viewer import viewer_of
 from approvals.forms.changes import RequestChangesForm
 from approvals.forms.proposal import ApproveForm, ApproveSomeForm, RejectForm
+from approvals.forms.talk import CommentForm
 from approvals.forms.ticks import TickBoxes, Ticks, tick_boxes
 from approvals.models import Event, Proposal, Revision, Status, User
 from approvals.pages import inbox
@@ -35,6 +37,8 @@ from approvals.services.errors import ProposalNotFound
 from approvals.views import kept_choices
 from approvals.views.panels import Panel
 from approvals.views.request import Request, whole_number
+from approvals.views.talk.care import care_context
+from approvals.views.talk.thread import talk_context
 from memory_app.models import TargetKind
 
 log = structlog.get_logger(__name__)
@@ -49,7 +53,12 @@ def proposal(request: Request, pk: int) -> HttpResponse:
     """Show the page; for the switch between views of the change, only the change."""
     found = proposal_or_404(pk, viewer_of(request))
     kept = kept_fields(request)
-    if kept:
+    if kept and {"said", "to", "until", "span"} & kept.keys():
+        panel = Panel(
+            _("Welcome back."), _("Nothing was saved while you were signed out. What you typed is still here.")
+        )
+        response = proposal_page(request, found, panel=panel, said=kept, list_query=kept.get("list", ""))
+    elif kept:
         panel = Panel(_("Welcome back."), _("Nothing was decided while you were signed out. Your text is still here."))
         response = proposal_page(
             request, found, panel=panel, form=_form_kept(kept), list_query=kept.get("list", ""), ticks=Ticks.of(kept)
@@ -89,10 +98,14 @@ def proposal_page(
     list_query: str = "",
     seen_before: int = 0,
     ticks: Ticks | None = None,
+    said: Mapping[str, str] | None = None,
+    comment_form: CommentForm | None = None,
 ) -> HttpResponse:
     """Render the page, its body, or its change: what the request asked for.
 
     Args:
+        said: what was typed into the form of the thread while signed out.
+        comment_form: the form of the thread as it was refused.
         form: what was typed into the form of one decision.
         ticks: which changes are ticked; as they were sent by default.
         list_query: the list it was opened from, where neither form nor address has it.
@@ -108,6 +121,8 @@ def proposal_page(
         return render(request, template, context | {"is_part": True}, status=status)
     context |= {
         **_neighbours(request, review, listing),
+        **care_context(request, found),
+        **talk_context(review, said, comment_form),
         "listing": listing,
         "list_query": listing.query,
         "title": _title(review),
@@ -199,6 +214,7 @@ def _neighbours(request: Request, review: Review, listing: Listing) -> dict[str,
     following = inbox.next_for(user, found, listing) if found.is_decided or found.is_with_agent else None
     has_place = not found.is_decided or listing.tab is Tab.DECIDED
     people = {found.owner, *(event.actor for event in review.events if event.actor_kind == Event.ActorKind.PERSON)}
+    people |= {event.data.get("to", "") for event in review.events if event.what == Event.What.ASSIGNED}
     names = display_names(people | ({following.owner} if following else set()))
     is_others = following is not None and following.owner != user.username
     return {

@@ -56,6 +56,9 @@ MEANINGS: dict[str, dict[str, str]] = {
         "ASSENT_BLOCK_LIMIT": "characters a new block may hold (each block has its own limit)",
         "ASSENT_NOTES_POLICY": "notes agents save: `apply` (at once, labelled, reversible) or `review`, unless the "
         "owner says otherwise",
+        "ASSENT_TRUST_SMALL_WORDS": "words added and removed up to which a change is small, for rules that let an "
+        "agent apply small changes at once",
+        "ASSENT_TRUST_SMALL_DELETED_PERCENT": "a change that takes away more of a text than this is not small",
         "ASSENT_PROPOSAL_EXPIRY_DAYS": "undecided proposals are closed after this many days",
         "ASSENT_HAND_BACK_DAYS": "a proposal that has not fitted its text for this many days goes back to its agent, "
         "which can propose it again on the current text; `0`: at the next hourly look",

@@ -1,8 +1,8 @@
 """Agents change notes as their owner's policy allows: as a proposal for a person, or applied at once and reversible.
 
-Row PREPARING → commit → APPLIED for what policy applies; other proposals continue like those of blocks. The policy is
-read when the row is inserted, and again before the commit: assessing an import takes minutes, and `recover` may finish
-it even later.
+Row PREPARING → commit → APPLIED for what policy or a rule applies (`trust.applying`); other proposals continue like
+those of blocks. Both are read when the row is inserted, and again before the commit: assessing an import takes minutes,
+and `recover` may finish it even later.
 """
 
 from __future__ import annotations
@@ -16,27 +16,24 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from approvals.models import Agent, Event, Kind, Proposal, ProposedNote, ReviewReason, Status
-from approvals.recovery.ledger import retry_after_committing_stray_rows
-from approvals.review import policies
-from approvals.review.targets import note_rows_to_write, targets_of
+from approvals.models import Agent, Kind, Proposal, ProposedNote, ReviewReason, Status, TrustRule
+from approvals.review import trust
 from approvals.risks import flags
-from approvals.services import events
 from approvals.services.branches import branch_name
 from approvals.services.caps import find_equal_or_require_room, require_room
 from approvals.services.errors import NotesChanged
 from approvals.services.notes.compare import NoteChangeResult, assess_changes
 from approvals.services.notes.values import ChangeContext, NoteChange, NoteChangeOutcome
 from approvals.services.preparing import finish_once, finish_preparing, insert_prepared, lease_of
-from approvals.services.recheck import after_change
 from approvals.services.texts import require_texts
+from approvals.services.trust import applying
 from approvals.services.turn.answering import find_answered
 from approvals.services.turn.next_revision import made_before
 from memory_app import reads
 from memory_app.databases.batches import BATCH
 from memory_app.dolt.connections import head_of_main, retrying
-from memory_app.models import Change, TargetKind
-from memory_app.writing import authors, commits, ledger, rows
+from memory_app.models import TargetKind
+from memory_app.writing import commits, rows
 
 
 def change(
@@ -49,12 +46,13 @@ def change(
     """
     if done := earlier_outcome(by):
         return done
-    review_reason = _review_reason(by, owner)
+    made = assess_changes(kind, changes, said=flags.said_with(by.reasoning, by.evidence))
+    verdict = _verdict(by, agent, owner, kind, made)
     try:
-        proposal, created = _prepare(by, agent, owner, kind, changes, review_reason, base_commit)
+        proposal, created = _prepare(by, agent, owner, kind, changes, made, verdict, base_commit)
     except IntegrityError:
         return _outcome(finish(Proposal.objects.get(operation=by.operation)))
-    return _outcome(finish(proposal, is_mine=created, is_new=created), created=created)
+    return _outcome(finish(proposal, is_mine=created, is_new=created, rule=verdict.rule), created=created)
 
 
 def earlier_outcome(by: ChangeContext) -> NoteChangeOutcome | None:
@@ -71,21 +69,31 @@ def _amended_earlier(by: ChangeContext, agent: Agent, proposal_id: int) -> NoteC
     return replace(_outcome(done), amended=True) if done else None
 
 
-def require_room_unless_applied(by: ChangeContext, agent: Agent, owner: str) -> None:
+def require_room_unless_applied(by: ChangeContext, agent: Agent, owner: str, kind: Kind) -> None:
     """Raise TooManyPending or MemoryFull as a proposal would.
 
     Called before comparing texts that the agent may not read: the order of refusals would reveal their content.
     """
-    if by.amends is None and _review_reason(by, owner) is not None:
+    if by.amends is not None:
+        return
+    if not trust.verdict(owner, agent, kind=kind, may_apply=by.may_apply, may_read=by.may_read).applies:
         require_room(agent, owner)
 
 
-def finish(proposal: Proposal, *, is_mine: bool = False, is_resumed: bool = False, is_new: bool = False) -> Proposal:
+def finish(
+    proposal: Proposal,
+    *,
+    is_mine: bool = False,
+    is_resumed: bool = False,
+    is_new: bool = False,
+    rule: TrustRule | None = None,
+) -> Proposal:
     """Finish a PREPARING proposal: to APPLIED, or to OPEN for review; used by `change` and `recover`.
 
     Args:
         is_mine, is_resumed: see `finish_once`.
         is_new: the operation has just begun, so the log is not searched for its commit.
+        rule: the rule that lets it through, if the operation has just begun.
 
     Raises:
         NotesChanged: a note changed since; the proposal is deleted.
@@ -93,12 +101,12 @@ def finish(proposal: Proposal, *, is_mine: bool = False, is_resumed: bool = Fals
         BeingMade: see `finish_once`.
     """
     require_texts(proposal)
-    return finish_once(proposal, partial(_finish, is_new=is_new), is_mine=is_mine, is_resumed=is_resumed)
+    return finish_once(proposal, partial(_finish, is_new=is_new, rule=rule), is_mine=is_mine, is_resumed=is_resumed)
 
 
-def _finish(proposal: Proposal, *, is_new: bool = False) -> Proposal:
+def _finish(proposal: Proposal, *, is_new: bool = False, rule: TrustRule | None = None) -> Proposal:
     if proposal.auto_applied:
-        return _finish_applying(proposal, is_new=is_new)
+        return _finish_applying(proposal, is_new=is_new, rule=rule)
     try:
         return finish_preparing(proposal)
     except rows.TargetMoved as error:
@@ -106,77 +114,26 @@ def _finish(proposal: Proposal, *, is_new: bool = False) -> Proposal:
         raise _discard(proposal) from error
 
 
-def _finish_applying(proposal: Proposal, *, is_new: bool) -> Proposal:
-    revision = proposal.current_revision
-    entry = ledger.LedgerEntry(
-        action=Change.Action.APPLIED,
-        owner=proposal.owner,
-        targets=targets_of(proposal, revision),
-        operation=proposal.operation,
-        agent=proposal.agent.name,
-        proposal_id=proposal.pk,
-    )
-    close = partial(_close_applied, proposal)
-    done = None if is_new else commits.find(proposal.owner, proposal.operation, since=revision.base_commit)
+def _finish_applying(proposal: Proposal, *, is_new: bool, rule: TrustRule | None) -> Proposal:
+    done = None if is_new else applying.find_commit(proposal)
     was_asked_just_now = is_new and proposal.kind != Kind.IMPORT
-    if done is None and not was_asked_just_now and not policies.notes_apply_at_once(proposal.owner):
-        return _finish_waiting(proposal)
-    if done is None:
-        try:
-            retry_after_committing_stray_rows(
-                lambda: commits.write_main(
-                    note_rows_to_write(proposal.owner, revision.note_changes),
-                    entry=entry,
-                    author=authors.agent(proposal.agent.name),
-                    subject=f"Apply {proposal.kind} of {proposal.target} by policy",
-                    since=revision.base_commit,
-                    on_record=close,
-                )
-            )
-        except rows.TargetMoved as error:
-            # Another process may have finished it first, after the lease of a large import expired.
-            done = commits.find(proposal.owner, proposal.operation, since=revision.base_commit)
-            if done is None:
-                raise _discard(proposal) from error
-    if done:
-        ledger.record(done.hash, entry, at=ledger.time_of(done), on_record=close)
-    if proposal.status != Status.APPLIED:  # another process closed it
-        proposal.refresh_from_db()
-    after_change(proposal.owner, targets_of(proposal, revision), are_new=proposal.kind == Kind.SAVE)
-    return proposal
+    if done is None and not was_asked_just_now:
+        found = applying.verdict_now(proposal)
+        rule = found.rule
+        if not found.applies:
+            return _finish_waiting(proposal, found.reason)
+    try:
+        return applying.apply_at_once(proposal, rule=rule, done=done)
+    except rows.TargetMoved as error:
+        raise _discard(proposal) from error
 
 
-def _close_applied(proposal: Proposal, commit: str) -> None:
-    """Set APPLIED, in the transaction that records the commit in the ledger."""
-    now = timezone.now()
-    values = {
-        "status": Status.APPLIED,
-        "auto_applied": True,
-        "review_reason": "",
-        "merge_commit": commit,
-        "decided_at": now,
-        "lease_expires_at": None,
-        "updated_at": now,
-    }
-    # Also from OPEN: another process that finished it may have read a newer policy and set it to OPEN. The change is
-    # in the memory anyway, and can be reverted.
-    events.close(
-        proposal,
-        values,
-        Event.What.APPLIED,
-        expected={"status": [Status.PREPARING, Status.OPEN]},
-        actor=proposal.agent,
-        text=proposal.reasoning,
-        commit=commit,
-    )
-
-
-def _finish_waiting(proposal: Proposal) -> Proposal:
-    """Turn an automatic change into a proposal for review: the owner's policy changed since it was inserted."""
+def _finish_waiting(proposal: Proposal, reason: str) -> Proposal:
+    """Turn an automatic change into a proposal for review: the policy or the rules changed since it was inserted."""
     revision = proposal.current_revision
     with transaction.atomic(durable=True):
         waits = Proposal.objects.filter(pk=proposal.pk, status=Status.PREPARING, auto_applied=True).update(
-            auto_applied=False, review_reason=ReviewReason.POLICY, updated_at=timezone.now()
+            auto_applied=False, review_reason=reason, updated_at=timezone.now()
         )
         if waits:
             proposal.revisions.update(branch=branch_name(proposal.pk, revision.number))
@@ -200,11 +157,13 @@ def _discard(proposal: Proposal) -> NotesChanged:
 # -- steps ----------------------------------------------------------------------------------------
 
 
-def _review_reason(by: ChangeContext, owner: str) -> ReviewReason | None:
-    """Return why a person has to decide; None when policy applies the change."""
-    if not policies.notes_apply_at_once(owner):
-        return ReviewReason.POLICY
-    return None if by.may_apply else ReviewReason.SCOPE
+def _verdict(by: ChangeContext, agent: Agent, owner: str, kind: Kind, made: NoteChangeResult) -> trust.Verdict:
+    """Return whether the change is applied at once; never where it shows a secret."""
+    weight = trust.Weight.of(made.summary)
+    found = trust.verdict(owner, agent, kind=kind, weight=weight, may_apply=by.may_apply, may_read=by.may_read)
+    if found.applies and _shows_secret(by, made, flags.said_with(by.reasoning, by.evidence)):
+        return trust.Verdict(applies=False, reason=ReviewReason.SECRETS, rule=found.rule)
+    return found
 
 
 def _prepare(
@@ -213,15 +172,12 @@ def _prepare(
     owner: str,
     kind: Kind,
     changes: tuple[NoteChange, ...],
-    review_reason: ReviewReason | None,
+    made: NoteChangeResult,
+    verdict: trust.Verdict,
     base_commit: str | None,
 ) -> tuple[Proposal, bool]:
     """Insert the PREPARING row, unless an equal proposal exists. Return the proposal and whether it is new."""
-    said = flags.said_with(by.reasoning, by.evidence)
-    made = assess_changes(kind, changes, said=said)
-    if review_reason is None and _shows_secret(by, made, said):
-        review_reason = ReviewReason.SECRETS
-    waits = review_reason is not None
+    waits = not verdict.applies
     is_import = kind == Kind.IMPORT
     operation = by.operation or uuid.uuid4().hex
     target = f"import-{operation[:12]}" if is_import else changes[0].id
@@ -234,7 +190,7 @@ def _prepare(
         kind=kind,
         agent=agent,
         auto_applied=not waits,
-        review_reason=review_reason or "",
+        review_reason=verdict.reason,
         **by.as_fields(),
         operation=operation,
         created_at=now,

@@ -239,7 +239,7 @@ def change_notes(
     changes = tuple(change for change in changes if sha256_of(change.before) != sha256_of(change.after))
     if not changes:
         if isinstance(by.actor, Agent) and not by.may_read:
-            agents.require_room_unless_applied(by, by.actor, owner)
+            agents.require_room_unless_applied(by, by.actor, owner, kind)
         raise NoChange(_("Nothing was changed."))
     if isinstance(by.actor, User):
         return people.write(by, by.actor, owner, _ACTIONS[kind], changes, subject=kind.capitalize())

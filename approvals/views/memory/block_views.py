@@ -75,7 +75,7 @@ class RecentChange:
         known = automatic.get(change.proposal_id or 0) if change.action == Change.Action.APPLIED else None
         if change.target_kind == TargetKind.BLOCK:
             url = reverse("block_history", args=[change.owner, change.target])
-            return cls(entry, titles.get(change.target, change.target), url)
+            return cls(entry, titles.get(change.target, change.target), url, known)
         note = notes.get(change.target)
         words = first_words(note.content, 80) if note else gettext("Deleted note")
         return cls(entry, words, reverse("note", args=[change.owner, change.target]), known)

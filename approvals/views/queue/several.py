@@ -75,7 +75,7 @@ def together(request: Request, pk: int) -> HttpResponse:
     listing = Listing.parse(request.GET.get("list", ""))
     if found.status != Status.OPEN:
         return redirect(found)
-    waiting = inbox.listed(proposals_visible_to(user), Tab.YOURS, listing.filters)
+    waiting = inbox.listed(proposals_visible_to(user), Tab.YOURS, listing.filters, user)
     pks = alike_to(found, waiting, inbox.order_of(Tab.YOURS, listing.sort))
     known = Proposal.objects.select_related("agent").in_bulk(pks)
     rows = rows_now(known[each] for each in pks if each in known)
@@ -101,7 +101,7 @@ def together(request: Request, pk: int) -> HttpResponse:
 def _done(request: Request, outcome: BatchOutcome) -> HttpResponse:
     """Answer with what became of each: above the list, whose rows are replaced, or on a page."""
     user = viewer_of(request)
-    counts = inbox.counts(proposals_visible_to(user))
+    counts = inbox.counts_for(user)
     request.waiting = counts[Tab.YOURS]
     row_url = local_path(request, request.POST.get("row", ""), reverse("inbox"))
     owners = {result.proposal.owner for result in outcome.results if result.proposal}

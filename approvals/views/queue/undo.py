@@ -22,7 +22,7 @@ from approvals.pages import inbox
 from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, Tab
 from approvals.pages.queue.undoing import undoing
-from approvals.permissions import ReviewAction, available_actions, proposals_visible_to
+from approvals.permissions import ReviewAction, available_actions
 from approvals.services.errors import (
     AlreadyUndone,
     ChangedSince,
@@ -79,7 +79,7 @@ def _done(request: Request, user: User, undone: Proposal) -> HttpResponse:
     reopened = not undone.is_decided
     row_url = request.POST.get("row", "")
     if request.htmx and row_url:
-        counts = inbox.counts(proposals_visible_to(user))
+        counts = inbox.counts_for(user)
         request.waiting = counts[Tab.YOURS]
         context = {
             "proposal": undone,

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from agent_tools.calls import registry
 from agent_tools.errors import ErrorCode
+from approvals import services
 from approvals.models import User
 from memory_app import conversations
 from memory_app.reads import Block
@@ -36,8 +37,10 @@ def fields_of(data: dict[str, Any]) -> set[str]:
 def test_every_field_of_every_answer_is_described(api: Machine, call: Call, tim: User, goals: Block) -> None:
     proposed = answered(call("propose_memory_edit", **EDIT))["data"]
     number = proposed["proposal_id"]
+    said = answered(call("comment_on_proposal", proposal_id=number, comment="Is that right?"))["data"]
     answers = {
         "propose_memory_edit": proposed,
+        "comment_on_proposal": said,
         "list_memory_blocks": answered(call("list_memory_blocks"))["data"],
         "read_memory_block": answered(call("read_memory_block", block_label="goals"))["data"],
         "list_proposals": answered(call("list_proposals"))["data"],
@@ -114,7 +117,7 @@ def test_endpoints_that_are_no_tools_are_called_what_they_are(api: Machine, goal
         assert error["text"].startswith(f"Error: invalid arguments for {name}: ")
 
 
-def test_only_notes_move_main(call: Call, goals: Block, propose: Propose) -> None:
+def test_only_notes_and_what_a_rule_applies_move_main(call: Call, alice: User, goals: Block, propose: Propose) -> None:
     from memory_app.dolt.connections import head_of_main
 
     before = head_of_main()
@@ -125,6 +128,7 @@ def test_only_notes_move_main(call: Call, goals: Block, propose: Propose) -> Non
         "propose_memory_edit": EDIT,
         "list_proposals": {},
         "get_proposal": {"proposal_id": number},
+        "comment_on_proposal": {"proposal_id": number, "comment": "Is that right?"},
         "withdraw_proposal": {"proposal_id": number},
     }
     writing = {"memory_save", "memory_update", "memory_delete", "remember", "forget"}
@@ -135,6 +139,16 @@ def test_only_notes_move_main(call: Call, goals: Block, propose: Propose) -> Non
     for name, given in arguments.items():
         answered(call(name, **given))
     assert head_of_main() == before
+
+    services.create_rule(actor=alice, owner="alice", agent="scribe", block="goals", kind="edit", needs="small")
+    del arguments["withdraw_proposal"], arguments["propose_memory_edit"]
+    for name, given in arguments.items():
+        answered(call(name, **given))
+    assert head_of_main() == before
+    another = EDIT | {"new_string": EDIT["new_string"] + " a lot"}
+    data = answered(call("propose_memory_edit", **another))["data"]
+    assert (data["status"], data["commit"]) == ("applied", head_of_main())
+    assert head_of_main() != before
 
 
 def test_the_openapi_document_has_every_tool_and_address(client: Any) -> None:

@@ -135,7 +135,7 @@ from approvals.models import Agent
 from approvals.services import events
 from memory_app.writing import commits
 from memory_app.text.edits import Replace
-propose = sys.modules["approvals.services.propose"]
+from approvals.services.trust import applying
 {crash}
 services.propose(agent=Agent.objects.get(), owner="alice", label="goals", edits=[Replace("math", "maths")],
                  kind="edit", reasoning="She said so.", operation="{operation}")
@@ -143,7 +143,7 @@ services.propose(agent=Agent.objects.get(), owner="alice", label="goals", edits=
 
 
 @pytest.mark.parametrize(
-    "crash", ["propose.finish_preparing = die", "commits.dolt_transaction = die", "events.record = die"]
+    "crash", ["applying.finish_preparing = die", "commits.dolt_transaction = die", "events.record = die"]
 )
 def test_a_proposal_killed_at_any_step_is_opened(goals: Block, scribe: Agent, crash: str) -> None:
     killed(PROPOSE.format(crash=crash, operation="b" * 32))

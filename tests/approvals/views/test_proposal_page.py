@@ -65,10 +65,12 @@ def test_who_may_decide_is_told_why_in_a_sentence(
     proposal = propose(goals, "in June", "in July")
     for person in (alice, tim, admin):
         said = words(client_of(person).get(url(proposal)))
-        assert "Why you’re asked Block changes always need approval." in said
+        assert "Why you’re asked Block changes need approval, unless a rule of the owner lets them through." in said
     services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason="wrong")
     assert "Why you’re asked" not in words(client_of(tim).get(url(proposal)))
-    assert "Policy Block changes always need approval." in words(client_of(admin).get(url(proposal)))
+    assert "Policy Block changes need approval, unless a rule of the owner lets them through." in words(
+        client_of(admin).get(url(proposal))
+    )
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ _CHOSEN = Prepared(
 def notes_apply_at_once(owner: str) -> bool:
     """Whether a note an agent saves about `owner` is committed at once, labelled and reversible.
 
-    Memory blocks always wait for a person.
+    Blocks wait for a person, unless a rule lets an agent change them (`review.trust`).
     """
     chosen = _CHOSEN.first(owner=owner)
     return (chosen or settings.NOTES_POLICY) == Policy.Notes.APPLY

@@ -1,0 +1,112 @@
+"""Comments: a short thread about a proposal, or one of its changes, between owner, tutor and agent.
+
+A comment is an event of the proposal. It is removed with the proposal's other texts.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import structlog
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from approvals.models import Agent, Attention, Event, Proposal, User
+from approvals.permissions import is_open_for_talk, may_comment
+from approvals.services import events
+from approvals.services.errors import AlreadyDecided, ProposalNotFound
+from approvals.services.talk.refusals import CommentInvalid, TalkClosed
+from memory_app.text import edits
+
+log = structlog.get_logger(__name__)
+
+#: Characters of one comment.
+MOST_CHARACTERS = 2_000
+#: Comments on one proposal, and how many of them its agent may write: an agent cannot fill a thread up.
+MOST_COMMENTS = 200
+MOST_OF_AGENT = 50
+
+#: The id of a change (a hunk) that a comment is about.
+CHANGE = re.compile(r"[0-9A-Za-z_.:-]{1,64}")
+
+
+def comment(
+    *, actor: User | Agent, proposal_id: int, text: str, change: str = "", operation: str | None = None
+) -> Event:
+    """Comment on a proposal: the owner, their tutors and staff, and the agent that proposed it.
+
+    Args:
+        text: at most 2,000 characters.
+        change: the id of the change it is about; empty for the whole proposal.
+        operation: 32 hexadecimal digits; a call with the same one returns the same comment.
+
+    Raises:
+        ProposalNotFound: there is none, or this actor may not see it.
+        CommentInvalid, ForbiddenCharacter: the text.
+        AlreadyDecided: the texts of the proposal were removed.
+        TalkClosed: it was decided long ago, or its thread is full.
+    """
+    text = text.strip()
+    with transaction.atomic(durable=True):
+        proposal = _locked(actor, proposal_id)
+        thread = proposal.events.filter(what=Event.What.COMMENTED)
+        if operation and (done := thread.filter(data__operation=operation).first()):
+            return done
+        _require_valid(text, change)
+        _require_open(proposal, actor)
+        data: dict[str, Any] = {"change": change, "operation": operation}
+        known = {name: value for name, value in data.items() if value}
+        made = events.record(proposal, Event.What.COMMENTED, actor=actor, text=text, **known)
+        _wake_others(proposal, actor)
+    log.info("proposal_commented", proposal=proposal.pk, user_id=proposal.owner, by=made.actor, kind=made.actor_kind)
+    return made
+
+
+def _locked(actor: User | Agent, proposal_id: int) -> Proposal:
+    """Return the proposal, locked: its texts may be removed at the same time, and this one would stay."""
+    found = Proposal.objects.select_for_update(of=("self",)).select_related("agent", "decided_by")
+    proposal = found.filter(pk=proposal_id).first()
+    if proposal is None:
+        raise ProposalNotFound
+    if isinstance(actor, Agent):
+        if proposal.agent_id != actor.pk:
+            raise ProposalNotFound
+    elif not may_comment(actor, proposal.owner):
+        raise ProposalNotFound
+    return proposal
+
+
+def _require_valid(text: str, change: str) -> None:
+    edits.check_text(text, field="comment")
+    if not text:
+        raise CommentInvalid(_("Please write something."))
+    if len(text) > MOST_CHARACTERS:
+        raise CommentInvalid(
+            _("The comment has %(used)s characters; at most %(limit)s fit.")
+            % {"used": f"{len(text):,}", "limit": f"{MOST_CHARACTERS:,}"}
+        )
+    if change and not CHANGE.fullmatch(change):
+        raise CommentInvalid(_("This is not the id of a change."))
+
+
+def _require_open(proposal: Proposal, actor: User | Agent) -> None:
+    if proposal.is_redacted:
+        raise AlreadyDecided(proposal, _("The texts of this proposal were removed."))
+    if not is_open_for_talk(proposal):
+        raise TalkClosed(proposal, _("This was decided too long ago to be commented on."))
+    thread = proposal.events.filter(what=Event.What.COMMENTED)
+    if isinstance(actor, Agent):
+        is_full = thread.filter(actor_kind=Event.ActorKind.AGENT).count() >= MOST_OF_AGENT
+    else:
+        is_full = thread.count() >= MOST_COMMENTS + MOST_OF_AGENT
+    if is_full:
+        raise TalkClosed(proposal, _("This proposal has as many comments as it can have."))
+
+
+def _wake_others(proposal: Proposal, actor: User | Agent) -> None:
+    """What others put off is back in their lists: somebody has said something about it."""
+    asleep = Attention.objects.filter(proposal=proposal).exclude(snoozed_until=None)
+    if isinstance(actor, User):
+        asleep = asleep.exclude(person=actor)
+    asleep.update(snoozed_until=None)

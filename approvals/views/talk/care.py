@@ -1,0 +1,144 @@
+"""Whose a proposal is, who looks at it now, and putting it off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlencode
+
+import structlog
+from django.contrib import messages
+from django.db import DatabaseError, transaction
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from approvals import services
+from approvals.accounts.sign_in import signed_in
+from approvals.accounts.viewer import viewer_of
+from approvals.forms.talk import AssignForm, SnoozeForm
+from approvals.models import Proposal
+from approvals.pages.inbox_filters import Listing
+from approvals.pages.talk import attention, threads
+from approvals.permissions import deciders_of, may_decide
+from approvals.services.errors import DecisionRefused, ProposalNotFound
+from approvals.views.request import Request, whole_number
+
+log = structlog.get_logger(__name__)
+
+
+def care_context(request: Request, found: Proposal) -> dict[str, Any]:
+    """Return who takes care of a proposal; note that the viewer looks at it."""
+    viewer = viewer_of(request)
+    if found.is_decided:
+        return {}
+    if request.method == "GET":
+        _look(request, found)
+    may = may_decide(viewer, found.owner)
+    seen = attention.of_rows([found], viewer)
+    return {
+        "looking": seen.looking.get(found.pk, []),
+        "snoozed_until": seen.snoozed.get(found.pk),
+        "may_care": may,
+        "deciders": deciders_of(found.owner) if may else [],
+        "first_day": timezone.localdate(),
+        "last_day": timezone.localdate(found.expires_at),
+    }
+
+
+@transaction.non_atomic_requests
+@signed_in(return_to=lambda pk: reverse("proposal", args=[pk]))
+@require_POST
+def looking(request: Request, pk: int) -> HttpResponse:
+    """Note that the viewer still looks, and say who else does and whether somebody wrote since; 204 for no change."""
+    from approvals.views.proposal import proposal_or_404
+
+    viewer = viewer_of(request)
+    found = proposal_or_404(pk, viewer)
+    _look(request, found)
+    known = whole_number(request.GET.get("comments", "")) or 0
+    context = {
+        "proposal": found,
+        "looking": attention.of_rows([found], viewer).looking.get(found.pk, []),
+        "new_comments": max(0, threads.summary(found).comments - known),
+        "is_decided_since": found.is_decided,
+        "list_query": Listing.parse(request.GET.get("list", "")).query,
+    }
+    return render(request, "talk/presence.html", context)
+
+
+@transaction.non_atomic_requests
+@signed_in(return_to=lambda pk: reverse("proposal", args=[pk]))
+@require_POST
+def assign(request: Request, pk: int) -> HttpResponse:
+    form = AssignForm(request.POST)
+    to = form.cleaned_data["to"] if form.is_valid() else ""
+
+    def carry_out() -> str:
+        done = services.assign(actor=viewer_of(request), proposal_id=pk, to=to)
+        if done.assigned_to is None:
+            return _("Assigned to nobody.")
+        if done.assigned_to_id == viewer_of(request).pk:
+            return _("Assigned to you.")
+        return _("Assigned to %(who)s.") % {"who": done.assigned_to.display_name}
+
+    return _done(request, pk, carry_out)
+
+
+@transaction.non_atomic_requests
+@signed_in(return_to=lambda pk: reverse("proposal", args=[pk]))
+@require_POST
+def snooze(request: Request, pk: int) -> HttpResponse:
+    form = SnoozeForm(request.POST)
+    until = form.at() if form.is_valid() else None
+    if until is None:
+        messages.error(request, _("Not snoozed: choose for how long."))
+        return redirect(_page(request, pk))
+
+    def carry_out() -> str:
+        services.snooze(actor=viewer_of(request), proposal_id=pk, until=until)
+        return ""  # the page says until when, with the way back
+
+    return _done(request, pk, carry_out)
+
+
+@transaction.non_atomic_requests
+@signed_in(return_to=lambda pk: reverse("proposal", args=[pk]))
+@require_POST
+def wake(request: Request, pk: int) -> HttpResponse:
+    def carry_out() -> str:
+        services.wake(actor=viewer_of(request), proposal_id=pk)
+        return _("It is back in your list.")
+
+    return _done(request, pk, carry_out)
+
+
+def _done(request: Request, pk: int, carry_out: Callable[[], str]) -> HttpResponse:
+    """Carry it out, say what it returns, and go back to the page."""
+    try:
+        if said := carry_out():
+            messages.success(request, said)
+    except (ProposalNotFound, OverflowError):
+        raise Http404 from None
+    except DecisionRefused as error:
+        messages.error(request, error.message)
+    return redirect(_page(request, pk))
+
+
+def _page(request: Request, pk: int) -> str:
+    query = Listing.parse(request.POST.get("list", "")).query
+    page = reverse("proposal", args=[pk])
+    if not query:
+        return page
+    return f"{page}?{urlencode({'list': query})}"
+
+
+def _look(request: Request, found: Proposal) -> None:
+    """Note that the viewer looks; a page is not refused because that could not be written."""
+    try:
+        services.look(actor=viewer_of(request), proposal=found)
+    except DatabaseError:
+        log.exception("look_not_written", proposal=found.pk)

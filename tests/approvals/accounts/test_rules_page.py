@@ -1,0 +1,167 @@
+"""Settings → Policies: rules of trust in words, with what people decided beside each."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from agent_tools.models import AgentToken
+from approvals import services
+from approvals.models import Agent, Proposal, TrustRule, User
+from memory_app import reads
+from memory_app.reads import Block
+from tests.support.acts import approve
+from tests.support.fixtures import ClientOf, Propose
+from tests.support.pages import form, has_form, words
+
+HERE = "/settings/policies/"
+RULE = {"agent": "scribe", "block": "goals", "kind": "", "needs": "small"}
+
+
+def decide(alice: User, goals: Block, propose: Propose, approved: int, rejected: int) -> None:
+    """`approved` changes of goals by scribe approved unchanged, `rejected` rejected."""
+    for number in range(approved + rejected):
+        proposal = propose(reads.block("alice", "goals"), "She reads", f"She surely ({number}) reads")
+        if number < approved:
+            approve(alice, proposal)
+            services.undo(actor=alice, proposal_id=proposal.pk)
+            Proposal.objects.filter(pk=proposal.pk).update(reverted_by_commit="")
+        else:
+            services.reject(actor=alice, proposal_id=proposal.pk, revision=1, reason="wrong")
+
+
+def test_a_rule_is_made_changed_and_deleted(alice: User, goals: Block, token: str, client_of: ClientOf) -> None:
+    client = client_of(alice)
+    fields = form(client.get(HERE), reverse("rule_create")) | RULE
+    made = client.post(reverse("rule_create"), fields, follow=True)
+    said = words(made)
+    assert "Rule created: scribe · block goals · apply at once if small." in said
+    assert "scribe: no decisions in the last 12 weeks" in said
+    rule = TrustRule.objects.get()
+    assert (rule.owner, rule.made_by, rule.needs) == ("alice", alice, "small")
+    changed = client.post(reverse("rule_change", args=[rule.pk]), {"needs": "ask"}, follow=True)
+    assert "Rule changed: scribe · block goals · always ask." in words(changed)
+    deleted = client.post(reverse("rule_delete", args=[rule.pk]), follow=True)
+    assert "Rule deleted: scribe · block goals · always ask." in words(deleted)
+    again = client.post(reverse("rule_delete", args=[rule.pk]), follow=True)
+    assert "This rule was deleted already." in words(again)
+
+
+def test_the_same_rule_twice_names_the_first(alice: User, goals: Block, token: str, client_of: ClientOf) -> None:
+    client = client_of(alice)
+    client.post(reverse("rule_create"), RULE)
+    answer = client.post(reverse("rule_create"), RULE | {"needs": "apply"})
+    assert answer.status_code == 409
+    said = words(answer)
+    assert "There is a rule about this already: scribe · block goals · apply at once if small. Change that one." in said
+    kept = form(answer, reverse("rule_create"))
+    assert (kept["agent"], kept["block"], kept["needs"]) == ("scribe", "goals", "apply")
+    assert TrustRule.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"agent": "ghost"}, "ghost has no token for this memory"),
+        ({"block": "nowhere"}, "There is no block “nowhere”."),
+        ({"block": "goals", "kind": "save"}, "A block is edited or rewritten"),
+        ({"kind": "delete", "block": ""}, "Deletions always ask"),
+        ({"needs": ""}, "Choose what happens."),
+    ],
+)
+def test_a_bad_rule_is_refused_with_what_was_chosen(
+    alice: User, goals: Block, token: str, client_of: ClientOf, fields: dict[str, str], said: str
+) -> None:
+    answer = client_of(alice).post(reverse("rule_create"), RULE | fields)
+    assert answer.status_code == 422
+    assert said in words(answer)
+    if "agent" not in fields:
+        assert form(answer, reverse("rule_create"))["agent"] == "scribe"
+    assert not TrustRule.objects.exists()
+
+
+@pytest.mark.parametrize("how", ["deactivated", "token revoked"])
+def test_a_rule_for_an_agent_that_is_gone_is_without_effect(
+    alice: User, goals: Block, token: str, client_of: ClientOf, how: str
+) -> None:
+    client = client_of(alice)
+    client.post(reverse("rule_create"), RULE)
+    if how == "deactivated":
+        Agent.objects.update(is_active=False)
+    else:
+        AgentToken.objects.all().delete()
+    assert "Without effect: scribe has no token for your memory any more, or was deactivated." in words(
+        client.get(HERE)
+    )
+    assert "scribe has no token for this memory" in words(client.post(reverse("rule_create"), RULE | {"block": ""}))
+
+
+def test_an_agent_that_earned_it_is_suggested_and_the_rule_is_one_press(
+    alice: User, goals: Block, token: str, propose: Propose, client_of: ClientOf
+) -> None:
+    decide(alice, goals, propose, approved=10, rejected=1)
+    client = client_of(alice)
+    page = client.get(HERE)
+    assert "scribe · block goals: 10 of 11 approved unchanged, 1 rejected. Apply small ones at once?" in words(page)
+    client.post(reverse("rule_create"), form(page, reverse("rule_create")))
+    rule = TrustRule.objects.get()
+    assert (rule.agent_id, rule.block, rule.needs) == (Agent.objects.get().pk, "goals", "small")
+    after = words(client.get(HERE))
+    assert "Apply small ones at once?" not in after
+    assert "scribe: 10 of 11 approved unchanged, 1 rejected" in after
+
+
+def test_an_agent_that_did_not_earn_it_gets_a_warning(
+    alice: User, goals: Block, token: str, propose: Propose, client_of: ClientOf
+) -> None:
+    decide(alice, goals, propose, approved=3, rejected=3)
+    client = client_of(alice)
+    assert "Apply small ones at once?" not in words(client.get(HERE))
+    client.post(reverse("rule_create"), RULE)
+    assert "Consider asking first." in words(client.get(HERE))
+
+
+def test_a_tutor_reads_the_rules_of_students_and_changes_none(
+    alice: User, tim: User, goals: Block, token: str, client_of: ClientOf
+) -> None:
+    client_of(alice).post(reverse("rule_create"), RULE)
+    rule = TrustRule.objects.get()
+    page = client_of(tim).get(HERE)
+    assert "Alice Berg scribe · block goals · apply at once if small" in words(page)
+    assert not has_form(page, reverse("rule_delete", args=[rule.pk]))
+    client_of(tim).post(reverse("rule_delete", args=[rule.pk]))
+    client_of(tim).post(reverse("rule_change", args=[rule.pk]), {"needs": "apply"})
+    rule.refresh_from_db()
+    assert rule.needs == "small"
+
+
+def test_what_was_chosen_comes_back_after_signing_in_again(
+    alice: User, goals: Block, token: str, client_of: ClientOf
+) -> None:
+    alice.set_password("correct-horse")
+    alice.save()
+    client = Client()
+    answer = client.post(reverse("rule_create"), RULE)
+    assert answer.status_code == 401
+    kept = form(answer, reverse("sign_in_and_go_on")) | {"username": "alice", "password": "correct-horse"}
+    page = client.post(reverse("sign_in_and_go_on"), kept, follow=True)
+    assert "Nothing was saved while you were signed out." in words(page)
+    chosen = form(page, reverse("rule_create"))
+    assert (chosen["agent"], chosen["block"], chosen["needs"]) == ("scribe", "goals", "small")
+    assert not TrustRule.objects.exists()
+
+
+def test_what_a_rule_applied_is_listed_labelled_and_undone(
+    alice: User, goals: Block, token: str, propose: Propose, client_of: ClientOf
+) -> None:
+    services.create_rule(actor=alice, owner="alice", block="goals", needs="apply")
+    proposal = propose(goals, "math", "maths", may_apply=True)
+    client = client_of(alice)
+    listed = words(client.get(reverse("automatic", args=["alice"])))
+    assert "rule: every agent · block goals · apply at once" in listed
+    assert "automatic" in words(client.get(reverse("memory", args=["alice"])))
+    shown = words(client.get(proposal.get_absolute_url()))
+    assert "A rule of the owner let it through: every agent · block goals · apply at once." in shown
+    services.undo(actor=alice, proposal_id=proposal.pk)
+    assert "reverted" in words(client.get(reverse("automatic", args=["alice"])))

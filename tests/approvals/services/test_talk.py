@@ -1,0 +1,188 @@
+"""Talking about a proposal, assigning it, saying that one looks at it, and putting it off."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from approvals import services
+from approvals.models import Agent, Attention, Event, Proposal, User
+from approvals.pages.talk import threads
+from approvals.services import errors
+from approvals.services.talk import refusals as talk_refusals
+from memory_app.reads import Block
+from memory_app.text import edits
+from tests.support.acts import approve
+from tests.support.fixtures import Propose
+
+
+@pytest.fixture
+def proposal(goals: Block, propose: Propose) -> Proposal:
+    return propose(goals, "math", "maths")
+
+
+def comment(actor: User | Agent, proposal: Proposal, text: str = "Why?", **more: str) -> Event:
+    return services.comment(actor=actor, proposal_id=proposal.pk, text=text, **more)
+
+
+# -- comments -------------------------------------------------------------------------------------
+
+
+def test_owner_tutor_staff_and_agent_talk(
+    alice: User, tim: User, admin: User, scribe: Agent, proposal: Proposal
+) -> None:
+    for actor in (alice, tim, admin, scribe):
+        comment(actor, proposal, "What about June?")
+    said = threads.thread_of(proposal)
+    assert [(each.actor, each.actor_kind) for each in said] == [
+        ("alice", "person"),
+        ("tim", "person"),
+        ("admin", "person"),
+        ("scribe", "agent"),
+    ]
+    assert threads.summary(proposal).comments == 4
+    assert threads.summary(proposal).is_answered
+
+
+def test_a_stranger_and_another_agent_learn_nothing(mallory: User, proposal: Proposal) -> None:
+    other = Agent.objects.create(name="other")
+    for actor in (mallory, other):
+        with pytest.raises(errors.ProposalNotFound):
+            comment(actor, proposal)
+    assert threads.thread_of(proposal) == ()
+
+
+def test_a_comment_may_be_about_one_change(alice: User, proposal: Proposal) -> None:
+    assert comment(alice, proposal, change="3f2a90c1").data == {"change": "3f2a90c1"}
+    with pytest.raises(talk_refusals.CommentInvalid):
+        comment(alice, proposal, change="<script>")
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "x" * 2_001])
+def test_what_says_nothing_or_too_much_is_refused(alice: User, proposal: Proposal, text: str) -> None:
+    with pytest.raises(talk_refusals.CommentInvalid):
+        comment(alice, proposal, text)
+    comment(alice, proposal, "x" * 2_000)
+
+
+def test_nul_is_refused(alice: User, proposal: Proposal) -> None:
+    with pytest.raises(edits.ForbiddenCharacter):
+        comment(alice, proposal, "a\0b")
+
+
+def test_the_same_operation_is_one_comment(scribe: Agent, proposal: Proposal) -> None:
+    first = comment(scribe, proposal, operation="a" * 32)
+    assert comment(scribe, proposal, operation="a" * 32).pk == first.pk
+    assert threads.summary(proposal).comments == 1
+
+
+def test_decided_ones_are_talked_about_for_thirty_days(alice: User, scribe: Agent, proposal: Proposal) -> None:
+    approve(alice, proposal)
+    comment(scribe, proposal, "Thank you.")
+    Proposal.objects.update(decided_at=timezone.now() - timedelta(days=31))
+    with pytest.raises(talk_refusals.TalkClosed):
+        comment(alice, proposal)
+
+
+def test_an_agent_cannot_fill_a_thread_up(alice: User, scribe: Agent, proposal: Proposal) -> None:
+    for number in range(50):
+        comment(scribe, proposal, f"{number}?")
+    with pytest.raises(talk_refusals.TalkClosed):
+        comment(scribe, proposal)
+    comment(alice, proposal, "Enough.")
+
+
+def test_comments_go_with_the_other_texts(alice: User, tim: User, scribe: Agent, proposal: Proposal) -> None:
+    comment(scribe, proposal, "She has migraines.", change="abc")
+    comment(tim, proposal, "Migraines?")
+    services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason="too_private", comment="Private.")
+    assert threads.thread_of(proposal) == ()
+    kept = Event.objects.filter(proposal=proposal, what=Event.What.COMMENTED)
+    assert {(each.text, str(each.data)) for each in kept} == {("", "{}")}
+    assert Event.objects.get(proposal=proposal, what=Event.What.REJECTED).text == "Private."
+    with pytest.raises(errors.AlreadyDecided):
+        comment(alice, proposal)
+
+
+# -- assigning ------------------------------------------------------------------------------------
+
+
+def test_it_is_assigned_to_who_may_decide(alice: User, tim: User, proposal: Proposal) -> None:
+    assert services.assign(actor=alice, proposal_id=proposal.pk, to="tim").assigned_to == tim
+    services.assign(actor=tim, proposal_id=proposal.pk, to="tim")
+    events = Event.objects.filter(proposal=proposal, what=Event.What.ASSIGNED)
+    assert [(event.actor, event.data) for event in events] == [("alice", {"to": "tim"})]
+    assert services.assign(actor=tim, proposal_id=proposal.pk, to="").assigned_to is None
+
+
+@pytest.mark.parametrize("to", ["mallory", "ghost", "scribe"])
+def test_it_is_not_assigned_to_others(alice: User, mallory: User, proposal: Proposal, to: str) -> None:
+    with pytest.raises(talk_refusals.NotAssignable):
+        services.assign(actor=alice, proposal_id=proposal.pk, to=to)
+    proposal.refresh_from_db()
+    assert proposal.assigned_to is None
+
+
+def test_a_decided_one_is_nobodys(alice: User, proposal: Proposal) -> None:
+    approve(alice, proposal)
+    with pytest.raises(errors.AlreadyDecided):
+        services.assign(actor=alice, proposal_id=proposal.pk, to="alice")
+
+
+def test_a_stranger_assigns_nothing(mallory: User, proposal: Proposal) -> None:
+    with pytest.raises(errors.ProposalNotFound):
+        services.assign(actor=mallory, proposal_id=proposal.pk, to="mallory")
+
+
+# -- looking --------------------------------------------------------------------------------------
+
+
+def test_looking_is_written_once_a_minute(tim: User, proposal: Proposal) -> None:
+    services.look(actor=tim, proposal=proposal)
+    first = Attention.objects.get()
+    services.look(actor=tim, proposal=proposal)
+    again = Attention.objects.get()
+    assert again.looking_at == first.looking_at
+    Attention.objects.update(looking_at=timezone.now() - timedelta(minutes=2))
+    services.look(actor=tim, proposal=proposal)
+    looking_at = Attention.objects.get().looking_at
+    assert looking_at is not None
+    assert timezone.now() - looking_at < timedelta(minutes=1)
+
+
+# -- snoozing -------------------------------------------------------------------------------------
+
+
+def tomorrow() -> datetime:
+    return timezone.now() + timedelta(days=1)
+
+
+def test_it_is_put_off_for_one_person(alice: User, tim: User, proposal: Proposal) -> None:
+    services.snooze(actor=tim, proposal_id=proposal.pk, until=tomorrow())
+    (asleep,) = Attention.objects.exclude(snoozed_until=None)
+    assert asleep.person == tim
+    services.wake(actor=tim, proposal_id=proposal.pk)
+    assert not Attention.objects.exclude(snoozed_until=None).exists()
+
+
+def test_anothers_comment_brings_it_back(alice: User, tim: User, scribe: Agent, proposal: Proposal) -> None:
+    services.snooze(actor=tim, proposal_id=proposal.pk, until=tomorrow())
+    comment(tim, proposal, "Later.")
+    assert Attention.objects.exclude(snoozed_until=None).exists()
+    comment(scribe, proposal, "Look, please.")
+    assert not Attention.objects.exclude(snoozed_until=None).exists()
+
+
+def test_a_time_that_is_over_or_after_its_end_is_refused(tim: User, proposal: Proposal) -> None:
+    for until in (timezone.now() - timedelta(minutes=1), proposal.expires_at + timedelta(days=1)):
+        with pytest.raises(talk_refusals.SnoozeInvalid):
+            services.snooze(actor=tim, proposal_id=proposal.pk, until=until)
+    assert not Attention.objects.exists()
+
+
+def test_a_decided_one_is_not_put_off(alice: User, proposal: Proposal) -> None:
+    approve(alice, proposal)
+    with pytest.raises(errors.AlreadyDecided):
+        services.snooze(actor=alice, proposal_id=proposal.pk, until=tomorrow())
