@@ -26,7 +26,7 @@ from agent_tools.calls import registry
 from agent_tools.cli.commands import memory
 from agent_tools.views import api
 from approvals import services
-from approvals.models import Agent, Kind, Proposal, User
+from approvals.models import Agent, Attention, Event, Kind, Proposal, TrustRule, User
 from approvals.services import notes
 from memory_app import conversations, reads
 from memory_app.models import Message
@@ -53,6 +53,7 @@ class Things:
     session_id: str
     message_id: str
     message_pk: int
+    rule_id: int
     commit: str
 
 
@@ -105,7 +106,12 @@ def things(user: Any, agent: Any, mark: str, tag: str) -> Things:
     conversations.keep(owner, f"{tag}-session", [said])
     store.reindex(owner)
     Proposal.objects.filter(owner=owner).update(decision_batch=batch_of(owner))
+    services.comment(actor=user, proposal_id=edit.proposal.pk, text=f"{mark} asks")
+    services.comment(actor=agent, proposal_id=edit.proposal.pk, text=f"{mark} answers")
+    services.assign(actor=user, proposal_id=edit.proposal.pk, to=owner)
+    rule = services.create_rule(actor=user, owner=owner, block=f"{tag}-journal", needs="ask")
     return Things(
+        rule_id=rule.pk,
         owner=owner,
         label=f"{tag}-journal",
         note_id=saved.note_id,
@@ -167,6 +173,9 @@ def arguments_of(of: Things) -> dict[str, list[dict[str, Any]]]:
         "list_proposals": [{}, {"status": "open"}, {"block_label": of.label}],
         "get_proposal": [{"proposal_id": of.proposal_id}, {"proposal_id": of.note_proposal_id}],
         "withdraw_proposal": [{"proposal_id": of.proposal_id}, {"proposal_id": of.note_proposal_id}],
+        "comment_on_proposal": [
+            {"proposal_id": pk, "comment": f"{WORD} so"} for pk in (of.proposal_id, of.note_proposal_id)
+        ],
         "memory_search": [
             {"query": WORD, "top_k": 20},
             {"query": WORD, "as_of": of.commit},
@@ -227,7 +236,7 @@ def values_of(owner: Things, of: Things) -> dict[str, list[Any]]:
         "commit": [of.commit],
         "note_id": [of.note_id, of.superseded_id, of.waiting_id],
         "proposal_id": [of.proposal_id, of.note_proposal_id],
-        "pk": [of.proposal_id, of.note_proposal_id],
+        "pk": [of.proposal_id, of.note_proposal_id, of.rule_id],
         "session_id": [of.session_id],
         "message_id": [of.message_id],
         "number": [of.message_pk],
@@ -296,6 +305,7 @@ def test_no_address_tells_anything_of_another_owner(world: World) -> None:
 def test_no_address_lets_another_owners_things_be_written(world: World) -> None:
     before = [note.sha256 for note in reads.notes("ben")], reads.blocks("ben")
     waiting = list(Proposal.objects.filter(owner="ben").order_by("pk").values_list("pk", "status"))
+    said = talk_of_ben()
     body = json.dumps({"body": f"{WORD} x", "reasoning": "r"})
     turns = json.dumps({"messages": [{"role": "user", "content": WORD}]})
     for path in paths(world):
@@ -306,8 +316,8 @@ def test_no_address_lets_another_owners_things_be_written(world: World) -> None:
         check(world, world.agent.delete(path), path, of=f"DELETE {path} as the agent")
         if not path.startswith("/api/v1/"):
             fields = {"revision": "1", "reason": "wrong", "content": WORD, "type": "note", "comment": "c"}
-            fields |= {"action": "delete", "seen": f"{world.ben.note_id} {before[0][0]}"}
             fields |= {"text": WORD, "accepted": "0" * 12, "rest": "agent", "seen_sha256": "0" * 64, "tick": "none"}
+            fields |= {"said": WORD, "nonce": "a" * 32, "to": "alice", "span": "day", "needs": "apply"}
             check(world, world.browser.post(path, fields), path, of=f"POST {path} as alice")
             check(world, world.browser.post(path, fields | {"back": "1"}), path, of=f"POST {path} as alice, back")
             deletes = {"action": "delete", "seen": f"{world.ben.note_id} {before[0][0]}"}
@@ -316,7 +326,19 @@ def test_no_address_lets_another_owners_things_be_written(world: World) -> None:
                 check(world, world.browser.post(path, fields | verb), path, of=f"POST {path} {verb} as alice")
     assert ([note.sha256 for note in reads.notes("ben")], reads.blocks("ben")) == before
     assert list(Proposal.objects.filter(owner="ben").order_by("pk").values_list("pk", "status")) == waiting
+    assert talk_of_ben() == said
     assert conversations.delete("ben", world.ben.session_id).count == 1
+
+
+def talk_of_ben() -> list[Any]:
+    """What is said about ben's proposals, to whom they are assigned, who looked at them, and his rules."""
+    of_ben = Proposal.objects.filter(owner="ben").order_by("pk")
+    return [
+        list(Event.objects.filter(owner="ben").order_by("pk").values_list("pk", "text")),
+        list(of_ben.values_list("pk", "assigned_to")),
+        list(Attention.objects.filter(proposal__owner="ben").values_list("pk", "snoozed_until")),
+        list(TrustRule.objects.filter(owner="ben").values_list("pk", "needs")),
+    ]
 
 
 # -- the command ----------------------------------------------------------------------------------
