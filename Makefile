@@ -18,7 +18,7 @@ LOCK := $(VENV)/bin/uv pip compile pyproject.toml --universal --python-version 3
 	--no-emit-index-url --no-annotate --custom-compile-command "make lock" --quiet $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check coverage torture lint bench soak fuzz format docs lock environment server-environment remake
+.PHONY: help setup run test check coverage torture lint bench bench-merge soak fuzz format docs lock environment server-environment remake
 
 help: ## show this list
 	@echo "Assent: agents propose changes to what they remember about a person, people approve them."
@@ -66,6 +66,9 @@ format: $(VENV)/dev.stamp ## format the code and fix what can be fixed mechanica
 bench: environment ## measure proposing, approving, Review and diffs
 	@$(SERVERS_IF_FOUND)
 	@exec $(PY) benchmarks/run.py $(ARGS)
+
+bench-merge: environment ## merge made-up and real changes of documents beside git, and count what comes out right
+	@exec $(PY) -m benchmarks.merging $(ARGS)
 
 soak: environment ## run a server under load for ten minutes and show what grows (ARGS='--minutes 1 --leg server --check')
 	@$(SERVERS_IF_FOUND)

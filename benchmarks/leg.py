@@ -32,7 +32,19 @@ def main(output: Path, part: str = "") -> None:
     django.setup()
     from django.core.management import call_command
 
-    from benchmarks import board, history, inbox, long_block, machine, notes, past, population, review, worddiff
+    from benchmarks import (
+        board,
+        history,
+        inbox,
+        long_block,
+        machine,
+        merging,
+        notes,
+        past,
+        population,
+        review,
+        worddiff,
+    )
 
     folder = Path(settings.DATA_DIR)
     _say("preparing the databases")
@@ -93,6 +105,7 @@ def main(output: Path, part: str = "") -> None:
     if embedded:
         _say("diff")
         results += machine.beside(worddiff.measure)
+        results += machine.beside(merging.measure)
     _say("a block of 500 versions")
     results += machine.beside(lambda: past.measure(students[-2]))
     _say("an owner with a history")

@@ -1,17 +1,18 @@
 """How a proposal stands to its target as it is now: a comparison of texts, without a database.
 
-The foundation applies a proposal's edits again where they still fit exactly; what does not fit is a
-conflict for a person.
+A proposal's edits are made again where they still fit exactly. Where they do not, its whole change is merged with what
+became of the text (`memory_app.text.merge`); what cannot be merged is a conflict for a person.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from approvals.models import Mergeability, Revision
 from memory_app.reads import Block
 from memory_app.text import edits
+from memory_app.text.merge import Conflicted, merge
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class Assessment:
         failing_edit: position of the first edit that no longer fits, for a conflict.
         over_limit: characters by which the result would pass the block's limit, for a conflict.
         closes_circle: the note would be superseded by itself in the end, for a conflict.
+        conflict: the block's text merged with the proposal as far as possible, for a conflict: `ours` is the text as it
+            is now, `theirs` the proposal.
     """
 
     state: Mergeability
@@ -34,6 +37,7 @@ class Assessment:
     failing_edit: int | None = None
     over_limit: int = 0
     closes_circle: bool = False
+    conflict: Conflicted | None = None
 
     @property
     def can_be_approved(self) -> bool:
@@ -50,20 +54,40 @@ def assess(revision: Revision, block: Block | None) -> Assessment:
         return Assessment(Mergeability.ALREADY_APPLIED, None, is_stale=True)
     wanted = edits.from_json(revision.edits)
     try:
-        result = edits.reapply(block.body, wanted, base_text=revision.base_text)
+        return _rebased(edits.reapply(block.body, wanted, base_text=revision.base_text), block)
     except edits.MadeAlready:
         return Assessment(Mergeability.ALREADY_APPLIED, None, is_stale=True)
     except edits.DoesNotFit as error:
         if _is_there(wanted, block.body):
             return Assessment(Mergeability.ALREADY_APPLIED, None, is_stale=True)
-        return Assessment(Mergeability.CONFLICT, None, is_stale=True, failing_edit=error.index)
+        failing_edit = error.index
     except edits.TextTooLong as error:
         return Assessment(Mergeability.CONFLICT, None, is_stale=True, over_limit=error.length - block.limit)
+    merged = merge(revision.base_text, block.body, revision.result_text)
+    if isinstance(merged, Conflicted):
+        return Assessment(Mergeability.CONFLICT, None, is_stale=True, failing_edit=failing_edit, conflict=merged)
+    return _rebased(merged, block)
+
+
+def _rebased(result: str, block: Block) -> Assessment:
+    """Return what becomes of a result that is made of the block's text as it is now."""
     if len(result) > block.limit:
         return Assessment(Mergeability.CONFLICT, None, is_stale=True, over_limit=len(result) - block.limit)
-    if result == block.body:
+    if result == block.body:  # all that was asked for has been done
         return Assessment(Mergeability.ALREADY_APPLIED, None, is_stale=True)
     return Assessment(Mergeability.REBASABLE, result, is_stale=True)
+
+
+def collides(first: Revision, second: Revision, block: Block) -> Mergeability | None:
+    """Return what approving the first of two proposals for a block would make of the second one.
+
+    Rebasable: it still fits. Conflict: it no longer does, or did not before. None when the first cannot be approved.
+    """
+    approved = assess(first, block)
+    if approved.result_text is None:
+        return None
+    after = replace(block, body=approved.result_text, sha256=edits.sha256_of(approved.result_text))
+    return assess(second, after).state
 
 
 def assess_notes(revision: Revision, notes: dict[str, str], *, closes_circle: bool = False) -> Assessment:
