@@ -104,6 +104,11 @@ class ParsedText:
         return [piece for block in self.blocks for piece in (block.inner if block.kind in lists else (block,))]
 
     @property
+    def has_references(self) -> bool:
+        """Whether it may say characters by name or number, such as `&#x200b;`."""
+        return "&" in self._source
+
+    @property
     def references(self) -> dict[str, Any]:
         """The addresses the text defines for its links."""
         return {name: (link["href"], link["title"]) for name, link in self._env.get("references", {}).items()}

@@ -72,7 +72,7 @@ class _Drawing:
     headed: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self._marker = Marker()
+        self._marker = Marker(has_references=self.before.has_references or self.after.has_references)
         self._levels: list[int] = []
         self._tables = 0
         self._links_stay = self.before.references == self.after.references

@@ -35,9 +35,14 @@ class Piece:
 
 
 class Marker:
-    """Compares words and draws them; one for all blocks of a page, so that a label stays one character."""
+    """Compares words and draws them; one for all blocks of a page, so that a label stays one character.
 
-    def __init__(self) -> None:
+    Args:
+        has_references: whether a text may say characters as `&#x200b;`, which have no labels before it is read.
+    """
+
+    def __init__(self, *, has_references: bool) -> None:
+        self._has_references = has_references
         self._labels: list[str] = []
         self._codes: dict[str, str] = {}
 
@@ -84,9 +89,8 @@ class Marker:
         return [Run(self._of(run.text), run.style) for run in runs]
 
     def _of(self, text: str) -> str:
-        if text.isascii():
-            return text
-        # What a reference such as &#x200b; stands for has no label yet.
+        if not self._has_references and "⟨" not in text:
+            return text  # looking at each text again took a tenth of a long page
         parts = text.split(LINE_BREAK)
         return LINE_BREAK.join(_LABEL.sub(self._code, invisible.plain(part)) for part in parts)
 
