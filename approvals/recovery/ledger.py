@@ -45,6 +45,7 @@ _DIRECT = {
     Change.Action.REINSTATED,
     Change.Action.DELETED,
     Change.Action.IMPORTED,
+    Change.Action.REVERTED,  # what a person changed directly, put back
 }
 
 
