@@ -29,8 +29,8 @@ from approvals.models import Event, Mergeability, Proposal, ProposedNote, Reject
 from approvals.pages import risk_wording
 from approvals.permissions import ReviewAction
 from approvals.review.presentation import Review, review_of
+from approvals.services.decide.errors import OpenToDecide
 from approvals.services.decide.several import require_plain
-from approvals.services.errors import OpenToDecide
 from approvals.templatetags.changes import excerpt
 from approvals.templatetags.texts import marked
 from approvals.views.request import whole_number

@@ -10,11 +10,11 @@ from dataclasses import dataclass, fields, replace
 from itertools import takewhile
 
 from approvals.models import Proposal
-from approvals.review.inverse import TouchesTheSame, without
 from approvals.review.targets import current_state, targets_of
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.models import Change, TargetKind
+from memory_app.text.merge import Conflicted, merge
 from memory_app.writing.values import BlockFields, BlockWrite, NoteWrite, Write
 
 #: Later changes that are named, and looked at for the one that touches the same text.
@@ -95,11 +95,10 @@ def _of_block(proposal: Proposal, seen: str) -> UndoPlan:
     blocked = UndoPlan(proposal, seen, later=later, before_text=now.body if now else "")
     if now is None or before is None or after is None:
         return replace(blocked, blocked_by=later[0] if later else None, is_there=now is not None)
-    try:
-        body = without((before.body, after.body), now.body)
-    except TouchesTheSame:
-        is_gone = _is_gone(before.body, after.body, now.body)
-        return replace(blocked, blocked_by=None if is_gone else _touching(before, after, later), is_there=not is_gone)
+    # The inverse of the change, merged into the text as it is now.
+    body = merge(after.body, now.body, before.body)
+    if isinstance(body, Conflicted):
+        return replace(blocked, blocked_by=_touching(before, after, later))
     back = _merged(before, after, now, body)
     if back == _fields(now):
         return replace(blocked, is_there=False)
@@ -118,30 +117,18 @@ def _merged(before: reads.Block, after: reads.Block, now: reads.Block, body: str
     return BlockFields(**chosen | {"body": body})
 
 
-def _is_gone(before: str, after: str, now: str) -> bool:
-    """Whether the change was taken back by hand: making it once more gives a text that can be taken back."""
-    if now == before:
-        return True
-    try:
-        again = without((after, before), now)
-        return again != now and without((before, after), again) == now
-    except TouchesTheSame:
-        return False
-
-
 def _touching(before: reads.Block, after: reads.Block, later: Sequence[Change]) -> Change | None:
     """Return the first later change after which the text can no longer be taken back."""
     for change in reversed(later):
-        try:
-            without((before.body, after.body), reads.block_at(change.owner, change.target, change.commit).body)
-        except (TouchesTheSame, reads.BlockNotFound):
+        then = _block_at(change, change.commit)
+        if then is None or isinstance(merge(after.body, then.body, before.body), Conflicted):
             return change
     return later[0] if later else None
 
 
-def _block_at(proposal: Proposal, commit: str) -> reads.Block | None:
+def _block_at(of: Proposal | Change, commit: str) -> reads.Block | None:
     try:
-        return reads.block_at(proposal.owner, proposal.target, commit)
+        return reads.block_at(of.owner, of.target, commit)
     except reads.BlockNotFound:
         return None
 

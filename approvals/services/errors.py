@@ -11,7 +11,6 @@ from typing import ClassVar
 from django.utils.translation import gettext as _
 
 from approvals.models import Proposal
-from memory_app.models import Change
 from memory_app.reads import Block, Note, NoteNotFound
 
 
@@ -167,53 +166,6 @@ class BranchMissing(DecisionRefused):
     code = "branch_missing"
 
 
-class OpenToDecide(DecisionRefused):
-    """It is not decided among others, because it needs a closer look; the message says why."""
-
-    code = "open_to_decide"
-
-
-class TooManyAtOnce(Refused):
-    """More proposals than one call decides."""
-
-    code = "too_many_at_once"
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        super().__init__(_("At most %(most)d proposals are decided at once.") % {"most": most})
-
-
-# -- undoing --------------------------------------------------------------------------------------
-
-
-class NotUndoable(DecisionRefused):
-    """There is no decision, or it cannot be taken back; the message says why."""
-
-    code = "not_undoable"
-
-
-class AlreadyUndone(NotUndoable):
-    """Somebody undid it before."""
-
-    code = "already_undone"
-
-
-class ChangedSince(DecisionRefused):
-    """The memory changed after the decision: a person has to see first what undoing would do now."""
-
-    code = "changed_since"
-
-
-class UndoConflict(DecisionRefused):
-    """A later change touches the same text. `change` is its row in the ledger, where one is known."""
-
-    code = "undo_conflict"
-
-    def __init__(self, proposal: Proposal, message: str, change: Change | None) -> None:
-        self.change = change
-        super().__init__(proposal, message)
-
-
 # -- editing directly -----------------------------------------------------------------------------
 
 
@@ -317,15 +269,6 @@ class ImportUnderWay(Refused):
 
     def __init__(self) -> None:
         super().__init__(_("Another import is under way. When it is over, this one can be sent again."))
-
-
-# -- lists ----------------------------------------------------------------------------------------
-
-
-class FilterNotSaved(Refused):
-    """The filter cannot be kept; the message says why."""
-
-    code = "filter_not_saved"
 
 
 # -- conversations --------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -25,7 +25,6 @@ from approvals.forms.several import SeveralForm, everybodys_agent, is_tick, new_
 from approvals.models import Agent, Kind, Mergeability, Proposal, ProposalQuerySet, Status, User
 from approvals.pages import risk_wording
 from approvals.pages.inbox import (
-    Page,
     arrived,
     counts,
     last_decisions,
@@ -36,6 +35,7 @@ from approvals.pages.inbox import (
     titles_of_targets,
 )
 from approvals.pages.inbox_filters import AGES, ANY_RISK, MINE, REVERTED, InboxFilters, Listing, Tab, url_of
+from approvals.pages.inbox_rows import InboxRow
 from approvals.pages.queue.order import Key, Sort
 from approvals.pages.talk.rows import talk_of
 from approvals.permissions import readable_owners
@@ -95,10 +95,7 @@ def inbox(request: Request) -> HttpResponse:
 
     since = Key.parse(request.GET.get("since", ""))
     if since and request.htmx:
-        number = arrived(proposals, tab, since)
-        if not number:
-            return HttpResponse(status=204)
-        return render(request, "inbox/arrived.html", {"arrived": number, "list_url": listing.url})
+        return _arrived(request, arrived(proposals, tab, since), listing)
 
     services.recover_on_read()
     _expire_overdue()
@@ -113,7 +110,8 @@ def inbox(request: Request) -> HttpResponse:
         after=Key.parse(request.GET.get("after", "")),
         viewer=user,
     )
-    names = display_names({group.owner for group in shown.groups} if owners is None else set(owners))
+    rows = [row for group in shown.groups for first in group.rows for row in first.together]
+    names = display_names({row.proposal.owner for row in rows} if owners is None else set(owners))
     fields = _fields(
         visible, None if owners is None else {owner: names.get(owner, owner) for owner in owners}, tab, filters
     )
@@ -136,14 +134,32 @@ def inbox(request: Request) -> HttpResponse:
         "poll_url": url_of(listing.parameters | {"since": shown.newest or str(Key(timezone.now(), 0))}),
         "poll": tab is Tab.YOURS and not shown.newer,
         "sorts": _SORTS if tab is Tab.YOURS else _SORTS[:2],
-        **_saved(user, listing),
-        "filter_name": kept.get("filter_name", ""),
-        **_several(request, shown, kept),
-        "talk": talk_of([row.proposal for group in shown.groups for row in group.rows], user),
+        **_saved(user, listing, kept),
+        **_several(request, kept, rows),
+        "talk": talk_of([row.proposal for row in rows], user),
         "snoozed": snoozed if tab is Tab.YOURS and not filters.snoozed else 0,
         "last_decisions": last_decisions(visible) if shown.is_empty and tab is Tab.YOURS else [],
     }
     return render(request, "inbox/list.html" if request.htmx else "inbox/inbox.html", context)
+
+
+def _arrived(request: Request, number: int, listing: Listing) -> HttpResponse:
+    """Return the line that offers to show what came; 204 when nothing did."""
+    if not number:
+        return HttpResponse(status=204)
+    return render(request, "inbox/arrived.html", {"arrived": number, "list_url": listing.url})
+
+
+def _several(request: Request, kept: Mapping[str, str], rows: Sequence[InboxRow]) -> dict[str, Any]:
+    """Return what the form that decides about several rows needs, with what was typed into it while signed out."""
+    return {
+        "batch": new_batch(),
+        "several": everybodys_agent(),
+        "several_form": SeveralForm(initial=dict(kept)) if kept.get("reason") or kept.get("comment") else None,
+        "ticked": request.GET.get("ticked", ""),
+        "ticked_before": {value for name, value in kept.items() if is_tick(name)},
+        "plain": sum(row.is_plain for row in rows),
+    }
 
 
 def _listing(request: Request, kept: Mapping[str, str]) -> Listing:
@@ -163,24 +179,13 @@ class KeptFilter:
     is_shown: bool
 
 
-def _saved(user: User, listing: Listing) -> dict[str, Any]:
+def _saved(user: User, listing: Listing, kept: Mapping[str, str]) -> dict[str, Any]:
     saved = [
         KeptFilter(each.pk, each.name, Listing.parse(each.query).url, each.query == listing.query)
         for each in user.saved_filters.order_by("name")
     ]
-    return {"saved": saved, "is_saved": any(each.is_shown for each in saved)}
-
-
-def _several(request: Request, shown: Page, kept: dict[str, str]) -> dict[str, Any]:
-    """Return what deciding several rows at once needs, with what was typed before."""
-    return {
-        "batch": new_batch(),
-        "several": everybodys_agent(),
-        "several_form": SeveralForm(initial=kept) if kept.get("reason") or kept.get("comment") else None,
-        "ticked": request.GET.get("ticked", ""),
-        "ticked_before": {value for name, value in kept.items() if is_tick(name)},
-        "plain": sum(row.is_plain for group in shown.groups for each in group.rows for row in each.together),
-    }
+    is_saved = any(each.is_shown for each in saved)
+    return {"saved": saved, "is_saved": is_saved, "filter_name": kept.get("filter_name", "")}
 
 
 def _with_density(request: Request) -> HttpResponse:

@@ -6,13 +6,19 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from approvals.models import SavedFilter, User
-from approvals.services.errors import FilterNotSaved
+from approvals.services.errors import Refused
 
 #: Filters one person can keep; more would not be found again in a line.
 MOST = 20
 
 _LONGEST_NAME = SavedFilter._meta.get_field("name").max_length or 0
 _LONGEST_QUERY = SavedFilter._meta.get_field("query").max_length or 0
+
+
+class FilterNotSaved(Refused):
+    """The filter cannot be kept; the message says why."""
+
+    code = "filter_not_saved"
 
 
 def save_filter(*, actor: User, name: str, query: str) -> SavedFilter:

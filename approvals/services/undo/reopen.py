@@ -16,7 +16,8 @@ from approvals.review.targets import current_state
 from approvals.services import events
 from approvals.services.branches import drop_branches, write_revision_branch
 from approvals.services.caps import pending_of
-from approvals.services.errors import AlreadyUndone, BeingDecided, NotUndoable
+from approvals.services.decide.errors import AlreadyUndone, NotUndoable
+from approvals.services.errors import BeingDecided
 from approvals.services.notes.agents import name_notes
 from memory_app import reads
 from memory_app.dolt.connections import dolt

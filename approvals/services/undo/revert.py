@@ -21,7 +21,7 @@ from approvals.recovery.ledger import retry_after_committing_stray_rows, revert_
 from approvals.review.targets import targets_of
 from approvals.review.undo import UndoPlan, plan_undo
 from approvals.services import events
-from approvals.services.errors import AlreadyUndone, ChangedSince, NotUndoable, UndoConflict
+from approvals.services.decide.errors import AlreadyUndone, ChangedSince, NotUndoable, UndoConflict
 from approvals.services.recheck import after_change
 from memory_app.dolt.errors import NothingToCommit, RevisionNotFound
 from memory_app.dolt.types import Commit

@@ -9,7 +9,8 @@ from django.utils.translation import gettext as _
 from approvals.models import TAKEN, Event, Proposal, Status, User
 from approvals.permissions import ReviewAction, available_actions, may_decide
 from approvals.services.decide.checks import raise_not_open, visible_proposal
-from approvals.services.errors import AlreadyUndone, NotAllowed, NotUndoable
+from approvals.services.decide.errors import AlreadyUndone, NotUndoable
+from approvals.services.errors import NotAllowed
 from approvals.services.undo.reopen import reopen
 from approvals.services.undo.revert import revert
 

@@ -13,7 +13,7 @@ from approvals import services
 from approvals.accounts.sign_in import local_path, signed_in
 from approvals.accounts.viewer import viewer_of
 from approvals.pages.inbox_filters import Listing
-from approvals.services.errors import FilterNotSaved
+from approvals.services.lists.saved_filters import FilterNotSaved
 from approvals.views.request import Request
 
 

@@ -23,7 +23,7 @@ from approvals.pages.inbox_rows import InboxRow
 from approvals.pages.queue.alike import alike_to
 from approvals.permissions import ReviewAction, available_actions, proposals_visible_to
 from approvals.services import BatchOutcome
-from approvals.services.errors import TooManyAtOnce
+from approvals.services.decide.errors import TooManyAtOnce
 from approvals.views.panels import Panel
 from approvals.views.proposal import proposal_or_404
 from approvals.views.queue.rows import beside, rows_now

@@ -23,14 +23,8 @@ from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, Tab
 from approvals.pages.queue.undoing import undoing
 from approvals.permissions import ReviewAction, available_actions
-from approvals.services.errors import (
-    AlreadyUndone,
-    ChangedSince,
-    DecisionRefused,
-    NotAllowed,
-    ProposalNotFound,
-    UndoConflict,
-)
+from approvals.services.decide.errors import AlreadyUndone, ChangedSince, UndoConflict
+from approvals.services.errors import DecisionRefused, NotAllowed, ProposalNotFound
 from approvals.views.panels import Panel
 from approvals.views.proposal import listing_of, proposal_or_404, proposal_page
 from approvals.views.queue.rows import beside, rows_now

@@ -8,7 +8,7 @@ from approvals import services
 from approvals.models import Agent, Proposal, User
 from approvals.recovery.integrity import problems
 from approvals.services import notes
-from approvals.services.errors import AlreadyUndone
+from approvals.services.decide.errors import AlreadyUndone
 from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.reads import Block
