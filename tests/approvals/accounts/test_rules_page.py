@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -104,7 +106,10 @@ def test_an_agent_that_earned_it_is_suggested_and_the_rule_is_one_press(
     client = client_of(alice)
     page = client.get(HERE)
     assert "scribe · block goals: 10 of 11 approved unchanged, 1 rejected. Apply small ones at once?" in words(page)
-    client.post(reverse("rule_create"), form(page, reverse("rule_create")))
+    offered = page.content.decode().partition("rule-suggestion")[2].partition("</form>")[0]
+    hidden = dict(re.findall(r'name="(agent|block|kind|needs)" value="([^"]*)"', offered))
+    assert hidden == RULE
+    client.post(reverse("rule_create"), hidden)
     rule = TrustRule.objects.get()
     assert (rule.agent_id, rule.block, rule.needs) == (Agent.objects.get().pk, "goals", "small")
     after = words(client.get(HERE))
