@@ -344,8 +344,7 @@ def _record(commit: Commit, expected: tuple[ExpectedEntry, ...], at: datetime | 
     """
     rows = Change.objects.filter(commit=commit.hash)
     before = rows.count()
-    at = at or ledger.time_of(commit)
     with transaction.atomic():  # sorted by owner, since each entry waits for its owner's lock
         for each in expected:
-            ledger.record(commit.hash, each.entry, at=at)
+            ledger.record(commit.hash, each.entry, at=at or ledger.time_of(commit))
     return rows.count() - before

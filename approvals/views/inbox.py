@@ -121,10 +121,7 @@ def inbox(request: Request) -> HttpResponse:
         "counts_here": by_tab[tab],
         "found": proposals.count() if filters.active and not shown.is_empty else None,
         "density": kept_choices.chosen(request, "density", set(Density)) or Density.COMFORTABLE.value,
-        "filters": filters,
-        "filter_fields": fields,
-        "filter_count": sum(1 for field in fields if field.value),
-        "filter_chips": _chips(fields, listing),
+        **_filtered(fields, listing),
         "page": shown,
         "names": names,
         "several_owners": owners is None or len(owners) > 1,
@@ -141,6 +138,16 @@ def inbox(request: Request) -> HttpResponse:
         "last_decisions": last_decisions(visible) if shown.is_empty and tab is Tab.YOURS else [],
     }
     return render(request, "inbox/list.html" if request.htmx else "inbox/inbox.html", context)
+
+
+def _filtered(fields: list[Field], listing: Listing) -> dict[str, Any]:
+    """Return what the filters offer and what is chosen of them."""
+    return {
+        "filters": listing.filters,
+        "filter_fields": fields,
+        "filter_count": sum(1 for field in fields if field.value),
+        "filter_chips": _chips(fields, listing),
+    }
 
 
 def _arrived(request: Request, number: int, listing: Listing) -> HttpResponse:
