@@ -14,6 +14,7 @@ from django.core.management import call_command
 from approvals import services
 from approvals.models import Event, Proposal, Revision
 from approvals.recovery.integrity import problems
+from approvals.services.branches import parse_branch_name
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.models import Change
@@ -39,11 +40,16 @@ WITH_SERVERS = (
 
 
 def state() -> dict[str, Any]:
-    """All that lasts, but for ids, hashes and times."""
+    """All that lasts, but for ids, hashes and times. A transaction undone uses up ids of PostgreSQL."""
+    numbers = {pk: number for number, pk in enumerate(Proposal.objects.order_by("pk").values_list("pk", flat=True), 1)}
+
+    def numbered(rows: Any) -> list[tuple[Any, ...]]:
+        return [(numbers[pk], *rest) for pk, *rest in rows]
+
     return {
         "blocks": [(block.label, block.title, block.body) for block in reads.blocks("alice")],
         "notes": sorted((note.id, note.content, note.is_superseded) for note in reads.notes("alice")),
-        "proposals": list(
+        "proposals": numbered(
             Proposal.objects.order_by("pk").values_list(
                 "pk",
                 "status",
@@ -54,19 +60,24 @@ def state() -> dict[str, Any]:
                 "decision_reason",
                 "decision_comment",
                 "approval",
-                "answers",
+                "answers__target",
             )
         ),
         "reverted": Proposal.objects.exclude(reverted_by_commit="").count(),
-        "revisions": list(
+        "revisions": numbered(
             Revision.objects.order_by("proposal", "number").values_list(
                 "proposal", "number", "origin", "made_by__username", "result_text"
             )
         ),
-        "events": list(Event.objects.order_by("id").values_list("proposal", "what", "actor", "text")),
+        "events": numbered(Event.objects.order_by("id").values_list("proposal", "what", "actor", "text")),
         "ledger": sorted(row[1:-1] for row in ledger_snapshot()),  # without commits and times
-        "branches": [branch.name for branch in dolt().branches()],
+        "branches": [_numbered_branch(branch.name, numbers) for branch in dolt().branches()],
     }
+
+
+def _numbered_branch(name: str, numbers: dict[int, int]) -> str:
+    proposal = parse_branch_name(name)
+    return f"{numbers.get(proposal[0])}-{proposal[1]}" if proposal else name
 
 
 @pytest.mark.parametrize("name", USE_CASES if environment.is_embedded() else WITH_SERVERS)
