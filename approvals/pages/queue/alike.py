@@ -17,7 +17,7 @@ from memory_app.models import TargetKind
 from memory_app.text import worddiff
 
 #: Of a list, the first so many proposals are compared; each page of it compares the same ones.
-MOST_COMPARED = 500
+MOST_COMPARED = 200
 
 #: Of longer texts that are written anew, only the page of each says what changes: comparing thirty took 300 ms.
 MOST_CHARACTERS = 4_000
