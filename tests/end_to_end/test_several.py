@@ -57,8 +57,10 @@ def test_by_keyboard_with_a_range_and_what_is_left_says_why(
     window_of: WindowOf, tim: User, waiting: list[Proposal]
 ) -> None:
     window = window_of(tim)
+    window.wait_for_load_state()  # a key that is pressed before the scripts run does nothing
     window.keyboard.press("j")
     window.keyboard.press("x")
+    expect(window.locator("[data-count]")).to_have_text("1 selected")
     for _number in range(24):
         window.keyboard.press("j")
     window.keyboard.press("Shift+X")
