@@ -129,14 +129,20 @@ def can_be_undone(proposal: Proposal) -> bool:
     return proposal.status in (Status.REJECTED, Status.EXPIRED) and not proposal.is_redacted
 
 
-def readable_owners(user: User) -> list[str] | None:
-    """Return the usernames of the owners a person may read, own name first; None means everyone (staff)."""
+def readable_people(user: User) -> dict[str, str] | None:
+    """Return the owners a person may read, username and name, themselves first; None means everyone (staff)."""
     if not user.is_active:
-        return []
+        return {}
     if user.is_staff:
         return None
-    students = Tutorship.objects.filter(tutor=user).order_by("owner__username")
-    return [user.username, *students.values_list("owner__username", flat=True)]
+    students = User.objects.filter(tutors__tutor=user).order_by("username")
+    return {user.username: user.display_name} | {each.username: each.display_name for each in students}
+
+
+def readable_owners(user: User) -> list[str] | None:
+    """Return the usernames of the owners a person may read, own name first; None means everyone (staff)."""
+    people = readable_people(user)
+    return None if people is None else list(people)
 
 
 def proposals_visible_to(user: User) -> ProposalQuerySet:

@@ -14,7 +14,6 @@ from django.conf import settings
 from agent_tools.answers import approved_otherwise, fields
 from approvals.models import DECIDABLE, Approval, Event, Kind, Proposal, Revision, Status
 from approvals.pages.talk import threads
-from approvals.pages.talk.threads import ThreadSummary
 from approvals.review.targets import agents_revision
 from approvals.review.turn.change_requests import ChangeRequest
 from approvals.services import Proposed
@@ -70,18 +69,16 @@ def proposal(
     may_read: bool = True,
     is_gone: bool = False,
     asked: ChangeRequest | None = None,
-    thread: ThreadSummary | None = None,
 ) -> dict[str, Any]:
     """Return a proposal without its texts: what a list shows.
 
     Args:
-        thread: its comments in short; read here when it is not given.
         may_read: whether the caller may read the memory.
         is_gone: whether its target was deleted since, and the caller may not read what was deleted.
         asked: what its agent is asked to change.
     """
     decided = proposal.decided_at is not None or proposal.is_decided
-    thread = thread or threads.summary(proposal)
+    thread = threads.summary(proposal)
     return {
         "proposal_id": proposal.pk,
         "user_id": proposal.owner,

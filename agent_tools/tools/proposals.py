@@ -20,7 +20,6 @@ from agent_tools.models import Scope
 from approvals import services
 from approvals.models import DECIDABLE, Proposal, ProposalQuerySet, Status
 from approvals.pages.talk import threads
-from approvals.pages.talk.threads import ThreadSummary
 from approvals.review.turn.change_requests import change_request, change_requests
 from approvals.services.errors import ProposalNotFound
 from memory_app.models import TargetKind
@@ -61,24 +60,18 @@ def list_proposals(call: Call, arguments: ProposalListArguments) -> Answer:
         proposals = proposals.filter(target_kind=TargetKind.BLOCK, target=arguments.block_label)
     if last is not None:
         proposals = proposals.filter(pk__lt=last)
-    found = list(proposals.order_by("-pk")[: arguments.limit + 1])
+    found = list(threads.with_threads(proposals).order_by("-pk")[: arguments.limit + 1])
     gone = withholding.about_deleted(call, found)
     asked = change_requests(found)
-    said = threads.summaries(found)
     items = [
-        representations.proposal(
-            proposal,
-            is_gone=proposal.pk in gone,
-            asked=asked.get(proposal.pk),
-            thread=said.get(proposal.pk, ThreadSummary()),
-        )
+        representations.proposal(proposal, is_gone=proposal.pk in gone, asked=asked.get(proposal.pk))
         for proposal in found
     ]
     fitting = bounds.that_fit(items, bounds.characters(arguments))
     shown, cursor = paging.page(call, found, arguments, lambda proposal: proposal.pk, most=fitting)
-    asking = {pk for pk, thread in said.items() if thread.asks_agent}
     lines = [
-        representations.listed(proposal, asked.get(proposal.pk), asks_you=proposal.pk in asking) for proposal in shown
+        representations.listed(proposal, asked.get(proposal.pk), asks_you=threads.summary(proposal).asks_agent)
+        for proposal in shown
     ]
     text = "\n".join(["Your proposals:", "", *lines]) if shown else "You have no such proposals."
     if cursor:

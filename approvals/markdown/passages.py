@@ -36,7 +36,7 @@ _CLEANER = nh3.Cleaner(
 )
 #: Where the heading of a change goes. No text can say it: it is another one in each process.
 _SECRET = secrets.token_hex(8)
-_SLOT = re.compile(rf'<span class="slot">{_SECRET}-(change|rows)-(\d+)</span>')
+_SLOT = re.compile(r'<span class="slot">([0-9a-f]{16}-(?:change|rows)-\d+)</span>')
 CONTAINERS = {"bullet_list": "ul", "ordered_list": "ol", "blockquote": "blockquote", "list_item": "li"}
 #: As in the redline of the source: so many unchanged blocks stay beside a change, and fewer are not worth a fold.
 _CONTEXT, _WORTH_FOLDING = 1, 2
@@ -125,8 +125,10 @@ def _sanitised(entries: Sequence[Entry]) -> tuple[RedlinePart, ...]:
     parts: list[RedlinePart] = []
     html, *slots = _SLOT.split(clean)
     parts.append(RedlinePart(mark_safe(html)))  # noqa: S308  # nh3 just made it so
-    for kind, number, html in zip(slots[::3], slots[1::3], slots[2::3], strict=True):
-        parts.append(RedlinePart(change=int(number)) if kind == "change" else RedlinePart(rows=int(number)))
+    for slot, html in zip(slots[::2], slots[1::2], strict=True):
+        secret, kind, number = slot.split("-")
+        if secret == _SECRET:
+            parts.append(RedlinePart(change=int(number)) if kind == "change" else RedlinePart(rows=int(number)))
         parts.append(RedlinePart(mark_safe(html)))  # noqa: S308
     return tuple(part for part in parts if part != RedlinePart())
 

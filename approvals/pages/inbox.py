@@ -18,6 +18,7 @@ from approvals.pages.inbox_rows import InboxRow, rows_of, with_alike
 from approvals.pages.queue.alike import Compared, compare
 from approvals.pages.queue.order import Key, Order, Sort
 from approvals.pages.talk.attention import asleep
+from approvals.pages.talk.threads import with_threads
 from approvals.permissions import proposals_visible_to
 
 PAGE_SIZE = 25
@@ -82,26 +83,31 @@ class InboxPosition:
     older: int | None
 
 
-def counts(proposals: ProposalQuerySet, *, snoozed: int = 0) -> dict[Tab, int]:
-    """Return how many of `proposals` are in each tab, in one query over an index.
+@dataclass(frozen=True)
+class TabCounts:
+    """How many proposals are in each tab of a person's list, and how many they have snoozed out of the first one."""
 
-    Args:
-        snoozed: how many the viewer has put off; see `snoozed_count`.
-    """
-    by_status = dict(proposals.order_by().values_list("status").annotate(Count("pk")))
-    found = {tab: sum(by_status.get(status, 0) for status in statuses) for tab, statuses in STATUSES.items()}
-    return found | {Tab.YOURS: found[Tab.YOURS] - snoozed}
+    by_tab: dict[Tab, int]
+    snoozed: int
+
+
+def counts(proposals: ProposalQuerySet, viewer: User) -> TabCounts:
+    """Count `proposals` for this person, in one query."""
+    snoozed = Count("pk", filter=Q(pk__in=asleep(viewer).values("proposal")))
+    by_status = {
+        status: (number, put_off)
+        for status, number, put_off in proposals.order_by()
+        .values_list("status")
+        .annotate(number=Count("pk"), snoozed=snoozed)
+    }
+    found = {tab: sum(by_status.get(each, (0, 0))[0] for each in statuses) for tab, statuses in STATUSES.items()}
+    put_off = sum(by_status.get(status, (0, 0))[1] for status in STATUSES[Tab.YOURS])
+    return TabCounts(found | {Tab.YOURS: found[Tab.YOURS] - put_off}, put_off)
 
 
 def counts_for(viewer: User) -> dict[Tab, int]:
     """Return how many proposals are in each tab of this person's list."""
-    visible = proposals_visible_to(viewer)
-    return counts(visible, snoozed=snoozed_count(visible, viewer))
-
-
-def snoozed_count(proposals: ProposalQuerySet, viewer: User) -> int:
-    """Return how many of `proposals` the viewer has put off."""
-    return proposals.filter(status__in=STATUSES[Tab.YOURS], pk__in=asleep(viewer).values("proposal")).count()
+    return counts(proposals_visible_to(viewer), viewer).by_tab
 
 
 def waiting_for(user: User) -> int:
@@ -157,7 +163,8 @@ def page(
         more_above, more_below = before is not None, len(ids) > PAGE_SIZE
         ids = ids[:PAGE_SIZE]
     gathered = [pk for first in ids for pk in groups.get(first, ())[1:]]
-    rows = Proposal.objects.select_related("agent", "decided_by", "assigned_to").in_bulk([*ids, *gathered])
+    read = with_threads(Proposal.objects.select_related("agent", "decided_by", "assigned_to"))
+    rows = read.in_bulk([*ids, *gathered])
     found = [rows[pk] for pk in ids if pk in rows]
     if not found:
         return Page(groups=(), newest="", older="", newer="")

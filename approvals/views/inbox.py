@@ -31,14 +31,13 @@ from approvals.pages.inbox import (
     listed,
     order_of,
     page,
-    snoozed_count,
     titles_of_targets,
 )
 from approvals.pages.inbox_filters import AGES, ANY_RISK, MINE, REVERTED, InboxFilters, Listing, Tab, url_of
 from approvals.pages.inbox_rows import InboxRow
 from approvals.pages.queue.order import Key, Sort
 from approvals.pages.talk.rows import talk_of
-from approvals.permissions import readable_owners
+from approvals.permissions import readable_people
 from approvals.risks import flags
 from approvals.views import kept_choices
 from approvals.views.request import Request
@@ -86,7 +85,8 @@ def inbox(request: Request) -> HttpResponse:
     if "density" in request.GET:
         return _with_density(request)
     user = viewer_of(request)
-    owners = readable_owners(user)
+    people = readable_people(user)
+    owners = None if people is None else list(people)
     kept = typed_before(request)
     listing = _with_owner_named(_listing(request, kept), owners)
     tab, filters = listing.tab, listing.filters
@@ -99,8 +99,8 @@ def inbox(request: Request) -> HttpResponse:
 
     services.recover_on_read()
     _expire_overdue()
-    snoozed = snoozed_count(visible, user)
-    by_tab = counts(visible, snoozed=snoozed)
+    counted = counts(visible, user)
+    by_tab = counted.by_tab
     request.waiting = by_tab[Tab.YOURS]  # for the navigation
     shown = page(
         proposals,
@@ -111,10 +111,8 @@ def inbox(request: Request) -> HttpResponse:
         viewer=user,
     )
     rows = [row for group in shown.groups for first in group.rows for row in first.together]
-    names = display_names({row.proposal.owner for row in rows} if owners is None else set(owners))
-    fields = _fields(
-        visible, None if owners is None else {owner: names.get(owner, owner) for owner in owners}, tab, filters
-    )
+    names = display_names({row.proposal.owner for row in rows}) if people is None else people
+    fields = _fields(visible, people, tab, filters)
     context = {
         "tab": tab.value,
         "tabs": [(each.value, by_tab[each]) for each in Tab],
@@ -134,7 +132,7 @@ def inbox(request: Request) -> HttpResponse:
         **_saved(user, listing, kept),
         **_several(request, kept, rows),
         "talk": talk_of([row.proposal for row in rows], user),
-        "snoozed": snoozed if tab is Tab.YOURS and not filters.snoozed else 0,
+        "snoozed": counted.snoozed if tab is Tab.YOURS and not filters.snoozed else 0,
         "last_decisions": last_decisions(visible) if shown.is_empty and tab is Tab.YOURS else [],
     }
     return render(request, "inbox/list.html" if request.htmx else "inbox/inbox.html", context)

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from approvals.models import Proposal, User
 from approvals.pages.talk import attention
-from approvals.pages.talk.threads import ThreadSummary, summaries
+from approvals.pages.talk.threads import ThreadSummary, summary
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,11 @@ class RowTalk:
 
 
 def talk_of(proposals: Sequence[Proposal], viewer: User) -> Mapping[int, RowTalk]:
-    """Return what rows say, by proposal, in two queries however many there are."""
-    threads = summaries(proposals)
+    """Return what rows say, by proposal, in one query for those that were read `with_threads`."""
     seen = attention.of_rows(proposals, viewer)
     return {
         proposal.pk: RowTalk(
-            thread=threads.get(proposal.pk, ThreadSummary()),
+            thread=summary(proposal),
             assigned_to=proposal.assigned_to.display_name if proposal.assigned_to else "",
             is_mine=proposal.assigned_to_id == viewer.pk,
             looking=seen.looking.get(proposal.pk, ()),

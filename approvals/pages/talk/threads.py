@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from django.db.models import Count, Max, Q
+from django.db.models import Count, Max, OuterRef, Q, Subquery
 
-from approvals.models import Event, Proposal
+from approvals.models import Event, Proposal, ProposalQuerySet
 
 _BY_AGENT = Q(actor_kind=Event.ActorKind.AGENT)
 
@@ -26,30 +25,27 @@ class ThreadSummary:
     is_answered: bool = False
 
 
-def summaries(proposals: Iterable[Proposal]) -> dict[int, ThreadSummary]:
-    """Return the threads of some proposals by id, in one query; those without comments are left out."""
-    ids = [proposal.pk for proposal in proposals]
-    if not ids:
-        return {}
-    counted = (
-        Event.objects.filter(proposal__in=ids, what=Event.What.COMMENTED)
-        .order_by()
-        .values_list("proposal")
-        .annotate(comments=Count("pk"), by_person=Max("pk", filter=~_BY_AGENT), by_agent=Max("pk", filter=_BY_AGENT))
+def with_threads(proposals: ProposalQuerySet) -> ProposalQuerySet:
+    """Have the rows read with what `summary` says of them, in the same query."""
+    comments = Event.objects.filter(proposal=OuterRef("pk"), what=Event.What.COMMENTED).order_by().values("proposal")
+    return proposals.annotate(
+        comments=Subquery(comments.annotate(found=Count("pk")).values("found")),
+        said_by_person=Subquery(comments.annotate(found=Max("pk", filter=~_BY_AGENT)).values("found")),
+        said_by_agent=Subquery(comments.annotate(found=Max("pk", filter=_BY_AGENT)).values("found")),
     )
-    return {
-        pk: ThreadSummary(
-            comments=comments,
-            asks_agent=(by_person or 0) > (by_agent or 0),
-            is_answered=bool(by_person and by_agent and by_agent > by_person),
-        )
-        for pk, comments, by_person, by_agent in counted
-    }
 
 
 def summary(proposal: Proposal) -> ThreadSummary:
-    """Return the thread of one proposal."""
-    return summaries([proposal]).get(proposal.pk, ThreadSummary())
+    """Return the thread of a proposal; in a query of its own, unless it was read `with_threads`."""
+    read = vars(proposal)
+    if "said_by_agent" not in read:
+        read = vars(with_threads(Proposal.objects.filter(pk=proposal.pk)).get())
+    by_person, by_agent = read["said_by_person"] or 0, read["said_by_agent"] or 0
+    return ThreadSummary(
+        comments=read["comments"] or 0,
+        asks_agent=by_person > by_agent,
+        is_answered=bool(by_person) and by_agent > by_person,
+    )
 
 
 def thread_of(proposal: Proposal) -> tuple[Event, ...]:

@@ -445,7 +445,7 @@ def test_a_page_costs_few_queries_and_never_reads_the_memory(client_of: ClientOf
         CaptureQueriesContext(connections["memory"]) as memory_queries,
     ):
         assert client.get("/").status_code == 200
-    assert len(queries) <= 15
+    assert len(queries) <= 12
     assert not memory_queries.captured_queries
 
 
@@ -721,7 +721,7 @@ def test_a_list_of_notes_asks_as_often_whatever_their_number(client_of: ClientOf
             assert client.get("/").status_code == 200
         assert len(memory) == 0
         asked.append(len(default))
-    assert asked[0] == asked[1] <= 15
+    assert asked[0] == asked[1] <= 12
 
 
 def test_a_note_is_called_by_its_text_as_it_is(client_of: ClientOf, alice: User, scribe: Agent) -> None:

@@ -188,7 +188,7 @@ def test_a_list_of_changed_blocks_asks_the_memory_once(
         page = client.get("/")
     assert words(page).count("block changed, still fits") == 4
     assert len(memory) == 1
-    assert len(default) <= 15
+    assert len(default) <= 12
 
 
 def test_a_memory_that_is_away_takes_the_buttons_and_not_the_list(

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from approvals import services
 from approvals.models import Agent, Event, Proposal, Status, User
-from approvals.pages.inbox import counts, waiting_for
+from approvals.pages.inbox import counts_for, waiting_for
 from approvals.pages.inbox_filters import Tab
 from approvals.permissions import ReviewAction, available_actions
 from approvals.recovery.integrity import problems
@@ -55,7 +55,7 @@ def test_it_leaves_your_turn_and_is_waiting_for_the_agent(goals: Block, tim: Use
     ask(tim, propose(goals, "math", "maths"))
     propose(goals, "in June", "in July")
     assert waiting_for(tim) == 1
-    assert counts(Proposal.objects.all()) == {Tab.YOURS: 1, Tab.AGENT: 1, Tab.DECIDED: 0}
+    assert counts_for(tim) == {Tab.YOURS: 1, Tab.AGENT: 1, Tab.DECIDED: 0}
 
 
 def test_a_request_says_what_should_change(goals: Block, tim: User, propose: Propose) -> None:
