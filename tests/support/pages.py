@@ -21,7 +21,8 @@ class _Forms(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
         if tag == "form":
-            self.forms.append((given.get("action", ""), self.of_id.setdefault(given.get("id") or str(id(attrs)), {})))
+            name = given.get("id") or f"without an id: {len(self.forms)}"
+            self.forms.append((given.get("action", ""), self.of_id.setdefault(name, {})))
         if (not self.forms and "form" not in given) or ("name" not in given and tag != "option"):
             return
         fields = self.of_id.setdefault(given["form"], {}) if "form" in given else self.forms[-1][1]

@@ -18,6 +18,7 @@ NAMES = [
     "list_proposals",
     "get_proposal",
     "withdraw_proposal",
+    "comment_on_proposal",
     "memory_search",
     "memory_save",
     "memory_update",
