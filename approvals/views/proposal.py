@@ -36,7 +36,7 @@ from approvals.review.turn.since import RevisionsCompared, answering, compare_re
 from approvals.services.errors import ProposalNotFound
 from approvals.views import kept_choices
 from approvals.views.panels import Panel
-from approvals.views.request import Request, whole_number
+from approvals.views.request import Request, is_read, whole_number
 from approvals.views.talk.care import care_context
 from approvals.views.talk.thread import talk_context
 from memory_app.models import TargetKind
@@ -158,9 +158,8 @@ def _seen_before(request: Request, found: Proposal) -> int:
 
     Not for what browsers load ahead, for a part of the page and for an older revision. Reading never fails by it.
     """
-    ahead = request.headers.get("Sec-Purpose", "") or request.headers.get("Purpose", "")
-    is_whole = request.method == "GET" and not request.htmx and not {"revision", "since"} & set(request.GET)
-    if not is_whole or "prefetch" in ahead or found.is_decided:
+    is_whole = not request.htmx and not {"revision", "since"} & set(request.GET)
+    if not is_whole or not is_read(request) or found.is_decided:
         return 0
     try:
         before = services.mark_seen(actor=viewer_of(request), proposal=found)

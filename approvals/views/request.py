@@ -18,6 +18,12 @@ class Request(HttpRequest):
     waiting: int
 
 
+def is_read(request: HttpRequest) -> bool:
+    """Whether somebody reads the answer: not for HEAD, and not for a page that a browser loads ahead."""
+    ahead = request.headers.get("Sec-Purpose", "") or request.headers.get("Purpose", "")
+    return request.method == "GET" and "prefetch" not in ahead
+
+
 def whole_number(text: str, *, digits: int = 9) -> int | None:
     """Return a number from an address; None for anything else, and for more than `digits` digits."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= digits else None

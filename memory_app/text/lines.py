@@ -46,7 +46,8 @@ def begins_anew(line: str) -> bool:
 
 def without_number(line: str) -> str:
     """Return an item of a numbered list without its number: inserting one renumbers all that follow."""
-    return _ORDINAL.sub("", line, count=1)
+    ordinal = _ORDINAL.match(line)
+    return line[ordinal.end() :] if ordinal else line
 
 
 def depth(line: str) -> int:

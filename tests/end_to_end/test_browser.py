@@ -82,8 +82,9 @@ def test_a_form_sent_back_stays_open_at_what_is_missing(
     for page in (proposal.get_absolute_url(), "/"):
         window.goto(page)
         window.click("[data-reject]")
-        window.check("input[value=other]")
-        window.click("button:has-text('Reject this change')")
+        reject = window.locator("form.reject-form").filter(visible=True)
+        reject.locator("input[value=other]").check()
+        reject.get_by_role("button", name="Reject this change").click()
         expect(window.locator(".field-error")).to_contain_text("Please say what’s wrong")
         expect(window.locator(f"#reject-comment-{proposal.pk}")).to_be_focused()
     assert status_of(proposal) == Status.OPEN
@@ -214,9 +215,10 @@ def test_an_import_shows_how_far_it_is_and_then_what_became_of_it(
     window = window_of(alice)
     window.goto("/memory/alice/notes/import/")
     window.set_input_files("#id_file", memories_file)
-    window.click("#import button[type=submit]")
+    at_once = window.get_by_role("button", name="Import", exact=True)
+    at_once.click()
     expect(window.locator("#import-bar")).to_be_visible()
-    expect(window.locator("#import button[type=submit]")).to_be_disabled()
+    expect(at_once).to_be_disabled()
     expect(window.locator("#import-title")).to_have_text("Imported memories.md", timeout=60_000)
     assert focused(window) == "import-title"
     expect(window.locator("#import")).to_contain_text("4,000 notes")
@@ -227,7 +229,7 @@ def test_an_import_works_without_scripts(alice: User, window_of: Callable[..., P
     window = window_of(alice, java_script_enabled=False)
     window.goto("/memory/alice/notes/import/")
     window.set_input_files("#id_file", memories_file)
-    window.click("#import button[type=submit]", timeout=60_000)
+    window.get_by_role("button", name="Import", exact=True).click(timeout=60_000)
     expect(window.locator("#import-title")).to_have_text("Imported memories.md", timeout=60_000)
 
 

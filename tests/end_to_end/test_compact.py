@@ -45,7 +45,7 @@ def waiting(goals: Block, make_block: MakeBlock, alice: User, propose: Propose, 
 
 def chosen(window: Page, density: str) -> None:
     window.get_by_role("link", name=density).click()
-    expect(window.locator(".switch-small [aria-current]")).to_have_text(density)
+    expect(window.get_by_role("navigation", name="Density").locator("[aria-current]")).to_have_text(density)
     window.wait_for_load_state()  # the text is there before the stylesheet is
 
 
@@ -80,5 +80,5 @@ def test_without_a_script_it_is_chosen_kept_and_decided_in(
     row = window.locator(f"#row-{waiting[0].pk}")
     expect(row.locator(".row-whole")).to_contain_text("July")
     row.locator("[data-approve]").click()
-    expect(window.locator(".switch-small [aria-current]")).to_have_text("Compact")
+    expect(window.get_by_role("navigation", name="Density").locator("[aria-current]")).to_have_text("Compact")
     assert "in July" in reads.block("alice", "goals").body

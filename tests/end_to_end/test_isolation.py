@@ -54,6 +54,7 @@ class Things:
     message_id: str
     message_pk: int
     rule_id: int
+    person_pk: int
     commit: str
 
 
@@ -112,6 +113,7 @@ def things(user: Any, agent: Any, mark: str, tag: str) -> Things:
     rule = services.create_rule(actor=user, owner=owner, block=f"{tag}-journal", needs="ask")
     return Things(
         rule_id=rule.pk,
+        person_pk=user.pk,
         owner=owner,
         label=f"{tag}-journal",
         note_id=saved.note_id,
@@ -250,7 +252,7 @@ def values_of(owner: Things, of: Things) -> dict[str, list[Any]]:
         "id": ["1"],
         "agent": ["scribe"],
         # The true addresses of ben's feed and mails would tell of ben: who has them may read them.
-        "feed_key": [f"{User.objects.get(username=of.owner).pk}-a-key-of-somebody-else"],
+        "feed_key": [f"{of.person_pk}-a-key-of-somebody-else"],
         "signed": ["x:y:z"],
         "batch": [batch_of(of.owner)],
         "key": [f"the-import-of-{of.owner}"],  # of an import, made up by who asks for it

@@ -25,7 +25,7 @@ from approvals.pages.inbox_filters import Listing
 from approvals.pages.talk import attention, threads
 from approvals.permissions import deciders_of, may_decide
 from approvals.services.errors import DecisionRefused, ProposalNotFound
-from approvals.views.request import Request, whole_number
+from approvals.views.request import Request, is_read, whole_number
 
 log = structlog.get_logger(__name__)
 
@@ -35,7 +35,7 @@ def care_context(request: Request, found: Proposal) -> dict[str, Any]:
     viewer = viewer_of(request)
     if found.is_decided:
         return {}
-    if request.method == "GET":
+    if is_read(request):
         _look(request, found)
     may = may_decide(viewer, found.owner)
     seen = attention.of_rows([found], viewer)

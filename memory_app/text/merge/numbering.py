@@ -18,7 +18,8 @@ def renumbered(ours: str, theirs: str, text: str) -> str:
     result = text.split("\n")
     for items in found:
         for number, (place, _) in enumerate(items, items[0][1]):
-            result[place] = _ITEM.sub(rf"\g<1>{number}", result[place], count=1)
+            if item := _ITEM.match(result[place]):
+                result[place] = f"{item[1]}{number}{result[place][item.end() :]}"
     return "\n".join(result)
 
 

@@ -11,7 +11,7 @@ from memory_app.text import lines
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _CELL = re.compile(r"(?:\\.|[^|\\]|\\$)+|\|", re.DOTALL)
 _CLOSERS = re.escape(lines.CLOSERS)
-_SENTENCE_END = re.compile(rf"[.!?…]+[{_CLOSERS}]*+(?=\s)|[。！？]+[{_CLOSERS}]*+")
+_SENTENCE_END = re.compile(rf"(?<![.!?…])[.!?…]++[{_CLOSERS}]*+(?=\s)|[。！？]+[{_CLOSERS}]*+")
 #: Only what never ends a sentence: a cut too many does less harm than one that comes and goes with the next word.
 _ABBREVIATION = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|Prof|St|Fr|Hr|Nr|vs|ca|bzw|(?<![\w.])[A-Z]|e\.g|i\.e|z\. ?B|d\. ?h)\.$")
 _LONGEST_ABBREVIATION = 8

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -32,14 +33,17 @@ def imported(agent: Any, text: str) -> Proposal:
     return Proposal.objects.get(status=Status.OPEN)
 
 
-def test_the_two_hundred_and_first_note_of_an_import_is_on_a_page_that_links_lead_to(
+def test_the_two_hundred_and_first_note_of_an_import_is_on_a_page_that_buttons_lead_to(
     alice: User, scribe: Agent, client_of: ClientOf
 ) -> None:
     client = client_of(alice)
     text = "".join(f"### mem-{number}-aaaa\n> Memory {number}.\n" for number in range(1, 202))
-    read = [client.get(imported(scribe, text).get_absolute_url()).content.decode()]
-    while following := re.search(r'rel="next" href="([^"]+)"', read[-1]):
-        read.append(client.get(following[1]).content.decode())
+    proposal = imported(scribe, text)
+    page = client.get(proposal.get_absolute_url())
+    read = [page.content.decode()]
+    while following := re.search(r'formaction="([^"]+)"[^>]*>(?:(?!</button>).)*Next', read[-1], re.DOTALL):
+        page = client.post(unescape(following[1]), form(page, reverse("approve", args=[proposal.pk])))
+        read.append(page.content.decode())
     shown = {int(number) for text in read for number in re.findall(r"Memory (\d+)\.", text)}
     assert shown == set(range(1, 202))
 
@@ -281,5 +285,5 @@ def test_staff_approve_no_note_from_a_list_of_texts(
     changelist = reverse("admin:approvals_proposal_changelist")
     chosen = {"action": "approve_selected", ACTION_CHECKBOX_NAME: [str(forget.pk)]}
     page = client_of(admin).post(changelist, chosen)
-    assert "Left out. It changes more than the text shown here; open to decide." in words(page)
+    assert "Left out. It changes more than the text shown here. Open it to decide." in words(page)
     assert f'name="seen_{forget.pk}"' not in page.content.decode()

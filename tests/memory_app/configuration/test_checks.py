@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from memory_app.dolt.library import library_path
+from tests import environment
 
 pytestmark = [pytest.mark.pure, pytest.mark.one_leg]
 
@@ -50,6 +51,7 @@ def test_a_default_database_served_by_dolt_is_refused(tmp_path: Path, served_by:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "darwin", reason="LD_PRELOAD is Linux's")
+@pytest.mark.skipif(not environment.is_embedded(), reason="DoltLite is loaded by the embedded edition")
 def test_the_default_database_is_sqlite_although_doltlite_is_preloaded_beside_a_memory_on_a_server(
     tmp_path: Path,
 ) -> None:
