@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from rapidfuzz.distance import Indel, LCSseq
 
-from memory_app.text.worddiff.matching import coded
+from memory_app.text.worddiff.matching import coded, rising
 from memory_app.text.worddiff.words import tokens
 
 #: For each unit of the base its place in the changed text, or None; rising.
@@ -101,7 +100,7 @@ def _match_equal(old: Sequence[str], new: Sequence[str], match: Match) -> None:
             match[end] = new_end
         if start == end or new_start == new_end:
             continue
-        chain = _chain(_single_pairs(old, new, (start, end, new_start, new_end)))
+        chain = rising(_single_pairs(old, new, (start, end, new_start, new_end)))
         if not chain:
             _match_common(old, new, (start, end, new_start, new_end), match)
             continue
@@ -122,24 +121,6 @@ def _single_pairs(old: Sequence[str], new: Sequence[str], where: Range) -> list[
         for index, unit in enumerate(old[start:end], start)
         if counts[unit] == 1 and unit in places
     ]
-
-
-def _chain(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return as many of the pairs as rise in both places: the longest increasing subsequence."""
-    ends: list[int] = []
-    last: list[int] = []
-    previous: list[int] = []
-    for index, (_, new_index) in enumerate(pairs):
-        length = bisect_left(ends, new_index)
-        previous.append(last[length - 1] if length else -1)
-        ends[length : length + 1] = [new_index]
-        last[length : length + 1] = [index]
-    chain = []
-    index = last[-1] if last else -1
-    while index >= 0:
-        chain.append(pairs[index])
-        index = previous[index]
-    return chain[::-1]
 
 
 def _match_common(old: Sequence[str], new: Sequence[str], where: Range, match: Match) -> None:

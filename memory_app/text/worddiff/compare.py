@@ -9,7 +9,6 @@ The same texts give the same result, always: limits are on sizes, not on time.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from itertools import accumulate
 from typing import Literal
 
 from memory_app.text.worddiff.ends import common_ends
-from memory_app.text.worddiff.matching import Difference, coded, matched
+from memory_app.text.worddiff.matching import Difference, coded, matched, rising
 from memory_app.text.worddiff.words import is_line_end, is_word, tokens
 
 Kind = Literal["same", "removed", "added"]
@@ -178,22 +177,7 @@ def _gaps(old: str, new: str) -> Iterator[Difference]:
 def _anchors(old: str, new: str) -> list[tuple[int, int]]:
     """Return where runs of `_RUN` tokens begin that occur once in both texts: as many as are in one order in both."""
     places = _single_runs(new)
-    shared = [(at, places[run]) for run, at in _single_runs(old).items() if run in places]
-    # Longest increasing subsequence of the places in the new text.
-    ends: list[int] = []
-    last: list[int] = []
-    previous: list[int] = []
-    for index, (_, new_at) in enumerate(shared):
-        length = bisect_left(ends, new_at)
-        previous.append(last[length - 1] if length else -1)
-        ends[length : length + 1] = [new_at]
-        last[length : length + 1] = [index]
-    chain = []
-    index = last[-1] if last else -1
-    while index >= 0:
-        chain.append(shared[index])
-        index = previous[index]
-    return chain[::-1]
+    return rising([(at, places[run]) for run, at in _single_runs(old).items() if run in places])
 
 
 def _single_runs(text: str) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -43,3 +44,22 @@ def matched(old: str, new: str) -> list[Difference]:
         for step in LCSseq.opcodes(old, new)
         if step.tag != "equal"
     ]
+
+
+def rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return as many of the pairs as rise in both places, given in the order of the first: the longest increasing
+    subsequence of the second."""
+    ends: list[int] = []
+    last: list[int] = []
+    previous: list[int] = []
+    for index, (_, new_index) in enumerate(pairs):
+        length = bisect_left(ends, new_index)
+        previous.append(last[length - 1] if length else -1)
+        ends[length : length + 1] = [new_index]
+        last[length : length + 1] = [index]
+    chain = []
+    index = last[-1] if last else -1
+    while index >= 0:
+        chain.append(pairs[index])
+        index = previous[index]
+    return chain[::-1]
