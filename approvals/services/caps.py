@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import timedelta
+
 from django.conf import settings
 from django.db import connection
+from django.utils import timezone
 
-from approvals.models import PENDING, Agent, Proposal, ProposalQuerySet
+from approvals.models import PENDING, Agent, Proposal, ProposalQuerySet, Status
 from approvals.services.errors import MemoryFull, TooManyPending
 from memory_app.databases.prepared import Prepared
+
+#: A rejection is taken up again within this time, or what follows is a new matter.
+RECENTLY = timedelta(days=30)
 
 _TABLE = Proposal._meta.db_table
 _PENDING = ", ".join(f"'{status.value}'" for status in PENDING)
@@ -23,8 +30,21 @@ def require_room(agent: Agent, owner: str) -> None:
     _require(agent, owner, own=pending_of(agent, owner).count(), in_all=Proposal.objects.pending().count())
 
 
-def find_equal_or_require_room(agent: Agent, owner: str, *, may_tell: bool, **same: str) -> Proposal | None:
-    """Return the agent's undecided proposal that equals this one; None when there is room for another.
+@dataclass(frozen=True)
+class Earlier:
+    """What an agent has proposed for an owner already, where there is room for another proposal.
+
+    Args:
+        twin: its undecided proposal that equals the new one.
+        has_rejected: one of its proposals was rejected within `RECENTLY`, so that a new one may answer it.
+    """
+
+    twin: Proposal | None = None
+    has_rejected: bool = False
+
+
+def find_equal_or_require_room(agent: Agent, owner: str, *, may_tell: bool, **same: str) -> Earlier:
+    """Look for the agent's undecided proposal that equals this one; without one, for room for another.
 
     Call it inside the transaction that inserts the row: it locks the agent until that transaction ends.
 
@@ -41,15 +61,18 @@ def find_equal_or_require_room(agent: Agent, owner: str, *, may_tell: bool, **sa
     statement = f"""
         WITH own AS (SELECT * FROM {_TABLE} WHERE agent_id = %s AND owner = %s AND status IN ({_PENDING}))
         SELECT (SELECT MIN(id) FROM own WHERE {equal}), (SELECT COUNT(*) FROM own),
-               (SELECT COUNT(*) FROM {_TABLE} WHERE status IN ({_PENDING}))
+               (SELECT COUNT(*) FROM {_TABLE} WHERE status IN ({_PENDING})),
+               EXISTS (SELECT 1 FROM {_TABLE}
+                       WHERE agent_id = %s AND owner = %s AND status = '{Status.REJECTED.value}' AND decided_at >= %s)
     """  # noqa: S608 (names of our own)
+    since = connection.ops.adapt_datetimefield_value(timezone.now() - RECENTLY)
     with connection.cursor() as cursor:
-        cursor.execute(statement, [agent.pk, owner, *same.values()])
-        twin, own, in_all = cursor.fetchone()
+        cursor.execute(statement, [agent.pk, owner, *same.values(), agent.pk, owner, since])
+        twin, own, in_all, rejected = cursor.fetchone()
     if twin and may_tell:
-        return Proposal.objects.get(pk=twin)
+        return Earlier(twin=Proposal.objects.get(pk=twin))
     _require(agent, owner, own=own, in_all=in_all)
-    return None
+    return Earlier(has_rejected=bool(rejected))
 
 
 def pending_of(agent: Agent, owner: str) -> ProposalQuerySet:

@@ -23,15 +23,17 @@ from approvals.models import Agent, Kind, Proposal, Revision, TrustRule
 from approvals.review import trust
 from approvals.review.summary import summarise
 from approvals.risks import flags
-from approvals.services.caps import find_equal_or_require_room, pending_of, require_room
+from approvals.services.caps import Earlier, find_equal_or_require_room, pending_of, require_room
 from approvals.services.errors import BlockReadOnly, NoChange, OverLimit, PreconditionFailed
 from approvals.services.preparing import finish_once, insert_prepared, lease_of
 from approvals.services.texts import require_texts
 from approvals.services.trust.applying import finish_block
 from approvals.services.turn.answering import find_answered
 from memory_app import reads
+from memory_app.databases.prepared import update
 from memory_app.models import TargetKind
 from memory_app.text import edits as text_edits
+from memory_app.text import worddiff
 
 log = structlog.get_logger(__name__)
 
@@ -172,21 +174,14 @@ def _prepare(
     """
     block = base.block
     result_sha256 = text_edits.sha256_of(applied.text)
-    target = {"target_kind": TargetKind.BLOCK, "target": block.label}
     summary = summarise(block.body, applied.text, said=flags.said_with(given["reasoning"], given["evidence"]))
-    verdict = trust.verdict(
-        block.owner,
-        agent,
-        kind=given["kind"],
-        block=block.label,
-        weight=trust.Weight.of(summary),
-        may_apply=may_apply,
-        may_read=may_read,
-    )
+    asked = {"kind": given["kind"], "block": block.label, "may_apply": may_apply, "may_read": may_read}
+    verdict = trust.verdict(block.owner, agent, weight=trust.Weight.of(summary), **asked)
     now = timezone.now()
     proposal = Proposal(
         owner=block.owner,
-        **target,
+        target_kind=TargetKind.BLOCK,
+        target=block.label,
         target_title=block.display_title,
         agent=agent,
         search_words=summary.search_words(given["reasoning"], block.label, block.display_title),
@@ -199,13 +194,14 @@ def _prepare(
         review_reason=verdict.reason,
         **given,
     )
-    proposal.answers_id = find_answered(proposal, summary.segments, applied.text)
+    earlier = Earlier(has_rejected=verdict.applies)  # then nothing is asked of it
     with transaction.atomic(durable=True):
         if not verdict.applies:  # changes that a rule applies do not count against the caps
             # If another edit has the same result, this would reveal to an agent that may not read that its edit fits.
-            equal = {**target, "result_sha256": result_sha256}
-            if twin := find_equal_or_require_room(agent, block.owner, may_tell=may_read, **equal):
-                return twin, False, None
+            equal = {"target_kind": TargetKind.BLOCK, "target": block.label, "result_sha256": result_sha256}
+            earlier = find_equal_or_require_room(agent, block.owner, may_tell=may_read, **equal)
+            if earlier.twin:
+                return earlier.twin, False, None
         insert_prepared(
             proposal,
             has_branch=not verdict.applies,
@@ -215,7 +211,15 @@ def _prepare(
             edits=text_edits.to_json(applied.edits),
             result_text=applied.text,
         )
+    if earlier.has_rejected:  # after the transaction, which locks the agent: comparing long texts takes a while
+        _tie_to_rejection(proposal, summary.segments, applied.text)
     return proposal, True, verdict.rule
+
+
+def _tie_to_rejection(proposal: Proposal, segments: Sequence[worddiff.Segment], result_text: str) -> None:
+    proposal.answers_id = find_answered(proposal, segments, result_text)
+    if proposal.answers_id:
+        update(Proposal, {"answers_id": proposal.answers_id}, where={"id": proposal.pk})
 
 
 def _finished(

@@ -205,7 +205,7 @@ def _prepare(
             # An import contains only what differs from the memory: an equal one would reveal the memory's content.
             may_tell = by.may_read or not is_import
             same = {"kind": kind, "result_sha256": made.fields["result_sha256"]}
-            if twin := find_equal_or_require_room(agent, owner, may_tell=may_tell, **same):
+            if twin := find_equal_or_require_room(agent, owner, may_tell=may_tell, **same).twin:
                 return twin, False
         insert_prepared(
             proposal,

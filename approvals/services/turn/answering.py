@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from approvals.models import Kind, Proposal, RejectReason, Revision, Status
+from approvals.services.caps import RECENTLY
 from memory_app.databases.prepared import Prepared
 from memory_app.text import worddiff
 from memory_app.text.alike import are_alike, say_the_same
 from memory_app.text.worddiff import Segment
-
-#: A rejection is taken up again within this time, or what follows is a new matter.
-WITHIN = timedelta(days=30)
 
 #: Rejections that are compared, newest first: comparing two texts of 10,000 words takes up to 0.1 s.
 _MOST_BLOCKS, _MOST_NOTES = 3, 20
@@ -29,7 +27,7 @@ def find_answered(proposal: Proposal, segments: Sequence[Segment], result_text: 
         segments: the difference it makes; used for blocks.
         result_text: what a new note would say.
     """
-    since = timezone.now() - WITHIN
+    since = timezone.now() - RECENTLY
     key = {"agent": proposal.agent.pk, "owner": proposal.owner, "since": since}
     if proposal.kind == Kind.IMPORT:
         return None

@@ -22,8 +22,7 @@ BUDGET = {
     "read_memory_block": 5,
     "memory_search": 6,
     "memory_save": 16,
-    # One for the owner's rules of trust, which the others do not ask for.
-    "propose_memory_edit": 17,
+    "propose_memory_edit": 16,
 }
 
 _TRANSACTIONS = ("BEGIN", "START TRANSACTION", "COMMIT", "ROLLBACK")
