@@ -16,6 +16,7 @@ from typing import Any
 
 import structlog
 from django.db.backends.mysql.base import DatabaseWrapper as MySQLWrapper
+from django.db.backends.utils import CursorWrapper
 from django.db.utils import Error as DatabaseError
 from django.db.utils import OperationalError
 
@@ -31,12 +32,15 @@ log = structlog.get_logger(__name__)
 #: Seconds to wait for a collection, ours or another's.
 _COLLECT_SECONDS = 600
 _ASK_AGAIN = 0.05
+#: Seconds without a statement after which a session is idle.
+_IDLE = 5
 #: The lock of a collection, for the whole server: a collection waits for the statements of all databases.
 _COLLECTING = "assent.gc"
 _UNKNOWN_DATABASE = 1049
 _DEADLOCK, _LOCK_TIMEOUT, _OTHER = 1213, 1205, 1105
 _GONE, _LOST = 2006, 2013
 _UNREACHABLE = {2002, 2003, 2005, _GONE, _LOST}
+_DANGLING = "dangling references requested during GC"
 # Two of Dolt's races have the catch-all number 1105 and differ by their words only.
 _RACES = re.compile(r"optimistic lock failed|not ancestor|cannot commit on stale|serialization failure", re.I)
 _NO_FOLDER = re.compile(r"permission denied|not found|no such file", re.I)
@@ -146,13 +150,33 @@ class DoltServerOperations(DoltOperations):
             way_out.daemon = True
             way_out.start()
             try:
-                self._call("dolt_gc", *(["--full"] if full else []))
+                self._collect(full=full)
             except (OperationalError, errors.EngineUnavailable) as error:
                 if self.is_retryable(error):
                     raise
                 raise errors.EngineUnavailable(f"the garbage was not collected: {error}") from error
             finally:
                 way_out.cancel()
+
+    def _collect(self, *, full: bool) -> None:
+        """Collect, and end the transactions that prevent it.
+
+        A collection keeps what sessions stand on. A transaction began at the roots of all databases of the server,
+        and after one of them was restored, or made again under the same name, its old root is nowhere. So Dolt fails
+        for as long as such a transaction is open, whichever database it is for.
+        """
+        end = time.monotonic() + 4 * _IDLE
+        while True:
+            try:
+                self._call("dolt_gc", *(["--full"] if full else []))
+            except (OperationalError, errors.EngineUnavailable) as error:
+                if _DANGLING not in str(error) or time.monotonic() > end:
+                    raise
+            else:
+                return
+            self._end_idle_sessions()
+            deadlines.require()
+            time.sleep(_IDLE / 5)
 
     @contextmanager
     def _collecting_alone(self) -> Iterator[int]:
@@ -174,12 +198,36 @@ class DoltServerOperations(DoltOperations):
             self.connection.close()
 
     def _stop(self, session: int) -> None:
-        connection = self.connection.copy()
         try:
-            with connection.cursor() as cursor:
+            with self._another_session() as cursor:
                 cursor.execute(f"KILL QUERY {session}")
         except DatabaseError as error:
             log.warning("collection_not_stopped", session=session, error=str(error))
+
+    def _end_idle_sessions(self) -> None:
+        """End our user's sessions that have done nothing for a while; they connect again."""
+        try:
+            with self._another_session() as cursor:
+                cursor.execute(
+                    "SELECT id FROM information_schema.processlist "
+                    "WHERE command = 'Sleep' AND time >= %s AND user = SUBSTRING_INDEX(CURRENT_USER(), '@', 1)",
+                    [_IDLE],
+                )
+                idle = [int(row[0]) for row in cursor.fetchall()]
+                for session in idle:
+                    cursor.execute(f"KILL {session}")
+        except DatabaseError as error:
+            log.warning("idle_sessions_not_ended", error=str(error))
+        else:
+            if idle:
+                log.warning("idle_sessions_ended", sessions=len(idle))
+
+    @contextmanager
+    def _another_session(self) -> Iterator[CursorWrapper]:
+        connection = self.connection.copy()
+        try:
+            with connection.cursor() as cursor:
+                yield cursor
         finally:
             connection.close()
 
