@@ -129,6 +129,32 @@ def test_an_approval_is_undone_after_a_later_change(
     assert reads.block("alice", "goals").body == goals.body.replace("one book", "two books")
 
 
+def test_an_approval_is_undone_after_a_later_change_by_mouse(
+    window_of: WindowOf, alice: User, tim: User, goals: Block, propose: Propose
+) -> None:
+    done = approve(tim, propose(goals, "math", "maths"))
+    edit(alice, "goals", "one book", "two books")
+    window = window_of(tim)
+    window.goto(done.get_absolute_url())
+    window.click(".outcome [data-undo]")
+    window.wait_for_url(f"**/proposals/{done.pk}/undo/")
+    window.click("button[data-undo]")
+    expect(window.locator("#outcome-title")).to_contain_text("Undone by Tim Okafor")
+    assert reads.block("alice", "goals").body == goals.body.replace("one book", "two books")
+
+
+def test_an_approval_is_undone_after_a_later_change_without_scripts(
+    person: Callable[[User], Person], alice: User, tim: User, goals: Block, propose: Propose
+) -> None:
+    done = approve(tim, propose(goals, "math", "maths"))
+    edit(alice, "goals", "one book", "two books")
+    someone, here = person(tim), f"{done.get_absolute_url()}undo/"
+    assert f'href="{here}' in someone.read(done.get_absolute_url()).text
+    undone = someone.submit(someone.read(here), {"comment": "Not hers."}, path=here)
+    assert "Undone by Tim Okafor" in undone.text
+    assert reads.block("alice", "goals").body == goals.body.replace("one book", "two books")
+
+
 def test_an_approval_is_undone_on_its_page_and_on_its_row(
     window_of: WindowOf, tim: User, goals: Block, propose: Propose
 ) -> None:

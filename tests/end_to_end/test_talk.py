@@ -133,3 +133,15 @@ def test_a_rule_made_on_the_page_applies_what_an_agent_proposes(
         window.wait_for_load_state()
         proposal.refresh_from_db()
     assert proposal.reverted_by_commit
+
+
+def test_a_rule_is_made_and_removed_without_javascript(
+    person: PersonOf, alice: User, scribe: Agent, token: str
+) -> None:
+    someone, here = person(alice), "/settings/policies/"
+    fields = {"agent": "scribe", "block": "", "kind": "", "needs": "ask"}
+    page = someone.submit(someone.read(here), fields, path=f"{here}rules/")
+    rule = TrustRule.objects.get()
+    assert (rule.agent, rule.needs) == (scribe, "ask")
+    someone.submit(page, {}, path=f"{here}rules/{rule.pk}/delete/")
+    assert not TrustRule.objects.exists()

@@ -199,3 +199,33 @@ def test_a_conflict_is_resolved(
     expect(window.locator("#outcome-title")).to_have_text("Approved by Tim Okafor after resolving a conflict")
     assert "Alice is done with math, and loves mathematics." in reads.block("alice", "goals").body
     assert is_approved(proposal, Approval.RESOLVED)
+
+
+def test_a_conflict_is_resolved_by_keyboard(
+    window_of: WindowOf, alice: User, tim: User, goals: Block, propose: Propose
+) -> None:
+    proposal = propose(goals, "likes math", "loves mathematics")
+    edit(alice, "goals", "likes math", "is done with math")
+    window = window_of(tim)
+    window.goto(proposal.get_absolute_url())
+    window.keyboard.press("e")
+    window.keyboard.press("Enter")
+    window.wait_for_url("**/resolve/")
+    window.focus("[name=choice_1] >> nth=0")
+    while window.evaluate("document.activeElement.value") != "proposed":
+        window.keyboard.press("ArrowDown")
+    expect(window.locator("#preview ins").first).to_contain_text("loves mathematics")
+    window.keyboard.press("Control+Enter")
+    expect(window.locator("#outcome-title")).to_have_text("Approved by Tim Okafor after resolving a conflict")
+    assert "loves mathematics" in reads.block("alice", "goals").body
+
+
+def test_the_editor_by_mouse(window_of: WindowOf, tim: User, five: Proposal) -> None:
+    window = window_of(tim)
+    window.goto(five.get_absolute_url())
+    window.click("[data-edit]")
+    window.fill("#id_text", body().replace("Line 2 of", "Step 2 of"))
+    expect(window.locator("#preview section")).to_contain_text("Step")
+    window.click("button:has-text('Approve this text')")
+    expect(window.locator("#outcome-title")).to_have_text("Approved with changes by Tim Okafor")
+    assert "Step 2 of" in body()
