@@ -78,16 +78,10 @@ def _rebased(result: str, block: Block) -> Assessment:
     return Assessment(Mergeability.REBASABLE, result, is_stale=True)
 
 
-def collides(first: Revision, second: Revision, block: Block) -> Mergeability | None:
-    """Return what approving the first of two proposals for a block would make of the second one.
-
-    Rebasable: it still fits. Conflict: it no longer does, or did not before. None when the first cannot be approved.
-    """
-    approved = assess(first, block)
-    if approved.result_text is None:
-        return None
-    after = replace(block, body=approved.result_text, sha256=edits.sha256_of(approved.result_text))
-    return assess(second, after).state
+def block_after(revision: Revision, block: Block) -> Block | None:
+    """Return the block as approving a revision would make it; None when it cannot be approved."""
+    body = assess(revision, block).result_text
+    return None if body is None else replace(block, body=body, sha256=edits.sha256_of(body))
 
 
 def assess_notes(revision: Revision, notes: dict[str, str], *, closes_circle: bool = False) -> Assessment:

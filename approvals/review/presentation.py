@@ -12,6 +12,7 @@ import structlog
 
 from approvals.models import Event, Kind, Mergeability, Proposal, Revision, User
 from approvals.permissions import ReviewAction, available_actions
+from approvals.review.collisions import Collision, collisions_of, others_on_target
 from approvals.review.mergeability import Assessment
 from approvals.review.note_changes import NoteReview, note_reviews
 from approvals.review.reworded.taken import ChangedApproval, rest_of, taken_of
@@ -37,7 +38,7 @@ class Checks:
 
     Args:
         limit: the block's limit; None when the block is gone.
-        same_as: other open proposals that lead to the same text.
+        same_as: other undecided proposals that lead to the same text.
     """
 
     length_before: int
@@ -58,7 +59,7 @@ class Review:
         segments: the word-level difference between them; none for an import.
         assessment: None for a decided proposal, or when the target could not be read.
         actions: what this viewer may press; empty while an older revision is looked at.
-        siblings: other open proposals on the same target, oldest first.
+        siblings: other undecided proposals on the same target, oldest first.
         notes: for a proposal about notes, those of one page.
         note_count: how many notes the proposal is about; 0 for a block.
         note_page, note_pages: which page of them this is, from 1, and how many there are.
@@ -121,6 +122,13 @@ class Review:
     def is_already_there(self) -> bool:
         """Whether the memory says it all already: there is no change to look at, nor to decide about."""
         return self.is_current and self.state == Mergeability.ALREADY_APPLIED
+
+    @property
+    def collisions(self) -> tuple[Collision, ...]:
+        """Return the siblings that change the same; compared anew at each call, so pages of a part do not ask."""
+        if not self.is_current or self.assessment is None or not self.assessment.can_be_approved:
+            return ()
+        return collisions_of(self.revision, self.siblings, self.block)
 
     @property
     def state(self) -> str:
@@ -189,9 +197,8 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
 
 
 def _siblings(proposal: Proposal) -> tuple[Proposal, ...]:
-    """Return the other open proposals on the same target, the oldest first."""
-    others = Proposal.objects.open().on_target(proposal.owner, proposal.target_kind, proposal.target)
-    return tuple(others.exclude(pk=proposal.pk).select_related("agent").order_by("created_at", "id"))
+    """Return the other undecided proposals on the same target, the oldest first."""
+    return tuple(others_on_target(proposal).select_related("agent").order_by("created_at", "id"))
 
 
 def _risks(

@@ -123,6 +123,7 @@ def proposal_page(
         **_neighbours(request, review, listing),
         **care_context(request, found),
         **talk_context(review, said, comment_form),
+        "collisions": review.collisions,
         "listing": listing,
         "list_query": listing.query,
         "title": _title(review),

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from approvals.models import Mergeability, Revision
-from approvals.review.mergeability import Assessment, assess, collides
+from approvals.review.mergeability import Assessment, assess, block_after
 from memory_app.reads import Block
 from memory_app.text import edits
 from memory_app.text.merge import Conflict
@@ -78,23 +78,14 @@ def test_a_merged_text_longer_than_the_block_may_be_is_a_conflict() -> None:
     assert (found.state, found.over_limit) == (Mergeability.CONFLICT, 1)
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "expected"),
-    [
-        ("black", "coffee", Mergeability.CONFLICT),
-        ("black", "black", Mergeability.ALREADY_APPLIED),
-    ],
-)
-def test_two_that_change_the_same_words(first: str, second: str, expected: Mergeability) -> None:
-    one, other = (revision(edits.Replace("green", colour)) for colour in (first, second))
-    assert collides(one, other, block()) == expected
-
-
-def test_two_that_change_different_words() -> None:
-    one, other = revision(edits.Replace("green", "black")), revision(edits.Rewrite(BODY.replace("train", "bus")))
-    assert collides(one, other, block()) == collides(other, one, block()) == Mergeability.REBASABLE
+def test_the_block_as_it_would_be_once_a_proposal_is_approved() -> None:
+    one, other = revision(edits.Replace("green", "black")), revision(edits.Replace("train", "bus"))
+    after = block_after(one, block())
+    assert after is not None
+    assert after.body == BODY.replace("green", "black")
+    assert assess(other, after).state == Mergeability.REBASABLE
 
 
 def test_one_that_cannot_be_approved_changes_nothing() -> None:
-    one, other = revision(edits.Replace("green", "black")), revision(edits.Replace("train", "bus"))
-    assert collides(one, other, block(BODY.replace("green tea", "coffee"))) is None
+    one = revision(edits.Replace("green", "black"))
+    assert block_after(one, block(BODY.replace("green tea", "coffee"))) is None

@@ -1,0 +1,140 @@
+"""Undecided proposals that collide: what approving the one makes of the other."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from approvals.models import Mergeability, Proposal, Revision, User
+from approvals.review.collisions import (
+    Collision,
+    CollisionEffect,
+    _ChangeToday,
+    collisions_of,
+    effect_of,
+    others_on_target,
+)
+from approvals.review.mergeability import assess, block_after
+from memory_app.reads import Block
+from memory_app.text import edits
+from tests.support.fixtures import MakeBlock, Propose
+
+BODY = (
+    "Ann drinks green tea in the morning. She reads on the train to work.\n\n"
+    "- algebra\n- geometry\n\n"
+    "She has an exam in June. Her sister helps her on Sundays.\n"
+)
+
+
+def block(body: str = BODY, *, limit: int = 1000) -> Block:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    return Block("ann", "goals", "Goals", "", body, limit, False, None, edits.sha256_of(body), now, now)
+
+
+def revision(*wanted: edits.Edit, base: str = BODY) -> Revision:
+    applied = edits.apply(base, wanted)
+    return Revision(
+        base_text=base,
+        base_sha256=edits.sha256_of(base),
+        result_text=applied.text,
+        edits=edits.to_json(applied.edits),
+    )
+
+
+def effect(first: Revision, second: Revision, *, limit: int = 1000) -> CollisionEffect:
+    after = block_after(first, block(limit=limit))
+    assert after is not None
+    return effect_of(assess(second, after))
+
+
+@pytest.mark.pure
+def test_what_approving_one_makes_of_another() -> None:
+    black, red, bus = (
+        revision(edits.Replace("green", "black")),
+        revision(edits.Replace("green", "red")),
+        revision(edits.Rewrite(BODY.replace("train", "bus"))),
+    )
+    both = revision(edits.Replace("green", "black"), edits.Replace("June", "July"))
+    assert effect(black, red) == effect(red, black) == CollisionEffect.NO_LONGER_FITS
+    assert effect(black, black) == CollisionEffect.SETTLED
+    assert effect(black, bus) == effect(bus, black) == CollisionEffect.STILL_FITS
+    assert effect(both, black) == CollisionEffect.SETTLED
+
+
+@pytest.mark.pure
+def test_there_is_no_room_for_both() -> None:
+    one, other = revision(edits.Replace("June", "June, early")), revision(edits.Replace("algebra", "linear algebra"))
+    assert effect(one, other, limit=len(BODY) + 8) == CollisionEffect.TOO_LONG
+
+
+LINES = st.sampled_from(["tea", "tea and bread", "Ann reads.", "- one", "- two", "1. one", "2. two", "", "# Work", "x"])
+
+
+@pytest.mark.pure
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(LINES, min_size=4, max_size=24),
+    st.tuples(st.integers(0, 23), LINES),
+    st.tuples(st.integers(0, 23), LINES),
+    st.booleans(),
+)
+def test_what_is_taken_to_be_apart_does_not_collide(
+    lines: list[str], first: tuple[int, str], second: tuple[int, str], puts_in: bool
+) -> None:
+    """The comparison that is left out would have said that both still fit."""
+    base = "\n".join(lines)
+    changed = []
+    for at, line in (first, second):
+        where = at % len(lines)
+        changed.append("\n".join([*lines[:where], line, *lines[where + (not puts_in) :]]))
+    one, other = (revision(edits.Rewrite(text), base=base) if text != base else None for text in changed)
+    if one is None or other is None:
+        return
+    today = block(base)
+    if _ChangeToday(one, today).is_apart_from(_ChangeToday(other, today)):
+        after = block_after(one, today)
+        assert after is not None
+        assert assess(other, after).state == Mergeability.REBASABLE
+
+
+@pytest.mark.pure
+def test_changes_of_two_ends_of_a_long_text_are_not_compared() -> None:
+    base = "\n\n".join(f"This is what was said on day {number}." for number in range(40))
+    changes = [revision(edits.Replace(f"day {number}.", "Monday."), base=base) for number in (2, 35, 36)]
+    first, last, beside = (_ChangeToday(each, block(base, limit=5000)) for each in changes)
+    assert first.is_apart_from(last)
+    assert last.is_apart_from(first)
+    assert not last.is_apart_from(beside)
+    grown = [revision(edits.Replace(f"day {number}.", "a Monday."), base=base) for number in (2, 35)]
+    one, other = (_ChangeToday(each, block(base, limit=len(base) + 3)) for each in grown)
+    assert not one.is_apart_from(other), "there may be no room for both"
+
+
+# -- of proposals ---------------------------------------------------------------------------------
+
+
+def found(proposal: Proposal, today: Block | None) -> dict[int, tuple[CollisionEffect, CollisionEffect | None]]:
+    others = list(others_on_target(proposal).order_by("created_at", "id"))
+    collisions: tuple[Collision, ...] = collisions_of(proposal.current_revision, others, today)
+    return {each.other.pk: (each.effect, each.back) for each in collisions}
+
+
+def test_both_pages_are_told_and_what_is_elsewhere_is_not(alice: User, make_block: MakeBlock, propose: Propose) -> None:
+    today = make_block(alice, "tea", BODY)
+    black, red = propose(today, "green", "black"), propose(today, "green", "red")
+    bus, july = propose(today, "on the train", "on the bus"), propose(today, "June", "July")
+    both = CollisionEffect.NO_LONGER_FITS, CollisionEffect.NO_LONGER_FITS
+    assert found(black, today) == {red.pk: both}
+    assert found(red, today) == {black.pk: both}
+    assert found(bus, today) == found(july, today) == {}
+
+
+def test_two_in_one_sentence_that_both_fit_are_told_so(alice: User, make_block: MakeBlock, propose: Propose) -> None:
+    today = make_block(alice, "tea", BODY)
+    on_bus, to_school = propose(today, "train", "bus"), propose(today, "reads", "sleeps")
+    fits = CollisionEffect.STILL_FITS, CollisionEffect.STILL_FITS
+    assert found(on_bus, today) == {to_school.pk: fits}
+    assert found(to_school, today) == {on_bus.pk: fits}
