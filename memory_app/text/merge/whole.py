@@ -60,16 +60,24 @@ def _merge(base: str, ours: str, theirs: str) -> str | Conflicted:
 
 def _says_twice(base: str, ours: str, theirs: str, text: str) -> bool:
     """Whether a sentence is in the result more often than in any side: both moved it, each to another place."""
-    before, our, their, counts = map(_sentence_counts, (base, ours, theirs, text))
-    return any(
-        count > before[sentence] >= max(our[sentence], their[sentence]) > 0 and any(map(is_word, tokens(sentence)))
+    counted = [Counter(paragraphs(version).texts) for version in (base, ours, theirs, text)]
+    # What all four have is cut into sentences only where it matters: that was two thirds of the time of a merge.
+    common = counted[0] & counted[1] & counted[2] & counted[3]
+    before, our, their, counts = (_sentence_counts(each - common) for each in counted)
+    repeated = [
+        sentence
         for sentence, count in counts.items()
-    )
+        if count > before[sentence] >= max(our[sentence], their[sentence]) and any(map(is_word, tokens(sentence)))
+    ]
+    if any(our[sentence] or their[sentence] for sentence in repeated):
+        return True
+    elsewhere = _sentence_counts(common) if repeated else Counter[str]()
+    return any(elsewhere[sentence] for sentence in repeated)
 
 
-def _sentence_counts(text: str) -> Counter[str]:
+def _sentence_counts(paragraph_counts: Counter[str]) -> Counter[str]:
     counts: Counter[str] = Counter()
-    for paragraph, times in Counter(paragraphs(text).texts).items():
+    for paragraph, times in paragraph_counts.items():
         for sentence in sentences(paragraph).texts:
             counts[sentence] += times
     return counts
