@@ -43,6 +43,7 @@ def main(output: Path, part: str = "") -> None:
         past,
         population,
         review,
+        siblings,
         worddiff,
     )
 
@@ -67,6 +68,12 @@ def main(output: Path, part: str = "") -> None:
         return
     if part == "long-block":
         _write(output, machine.beside(lambda: long_block.measure(students[0], population.TUTOR)))
+        return
+    if part == "siblings":
+        with ExitStack() as stack:
+            if settings.REDIS_URL:
+                stack.enter_context(processes.celery_worker(folder, {}))
+            _write(output, machine.beside(lambda: siblings.measure(students[0])))
         return
     if part == "inbox":
         population.make_open_rows(students, WAITING)
@@ -96,6 +103,8 @@ def main(output: Path, part: str = "") -> None:
         results += machine.beside(lambda: notes.decide_import(targets[-2].owner, population.TUTOR))
         _say("a long block's proposal")
         results += machine.beside(lambda: long_block.measure(targets[-3].owner, population.TUTOR))
+        _say("50 proposals of one block")
+        results += machine.beside(lambda: siblings.measure(targets[-4].owner))
         _say("inbox")
         population.make_open_rows(students, WAITING)
         results += machine.beside(lambda: inbox.measure(person, population.TUTOR, WAITING))

@@ -42,9 +42,9 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, help="where the throw-away data goes (default: the temporary folder)")
     parser.add_argument(
         "--part",
-        choices=["history", "beside", "inbox", "board", "past", "long-block"],
-        help="only an owner with a history, calls beside a bare view's, a full inbox, a board of 200, a long past or a "
-        "proposal that changes 10,000 words",
+        choices=["history", "beside", "inbox", "board", "past", "long-block", "siblings"],
+        help="only an owner with a history, calls beside a bare view's, a full inbox, a board of 200, a long past, a "
+        "proposal that changes 10,000 words or 50 proposals of one block",
     )
     options = parser.parse_args()
 

@@ -109,6 +109,12 @@ class _ChangeToday:
         return before.rfind("\n\n", 0, head) + 1, len(before) if following < 0 else following
 
     @property
+    def is_merged(self) -> bool:
+        """Whether its whole text is merged with another change of the same text: no edit is made again."""
+        is_clean = self.revision.base_sha256 == self.block.sha256
+        return is_clean and any(edit["op"] == "rewrite" for edit in self.revision.edits)
+
+    @property
     def growth(self) -> int:
         return len(self.after.body) - len(self.block.body) if self.after else 0
 
@@ -142,14 +148,31 @@ def _of_block(revision: Revision, others: Sequence[Proposal], block: Block) -> I
         other = _ChangeToday(theirs, block)
         if other.after is None or this.is_apart_from(other):
             continue
-        effect = effect_of(assess(theirs, this.after))
-        back = effect_of(assess(revision, other.after))
+        assessment = assess(theirs, this.after)
+        effect = effect_of(assessment)
+        if this.is_merged and other.is_merged:
+            back = _turned_around(assessment, this.after.body, other.after.body)
+        else:
+            back = effect_of(assess(revision, other.after))
         if effect is back is CollisionEffect.STILL_FITS:
             starts = starts or [0, *accumulate(map(len, sentences(block.body)))][:-1]
             changed = changed or this.sentences_changed(starts)
             if not changed & other.sentences_changed(starts):
                 continue
         yield Collision(proposal, effect, back)
+
+
+def _turned_around(assessment: Assessment, this: str, other: str) -> CollisionEffect:
+    """Return what approving the other first makes of this one, where the two are merged: a merge is symmetrical.
+
+    Args:
+        assessment: of the other, on the text as this one makes it.
+        this, other: today's text as each of them makes it.
+    """
+    merged = this if assessment.state == Mergeability.ALREADY_APPLIED else assessment.result_text
+    if merged is None:
+        return effect_of(assessment)
+    return CollisionEffect.SETTLED if merged == other else CollisionEffect.STILL_FITS
 
 
 def effect_of(assessment: Assessment) -> CollisionEffect:

@@ -13,6 +13,7 @@ from approvals.review.collisions import (
     Collision,
     CollisionEffect,
     _ChangeToday,
+    _turned_around,
     collisions_of,
     effect_of,
     others_on_target,
@@ -111,6 +112,29 @@ def test_changes_of_two_ends_of_a_long_text_are_not_compared() -> None:
     grown = [revision(edits.Replace(f"day {number}.", "a Monday."), base=base) for number in (2, 35)]
     one, other = (_ChangeToday(each, block(base, limit=len(base) + 3)) for each in grown)
     assert not one.is_apart_from(other), "there may be no room for both"
+
+
+PARTS = st.lists(st.sampled_from(["green tea", "the train", "- algebra", "June", "Her sister helps her on Sundays."]))
+
+
+@pytest.mark.pure
+@settings(max_examples=100, deadline=None)
+@given(PARTS, PARTS, st.sampled_from(["coffee", ""]))
+def test_of_two_whole_texts_one_merge_tells_both_ways(one: list[str], other: list[str], instead: str) -> None:
+    texts = []
+    for parts, new in ((one, "coffee"), (other, instead)):
+        text = BODY
+        for part in parts:
+            text = text.replace(part, new)
+        texts.append(text)
+    if BODY in texts:
+        return
+    first, second = (revision(edits.Rewrite(text)) for text in texts)
+    after, turned = (block_after(each, block()) for each in (first, second))
+    assert after is not None
+    assert turned is not None
+    found = assess(second, after)
+    assert _turned_around(found, after.body, turned.body) == effect_of(assess(first, turned))
 
 
 # -- of proposals ---------------------------------------------------------------------------------
