@@ -14,6 +14,7 @@ import structlog
 from django.db.models import QuerySet
 
 from approvals.models import Attention, Kind, Mergeability, Proposal, Revision, Status, User
+from approvals.pages.queue.same_place import in_the_same_place
 from approvals.review.targets import BlockState, TargetState, base_sha256, current_states
 from approvals.review.turn.change_requests import ChangeRequest, change_requests
 from approvals.services.notes.values import NoteChange
@@ -46,6 +47,7 @@ class InboxRow:
         request: what its agent is asked for.
         is_changed_since: the reader has seen an earlier revision of it.
         alike: the same change for other people, who are named on this row.
+        touching: ids of listed proposals that change the same words of the block.
     """
 
     proposal: Proposal
@@ -55,6 +57,7 @@ class InboxRow:
     request: ChangeRequest | None = None
     is_changed_since: bool = False
     alike: tuple[InboxRow, ...] = ()
+    touching: tuple[int, ...] = ()
 
     @property
     def is_plain(self) -> bool:
@@ -125,9 +128,16 @@ def rows_of(proposals: Iterable[Proposal], *, looking: bool = False, viewer: Use
                 revisions.pop(each.pk, None)  # nothing can be said about it now: it is read on its page
     asked, changed = change_requests(proposals), _changed_since(proposals, viewer)
     rows = [_row(each, revisions.get(each.pk), standings.get(each.pk)) for each in proposals]
+    on_blocks = (row.proposal for row in rows if row.change and row.proposal.target_kind == TargetKind.BLOCK)
+    touching = in_the_same_place((each, revisions[each.pk]) for each in on_blocks)
     return [
-        replace(row, request=asked.get(row.proposal.pk), is_changed_since=row.proposal.pk in changed)
-        if row.proposal.pk in asked or row.proposal.pk in changed
+        replace(
+            row,
+            request=asked.get(row.proposal.pk),
+            is_changed_since=row.proposal.pk in changed,
+            touching=touching.get(row.proposal.pk, ()),
+        )
+        if row.proposal.pk in asked or row.proposal.pk in changed or row.proposal.pk in touching
         else row
         for row in rows
     ]

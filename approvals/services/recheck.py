@@ -29,9 +29,9 @@ Targets = Sequence[Sequence[str]]
 MANY = 200
 #: Proposals checked against one read of their targets.
 PORTION = 100
-#: Proposals checked inline after a decision; 100 edits take 25 ms, 100 whole texts of 20,000 characters, which are merged,
-#: half a second (`benchmarks.siblings`). The others become `unknown`: a proposal's page checks it
-#: when it is read, and `recover` checks all.
+#: Proposals checked inline after a decision; 100 edits take 25 ms, 100 whole texts of 20,000 characters, which are
+#: merged, half a second (`benchmarks.siblings`). The others become `unknown`: a proposal's page checks it when it is
+#: read, and `recover` checks all.
 MOST_INLINE = 400
 
 

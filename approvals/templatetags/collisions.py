@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from django import template
-from django.utils.html import format_html, format_html_join
+from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from approvals.models import Proposal
 from approvals.pages.inbox_filters import url_of
+from approvals.pages.inbox_rows import InboxRow
 from approvals.review.collisions import Collision, CollisionEffect
-from approvals.templatetags.proposals import headline, proposal_url
+from approvals.templatetags.proposals import headline, url_of_proposal
 from memory_app.models import TargetKind
 
 register = template.Library()
@@ -22,6 +23,8 @@ register = template.Library()
 #: Proposals that a sentence or the list beside it names before it only counts them.
 MOST_NAMED = 5
 
+
+_MOST_IN_ROW = 3
 
 #: What approving one proposal makes of another, beside its name.
 _EFFECTS = {
@@ -42,6 +45,15 @@ def collision_lines(proposal: Proposal, collisions: Sequence[Collision], list_qu
         _line(proposal, list(group), list_query)
         for _key, group in groupby(found, key=lambda each: (each.effect, each.back))
     ]
+
+
+@register.simple_tag
+def touching_of(row: InboxRow, list_query: str = "") -> SafeString:
+    """Return which listed proposals change the same words as one row, the first few by number."""
+    links = [_link(pk, "", list_query) for pk in row.touching[:_MOST_IN_ROW]]
+    if len(row.touching) > _MOST_IN_ROW:
+        links.append(conditional_escape(_("%(n)d more") % {"n": len(row.touching) - _MOST_IN_ROW}))
+    return format_html(_("changes the same words as {}"), _joined(links))
 
 
 @register.simple_tag
@@ -67,25 +79,26 @@ def siblings_url(proposal: Proposal) -> str:
 
 
 def _line(proposal: Proposal, group: Sequence[Collision], list_query: str) -> SafeString:
-    which = _named(proposal, [each.other for each in group], list_query)
-    return format_html(_sentence(proposal, group[0], len(group)), which)
-
-
-def _named(proposal: Proposal, others: Sequence[Proposal], list_query: str) -> SafeString:
-    """Return the numbers as links: "#12, #15 and #18", "#1, #2, #3, #4, #5 and 7 more"."""
-    links = [
-        format_html(
-            '<a href="{}" title="{}"><span class="visually-hidden">{} </span>#{}</a>',
-            proposal_url(each, list_query),
-            headline(each),
-            _("proposal"),
-            each.pk,
-        )
-        for each in others[:MOST_NAMED]
-    ]
+    others = [each.other for each in group]
+    links = [_link(each.pk, headline(each), list_query) for each in others[:MOST_NAMED]]
     if len(others) > MOST_NAMED:
         said = _("%(n)d more") % {"n": len(others) - MOST_NAMED}
         links.append(format_html('<a href="{}">{}</a>', siblings_url(proposal), said))
+    return format_html(_sentence(proposal, group[0], len(group)), _joined(links))
+
+
+def _link(pk: int, title: str, list_query: str) -> SafeString:
+    return format_html(
+        '<a href="{}"{}><span class="visually-hidden">{} </span>#{}</a>',
+        url_of_proposal(pk, list_query),
+        format_html(' title="{}"', title) if title else "",
+        _("proposal"),
+        pk,
+    )
+
+
+def _joined(links: Sequence[SafeString]) -> SafeString:
+    """Return them as one says it: "#12, #15 and 7 more"."""
     if len(links) == 1:
         return links[0]
     return format_html(_("{} and {}"), format_html_join(", ", "{}", ((link,) for link in links[:-1])), links[-1])

@@ -65,7 +65,12 @@ def proposal_url(proposal: Proposal, list_query: str = "", page: str = "proposal
     Args:
         page: the name of another page of it, such as `edit`.
     """
-    url = reverse(page, args=[proposal.pk])
+    return url_of_proposal(proposal.pk, list_query, page, **more)
+
+
+def url_of_proposal(pk: int, list_query: str, page: str = "proposal", **more: object) -> str:
+    """Return what `proposal_url` does, of a proposal by its id."""
+    url = reverse(page, args=[pk])
     parameters = ({"list": list_query} if list_query else {}) | more
     return f"{url}?{urlencode(parameters)}" if parameters else url
 
