@@ -110,6 +110,15 @@ PROPOSAL_IN_FULL: Fields = PROPOSAL | {
     "follow_up_proposal_id": "the proposal by which these came back to you to be changed, or null: they were rejected",
 }
 
+COLLISIONS: Fields = {
+    "collides_with[].proposal_id": "your other undecided proposals that change the same; those of other agents are not "
+    "told",
+    "collides_with[].effect": "what approving this one makes of it: no_longer_fits, too_long, settled (it asks for no "
+    "more than this one), still_fits or in_part (some notes of that import no longer fit)",
+    "collides_with[].other_first": "what approving it first makes of this one, in the same words; null where that is "
+    "not known",
+}
+
 PROPOSED: Fields = {
     "proposal_id": "its number",
     "status": "open while it waits for a person; applied when a rule of the user let it through at once",

@@ -20,8 +20,10 @@ from agent_tools.models import Scope
 from approvals import services
 from approvals.models import DECIDABLE, Proposal, ProposalQuerySet, Status
 from approvals.pages.talk import threads
+from approvals.review.collisions import MOST_COMPARED, collisions_of, others_on_target
 from approvals.review.turn.change_requests import change_request, change_requests
 from approvals.services.errors import ProposalNotFound
+from memory_app import reads
 from memory_app.models import TargetKind
 
 _Id = Annotated[int, Field(description="The number a proposing tool returned.", ge=1, le=LARGEST_ID)]
@@ -92,6 +94,7 @@ class ProposalReadArguments(BoundedArguments):
     failing="Error reading proposal",
     returns=fields.PROPOSAL_IN_FULL
     | fields.COMMENTS
+    | fields.COLLISIONS
     | {"left_out": "what was left out of these for its length, by field"},
     owner_optional=True,
     target="proposal_id",
@@ -102,13 +105,33 @@ def get_proposal(call: Call, arguments: ProposalReadArguments) -> Answer:
     asked = change_request(proposal)
     data = representations.proposal_in_full(proposal, proposal.current_revision, gone, asked=asked)
     data["comments"] = talk.comments(proposal)
+    data["collides_with"] = _collisions(call, proposal)
     left_out, needed = _left_out(data, bounds.characters(arguments))
     text = representations.told(proposal, asked) + approved_otherwise.sentence(proposal, data)
     text += talk.unanswered(data["comments"])
+    if against := [each["proposal_id"] for each in data["collides_with"] if each["effect"] == "no_longer_fits"]:
+        named = ", ".join(map(str, against))
+        text += f"\n(Once it is approved, these of yours no longer fit: {named}. Amend or withdraw what is not needed.)"
     if left_out:
         what = ", ".join(f"{count:,} {_LEFT_OUT[name]}" for name, count in left_out.items())
         text += f"\n(Left out for their length: {what}. max_characters={needed} brings all.)"
     return Answer(text, data | {"left_out": left_out})
+
+
+def _collisions(call: Call, proposal: Proposal) -> list[dict[str, Any]]:
+    """Return the caller's own undecided proposals that change the same: those of other agents it is not told of."""
+    if proposal.status not in DECIDABLE:
+        return []
+    mine = others_on_target(proposal).by_agent(call.caller.agent)
+    waiting = list(mine.order_by("created_at", "id")[:MOST_COMPARED])
+    if not waiting:
+        return []
+    is_of_block = proposal.target_kind == TargetKind.BLOCK
+    block = reads.find_block(proposal.owner, proposal.target) if is_of_block else None
+    return [
+        {"proposal_id": each.other.pk, "effect": each.effect, "other_first": each.back}
+        for each in collisions_of(proposal.current_revision, waiting, block)
+    ]
 
 
 #: What is counted of the fields that may be long, in the order in which they get the room.

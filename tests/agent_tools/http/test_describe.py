@@ -38,6 +38,7 @@ def test_every_field_of_every_answer_is_described(api: Machine, call: Call, tim:
     proposed = answered(call("propose_memory_edit", **EDIT))["data"]
     number = proposed["proposal_id"]
     said = answered(call("comment_on_proposal", proposal_id=number, comment="Is that right?"))["data"]
+    answered(call("propose_memory_edit", **EDIT | {"new_string": "changes the same"}))
     answers = {
         "propose_memory_edit": proposed,
         "comment_on_proposal": said,

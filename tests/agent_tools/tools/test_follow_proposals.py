@@ -11,8 +11,9 @@ from django.utils import timezone
 
 from agent_tools.models import IdempotencyKey
 from approvals import services
-from approvals.models import Agent, Proposal, User
+from approvals.models import Agent, Kind, Proposal, User
 from memory_app.reads import Block
+from memory_app.text.edits import Replace
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
 from tests.support.fixtures import Propose
@@ -175,3 +176,25 @@ def test_an_overdue_proposal_reads_as_expired(call: Call, proposal: Proposal) ->
     Proposal.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     assert answered(call("get_proposal", proposal_id=proposal.pk))["data"]["status"] == "expired"
     refused(call("withdraw_proposal", proposal_id=proposal.pk), 409, "already_decided")
+
+
+def test_it_is_told_which_of_its_own_change_the_same(
+    call: Call, goals: Block, propose: Propose, proposal: Proposal, scribe: Agent
+) -> None:
+    assert answered(call("get_proposal", proposal_id=proposal.pk))["data"]["collides_with"] == []
+    other = propose(goals, "likes math", "hates math")
+    propose(goals, "one book", "two books")
+    services.propose(
+        agent=Agent.objects.create(name="another"),
+        owner="alice",
+        label="goals",
+        edits=[Replace("likes math", "teaches math")],
+        kind=Kind.EDIT,
+        reasoning="She said so.",
+    )
+    answer = answered(call("get_proposal", proposal_id=proposal.pk))
+    against = {"proposal_id": other.pk, "effect": "no_longer_fits", "other_first": "no_longer_fits"}
+    assert answer["data"]["collides_with"] == [against]
+    assert f"(Once it is approved, these of yours no longer fit: {other.pk}." in answer["text"]
+    services.withdraw(agent=scribe, proposal_id=proposal.pk)
+    assert answered(call("get_proposal", proposal_id=proposal.pk))["data"]["collides_with"] == []
