@@ -12,7 +12,7 @@ from itertools import groupby
 
 from django.db.models import Count, Max, Q
 
-from approvals.models import DECIDED, Proposal, ProposalQuerySet, Status, User
+from approvals.models import DECIDED, Event, Proposal, ProposalQuerySet, Status, User
 from approvals.pages.inbox_filters import MINE, InboxFilters, Listing, Tab
 from approvals.pages.inbox_rows import InboxRow, rows_of, with_alike
 from approvals.pages.queue.alike import Compared, compare
@@ -179,9 +179,38 @@ def page(
     )
 
 
-def arrived(proposals: ProposalQuerySet, tab: Tab, since: Key) -> int:
-    """Return how many of `proposals` came after the newest the reader has, or since a time."""
-    return order_of(tab).preceding(proposals, since).count()
+@dataclass(frozen=True)
+class Arrivals:
+    """What a list has that its reader does not see yet: proposals that came, and others that have something new."""
+
+    new: int
+    changed: int
+
+
+def arrived(
+    proposals: ProposalQuerySet,
+    tab: Tab,
+    since: Key,
+    viewer: User,
+    *,
+    read: Key | None,
+    owners: list[str] | None,
+) -> Arrivals:
+    """Return what of `proposals` came after the newest the reader has, and what was amended or commented on since.
+
+    Args:
+        read: when the reader got the list; without it, only what came is counted.
+        owners: whose proposals the viewer may see; None for everybody's.
+    """
+    order = order_of(tab)
+    new = order.preceding(proposals, since).count()
+    if read is None:
+        return Arrivals(new, 0)
+    events = Event.objects.filter(at__gt=read.at, what__in=(Event.What.AMENDED, Event.What.COMMENTED)).order_by()
+    events = events if owners is None else events.filter(owner__in=owners)
+    by_others = events.exclude(actor=viewer.username, actor_kind=Event.ActorKind.PERSON)
+    keys = proposals.filter(pk__in=by_others.values("proposal")).order_by().values_list(order.column, "pk")
+    return Arrivals(new, sum(key <= (since.at, since.pk) for key in keys))
 
 
 def next_for(user: User, after: Proposal, listing: Listing) -> Proposal | None:

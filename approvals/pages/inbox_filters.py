@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from approvals.models import ProposalQuerySet
+from approvals.models import Approval, ProposalQuerySet, Status
 from approvals.pages.queue.order import Sort
 from approvals.review.search_words import wanted_words
 from memory_app.models import TargetKind
@@ -47,6 +47,9 @@ ANY_RISK = "any"
 
 #: Value of the state filter for decisions that were taken back, whatever they were.
 REVERTED = "reverted"
+
+#: Values of the state filter for approvals as proposed, and for those in part or in other words.
+AS_PROPOSED, CHANGED = "as_proposed", "changed"
 
 #: Value of the filter for whom a proposal is assigned to: the viewer. Any other means nobody.
 MINE = "me"
@@ -101,6 +104,10 @@ class InboxFilters(QueryFilters):
                 conditions &= Q(**{column: value})
         if self.state == REVERTED and tab is Tab.DECIDED:
             conditions &= ~Q(reverted_by_commit="")
+        elif self.state in (AS_PROPOSED, CHANGED) and tab is Tab.DECIDED:
+            # Approvals older than the column are taken for those as proposed.
+            unchanged = Q(approval__in=("", Approval.AS_PROPOSED))
+            conditions &= Q(unchanged if self.state == AS_PROPOSED else ~unchanged, status=Status.APPROVED)
         elif self.state:
             conditions &= Q(**{"status" if tab is Tab.DECIDED else "mergeability": self.state})
         if self.about:

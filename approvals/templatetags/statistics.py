@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from approvals.models import Agent, Status
-from approvals.pages.inbox_filters import url_of
+from approvals.pages.inbox_filters import AS_PROPOSED, CHANGED, url_of
 from approvals.statistics import drawing
 from approvals.statistics.agents import AgentCounts
 from approvals.statistics.board import BoardRow, WeekOfOwner
@@ -123,8 +123,8 @@ def agent_cells(agent: AgentCounts, owner: str, since: str) -> SafeString:
     numbers = (
         (_("Proposed"), number(agent.proposed) if agent.proposed else ""),
         (_("Waiting"), listed_of(agent.waiting, agent, owner)),
-        (_("Approved as proposed"), number(agent.as_proposed) if agent.as_proposed else ""),
-        (_("With changes or in part"), number(agent.changed) if agent.changed else ""),
+        (_("Approved as proposed"), listed_of(agent.as_proposed, agent, owner, since, AS_PROPOSED)),
+        (_("With changes or in part"), listed_of(agent.changed, agent, owner, since, CHANGED)),
         (_("Rejected"), listed_of(agent.rejected_and_present, agent, owner, since, Status.REJECTED)),
         (_("Automatic"), listed_of(agent.automatic, agent, owner, since, Status.APPLIED)),
         (_("Acceptance"), percent(agent.acceptance.share) if agent.acceptance.share is not None else ""),

@@ -25,6 +25,7 @@ from approvals.forms.several import SeveralForm, everybodys_agent, is_tick, new_
 from approvals.models import Agent, Kind, Mergeability, Proposal, ProposalQuerySet, Status, User
 from approvals.pages import risk_wording
 from approvals.pages.inbox import (
+    Arrivals,
     arrived,
     counts,
     last_decisions,
@@ -33,7 +34,18 @@ from approvals.pages.inbox import (
     page,
     titles_of_targets,
 )
-from approvals.pages.inbox_filters import AGES, ANY_RISK, MINE, REVERTED, InboxFilters, Listing, Tab, url_of
+from approvals.pages.inbox_filters import (
+    AGES,
+    ANY_RISK,
+    AS_PROPOSED,
+    CHANGED,
+    MINE,
+    REVERTED,
+    InboxFilters,
+    Listing,
+    Tab,
+    url_of,
+)
 from approvals.pages.inbox_rows import InboxRow
 from approvals.pages.queue.order import Key, Sort
 from approvals.pages.talk.rows import talk_of
@@ -52,6 +64,8 @@ MOST_OWNERS_IN_A_LIST = 15
 #: What the last tab's filter for the outcome offers.
 _OUTCOMES = (
     (Status.APPROVED.value, gettext_lazy("approved")),
+    (AS_PROPOSED, gettext_lazy("approved as proposed")),
+    (CHANGED, gettext_lazy("approved with changes or in part")),
     (Status.REJECTED.value, gettext_lazy("rejected")),
     (Status.APPLIED.value, gettext_lazy("automatic")),
     (REVERTED, gettext_lazy("reverted")),
@@ -95,11 +109,12 @@ def inbox(request: Request) -> HttpResponse:
 
     since = Key.parse(request.GET.get("since", ""))
     if since and request.htmx:
-        return _arrived(request, arrived(proposals, tab, since), listing)
+        read = Key.parse(request.GET.get("read", ""))
+        return _arrived(request, arrived(proposals, tab, since, user, read=read, owners=owners), listing)
 
     services.recover_on_read()
     _expire_overdue()
-    counted = counts(visible, user)
+    now, counted = str(Key(timezone.now(), 0)), counts(visible, user)
     by_tab = counted.by_tab
     request.waiting = by_tab[Tab.YOURS]  # for the navigation
     shown = page(
@@ -126,7 +141,7 @@ def inbox(request: Request) -> HttpResponse:
         "row_url": request.get_full_path(),
         "listing": listing,
         "list_query": listing.query,
-        "poll_url": url_of(listing.parameters | {"since": shown.newest or str(Key(timezone.now(), 0))}),
+        "poll_url": url_of(listing.parameters | {"since": shown.newest or now, "read": now}),
         "poll": tab is Tab.YOURS and not shown.newer,
         "sorts": _SORTS if tab is Tab.YOURS else _SORTS[:2],
         **_saved(user, listing, kept),
@@ -148,11 +163,17 @@ def _filtered(fields: list[Field], listing: Listing) -> dict[str, Any]:
     }
 
 
-def _arrived(request: Request, number: int, listing: Listing) -> HttpResponse:
-    """Return the line that offers to show what came; 204 when nothing did."""
-    if not number:
+def _arrived(request: Request, found: Arrivals, listing: Listing) -> HttpResponse:
+    """Return the line that offers to show what came or changed; 204 when nothing did."""
+    if not (found.new or found.changed):
         return HttpResponse(status=204)
-    return render(request, "inbox/arrived.html", {"arrived": number, "list_url": listing.url})
+    context = {
+        "arrived": found.new + found.changed,
+        "new": found.new,
+        "changed": found.changed,
+        "list_url": listing.url,
+    }
+    return render(request, "inbox/arrived.html", context)
 
 
 def _several(request: Request, kept: Mapping[str, str], rows: Sequence[InboxRow]) -> dict[str, Any]:

@@ -474,6 +474,50 @@ def test_polling_an_empty_list_notices_the_first(
     assert words(client.get(poll, headers=HTMX)) == "1 new · Show"
 
 
+def test_polling_tells_of_what_its_agent_changed_or_somebody_said(
+    client_of: ClientOf, alice: User, tim: User, scribe: Agent, goals: Block, propose: Propose
+) -> None:
+    june, book = propose(goals, "in June", "in July"), propose(goals, "one book", "two books")
+    client = client_of(alice)
+    poll = client.get("/").context["poll_url"]
+    services.comment(actor=alice, proposal_id=june.pk, text="Who said so?")
+    assert client.get(poll, headers=HTMX).status_code == 204, "what one did oneself is no news"
+    given = {"owner": "alice", "label": "goals", "kind": Kind.EDIT, "reasoning": "She said May."}
+    services.amend(agent=scribe, proposal_id=june.pk, edits=[Replace("in June", "in May")], **given)
+    assert words(client.get(poll, headers=HTMX)) == "1 changed · Show"
+    services.comment(actor=tim, proposal_id=book.pk, text="Good.")
+    assert words(client.get(poll, headers=HTMX)) == "2 changed · Show"
+    newest = propose(goals, "math", "music")
+    services.comment(actor=tim, proposal_id=newest.pk, text="Really?")
+    assert words(client.get(poll, headers=HTMX)) == "1 new, 2 changed · Show"
+    poll = client.get("/").context["poll_url"]
+    assert client.get(poll, headers=HTMX).status_code == 204
+
+
+def test_polling_tells_of_nobody_elses_proposals(
+    client_of: ClientOf, alice: User, ben: User, goals: Block, propose: Propose
+) -> None:
+    proposal = propose(goals, "in June", "in July")
+    client = client_of(ben)
+    poll = client.get("/").context["poll_url"]
+    services.comment(actor=alice, proposal_id=proposal.pk, text="Who said so?")
+    assert client.get(poll, headers=HTMX).status_code == 204
+
+
+def test_what_was_snoozed_is_back_for_good_once_its_agent_changed_it(
+    client_of: ClientOf, alice: User, scribe: Agent, goals: Block, propose: Propose
+) -> None:
+    proposal = propose(goals, "in June", "in July")
+    services.snooze(actor=alice, proposal_id=proposal.pk, until=timezone.now() + timedelta(days=2))
+    client = client_of(alice)
+    poll = client.get("/").context["poll_url"]
+    given = {"owner": "alice", "label": "goals", "kind": Kind.EDIT, "reasoning": "She said May."}
+    services.amend(agent=scribe, proposal_id=proposal.pk, edits=[Replace("in June", "in May")], **given)
+    assert words(client.get(poll, headers=HTMX)) == "1 changed · Show"
+    client.get(reverse("proposal", args=[proposal.pk]))
+    assert client.get("/").context["counts_here"] == 1, "looking at it does not send it back to sleep"
+
+
 # -- deciding on the row --------------------------------------------------------------------------
 
 

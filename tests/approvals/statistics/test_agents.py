@@ -97,6 +97,11 @@ def test_its_numbers_lead_to_their_lists(tim: User, scribe: Agent, client_of: Cl
         assert f'href="/?{query.replace("&", "&amp;")}">{number}</a>' in body, state
         noun = "proposal" if number == 1 else "proposals"
         assert f"{number} {noun} found" in words(client.get(f"/?{query}"))
+    every = client.get(reverse("agent_list")).content.decode()
+    for state, number in (("as_proposed", 4), ("changed", 3)):
+        query = urlencode({"agent": "scribe", "tab": "decided", "state": state, "decided": since})
+        assert f'href="/?{query.replace("&", "&amp;")}">{number}</a>' in every, state
+        assert f"{number} proposals found" in words(client.get(f"/?{query}"))
 
 
 def test_each_person_sees_what_concerns_them(
