@@ -127,10 +127,18 @@ def _chosen(request: HttpRequest, found: reads.BlockBlame) -> tuple[StripChoice,
         _number(found, picked)
         return StripChoice(window=window, picked=picked), {"picked": version(owner, label, picked)}
     if commit := asked.get("v", ""):
-        return StripChoice(window=window, shown=commit), {
-            "version": _shown_version(found, commit, viewer_of(request), unfolded="unfolded" in asked)
-        }
+        shown = _shown_version(found, commit, viewer_of(request), unfolded="unfolded" in asked)
+        return StripChoice(window=window, shown=commit), {"version": shown, **_kept_window(window, shown.number)}
     return StripChoice(window=window), {}
+
+
+def _kept_window(window: tuple[int, int] | None, number: int) -> dict[str, object]:
+    """Return the part of the strip that is shown, as addresses have it, and whether the versions beside this one are
+    in it: without scripts too, one steps on from bar to bar."""
+    if window is None:
+        return {}
+    first, last = window
+    return {"window": f"{first}-{last}", "older_in_window": number > first, "newer_in_window": number < last}
 
 
 def _number(found: reads.BlockBlame, commit: str) -> int:

@@ -61,6 +61,19 @@ def test_a_bar_shows_what_its_version_changed_and_why(alice: User, three: list[s
     assert reverse("block_restore", args=["alice", "goals", three[1]]) in part
 
 
+def test_stepping_to_the_next_version_keeps_the_part_of_the_strip_that_is_shown(
+    alice: User, three: list[str], client_of: ClientOf
+) -> None:
+    page = client_of(alice).get(history_url(), {"v": three[1], "strip": "1-2"}).content.decode()
+    shown = page.partition('id="shown"')[2]
+    assert f'rel="prev" href="?v={three[0]}&amp;strip=1-2#version"' in shown
+    assert f'rel="next" href="?v={three[2]}#version"' in shown, "the next one is outside of it"
+    assert f'href="?from={three[1]}&amp;strip=1-2#strip"' in shown
+    assert (
+        "strip=" not in client_of(alice).get(history_url(), {"v": three[1]}).content.decode().partition('id="shown"')[2]
+    )
+
+
 def test_the_last_version_is_not_offered_to_be_restored(alice: User, three: list[str], client_of: ClientOf) -> None:
     page = client_of(alice).get(history_url(), {"v": three[2]}).content.decode()
     assert "The block says the same today." in page
