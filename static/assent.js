@@ -184,7 +184,7 @@
     q: () => focusOn("[data-request]"),
     u: () => focusOn("[data-undo]"),
     e: () => focusOn("[data-edit]"),
-    x: () => (here() === document ? tick() : here().querySelector("[data-tick]")?.click()),
+    x: () => (here() === document ? tick() : here().querySelector("[data-tick], [data-pick]")?.click()),
     n: () => step("[data-change]", 1, (change) => change.focus({ preventScroll: true })),
     p: () => step("[data-change]", -1, (change) => change.focus({ preventScroll: true })),
     "/": () => document.querySelector("[data-search]")?.focus(),

@@ -39,6 +39,21 @@ def test_a_run_is_selected_with_shift_deleted_and_undone(window_of: WindowOf, al
     assert len(reads.notes("alice")) == 5
 
 
+def test_notes_are_selected_with_the_keys_of_review(window_of: WindowOf, alice: User, five: list[str]) -> None:
+    window = window_of(alice)
+    window.goto("/memory/alice/notes/")
+    expect(window.locator("[data-pick-page]")).to_be_visible()
+    for key in ("j", "j", "x"):
+        window.keyboard.press(key)
+    expect(window.locator("[data-picked]")).to_have_text("1 selected")
+    expect(window.locator("[data-pick]").nth(1)).to_be_checked()
+    for key in ("j", "j", "Shift+X"):
+        window.keyboard.press(key)
+    expect(window.locator("[data-picked]")).to_have_text("3 selected")
+    window.keyboard.press("x")
+    expect(window.locator("[data-picked]")).to_have_text("2 selected")
+
+
 def test_the_whole_page_is_selected_at_once(window_of: WindowOf, alice: User, five: list[str]) -> None:
     window = window_of(alice, viewport={"width": 390, "height": 844})
     window.goto("/memory/alice/notes/")
