@@ -52,17 +52,24 @@ def _chip(text: str, more: str = "") -> str:
 
 
 @register.simple_tag(takes_context=True)
-def talk_at(context: template.Context, change: int | None) -> SafeString:
-    """Return the link from a change to the thread, with how many comments are about it; empty outside a proposal."""
+def talk_at(context: template.Context, change: int | None, *, oob: bool = False) -> SafeString:
+    """Return the link from a change to the thread, with how many comments are about it; empty outside a proposal.
+
+    Args:
+        oob: it takes the place of the one that the page has.
+    """
     ids = context.get("change_ids") or {}
     if not change or change not in ids or not context.get("talk_open"):
         return SafeString()
     count = (context.get("comments_at") or {}).get(change, 0)
     said = ngettext("%(n)d comment", "%(n)d comments", count) % {"n": count} if count else _("Comment")
     return format_html(
-        '<a class="talk-at{}" href="#talk" data-about="{}">{}<span class="visually-hidden"> {}</span></a>',
+        '<a id="talk-at-{}" class="talk-at{}" href="#talk" data-about="{}"{}>{}'
+        '<span class="visually-hidden"> {}</span></a>',
+        change,
         " talk-at-some" if count else "",
         ids[change],
+        SafeString(' hx-swap-oob="true"') if oob else "",
         said,
         _("about change %(number)d") % {"number": change},
     )

@@ -38,6 +38,7 @@ def test_a_question_and_its_answer(
     expect(window.locator("#talk .talk-about")).to_contain_text("about change 2")
     expect(window.locator("#talk-said")).to_have_value("")
     expect(window.locator("#talk-said")).to_be_focused()
+    expect(window.locator(".talk-at")).to_have_text(["Comment about change 1", "1 comment about change 2"])
 
     asked = api.post("/tools/get_proposal/", json={"proposal_id": proposal.pk}).json()
     assert "tim commented: Who said so?" in asked["text"]
