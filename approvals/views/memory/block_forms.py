@@ -19,6 +19,7 @@ from approvals import services
 from approvals.forms.memory import BlockForm, DeleteForm, NewBlockForm, add_refusal
 from approvals.models import Mergeability, Proposal, User
 from approvals.pages.blocks import field_changes, history_entries, version, waiting_by_block
+from approvals.pages.versions.together import block_as_loaded, put_together
 from approvals.review.mergeability import assess
 from approvals.services import BlockFields
 from approvals.services.errors import BlockChanged, LabelTaken
@@ -80,9 +81,11 @@ class BlockEdit(ServiceFormView[BlockForm]):
         if "preview" in self.request.POST:
             if self.current is None:
                 return self.offer_again(self.request.POST.dict())
-            overtaken = form.cleaned_data["loaded_sha256"] != self.current.sha256
-            shown = self.sent_about(self.current.sha256) if overtaken else form
-            return self.show(shown, typed=typed, overtaken=overtaken)
+            if form.cleaned_data["loaded_sha256"] != self.current.sha256:
+                return self.show_overtaken(form, typed, self.current, status=200)
+            return self.show(form, typed=typed)
+        if "together" in self.request.POST and self.current:
+            return self.put_together(form, typed, self.current)
         was_emptied = self.current and self.current.body.strip() and not typed.body.strip()
         if self.current and was_emptied and "empty" not in self.request.POST:
             if "refill" not in self.request.POST:
@@ -110,7 +113,24 @@ class BlockEdit(ServiceFormView[BlockForm]):
         if _is_equal(now, typed):  # the same form, sent twice
             return self.succeed()
         self.current = now
-        return self.show(self.sent_about(now.sha256), typed=typed, overtaken=True, status=409)
+        return self.show_overtaken(form, typed, now, status=409)
+
+    def show_overtaken(self, form: BlockForm, typed: BlockFields, now: Block, *, status: int) -> HttpResponse:
+        """Return the form as it was sent, with what else changed and the ways to go on from there."""
+        loaded = form.cleaned_data["loaded_sha256"]
+        found = block_as_loaded(self.owner.username, self.label, loaded)
+        context = {"typed": typed, "overtaken": True, "loaded_sha256": loaded if found else ""}
+        return self.show(self.sent_about(now.sha256), status=status, **context)
+
+    def put_together(self, form: BlockForm, typed: BlockFields, now: Block) -> HttpResponse:
+        """Return the form with what was typed and what changed since it was loaded, to be looked at and saved."""
+        base = block_as_loaded(self.owner.username, self.label, self.request.POST["together"])
+        if base is None:
+            return self.show(self.sent_about(now.sha256), typed=typed, overtaken=True, status=409)
+        both = put_together(base, typed, now)
+        shown = {name: getattr(both.fields, name) for name in ("title", "description", "body", "limit", "read_only")}
+        filled = BlockForm({**self.request.POST.dict(), **shown, "loaded_sha256": now.sha256})
+        return self.show(filled, typed=both.fields, together=both)
 
     def offer_again(self, typed: dict[str, Any]) -> HttpResponse:
         """Return the form of a new block with what was typed: the block was deleted while it was edited."""
