@@ -8,6 +8,7 @@ from typing import Any
 from agent_tools.answers import fields
 from approvals.models import Approval, Proposal
 from approvals.review.reworded.taken import ChangedApproval, rest_of, taken_of
+from memory_app.text.worddiff import Hunk
 
 #: What the sentence about a proposal says of each way to approve it.
 HOW = {
@@ -35,7 +36,8 @@ def data_of(proposal: Proposal, gone: Collection[str] = ()) -> dict[str, Any]:
         return told
     if proposal.approval != Approval.PART:
         told["difference"] = [
-            {"proposed": place.before, "approved": place.after} for place in (() if gone else taken.differences)
+            {"proposed": place.before, "approved": place.after, **_moved(place)}
+            for place in (() if gone else taken.differences)
         ]
     return told | {
         "final_text": None if gone else taken.final_text,
@@ -66,4 +68,9 @@ def _changes_left(taken: ChangedApproval, gone: Collection[str]) -> list[dict[st
             {"id": change["id"], "before": None, "after": None} if change["id"] in gone else change
             for change in taken.notes_left[: fields.NOTES_SHOWN]
         ]
-    return [{"before": change.before, "after": change.after} for change in taken.changes_left]
+    return [{"before": change.before, "after": change.after, **_moved(change)} for change in taken.changes_left]
+
+
+def _moved(change: Hunk) -> dict[str, int]:
+    """Return from which line to which it was moved; nothing for what stands where it was."""
+    return {"moved_from_line": change.before_line, "moved_to_line": change.after_line} if change.is_moved else {}

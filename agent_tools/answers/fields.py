@@ -105,8 +105,9 @@ PROPOSAL_IN_FULL: Fields = PROPOSAL | {
     "as approved; else null",
     "difference": "places where it is not what you proposed, each `proposed` and `approved`; empty for an approval in "
     "part, and where nothing differs",
-    "not_accepted": "of an approval in part: each change that was not accepted, `before` and `after`; of an import, "
-    f"`id`, `before` and `after` of each note, the first {NOTES_SHOWN}",
+    "not_accepted": "of an approval in part: each change that was not accepted, `before` and `after`, of what was to "
+    "be moved `moved_from_line` and `moved_to_line` too; of an import, `id`, `before` and `after` of each note, the "
+    f"first {NOTES_SHOWN}",
     "follow_up_proposal_id": "the proposal by which these came back to you to be changed, or null: they were rejected",
 }
 

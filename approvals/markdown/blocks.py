@@ -113,6 +113,10 @@ class ParsedText:
         """The addresses the text defines for its links."""
         return {name: (link["href"], link["title"]) for name, link in self._env.get("references", {}).items()}
 
+    def line(self, number: int) -> list[Run]:
+        """Return the words of one line of a paragraph; `number` counts from 0."""
+        return self.runs(Node("paragraph", "", self._source.split("\n")[number].strip(), number, number + 1))
+
     def runs(self, block: Node) -> list[Run]:
         """Return the words of a block that has some."""
         runs: list[Run] = []

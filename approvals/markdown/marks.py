@@ -59,8 +59,16 @@ def signs(text: str) -> SafeString:
     return drawn(invisible.mark_whitespace(text, continues=True))
 
 
-def segment(kind: str, text: str, *, is_said: bool = True) -> SafeString:
-    """Return a part of a change: `same`, `added`, `removed`, or a `gap` where text was left out."""
+def segment(kind: str, text: str, *, is_said: bool = True, is_moved: bool = False) -> SafeString:
+    """Return a part of a change: `same`, `added`, `removed`, `moved`, or a `gap` where text was left out.
+
+    Args:
+        is_moved: it is a half of a move: `removed` from where it was, `added` where it is now.
+    """
+    if kind == "moved" or is_moved:
+        words = text.strip("\r\n")
+        shown = moved(kind, marked(words)) if words else ""
+        return SafeString(f"{shown}\n" if text.endswith("\n") else shown)
     if kind == "gap":
         return format_html('<span class="gap">{}</span>', text)
     if kind != "same" and not text.strip():
@@ -81,6 +89,13 @@ def changed(kind: str, shown: SafeString, *, is_said: bool = True) -> SafeString
     if kind == "removed":
         return SafeString(f"<del>{_said(_('removed:')) if is_said else ''}{shown}</del>")
     return shown
+
+
+def moved(kind: str, shown: SafeString) -> SafeString:
+    """Return HTML that was moved: `removed` from here, `added` here, or `moved` where that is not said."""
+    label = {"removed": _("moved from here:"), "added": _("moved here:")}.get(kind, _("moved:"))
+    tag = "del" if kind == "removed" else "ins"
+    return SafeString(f'<{tag} class="moved"><span class="moved-label">{html.escape(label)}</span> {shown}</{tag}>')
 
 
 def _said(words: str) -> str:

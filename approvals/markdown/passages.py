@@ -26,28 +26,38 @@ _CLEANER = nh3.Cleaner(
         "li": {"value"},
     },
     allowed_classes={
-        "div": {"table-box", "changed", "lines"},
+        "div": {"table-box", "changed", "is-moved", "lines"},
         "li": {"changed"},
-        "tr": {"changed", "change-row", "skipped-rows"},
+        "tr": {"changed", "is-moved", "change-row", "skipped-rows"},
         "span": _SPANS,
+        "ins": {"moved"},
+        "del": {"moved"},
     },
     url_schemes=SCHEMES,
     link_rel="noopener noreferrer nofollow",
 )
 #: Where the heading of a change goes. No text can say it: it is another one in each process.
 _SECRET = secrets.token_hex(8)
-_SLOT = re.compile(r'<span class="slot">([0-9a-f]{16}-(?:change|rows)-\d+)</span>')
+_SLOT = re.compile(r'<span class="slot">([0-9a-f]{16}-(?:change|rows|from|to)-\d+(?:-again)?)</span>')
 CONTAINERS = {"bullet_list": "ul", "ordered_list": "ol", "blockquote": "blockquote", "list_item": "li"}
 #: As in the redline of the source: so many unchanged blocks stay beside a change, and fewer are not worth a fold.
 _CONTEXT, _WORTH_FOLDING = 1, 2
 
 
 class RedlinePart(NamedTuple):
-    """Sanitised HTML, or the place of a change's heading, or of a table's unchanged rows that were left out."""
+    """Sanitised HTML, or the place of a change's heading, or of a table's unchanged rows that were left out.
+
+    Args:
+        moved: the place where to say that what follows was moved `from` here or `to` here; `number` is its change, and
+            `is_again` says that its heading is at the other place.
+    """
 
     html: SafeString = SafeString()
     change: int = 0
     rows: int = 0
+    moved: str = ""
+    number: int = 0
+    is_again: bool = False
 
 
 @dataclass(frozen=True)
@@ -126,11 +136,17 @@ def _sanitised(entries: Sequence[Entry]) -> tuple[RedlinePart, ...]:
     html, *slots = _SLOT.split(clean)
     parts.append(RedlinePart(mark_safe(html)))  # noqa: S308  # nh3 just made it so
     for slot, html in zip(slots[::2], slots[1::2], strict=True):
-        secret, kind, number = slot.split("-")
+        secret, kind, number, *again = slot.split("-")
         if secret == _SECRET:
-            parts.append(RedlinePart(change=int(number)) if kind == "change" else RedlinePart(rows=int(number)))
+            parts.append(_part(kind, int(number), is_again=bool(again)))
         parts.append(RedlinePart(mark_safe(html)))  # noqa: S308
     return tuple(part for part in parts if part != RedlinePart())
+
+
+def _part(kind: str, number: int, *, is_again: bool) -> RedlinePart:
+    if kind == "change":
+        return RedlinePart(change=number)
+    return RedlinePart(rows=number) if kind == "rows" else RedlinePart(moved=kind, number=number, is_again=is_again)
 
 
 def tags(kind: str) -> tuple[str, str]:
@@ -145,6 +161,11 @@ def tags(kind: str) -> tuple[str, str]:
 def heading_slots(numbers: Sequence[int]) -> str:
     """Return the places of the headings of these changes, as HTML to be sanitised."""
     return "".join(f'<span class="slot">{_SECRET}-change-{number}</span>' for number in numbers)
+
+
+def moved_slot(side: str, number: int, *, is_again: bool) -> str:
+    """Return the place that says that what follows was moved, as HTML to be sanitised; see `RedlinePart`."""
+    return f'<span class="slot">{_SECRET}-{side}-{number}{"-again" if is_again else ""}</span>'
 
 
 def rows_slot(rows: int) -> str:

@@ -8,13 +8,16 @@ left out: a change of which none of this shows anything is handed back as lines 
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from django.utils.translation import gettext as _
 
 from approvals.markdown.alignment import Alignment
 from approvals.markdown.blocks import Node, ParsedText, TooLong
+from approvals.markdown.moves import Moves
 from approvals.markdown.passages import (
     CONTAINERS,
     Entry,
@@ -22,6 +25,7 @@ from approvals.markdown.passages import (
     beside_changes,
     folded,
     heading_slots,
+    moved_slot,
     rows_slot,
     tags,
 )
@@ -33,6 +37,7 @@ from memory_app.text.worddiff import Paragraph
 __all__ = ["TooLong", "rendered_redline"]
 
 _WORDS = {"paragraph", "heading", "th", "td"}
+_MARKED = re.compile("<(?:ins|del)[ >]")
 
 
 def rendered_redline(
@@ -48,7 +53,9 @@ def rendered_redline(
     Raises:
         TooLong: a text is not read as Markdown.
     """
-    drawing = _Drawing(ParsedText(before), ParsedText(after), Alignment(paragraphs, numbers), unfolded)
+    text = ParsedText(before)
+    moves = Moves(paragraphs, text.blocks)
+    drawing = _Drawing(text, ParsedText(after), Alignment(paragraphs, numbers), moves, unfolded)
     entries: list[Entry] = []
     for entry in drawing.entries():
         # Where lines of both texts lie crosswise, a block goes on from the one above it.
@@ -68,6 +75,7 @@ class _Drawing:
     before: ParsedText
     after: ParsedText
     alignment: Alignment
+    moves: Moves
     unfolded: bool
     headed: set[int] = field(default_factory=set)
 
@@ -75,41 +83,84 @@ class _Drawing:
         self._marker = Marker(has_references=self.before.has_references or self.after.has_references)
         self._levels: list[int] = []
         self._tables = 0
+        self._side = ""  # of the move that the block being drawn belongs to
+        self._said: set[tuple[str, int]] = set()
         self._links_stay = self.before.references == self.after.references
 
     def entries(self) -> Iterator[Entry]:
         for old, new in self.alignment.pairs(self.before.pieces, self.after.pieces, _fit):
             block = new or old
-            if block and block.kind == "paragraph":
-                yield from self._lines(block, old, new)
-            else:
-                yield self._entry(old, new)
+            with self._moving(old, new):
+                if block and block.kind == "paragraph":
+                    yield from self._lines(block, old, new)
+                else:
+                    yield self._entry(old, new)
+
+    @contextmanager
+    def _moving(self, old: Node | None, new: Node | None) -> Iterator[None]:
+        """Draw a block that is in one of the texts as moved, where all of it was."""
+        side = self._side
+        self._side = side or self.moves.side(old.lines if old else None, new.lines if new else None)
+        try:
+            yield
+        finally:
+            self._side = side
 
     def _lines(self, block: Node, old: Node | None, new: Node | None) -> Iterator[Entry]:
         """Yield a paragraph's lines: many a text has one thing on each."""
         at, new_at = (of.first if of else None for of in (old, new))
+        if self._side:
+            drawn = self._leaf(old, new, '<p dir="auto">', "</p>")
+            yield Entry(drawn, self.alignment.place(old, new), is_changed=True)
+            return
         lines = lines_of(self._pieces(old, new))
         for pieces in lines:
             last = pieces[-1]
-            if last.text.endswith("\n") and last.kind == "same":
+            ends = last.text.endswith("\n")
+            if ends and last.kind == "same":
                 pieces[-1] = Piece("same", last.text[:-1], last.style)
-            is_changed = any(piece.kind != "same" for piece in pieces)
             its = tuple(() if line is None else (line,) for line in (at, new_at))
-            heading = self._slots(*its) if is_changed else ""
-            opening, closing = ('<p dir="auto">', "</p>") if len(lines) == 1 else ("<div>", "</div>")
-            drawn = f"{opening}{self._marker.html(pieces)}{closing}"
-            if is_changed:
-                drawn = f'<div class="changed">{heading}{drawn}</div>'
-            yield Entry(
-                drawn, self.alignment.place_of(at, new_at), is_changed, f"lines {id(block)}" if len(lines) > 1 else ""
-            )
-            if last.text.endswith("\n"):
+            with self._moving_line(pieces, at, new_at):
+                is_changed = bool(self._side) or any(piece.kind != "same" for piece in pieces)
+                heading = self._slots(*its) if is_changed else ""
+                opening, closing = ('<p dir="auto">', "</p>") if len(lines) == 1 else ("<div>", "</div>")
+                drawn = f"{opening}{self._line(pieces, at, new_at)}{closing}"
+                if is_changed:
+                    drawn = f'<div class="{self._changed}">{heading}{drawn}</div>'
+            around = f"lines {id(block)}" if len(lines) > 1 else ""
+            yield Entry(drawn, self.alignment.place_of(at, new_at), is_changed, around)
+            if ends:
                 at = at + 1 if at is not None and last.kind != "added" else at
                 new_at = new_at + 1 if new_at is not None and last.kind != "removed" else new_at
 
+    @contextmanager
+    def _moving_line(self, pieces: Sequence[Piece], at: int | None, new_at: int | None) -> Iterator[None]:
+        """Draw a line of a paragraph as moved, where it was."""
+        kinds = {piece.kind for piece in pieces}
+        if kinds == {"removed"} and at is not None:
+            self._side = self.moves.side((at,), None)
+        elif kinds == {"added"} and new_at is not None:
+            self._side = self.moves.side(None, (new_at,))
+        try:
+            yield
+        finally:
+            self._side = ""
+
+    def _line(self, pieces: Sequence[Piece], at: int | None, new_at: int | None) -> str:
+        if self._side == "from" and at is not None:
+            return f'<del class="moved">{self._marker.html(self._marker.whole("same", self.before.line(at)))}</del>'
+        if self._side == "to" and new_at is not None:
+            was = self.before.line(self.moves.origin(new_at))
+            return f'<ins class="moved">{self._marker.html(self._marker.compared(was, self.after.line(new_at)))}</ins>'
+        return self._marker.html(pieces)
+
+    @property
+    def _changed(self) -> str:
+        return "changed is-moved" if self._side else "changed"
+
     def _entry(self, old: Node | None, new: Node | None) -> Entry:
         written = self._block(old, new)
-        is_changed = "<ins>" in written or "<del>" in written
+        is_changed = bool(_MARKED.search(written))
         block = new or old
         return Entry(written, self.alignment.place(old, new), is_changed, block.listed if block else "")
 
@@ -128,7 +179,8 @@ class _Drawing:
         if block.kind == "heading":
             return self._leaf(old, new, *self._heading_tags(block))
         if block.kind == "hr":
-            drawn = "<hr>" if old and new else f"<{_tag(new)}><hr></{_tag(new)}>"
+            css = ' class="moved"' if self._side else ""
+            drawn = "<hr>" if old and new else f"<{_tag(new)}{css}><hr></{_tag(new)}>"
             return self._with_headings(old, new, drawn, is_marked=not (old and new))
         if block.is_code:
             return self._leaf(old, new, "<pre><code>", "</code></pre>")
@@ -138,8 +190,11 @@ class _Drawing:
         return self._inside(old, new)
 
     def _inside(self, old: Node | None, new: Node | None) -> str:
-        pairs = self.alignment.pairs(_inner(old), _inner(new), _fit)
-        return "".join(self._block(*pair) for pair in pairs)
+        written = []
+        for pair in self.alignment.pairs(_inner(old), _inner(new), _fit):
+            with self._moving(*pair):
+                written.append(self._block(*pair))
+        return "".join(written)
 
     def _leaf(self, old: Node | None, new: Node | None, opening: str, closing: str) -> str:
         words, is_marked = self._words(old, new)
@@ -148,21 +203,51 @@ class _Drawing:
     def _with_headings(self, old: Node | None, new: Node | None, drawn: str, *, is_marked: bool) -> str:
         if not is_marked:
             return drawn
-        return f'<div class="changed">{self._slots(_lines(old), _lines(new))}{drawn}</div>'
+        return f'<div class="{self._changed}">{self._slots(_lines(old), _lines(new))}{drawn}</div>'
 
     def _slots(self, old: Iterable[int], new: Iterable[int]) -> str:
         numbers = [number for number in self.alignment.numbers(old, new) if number not in self.headed]
         self.headed.update(numbers)
-        return heading_slots(numbers)
+        return heading_slots(numbers) + (self._moved_slot(old, new, numbers) if self._side else "")
+
+    def _moved_slot(self, old: Iterable[int], new: Iterable[int], headed: Sequence[int]) -> str:
+        """Return the place that says of a move that it is one, where it begins on this side."""
+        for number in self.alignment.numbers(old, new):
+            if (self._side, number) not in self._said:
+                self._said.add((self._side, number))
+                return moved_slot(self._side, number, is_again=number not in headed)
+        return ""
 
     def _words(self, old: Node | None, new: Node | None) -> tuple[str, bool]:
         """Return the words of a block and whether any of them is marked."""
         block = new or old
+        if self._side:
+            return self._moved_words(old, new), True
         if block and block.is_code:
             segments = worddiff.diff(old.content or "" if old else "", new.content or "" if new else "")
             return self._marker.code(segments), any(segment.kind != "same" for segment in segments)
         pieces = self._pieces(old, new)
         return self._marker.html(pieces), any(piece.kind != "same" for piece in pieces)
+
+    def _moved_words(self, old: Node | None, new: Node | None) -> str:
+        """Return the words of a block that was moved: as they were, or as they are with what changed marked in them."""
+        if new is None:
+            return f'<del class="moved">{self._unchanged(self.before, old)}</del>' if old else ""
+        was = old or (self.moves.was(new) if new.kind not in ("th", "td") else None)
+        if was is None:
+            self._side, side = "", self._side
+            words, _is_marked = self._words(None, new)
+            self._side = side
+        elif new.is_code:
+            words = self._marker.code(worddiff.diff(was.content or "", new.content or ""))
+        else:
+            words = self._marker.html(self._pieces(was, new))
+        return f'<ins class="moved">{words}</ins>'
+
+    def _unchanged(self, text: ParsedText, block: Node) -> str:
+        if block.is_code:
+            return self._marker.code(worddiff.diff(block.content or "", block.content or ""))
+        return self._marker.html(self._marker.whole("same", text.runs(block)))
 
     def _pieces(self, old: Node | None, new: Node | None) -> list[Piece]:
         if old and new:
@@ -196,7 +281,10 @@ class _Drawing:
     def _rows(self, old: Node | None, new: Node | None) -> str:
         """Return rows. Where some of them changed, most of the others are left out."""
         pairs = self.alignment.pairs(_inner(old), _inner(new), _fit)
-        rows = [self._row(*pair) for pair in pairs]
+        rows = []
+        for pair in pairs:
+            with self._moving(*pair):
+                rows.append(self._row(*pair))
         changed = [is_changed for _row, is_changed in rows]
         written: list[str] = []
         for is_shown, numbers in beside_changes(changed):
@@ -211,13 +299,14 @@ class _Drawing:
         """Return a row, below the heading of the change that begins with it, and whether it changed."""
         cells = []
         is_marked = False
+        was = self.moves.was(new) if new and self._side else old
         for number, cell in enumerate(_inner(new or old)):
-            words, is_cell_marked = self._words(*(of.inner[number] if of else None for of in (old, new)))
+            words, is_cell_marked = self._words(*(of.inner[number] if of else None for of in (was, new)))
             is_marked |= is_cell_marked
             cells.append(f'<{cell.kind} dir="auto">{words}</{cell.kind}>')
         heading = self._slots(_lines(old), _lines(new)) if is_marked else ""
         above = f'<tr class="change-row"><td colspan="{len(cells)}">{heading}</td></tr>' if heading else ""
-        opening = '<tr class="changed">' if is_marked else "<tr>"
+        opening = f'<tr class="{self._changed}">' if is_marked else "<tr>"
         return f"{above}{opening}{''.join(cells)}</tr>", is_marked
 
 

@@ -19,6 +19,7 @@ from django.utils.translation import ngettext
 from approvals.models import Kind, Proposal
 from approvals.notifications.news import NewsItem
 from approvals.pages import risk_wording
+from approvals.review.summary import excerpt_shown
 from approvals.risks import flags
 from memory_app.models import TargetKind
 from memory_app.text import invisible
@@ -29,6 +30,7 @@ _TITLE = 80
 _STYLES = {
     "removed": "color:#86201a;background:#fbe2df;text-decoration:line-through",
     "added": "color:#0d4d26;background:#d9f2e1;text-decoration:underline",
+    "moved": "color:#3d4450;background:#eceef1;text-decoration:underline dotted",
 }
 
 
@@ -60,7 +62,7 @@ def words_of(item: NewsItem) -> ProposalWords:
     kind = capfirst(str(Kind(proposal.kind).label))
     # A block's title is not part of the change. That of a note is its text.
     is_shown = proposal.target_kind == TargetKind.BLOCK or not is_secret
-    excerpt = [] if is_secret else proposal.excerpt
+    excerpt = [] if is_secret else excerpt_shown(proposal.excerpt)
     return ProposalWords(
         title=one_line(proposal.target_title, _TITLE) if is_shown else kind,
         kind=kind,
@@ -97,10 +99,14 @@ def _as_text(kind: str, text: str) -> str:
     shown = invisible.plain(text)
     if kind == "removed":
         return f"[-{shown}-]"
+    if kind == "moved":
+        return f"{{{_('moved:')} {shown}}}"
     return f"{{+{shown}+}}" if kind == "added" else shown
 
 
 def _as_html(kind: str, text: str) -> str:
     shown = html.escape(invisible.plain(text))
-    tag = {"removed": "del", "added": "ins"}.get(kind)
+    if kind == "moved":
+        shown = f"{html.escape(_('moved:'))} {shown}"
+    tag = {"removed": "del", "added": "ins", "moved": "ins"}.get(kind)
     return f'<{tag} style="{_STYLES[kind]}">{shown}</{tag}>' if tag else shown

@@ -36,23 +36,50 @@ class DiffMode(StrEnum):
 
 @dataclass(frozen=True)
 class Passage:
-    """A paragraph or a fold of the redline. `change` numbers the first paragraph of each hunk, from 1."""
+    """A paragraph or a fold of the redline.
+
+    Args:
+        number: of its change, from 1; 0 for what did not change.
+        is_first: it is the first paragraph of its change; of what was moved, of either of its two places.
+        is_again: it is in the second of these places.
+        inside: of a line that was moved here, what changed in it.
+    """
 
     item: Paragraph | Fold
-    change: int | None = None
+    number: int = 0
+    is_first: bool = False
+    is_again: bool = False
+    inside: tuple[Segment, ...] = ()
 
     @property
     def is_fold(self) -> bool:
         return isinstance(self.item, Fold)
 
+    @property
+    def change(self) -> int:
+        """Return the number of the change that begins here; 0 elsewhere."""
+        return self.number if self.is_first and not self.is_again else 0
+
+    @property
+    def moved(self) -> str:
+        """Return whether its line was moved `from` here or `to` here; empty for all others."""
+        if not isinstance(self.item, Paragraph) or not self.item.move or self.item.is_blank:
+            return ""
+        return "from" if self.item.after_line is None else "to"
+
 
 @dataclass(frozen=True)
 class TableRow:
-    """A row of the side-by-side table; `skipped` of them stand in this one's place when it is not zero."""
+    """A row of the side-by-side table; `skipped` of them stand in this one's place when it is not zero.
+
+    Args:
+        inside: of a line that was moved here, what changed in it.
+    """
 
     row: DiffRow | None
     skipped: int = 0
     change: int | None = None
+    inside: tuple[Segment, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -119,12 +146,10 @@ def with_rendered(line: Redline, before: str, after: str, *, unfolded: bool) -> 
     """
     items: list[Paragraph] = []
     numbers: list[int] = []
-    number = 0
     for passage in line.passages:
-        number = passage.change or number
         paragraphs = passage.item.paragraphs if isinstance(passage.item, Fold) else (passage.item,)
         items += paragraphs
-        numbers += (number if paragraph.changed else 0 for paragraph in paragraphs)
+        numbers += [passage.number] * len(paragraphs)
     try:
         return replace(line, rendered=rendered_redline(before, after, items, numbers, unfolded=unfolded))
     except TooLong:
@@ -135,12 +160,26 @@ def redline(segments: Iterable[Segment]) -> Redline:
     """Return the changed paragraphs with one unchanged one around each; the others folded."""
     items = worddiff.redlined(segments)
     numbers = worddiff.hunk_numbers(items)
+    moved = worddiff.moved_lines_of(items)
+    inside: dict[int | None, tuple[Segment, ...]] = {line.after_line: line.segments for line in moved}
     passages: list[Passage] = []
     changes = at = 0
+    of_moves: set[tuple[int, bool]] = set()
     for item in worddiff.fold(items):
-        passages.append(Passage(item, numbers[at] if numbers[at] > changes else None))
-        changes = max(changes, numbers[at])
-        at += len(item.paragraphs) if isinstance(item, Fold) else 1
+        if isinstance(item, Fold):
+            passages.append(Passage(item))
+            at += len(item.paragraphs)
+            continue
+        number, is_from = numbers[at], item.after_line is None
+        is_again = bool(item.move) and (number, not is_from) in of_moves
+        is_first = number > changes
+        if item.move:
+            is_first = not item.is_blank and (number, is_from) not in of_moves
+        if item.move and not item.is_blank:
+            of_moves.add((number, is_from))
+        passages.append(Passage(item, number, is_first, is_again, inside.get(item.after_line, ()) if item.move else ()))
+        changes = max(changes, number)
+        at += 1
     return Redline(tuple(passages), changes)
 
 
@@ -150,6 +189,7 @@ class _Places:
 
     before: Mapping[int | None, int]
     after: Mapping[int | None, int]
+    inside: Mapping[int | None, tuple[Segment, ...]]
 
     def of(self, row: DiffRow) -> int:
         """Return the number of the change that a row of the table belongs to, 0 for none; of two, the later one."""
@@ -165,7 +205,7 @@ def _places(segments: Iterable[Segment]) -> _Places:
             before[item.before_line] = after[item.after_line] = place
     before.pop(None, None)
     after.pop(None, None)
-    return _Places(before, after)
+    return _Places(before, after, {line.after_line: line.segments for line in worddiff.moved_lines_of(items)})
 
 
 def _since(review: Review) -> Redline | None:
@@ -191,7 +231,8 @@ def _table(rows: Sequence[DiffRow], places: _Places, *, unfolded: bool) -> tuple
             shown.append(TableRow(None, skipped))
             skipped = 0
         place = places.of(row) if row.changed else 0
-        shown.append(TableRow(row, change=place if place > changes else None))
+        inside = places.inside.get(row.right_line, ())
+        shown.append(TableRow(row, change=place if place > changes else None, inside=inside))
         changes = max(changes, place)
     if skipped:
         shown.append(TableRow(None, skipped))
@@ -203,28 +244,32 @@ def _table(rows: Sequence[DiffRow], places: _Places, *, unfolded: bool) -> tuple
 
 @dataclass(frozen=True)
 class ChangeMark:
-    """A change in the map: where it begins and how high it is, in percent of the whole, and what it does."""
+    """A change in the map: where it begins and how high it is, in percent of the whole, and what it does.
+
+    Of what was moved there are two with one number: where it was, and where it is.
+    """
 
     number: int
     top: float
     height: float
     adds: bool
     removes: bool
+    moves: bool = False
 
 
 def change_map(passages: Sequence[Passage]) -> tuple[ChangeMark, ...]:
     """Return the marks of a redline's changes; none for a short text."""
-    found: dict[int, tuple[int, int, set[str]]] = {}
-    at = number = length = 0
+    found: dict[tuple[int, str], tuple[int, int, set[str]]] = {}
+    at = length = 0
     for passage in passages:
-        number = passage.change or number
         paragraphs = passage.item.paragraphs if isinstance(passage.item, Fold) else (passage.item,)
         start = at
         at += sum(map(_weight, paragraphs))
         length += sum(len(paragraph.text) for paragraph in paragraphs)
-        if isinstance(passage.item, Paragraph) and passage.item.changed:
-            begun, _end, kinds = found.get(number, (start, at, set[str]()))
-            found[number] = (begun, at, kinds | {segment.kind for segment in passage.item.segments})
+        if isinstance(passage.item, Paragraph) and passage.number and not (passage.item.move and passage.item.is_blank):
+            place = passage.number, passage.moved
+            begun, _end, kinds = found.get(place, (start, at, set[str]()))
+            found[place] = (begun, at, kinds | {segment.kind for segment in passage.item.segments})
     if length < LONG or len(found) < SEVERAL:
         return ()
     return tuple(
@@ -234,8 +279,9 @@ def change_map(passages: Sequence[Passage]) -> tuple[ChangeMark, ...]:
             height=round(max(100 * (end - start) / at, _LOWEST), 2),
             adds="added" in kinds,
             removes="removed" in kinds,
+            moves=bool(moved),
         )
-        for number, (start, end, kinds) in found.items()
+        for (number, moved), (start, end, kinds) in found.items()
     )
 
 

@@ -14,6 +14,8 @@ from memory_app.text import worddiff
 #: Segments of a difference in which its excerpt is looked for. An excerpt has a few dozen words, which the beginning
 #: of an import has; looking through all of ten thousand notes took 2 s.
 _EXCERPTED = 400
+#: The kind of the last part of an excerpt whose change moves something: how many paragraphs.
+_MOVED = "moved paragraphs"
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,17 @@ class ChangeSummary:
 
     def search_words(self, *said: str) -> str:
         """Return the words a proposal of this change is found by; `said` is its reason, target and title."""
-        return search_words(self.segments, self.fields["excerpt"], *said, *self.beside)
+        return search_words(self.segments, excerpt_shown(self.fields["excerpt"]), *said, *self.beside)
+
+
+def moved_paragraphs(excerpt: Sequence[Sequence[str]]) -> int:
+    """Return how many paragraphs a change moves, by its stored excerpt."""
+    return next((int(text) for kind, text in excerpt if kind == _MOVED), 0)
+
+
+def excerpt_shown(excerpt: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """Return the parts of a stored excerpt that are words of the change."""
+    return [part for part in excerpt if part[0] != _MOVED]
 
 
 def summarise(
@@ -49,10 +61,13 @@ def summarise(
     deadlines.require()
     segments = worddiff.diff(before, after)
     added, removed = worddiff.count_words(segments)
+    excerpt = worddiff.excerpt(segments[:_EXCERPTED])
+    if moved := worddiff.count_moved(segments):
+        excerpt.append([_MOVED, str(moved)])
     deadlines.require()
     found = flags.report(before, after, segments=segments, is_deletion=is_deletion, beside=beside, said=said)
     fields = {
-        "excerpt": worddiff.excerpt(segments[:_EXCERPTED]),
+        "excerpt": excerpt,
         "words_added": added,
         "words_removed": removed,
         "risks": [risk.key for risk in found.risks],

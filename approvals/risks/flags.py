@@ -151,9 +151,10 @@ def flags(
 def deleted_share(before: str, segments: Sequence[Segment]) -> float:
     """Return how much of `before` a change takes away, from 0 to 1, in characters that are not white space.
 
-    A few words put in the place of others take away only what they are shorter by.
+    A few words put in the place of others take away only what they are shorter by. What was moved is still there.
     """
     whole = _length(before)
+    segments = [segment for segment in segments if not (segment.move and segment.kind == "removed")]
     gone = sum(_length(segment.text) for segment in segments if segment.kind == "removed")
     if gone < _REWORDING:
         gone = 0

@@ -8,18 +8,20 @@ from datetime import datetime
 from typing import Any
 
 from django import template
-from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from approvals.markdown import marks
+from approvals.models import Proposal
 from approvals.pages import note_list
 from approvals.review import diff_mode
+from approvals.review.diff_mode import Passage
+from approvals.review.summary import excerpt_shown, moved_paragraphs
 from approvals.templatetags.figures import number, when
 from approvals.templatetags.texts import marked
 from memory_app.text import invisible, worddiff
-from memory_app.text.worddiff import Segment
+from memory_app.text.worddiff import Paragraph, Segment
 
 register = template.Library()
 
@@ -27,22 +29,46 @@ register = template.Library()
 @register.simple_tag
 def line(segments: Iterable[Segment]) -> SafeString:
     """Return segments in a row, as insertions and deletions."""
-    return SafeString("".join(marks.segment(segment.kind, segment.text) for segment in segments))
+    drawn = (marks.segment(each.kind, each.text, is_moved=bool(each.move)) for each in segments)
+    return SafeString("".join(drawn))
+
+
+@register.simple_tag
+def moved_line(item: Passage, *, with_signs: bool = False) -> SafeString:
+    """Return a line of a redline that was moved, with what changed in it where it is now.
+
+    Args:
+        with_signs: show a sign for each blank, tab and line end.
+    """
+    if item.inside:
+        drawn = (marks.changed(each.kind, _drawn(each.text, with_signs=with_signs)) for each in item.inside)
+        return SafeString(f'<ins class="moved">{"".join(drawn)}</ins>')
+    text = item.item.text if isinstance(item.item, Paragraph) else ""
+    tag = "del" if item.moved == "from" else "ins"
+    return SafeString(f'<{tag} class="moved">{_drawn(text.rstrip(), with_signs=with_signs)}</{tag}>')
+
+
+@register.simple_tag
+def moved_here(inside: Iterable[Segment]) -> SafeString:
+    """Return a line that was moved, as a cell: with what changed in it."""
+    return marks.moved("added", line(inside))
+
+
+def _drawn(text: str, *, with_signs: bool) -> SafeString:
+    return marks.signs(text) if with_signs else marks.marked(text)
 
 
 @register.simple_tag
 def excerpt(parts: Sequence[Sequence[str]]) -> SafeString:
     """Return the stored excerpt of a change: segments, and gaps where text was left out."""
-    return SafeString("".join(marks.segment(kind, text) for kind, text in parts))
+    return SafeString("".join(marks.segment(kind, text) for kind, text in excerpt_shown(parts)))
 
 
 @register.simple_tag
 def source(segments: Iterable[Segment]) -> SafeString:
     """Return segments with a sign for each blank, tab and line end."""
-    return format_html_join(
-        "",
-        "{}",
-        ((marks.changed(segment.kind, marks.signs(segment.text)),) for segment in segments),
+    return SafeString(
+        "".join(marks.changed(each.kind, marks.signs(each.text), is_said=not each.move) for each in segments)
     )
 
 
@@ -59,14 +85,28 @@ def redline_of(before: str, after: str) -> dict[str, Any]:
 
 
 @register.simple_tag
-def words(added: int, removed: int) -> SafeString:
-    """Return how much was added and removed, if anything. The number says which by its sign, not by its colour."""
+def words(added: int, removed: int, moved: int = 0) -> SafeString:
+    """Return how much was added and removed, if anything. The number says which by its sign, not by its colour.
+
+    Args:
+        moved: paragraphs.
+    """
+    if moved:
+        said = ngettext("%(number)s paragraph moved", "%(number)s paragraphs moved", moved) % {"number": number(moved)}
+        beside = words(added, removed)
+        return SafeString(f'{beside}{", " if beside else ""}<span class="words">{html.escape(said)}</span>')
     if not (added or removed):
         return SafeString()
     plus = f'<span class="words-added">+{number(added)}</span> ' if added else ""
     minus = f'<span class="words-removed">−{number(removed)}</span> ' if removed else ""
     noun = html.escape(ngettext("word", "words", added + removed))
     return SafeString(f'<span class="words">{plus}{minus}{noun}</span>')
+
+
+@register.simple_tag
+def words_of(proposal: Proposal) -> SafeString:
+    """Return how much a proposal adds, removes and moves."""
+    return words(proposal.words_added, proposal.words_removed, moved_paragraphs(proposal.excerpt))
 
 
 @register.filter

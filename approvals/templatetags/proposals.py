@@ -30,7 +30,7 @@ from approvals.review import trust
 from approvals.risks.flags import Risk
 from approvals.services.decide.remind import BEFORE_EXPIRY
 from approvals.services.turn.hand_back import REASONS
-from approvals.templatetags.changes import words
+from approvals.templatetags.changes import words_of
 from approvals.templatetags.figures import age, number
 from approvals.templatetags.people import named
 from approvals.templatetags.texts import marked, opening
@@ -106,7 +106,7 @@ def row_facts(context: template.Context, proposal: Proposal, single: inbox.Group
         if single.total > 1:
             every = html.escape(_("all %(number)s proposals") % {"number": number(single.total)})
             facts.append(f'<a href="{html.escape(list_url_of(single, context["listing"]))}">{every}</a>')
-    facts += [words(proposal.words_added, proposal.words_removed), html.escape(proposal.agent.name)]
+    facts += [words_of(proposal), html.escape(proposal.agent.name)]
     if proposal.is_decided:
         facts.append(f"{decided(proposal)} {age(proposal.decided_at)}")
     else:

@@ -37,7 +37,7 @@ class Weight:
     """What a rule weighs of a change.
 
     Args:
-        words: added and removed, also in what a note says beside its text.
+        words: added, removed and moved, also in what a note says beside its text.
         deleted_share: of the text before, from 0 to 1.
         risks: keys of `risks.flags`.
     """
@@ -49,6 +49,7 @@ class Weight:
     @classmethod
     def of(cls, summary: ChangeSummary) -> Weight:
         words: int = summary.fields["words_added"] + summary.fields["words_removed"]
+        words += worddiff.count_moved_words(summary.segments)
         beside = sum(len(text.split()) for text in summary.beside)
         return cls(words + beside, summary.risk_report.deleted_share, summary.fields["risks"])
 
@@ -59,7 +60,8 @@ class Weight:
         segments = worddiff.diff(revision.base_text, revision.result_text)
         beside = sum(len(text.split()) for text in said_beside(revision.note_changes))
         deleted_share = flags.deleted_share(revision.base_text, segments)
-        return cls(proposal.words_added + proposal.words_removed + beside, deleted_share, proposal.risks)
+        words = proposal.words_added + proposal.words_removed + worddiff.count_moved_words(segments)
+        return cls(words + beside, deleted_share, proposal.risks)
 
     @property
     def is_small(self) -> bool:

@@ -5,29 +5,37 @@ paragraphs or side by side (`layout`), rewritten ones as a whole XX (`excerpt`).
 Not here: making or merging changes (`edits`), HTML, and any wording shown to people.
 """
 
-from memory_app.text.worddiff.compare import Kind, Segment, count_words, diff
+from memory_app.text.worddiff.closing import redlined
 from memory_app.text.worddiff.ends import common_ends
 from memory_app.text.worddiff.excerpt import excerpt
-from memory_app.text.worddiff.hunks import Hunk, UnknownHunk, apply_some, hunk_numbers, hunks, redlined
+from memory_app.text.worddiff.hunks import Hunk, UnknownHunk, apply_some, hunk_numbers, hunks
 from memory_app.text.worddiff.layout import DiffRow, Fold, Paragraph, fold, paragraphs, side_by_side
+from memory_app.text.worddiff.moved.comparing import diff
+from memory_app.text.worddiff.moved.counting import count_moved, count_moved_words, count_words
+from memory_app.text.worddiff.moved.inside import MovedLine, moved_lines_of
 from memory_app.text.worddiff.replaced import with_replaced_paragraphs
+from memory_app.text.worddiff.segments import Kind, Segment
 
 __all__ = [
     "DiffRow",
     "Fold",
     "Hunk",
     "Kind",
+    "MovedLine",
     "Paragraph",
     "Segment",
     "UnknownHunk",
     "apply_some",
     "common_ends",
+    "count_moved",
+    "count_moved_words",
     "count_words",
     "diff",
     "excerpt",
     "fold",
     "hunk_numbers",
     "hunks",
+    "moved_lines_of",
     "paragraphs",
     "redlined",
     "side_by_side",

@@ -10,16 +10,13 @@ The same texts give the same result, always: limits are on sizes, not on time.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
-from typing import Literal
 
 from memory_app.text.worddiff.ends import common_ends
 from memory_app.text.worddiff.matching import Difference, coded, matched, rising
+from memory_app.text.worddiff.segments import Segment
 from memory_app.text.worddiff.words import is_line_end, is_word, tokens
-
-Kind = Literal["same", "removed", "added"]
 
 #: How many pairs of words may be compared in one diff; so many take 35 ms and 31 MB. Two unrelated texts of 10,000
 #: words have more, and are compared by lines first.
@@ -30,20 +27,8 @@ MOST_PAIRS = 250_000_000
 _RUN = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """A stretch of text that is in both texts, only in the one before, or only in the one after."""
-
-    kind: Kind
-    text: str
-
-
-def diff(before: str, after: str) -> tuple[Segment, ...]:
-    """Return the segments that lead from `before` to `after`, in reading order, removed ones before added ones.
-
-    The same and removed segments joined are `before`; the same and added ones joined are `after`; none is empty and
-    no two neighbours are of one kind. The same texts always give the same segments.
-    """
+def diff_in_order(before: str, after: str) -> tuple[Segment, ...]:
+    """Return what `diff` returns of two texts of which no line was moved."""
     head, tail = common_ends(before, after)
     old, new = tokens(before[head : len(before) - tail]), tokens(after[head : len(after) - tail])
     return tuple(_with_ends(before[:head], _segments(old, new, differences(old, new)), before[len(before) - tail :]))
@@ -62,17 +47,6 @@ def _with_ends(head: str, middle: Iterable[Segment], tail: str) -> Iterator[Segm
         yield segment
     if same or tail:
         yield Segment("same", same + tail)
-
-
-def count_words(segments: Sequence[Segment]) -> tuple[int, int]:
-    """Return how many words were added and how many removed."""
-    added = sum(_words(segment.text) for segment in segments if segment.kind == "added")
-    removed = sum(_words(segment.text) for segment in segments if segment.kind == "removed")
-    return added, removed
-
-
-def _words(text: str) -> int:
-    return sum(map(is_word, tokens(text)))
 
 
 def _segments(old: list[str], new: list[str], changes: list[Difference]) -> Iterator[Segment]:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from memory_app.text.worddiff.compare import Segment, count_words
+from memory_app.text.worddiff.moved.counting import count_words
+from memory_app.text.worddiff.segments import Segment
 from memory_app.text.worddiff.words import is_word, tokens
 
 # Two lines of the inbox at its usual width. One change with its surroundings always fits.
@@ -16,6 +17,7 @@ _CONTEXT_WORDS = 3
 _LONGEST_CONTEXT = 24
 
 _GAP = ["gap", "…"]
+_MOVED = "moved"
 _STOPS = " .,;:!?…"
 
 # What separates the cells of a Markdown table, and what replaces it on one line, where `| |` reads as noise.
@@ -43,8 +45,9 @@ class _Passage:
 def excerpt(segments: Sequence[Segment], *, words: int = 12) -> list[list[str]]:
     """Return the changes that touch most words, in reading order, as `[kind, text]` pairs that can be stored as JSON.
 
-    Kinds are those of segments and `gap`, for text left out. White space is reduced to single spaces. The
-    texts together have at most `LONGEST` characters. Cells of tables are separated by dots.
+    Kinds are those of segments, `gap` for text left out, and `moved` for what was moved, which stands where it is now.
+    White space is reduced to single spaces. The texts together have at most `LONGEST` characters. Cells of tables are
+    separated by dots.
 
     Args:
         words: how many words of one removed or added text are shown.
@@ -75,7 +78,7 @@ def _with_parted_cells(segments: Sequence[Segment]) -> Iterator[Segment]:
             if piece.endswith("\n"):
                 line_before += segment.kind != "added"
                 line_after += segment.kind != "removed"
-        yield Segment(segment.kind, text)
+        yield Segment(segment.kind, text, segment.move)
 
 
 def _lines_of_tables(segments: Sequence[Segment], other: str) -> set[int]:
@@ -90,8 +93,8 @@ def _passages(segments: Sequence[Segment], words: int) -> Iterator[_Passage]:
         end = start
         while end < len(segments) and segments[end].kind != "same":
             end += 1
-        if start < end:
-            changed = segments[start:end]
+        changed = [part for part in segments[start:end] if not (part.move and part.kind == "removed")]
+        if changed:
             shown = [part for segment in changed for part in _beginning(segment, words)]
             yield _Passage(start, end, sum(count_words(changed)), shown)
         start = end + 1
@@ -102,7 +105,7 @@ def _beginning(segment: Segment, words: int) -> Iterator[list[str]]:
     if whole.isspace() and "\n" in segment.text:
         whole = "¶"  # two lines were joined, or one was split: the space this would become shows nothing
     shown = _first_words(whole, words, _LONGEST_PART)
-    yield [segment.kind, shown]
+    yield [_MOVED if segment.move else segment.kind, shown]
     if shown != whole:
         yield _GAP
 

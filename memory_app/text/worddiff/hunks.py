@@ -1,21 +1,24 @@
 """The changes of a diff one by one, as a reviewer ticks them: "Change n of m", each with a name of its own.
 
 A hunk is whole paragraphs: an item of a list, a row of a table, a paragraph, or several of them that make sense only
-together. The redline numbers its changes with `hunk_numbers`, so both always agree.
+together. What was moved is one hunk in two places, which are taken or left together: one of them alone would lose or
+double it. The redline numbers its changes with `hunk_numbers`, so both always agree.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby, takewhile
-from typing import Literal
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
 
 from memory_app.text import lines
-from memory_app.text.worddiff.compare import Kind, Segment, diff
-from memory_app.text.worddiff.layout import Paragraph, paragraphs
-from memory_app.text.worddiff.replaced import with_replaced_paragraphs
+from memory_app.text.worddiff.closing import closed, kind_of, redlined
+from memory_app.text.worddiff.layout import Paragraph
+from memory_app.text.worddiff.moved.comparing import diff
+from memory_app.text.worddiff.segments import Kind
 
 _ID_LENGTH = 12
 
@@ -37,8 +40,8 @@ class Hunk:
     """One change of a text.
 
     Attributes:
-        id: 12 hex digits that name what changes and where: the texts before and after, the nearest line above, and
-            which of several equal ones it is. It stays when other parts of the text change.
+        id: 12 hex digits that name what changes and where: the texts before and after, the nearest line above (of what
+            was moved, in both places), and which of several equal ones it is. It stays when other parts change.
         number: its place among the changes, from 1, as the redline says it.
         before: the changed lines in the text before, with their line ends; empty when all of it is new.
         after: the same in the text after; empty when all of it goes.
@@ -46,6 +49,7 @@ class Hunk:
         before_count: how many lines of the text before it covers.
         after_line: the same for the text after.
         after_count: how many lines of the text after it covers.
+        is_moved: the lines before stand elsewhere afterwards, some of them perhaps changed.
     """
 
     id: str
@@ -56,11 +60,15 @@ class Hunk:
     before_count: int
     after_line: int
     after_count: int
+    is_moved: bool = False
 
 
 def hunks(before: str, after: str) -> tuple[Hunk, ...]:
-    """Return the changes that lead from `before` to `after`, in reading order; none when the texts are equal."""
-    return tuple(part for part in _parts(redlined(diff(before, after))) if isinstance(part, Hunk))
+    """Return the changes that lead from `before` to `after`, in reading order; none when the texts are equal.
+
+    What was moved counts where the first of its two places is.
+    """
+    return tuple(_hunks(list(_places(redlined(diff(before, after))))).values())
 
 
 def apply_some(before: str, after: str, ids: Collection[str]) -> str:
@@ -69,90 +77,99 @@ def apply_some(before: str, after: str, ids: Collection[str]) -> str:
     Raises:
         UnknownHunk: an id is none of this change's.
     """
-    items, end = _closed(diff(before, after))
-    parts = list(_parts(items))
-    if unknown := set(ids) - {part.id for part in parts if isinstance(part, Hunk)}:
+    items, end = closed(diff(before, after))
+    places = list(_places(items))
+    found = _hunks(places)
+    if unknown := set(ids) - {hunk.id for hunk in found.values()}:
         raise UnknownHunk(unknown)
-    text = "".join(part if isinstance(part, str) else part.after if part.id in ids else part.before for part in parts)
+    taken = {number for number, hunk in found.items() if hunk.id in ids}
+    text = "".join(place.new if place.number in taken else place.old for place in places)
     return text.removesuffix(end)
 
 
 def hunk_numbers(items: Sequence[Paragraph]) -> list[int]:
     """Return for each of the redline's paragraphs the number of the change it belongs to; 0 for unchanged ones."""
-    numbers: list[int] = []
-    number = 0
-    for group in _grouped(items):
-        number += group[0].changed
-        numbers += [number if group[0].changed else 0] * len(group)
-    return numbers
+    return [number for number, group in _numbered(items) for _paragraph in group]
 
 
-def redlined(segments: Iterable[Segment]) -> tuple[Paragraph, ...]:
-    """Return the paragraphs of the redline: rewritten ones as a whole, the last line like any other."""
-    return _closed(segments)[0]
+class _Place(NamedTuple):
+    """Neighbouring paragraphs in both texts: all of a change, one of the two places of a move, or unchanged ones.
 
-
-def _closed(segments: Iterable[Segment]) -> tuple[tuple[Paragraph, ...], str]:
-    """Return the redline's paragraphs, and the line end that was put after both texts, if any.
-
-    That is done where neither text has one and lines come or go at the end: the line above them would count as changed
-    otherwise, and they could not be taken one by one.
+    Attributes:
+        number: of the change, 0 for unchanged paragraphs.
+        above: the nearest line above in the text before.
+        line, new_line: the first line in either text, from 1.
     """
-    items = paragraphs(with_replaced_paragraphs(segments))
-    tail = list(takewhile(lambda item: _kind(item) != "edited", reversed(items)))
-    if not tail or len(tail) == len(items) or len({_kind(item) for item in tail}) == 2 or _text_end(tail[0]):
-        return items, ""
-    last = items[-1 - len(tail)]
-    end = _text_end(last)
-    cut = last.segments[-1]
-    if not end or cut.kind != _kind(tail[0]):
-        return items, ""
-    shorter = [Segment(cut.kind, cut.text.removesuffix(end))] if cut.text != end else []
-    segments = (*last.segments[:-1], *shorter, Segment("same", end))
-    changed = any(segment.kind != "same" for segment in segments)
-    longer = replace(tail[0], segments=(*tail[0].segments, Segment(cut.kind, end)))
-    return (
-        *items[: -1 - len(tail)],
-        replace(last, segments=segments, changed=changed),
-        *tail[:0:-1],
-        longer,
-    ), end
+
+    number: int
+    above: str
+    old: str
+    new: str
+    line: int
+    new_line: int
 
 
-def _text_end(paragraph: Paragraph) -> str:
-    text = paragraph.segments[-1].text
-    return next((end for end in ("\r\n", "\n") if text.endswith(end)), "")
-
-
-def _kind(paragraph: Paragraph) -> Literal["removed", "added", "edited"]:
-    """Return whether all of a changed paragraph goes or comes; `edited` for unchanged ones too."""
-    kinds = {segment.kind for segment in paragraph.segments}
-    return "added" if kinds == {"added"} else "removed" if kinds == {"removed"} else "edited"
-
-
-def _parts(items: Sequence[Paragraph]) -> Iterator[Hunk | str]:
-    """Yield the hunks and the unchanged text between them."""
-    number, above = 0, ""
+def _places(items: Sequence[Paragraph]) -> Iterator[_Place]:
+    above = ""
     line = new_line = 1
-    seen: set[str] = set()
-    for group in _grouped(items):
-        old, new = (_text(group, side) for side in ("removed", "added"))
-        count, new_count = (len(text.split("\n")) - text.endswith("\n") if text else 0 for text in (old, new))
-        if group[0].changed:
-            number += 1
-            yield Hunk(_id(above, old, new, seen), number, old, new, line, count, new_line, new_count)
-        else:
-            yield old
+    for number, group in _numbered(items):
+        old, new = _text(group, "removed"), _text(group, "added")
+        yield _Place(number, above, old, new, line, new_line)
         above = next((text for text in reversed(old.split("\n")) if text.strip()), above)
         line += old.count("\n")
         new_line += new.count("\n")
 
 
-def _id(above: str, old: str, new: str, seen: set[str]) -> str:
+def _numbered(items: Sequence[Paragraph]) -> Iterator[tuple[int, list[Paragraph]]]:
+    """Yield the paragraphs of each change with its number, the same for both places of a move, and unchanged ones."""
+    count = 0
+    of_move: dict[int, int] = {}
+    for group in _grouped(items):
+        number, move = 0, group[0].move
+        if group[0].changed:
+            number = of_move.get(move, count + 1)
+            count = max(count, number)
+        if move:
+            of_move[move] = number
+        yield number, group
+
+
+def _hunks(places: Iterable[_Place]) -> dict[int, Hunk]:
+    """Return the changes by their numbers."""
+    of_number: defaultdict[int, list[_Place]] = defaultdict(list)
+    for place in places:
+        if place.number:
+            of_number[place.number].append(place)
+    seen: set[str] = set()
+    found = {}
+    for number, parts in of_number.items():
+        # The same place twice, but for what was moved.
+        source = next((part for part in parts if part.old), parts[0])
+        target = next((part for part in parts if part.new), parts[0])
+        where = (source.above,) if source is target else (source.above, target.above)
+        found[number] = Hunk(
+            id=_id((*where, source.old, target.new), seen),
+            number=number,
+            before=source.old,
+            after=target.new,
+            before_line=source.line,
+            before_count=_line_count(source.old),
+            after_line=target.new_line,
+            after_count=_line_count(target.new),
+            is_moved=source is not target,
+        )
+    return found
+
+
+def _line_count(text: str) -> int:
+    return len(text.split("\n")) - text.endswith("\n") if text else 0
+
+
+def _id(what: tuple[str, ...], seen: set[str]) -> str:
     """Return the hash, of the first few that is not taken."""
     number = 0
     while True:
-        whole = repr((above, old, new, number)).encode()
+        whole = repr((*what, number)).encode()
         name = hashlib.sha256(whole).hexdigest()[:_ID_LENGTH]
         if name not in seen:
             seen.add(name)
@@ -180,7 +197,8 @@ class _Line:
         self.paragraph = paragraph
         self.is_start = is_start
         self.before, self.after = (_text([paragraph], side).rstrip("\r\n") for side in ("removed", "added"))
-        self.kind = _kind(paragraph)
+        self.kind = kind_of(paragraph)
+        self.move = paragraph.move
 
     @property
     def text(self) -> str:
@@ -234,12 +252,14 @@ def _changes(run: Sequence[_Line]) -> Iterator[list[Paragraph]]:
     group: list[_Line] = []
     for part, section in groupby(run, key=lambda line: line.kind == "edited"):
         members = list(section)
-        is_replacement = not part and len({line.kind for line in members}) == 2
+        is_replacement = not part and len({line.kind for line in members if not line.move}) == 2
         for place, line in enumerate(members):
             cut = line.is_start and not (is_replacement and place) and not line.is_renumbered
             if is_one_table and lines.is_table_row(line.text):
                 cut = False
-            if group and cut and _is_apart(line, group):
+            # The two places of a move are whole by themselves: `diff` sees to it that they are on lines of their own.
+            is_other_move = bool(group) and line.move != group[-1].move
+            if group and (is_other_move or (not line.move and cut and _is_apart(line, group))):
                 yield [member.paragraph for member in group]
                 group = []
             group.append(line)

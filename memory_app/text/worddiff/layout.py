@@ -5,11 +5,11 @@ A paragraph here is what ends with a line feed: prose in memory blocks has one l
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 
-from memory_app.text.worddiff.compare import Segment
+from memory_app.text.worddiff.segments import Segment
 
 # Folding a single paragraph away saves no room: the line that says so is as tall.
 _WORTH_FOLDING = 2
@@ -39,6 +39,13 @@ class Paragraph:
     def is_blank(self) -> bool:
         """Whether there is nothing to read in it."""
         return not self.text.strip()
+
+    @property
+    def move(self) -> int:
+        """Return the number of the move that all of it is a half of; 0 when none of it is, or not all."""
+        first = self.segments[0]
+        is_whole = first.move and all(each.move == first.move and each.kind == first.kind for each in self.segments)
+        return first.move if is_whole else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +141,7 @@ def side_by_side(segments: Iterable[Segment]) -> tuple[DiffRow, ...]:
     for line, right_line in (*links, (len(left.lines), len(right.lines))):
         if line < at or right_line < right_at:
             continue  # one of the two is in a row already, beside the first line it shares text with
-        pairs = zip_longest(range(at, line), range(right_at, right_line))
+        pairs = _beside(left, right, range(at, line), range(right_at, right_line))
         rows += (_row(left, right, index, right_index) for index, right_index in pairs)
         if line < len(left.lines) and right_line < len(right.lines):
             rows.append(_row(left, right, line, right_line))
@@ -154,11 +161,28 @@ class _Column:
         """Return the index of the line the next part goes to."""
         return len(self.lines) - (not self._ended)
 
+    def is_moved(self, index: int) -> bool:
+        return any(part.move for part in self.lines[index])
+
     def add(self, part: Segment) -> None:
         if self._ended:
             self.lines.append([])
         self.lines[-1].append(part)
         self._ended = part.text.endswith("\n")
+
+
+def _beside(
+    left: _Column, right: _Column, mine: Iterable[int], its: Iterable[int]
+) -> Iterator[tuple[int | None, int | None]]:
+    """Yield which lines are in one row: what was moved is alone, since it has nothing to do with what it is beside."""
+    lines, right_lines = deque(mine), deque(its)
+    while lines or right_lines:
+        if lines and left.is_moved(lines[0]):
+            yield lines.popleft(), None
+        elif right_lines and right.is_moved(right_lines[0]):
+            yield None, right_lines.popleft()
+        else:
+            yield lines.popleft() if lines else None, right_lines.popleft() if right_lines else None
 
 
 def _row(left: _Column, right: _Column, index: int | None, right_index: int | None) -> DiffRow:
@@ -179,7 +203,7 @@ def _cut_at_line_feeds(segments: Iterable[Segment]) -> Iterator[Segment]:
     """Yield the segments in parts that have a line feed at their end or not at all."""
     for segment in segments:
         for line in segment.text.split("\n")[:-1]:
-            yield Segment(segment.kind, line + "\n")
+            yield Segment(segment.kind, line + "\n", segment.move)
         rest = segment.text.rpartition("\n")[2]
         if rest:
-            yield Segment(segment.kind, rest)
+            yield Segment(segment.kind, rest, segment.move)

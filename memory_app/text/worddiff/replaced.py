@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from memory_app.text.worddiff.compare import Kind, Segment
 from memory_app.text.worddiff.layout import Paragraph, paragraphs
+from memory_app.text.worddiff.segments import Kind, Segment, joined
 from memory_app.text.worddiff.words import is_word, tokens
 
 #: Shares of the letters of the longer and of the shorter of the two, the old paragraph and the new one: where as many
@@ -24,13 +24,10 @@ def with_replaced_paragraphs(segments: Iterable[Segment]) -> tuple[Segment, ...]
     for paragraph in paragraphs(segments):
         last = paragraph.segments[-1]
         is_whole = is_start and (last.kind == "same" or not last.text.endswith("\n"))
-        for part in _replaced(paragraph) if is_whole and _is_torn(paragraph) else paragraph.segments:
-            if found and found[-1].kind == part.kind:
-                found[-1] = Segment(part.kind, found[-1].text + part.text)
-            else:
-                found.append(part)
-        is_start = last.kind == "same" and last.text.endswith("\n")
-    return tuple(found)
+        found += _replaced(paragraph) if is_whole and _is_torn(paragraph) else paragraph.segments
+        if not paragraph.move:  # which leaves the other text where it was
+            is_start = last.kind == "same" and last.text.endswith("\n")
+    return joined(found)
 
 
 def _is_torn(paragraph: Paragraph) -> bool:

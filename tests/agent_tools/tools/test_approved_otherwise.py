@@ -14,11 +14,11 @@ from approvals.services import Rest, imports, notes
 from memory_app import reads
 from memory_app.reads import Block
 from memory_app.text import memories_md, worddiff
-from memory_app.text.edits import Replace
+from memory_app.text.edits import Replace, Rewrite
 from tests.agent_tools.checks import answered
 from tests.agent_tools.conftest import Call
 from tests.support.acts import edit
-from tests.support.fixtures import Propose
+from tests.support.fixtures import MakeBlock, Propose
 
 
 @pytest.fixture
@@ -51,6 +51,21 @@ def test_an_approval_as_proposed_says_so(call: Call, tim: User, two: Proposal) -
         [],
     )
     assert answer["text"] == f"Proposal {two.pk} for block 'goals' is approved, by tim."
+
+
+def test_a_move_that_was_not_accepted_says_from_where_to_where(
+    call: Call, alice: User, tim: User, scribe: Agent, make_block: MakeBlock
+) -> None:
+    make_block(alice, "plan", "Reads a book every week.\nSwims on Tuesday with Ben.\nThe exam is in June.\n")
+    body = "Swims on Tuesday with Ben.\nThe exam is in July.\nReads a book every week.\n"
+    proposal = services.propose(
+        agent=scribe, owner="alice", label="plan", edits=[Rewrite(body)], kind=Kind.REWRITE, reasoning="Sorted."
+    ).proposal
+    move, other = worddiff.hunks(reads.block("alice", "plan").body, body)
+    services.approve_some(actor=tim, **seen(proposal), accepted=[other.id], rest=Rest.REJECT, reason="wrong")
+    assert answered(call("get_proposal", proposal_id=proposal.pk))["data"]["not_accepted"] == [
+        {"before": move.before, "after": move.after, "moved_from_line": 1, "moved_to_line": 3}
+    ]
 
 
 def test_what_was_not_accepted_is_told_with_the_reason(

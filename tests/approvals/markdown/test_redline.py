@@ -102,7 +102,7 @@ class _Text(HTMLParser):
         assert self._open.pop()[0] == tag, "the tags are not nested"
 
     def handle_data(self, data: str) -> None:
-        if not any(tag == self.left_out or css == "visually-hidden" for tag, css in self._open):
+        if not any(tag == self.left_out or css in ("visually-hidden", "moved-label") for tag, css in self._open):
             self.words += data
 
 
@@ -296,3 +296,73 @@ def test_hostile_texts_are_compared_soon(piece: str) -> None:
     html = html_of(redline(text, f"z{text[1:]}{piece}"))
     assert time.thread_time() - start < 4  # at most 1 measured
     assert len(html) < 60 * len(text)
+
+
+# -- what was moved ---------------------------------------------------------------------------------
+
+ALGEBRA = "Alice reads one chapter of the **algebra** book every week."
+EXAM = "The exam is on the fifth of June in Munich."
+AUNT = "Her aunt lives in Graz and has two cats."
+
+
+def with_moves(passages: tuple[RenderedPassage, ...]) -> str:
+    parts = [part for each in passages for part in each.parts]
+    marks = (
+        f"[{part.change}]" if part.change else f"[{part.moved} {part.number}{'*' * part.is_again}]" for part in parts
+    )
+    return "".join(part.html or mark for part, mark in zip(parts, marks, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "gone", "come"),
+    [
+        pytest.param(
+            f"{ALGEBRA}\n\n{EXAM}\n\n{AUNT}",
+            f"{EXAM}\n\n{AUNT}\n\n{ALGEBRA}",
+            '[1][from 1]<p dir="auto"><del class="moved">Alice reads one chapter of the <strong>algebra</strong> book',
+            '[to 1*]<p dir="auto"><ins class="moved">Alice reads one chapter of the <strong>algebra</strong> book',
+            id="a paragraph",
+        ),
+        pytest.param(
+            f"- {ALGEBRA}\n- {EXAM}\n- {AUNT}\n",
+            f"- {EXAM}\n- {AUNT}\n- {ALGEBRA.replace('every', 'each')}\n",
+            '[1][from 1]<del class="moved">Alice',
+            'book <del><span class="visually-hidden">removed: </span>every</del><ins>',
+            id="an item that was changed",
+        ),
+        pytest.param(
+            f"| a | b |\n|-|-|\n| {EXAM} | one |\n| {AUNT} | two |\n| long enough words | three |\n",
+            f"| a | b |\n|-|-|\n| {EXAM} | one |\n| long enough words | three |\n| {AUNT} | two |\n",
+            '<tr class="changed is-moved"><td dir="auto"><del class="moved">long enough words',
+            '<tr class="changed is-moved"><td dir="auto"><ins class="moved">long enough words',
+            id="a row of a table",
+        ),
+        pytest.param(
+            f"## What she reads\n\n{ALGEBRA}\n\n## Dates\n\n{EXAM} {AUNT} {AUNT}\n",
+            f"## Dates\n\n{EXAM} {AUNT} {AUNT}\n\n## What she reads\n\n{ALGEBRA}\n",
+            '[1][from 1]<h3 dir="auto"><del class="moved">What she reads</del>',
+            '[to 1*]<h3 dir="auto"><ins class="moved">What she reads</ins>',
+            id="a section",
+        ),
+        pytest.param(
+            f"{EXAM}\n{ALGEBRA}\n{AUNT}\n{EXAM} {AUNT}\n",
+            f"{EXAM}\n{AUNT}\n{EXAM} {AUNT}\n{ALGEBRA}\n",
+            '[1][from 1]<div><del class="moved">Alice reads',
+            '[to 1*]<div><ins class="moved">Alice reads',
+            id="a line of a paragraph",
+        ),
+        pytest.param(
+            f"{ALGEBRA}\n\n{EXAM} {AUNT}\n",
+            f"{EXAM} {AUNT}\n\n- {ALGEBRA}\n",
+            '[1][from 1]<p dir="auto"><del class="moved">Alice',
+            '[to 1*]<ins class="moved">Alice reads one',
+            id="a paragraph that became an item",
+        ),
+    ],
+)
+def test_what_was_moved_stands_in_both_places_as_moved(before: str, after: str, gone: str, come: str) -> None:
+    html = with_moves(redline(before, after))
+    assert gone in html
+    assert come in html
+    assert sorted(re.findall(r"\[(from|to) 1\*?\]", html)) == ["from", "to"]
+    assert html.count(" 1*]") == 1

@@ -1,0 +1,186 @@
+"""What was moved is told from what was removed and added: whole lines, in two places that belong together."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from memory_app.text.worddiff import (
+    Segment,
+    apply_some,
+    count_moved,
+    count_words,
+    diff,
+    hunk_numbers,
+    hunks,
+    redlined,
+)
+
+pytestmark = pytest.mark.pure
+
+ALGEBRA = "Alice reads one chapter of the algebra book every week."
+SWIMS = "- She swims on Tuesday evening with Ben."
+EXAM = "3. The exam is on the fifth of June in Munich."
+AUNT = "| Her aunt | lives in Graz | two cats |"
+HEAD = "## What she wants to learn"
+PARAGRAPHS = (ALGEBRA, SWIMS, EXAM, AUNT, HEAD)
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> tuple[str, str]:
+    """Two texts with the same lines in another order, some of them changed, gone or new."""
+    lines = draw(st.lists(st.sampled_from((*PARAGRAPHS, "", "- yes", "---")), max_size=9))
+    after = list(draw(st.permutations(lines)))
+    for index in range(len(after)):
+        after[index] = draw(st.sampled_from((after[index],) * 6 + ("", f"{after[index]} Now.", "- Something else.")))
+    end = draw(st.sampled_from(("\n", "\r\n")))
+    return end.join(lines) + end * draw(st.booleans()), end.join(after) + end * draw(st.booleans())
+
+
+def before_of(segments: tuple[Segment, ...]) -> str:
+    return "".join(segment.text for segment in segments if segment.kind != "added")
+
+
+def after_of(segments: tuple[Segment, ...]) -> str:
+    return "".join(segment.text for segment in segments if segment.kind != "removed")
+
+
+@given(texts=pairs())
+@example(texts=(f"{ALGEBRA}\n{SWIMS}\n{HEAD}", f"{HEAD}\n{SWIMS}\n{ALGEBRA}"))
+def test_a_diff_holds_both_texts_and_each_move_stands_in_both_on_lines_of_its_own(texts: tuple[str, str]) -> None:
+    before, after = texts
+    segments = diff(before, after)
+    assert (before_of(segments), after_of(segments)) == texts
+    assert diff(before, after) == segments
+    halves = sorted((segment.move, segment.kind) for segment in segments if segment.move)
+    assert halves == sorted((move, kind) for move in {each for each, _ in halves} for kind in ("removed", "added"))
+    assert all(segment.kind != "same" for segment in segments if segment.move)
+    in_redline = {segment.move for item in redlined(segments) for segment in item.segments if item.move}
+    assert in_redline == {move for move, _ in halves}
+
+
+@given(texts=pairs(), data=st.data())
+def test_taking_some_changes_neither_loses_nor_doubles_what_was_moved(
+    texts: tuple[str, str], data: st.DataObject
+) -> None:
+    before, after = texts
+    found = hunks(before, after)
+    ids = [hunk.id for hunk in found]
+    taken = data.draw(st.sets(st.sampled_from(ids))) if ids else set()
+    some = apply_some(before, after, taken)
+    assert apply_some(before, after, ids) == after
+    assert apply_some(before, after, []) == before
+    for line in set(PARAGRAPHS):
+        if before.count(line) == after.count(line) and all(
+            hunk.before.count(line) == hunk.after.count(line) for hunk in found
+        ):
+            assert some.count(line) == before.count(line), line
+    for hunk in found:
+        if hunk.is_moved:
+            here = hunk.after if hunk.id in taken else hunk.before
+            assert here.rstrip("\r\n") in some
+
+
+@given(texts=pairs())
+def test_both_places_of_a_move_are_one_change(texts: tuple[str, str]) -> None:
+    items = redlined(diff(*texts))
+    numbers = hunk_numbers(items)
+    of_move: dict[int, set[int]] = {}
+    for item, number in zip(items, numbers, strict=True):
+        if item.move:
+            of_move.setdefault(item.move, set()).add(number)
+    assert all(len(found) == 1 for found in of_move.values())
+    assert len(set().union(*of_move.values())) == len(of_move)
+    assert sorted(set(numbers) - {0}) == [hunk.number for hunk in hunks(*texts)]
+    assert len(of_move) == sum(hunk.is_moved for hunk in hunks(*texts))
+
+
+def moves(before: str, after: str) -> list[tuple[str, str]]:
+    return [(hunk.before, hunk.after) for hunk in hunks(before, after) if hunk.is_moved]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        pytest.param(
+            f"{ALGEBRA}\n\n{SWIMS}\n\n{EXAM}\n",
+            f"{SWIMS}\n\n{EXAM}\n\n{ALGEBRA}\n",
+            [(f"{ALGEBRA}\n\n", f"\n{ALGEBRA}\n")],
+            id="a paragraph with its blank line",
+        ),
+        pytest.param(
+            f"{ALGEBRA}\n{SWIMS}\n{HEAD}",
+            f"{HEAD}\n{SWIMS}\n{ALGEBRA}",
+            [(f"{HEAD}\n", f"{HEAD}\n"), (f"{SWIMS}\n", f"{SWIMS}\n")],
+            id="the first and the last one of a text without a line end",
+        ),
+        pytest.param(
+            f"{ALGEBRA}\n{SWIMS}\n{AUNT}\n",
+            f"{SWIMS}\n{AUNT}\n{ALGEBRA.replace('every', 'each')}\n",
+            [(f"{ALGEBRA}\n", f"{ALGEBRA.replace('every', 'each')}\n")],
+            id="one that was changed a little",
+        ),
+        pytest.param(
+            f"{ALGEBRA}\n{SWIMS}\n{AUNT}\n",
+            f"{SWIMS}\n{AUNT}\nAlice hardly opens any book this week.\n",
+            [],
+            id="one that was changed much",
+        ),
+        pytest.param(
+            f"{HEAD}\n\n- yes\n{SWIMS}\n\n{ALGEBRA} And then another one.\n{AUNT}\n{EXAM}\n",
+            f"{ALGEBRA} And then another one.\n{AUNT}\n{EXAM}\n\n{HEAD}\n\n- yes\n{SWIMS}\n",
+            [(f"{HEAD}\n\n- yes\n{SWIMS}\n\n", f"\n{HEAD}\n\n- yes\n{SWIMS}\n")],
+            id="a section with short lines in it",
+        ),
+        pytest.param(
+            "1. nine ten eleven twelve\n2. one two three four\n3. five six seven eight\n",
+            "1. one two three four\n2. five six seven eight\n3. nine ten eleven twelve\n",
+            [("1. nine ten eleven twelve\n", "3. nine ten eleven twelve\n")],
+            id="an item that gets another number",
+        ),
+        pytest.param(f"- yes\n---\n\n{EXAM}\n", f"{EXAM}\n- yes\n---\n\n", [], id="short lines"),
+        pytest.param(f"{ALGEBRA}\n{SWIMS}\n{ALGEBRA}\n", f"{SWIMS}\n{ALGEBRA}\n", [], id="one of two equal ones"),
+        pytest.param(
+            "- Monday: 45 minutes maths, 20 minutes reading\n- Tuesday: 30 minutes maths, 20 minutes reading\n"
+            f"{SWIMS}\n",
+            f"{SWIMS}\n- Monday: 30 minutes maths, 25 minutes reading\n",
+            [],
+            id="one that may be any of several",
+        ),
+    ],
+)
+def test_what_counts_as_moved(before: str, after: str, expected: list[tuple[str, str]]) -> None:
+    assert moves(before, after) == expected
+
+
+def test_moved_words_are_neither_removed_nor_added() -> None:
+    segments = diff(f"{ALGEBRA}\n\n{SWIMS}\n\n{EXAM}\n", f"{SWIMS}\n\n{EXAM}\n\n{ALGEBRA}\n")
+    assert count_words(segments) == (0, 0)
+    assert count_moved(segments) == 1
+    changed = diff(f"{ALGEBRA}\n{SWIMS}\n{AUNT}\n", f"{SWIMS}\n{AUNT}\n{ALGEBRA.replace('every', 'each single')}\n")
+    assert count_words(changed) == (2, 1)
+    assert count_moved(changed) == 1
+
+
+def test_items_moved_together_are_one_change_and_count_by_themselves() -> None:
+    segments = diff(f"{ALGEBRA}\n{SWIMS}\n{EXAM} {AUNT} {HEAD}\n", f"{EXAM} {AUNT} {HEAD}\n{ALGEBRA}\n{SWIMS}\n")
+    assert count_moved(segments) == 2
+    assert len({segment.move for segment in segments} - {0}) == 1
+
+
+def test_two_hundred_moves_in_ten_thousand_words_are_found_soon() -> None:
+    chance = random.Random(4)
+    words = [f"{chance.choice('bcdfg')}{chance.choice('aeiou')}{number}" for number in range(2_000)]
+    lines = [" ".join(chance.choices(words, k=16)) for _ in range(625)]
+    moved = list(lines)
+    for _ in range(200):
+        moved.insert(chance.randrange(len(moved)), moved.pop(chance.randrange(len(moved))))
+    start = time.process_time()
+    segments = diff("\n\n".join(lines), "\n\n".join(moved))
+    assert time.process_time() - start < 1.0  # 0.07 s
+    assert count_words(segments) == (0, 0)
+    assert 100 < count_moved(segments) <= 200
