@@ -10,8 +10,9 @@ import structlog
 from approvals.models import TAKEN, Proposal, User
 from approvals.pages.blocks import HistoryEntry, history_entries
 from approvals.permissions import may_edit
-from approvals.review.diff_mode import Redline, redline
-from approvals.review.undo import UndoPlan, plan_undo
+from approvals.review.diff_mode import Redline, redline, with_rendered
+from approvals.review.reworded.taken import rest_of
+from approvals.review.undo import UndoPlan, plan_undo, rest_that_returns
 from approvals.services.undo.revert import why_not
 from memory_app import reads
 from memory_app.dolt.errors import DoltError
@@ -47,6 +48,8 @@ class Undoing:
         left: ids of the notes that changed since and stay; at most `MOST_NOTES`, `left_count` counts them all.
         blocked_by: the later change that touches the same text.
         may_edit: this viewer may change the block or the note by hand.
+        rest: of an approval in part, the proposal by which its agent got the other changes; `rest_returns` says that
+            undoing makes it the whole again.
     """
 
     is_reopening: bool
@@ -62,6 +65,8 @@ class Undoing:
     left_count: int = 0
     blocked_by: HistoryEntry | None = None
     may_edit: bool = False
+    rest: Proposal | None = None
+    rest_returns: bool = False
 
     @property
     def more_notes(self) -> int:
@@ -96,6 +101,8 @@ def undoing(proposal: Proposal, viewer: User) -> Undoing:
         left_count=len(plan.left),
         blocked_by=blocked,
         may_edit=may_edit(viewer, proposal.owner) and proposal.target_kind != TargetKind.IMPORT,
+        rest=rest_of(proposal),
+        rest_returns=rest_that_returns(proposal) is not None,
     )
 
 
@@ -113,10 +120,11 @@ def _change(plan: UndoPlan) -> Redline | None:
     """Return the change of the block's text; where it cannot be made, what the decision had changed."""
     if plan.proposal.target_kind != TargetKind.BLOCK:
         return None
-    if plan.can_be_done:
-        return redline(worddiff.diff(plan.before_text, plan.after_text))
     revision = plan.proposal.current_revision
-    return redline(worddiff.diff(revision.base_text, revision.result_text))
+    before, after = (
+        (plan.before_text, plan.after_text) if plan.can_be_done else (revision.base_text, revision.result_text)
+    )
+    return with_rendered(redline(worddiff.diff(before, after)), before, after, unfolded=True)
 
 
 def _passages(proposal: Proposal, notes: Sequence[tuple[str, reads.Note | None]]) -> tuple[UndonePassage, ...]:

@@ -7,6 +7,7 @@ The decision records that it is asked (`ask`), the transaction that approves ins
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection
 from typing import Any
 
 import structlog
@@ -150,6 +151,10 @@ def _rest_of_block(proposal: Proposal) -> dict[str, Any] | None:
     if wanted is None or wanted == now.body:
         log.error("rest_lost", proposal=proposal.pk)
         return None
+    return _on_block(proposal, now, wanted)
+
+
+def _on_block(proposal: Proposal, now: reads.Block, wanted: str) -> dict[str, Any]:
     return {
         "title": proposal.target_title,
         "base_sha256": now.sha256,
@@ -157,6 +162,18 @@ def _rest_of_block(proposal: Proposal) -> dict[str, Any] | None:
         "edits": edits.to_json(_as_edits(now.body, wanted)),
         "result_text": wanted,
     }
+
+
+def whole_of(proposal: Proposal, commit: str) -> dict[str, Any] | None:
+    """Return the fields of a revision with all the agent asked for, on the memory at `commit`.
+
+    None where nothing of it is left to do, or it no longer fits.
+    """
+    if proposal.target_kind != TargetKind.BLOCK:
+        return _notes_asked_for(proposal, commit, taken=set())
+    now = reads.block_at(proposal.owner, proposal.target, commit)
+    wanted = assess(agents_revision(proposal), now).result_text
+    return None if wanted is None or wanted == now.body else _on_block(proposal, now, wanted)
 
 
 def _as_edits(before: str, after: str) -> tuple[edits.Edit, ...]:
@@ -172,9 +189,14 @@ def _as_edits(before: str, after: str) -> tuple[edits.Edit, ...]:
 def _rest_of_notes(proposal: Proposal) -> dict[str, Any] | None:
     """Return the fields of the revision with the other notes, each on what it is now."""
     taken = {change["id"] for change in proposal.current_revision.note_changes}
+    return _notes_asked_for(proposal, proposal.merge_commit, taken=taken)
+
+
+def _notes_asked_for(proposal: Proposal, commit: str, *, taken: Collection[str]) -> dict[str, Any] | None:
+    """Return the fields of a revision with the notes that were asked for, on what they are at `commit`."""
     asked = agents_revision(proposal)
     left = [change for change in asked.note_changes if change["id"] not in taken]
-    found = reads.find_notes(proposal.owner, [change["id"] for change in left], proposal.merge_commit)
+    found = reads.find_notes(proposal.owner, [change["id"] for change in left], commit)
     changes = tuple(
         NoteChange(change.id, found.get(change.id), change.after)
         for change in map(NoteChange.from_json, left)

@@ -23,6 +23,7 @@ from approvals.review.undo import UndoPlan, plan_undo
 from approvals.services import events
 from approvals.services.decide.errors import AlreadyUndone, ChangedSince, NotUndoable, UndoConflict
 from approvals.services.recheck import after_change
+from approvals.services.undo import rest
 from memory_app.dolt.errors import NothingToCommit, RevisionNotFound
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, DirectWrite, TargetKind
@@ -83,13 +84,16 @@ def _close_reverted(proposal: Proposal, person: User, comment: str, commit: str)
     now = timezone.now()
     row = Proposal.objects.filter(pk=proposal.pk, reverted_by_commit="")
     if row.update(reverted_by_commit=commit, updated_at=now):
-        events.record(proposal, Event.What.REVERTED, actor=person, text=comment, commit=commit)
+        whole = rest.begin(proposal, person, commit)
+        data = {"commit": commit, "rest": whole.pk} if whole else {"commit": commit}
+        events.record(proposal, Event.What.REVERTED, actor=person, text=comment, **data)
     proposal.reverted_by_commit = commit
 
 
 def _after(proposal: Proposal, made: Change) -> None:
     log.info("proposal_reverted", proposal=proposal.pk, user_id=proposal.owner, actor=made.actor)
     after_change(proposal.owner, targets_of(proposal, proposal.current_revision))
+    rest.finish(proposal)
 
 
 def _finish_found(proposal: Proposal, done: Commit) -> Proposal:

@@ -23,8 +23,10 @@ from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, Tab
 from approvals.pages.queue.undoing import undoing
 from approvals.permissions import ReviewAction, available_actions
+from approvals.review.diff_mode import DiffMode
 from approvals.services.decide.errors import AlreadyUndone, ChangedSince, UndoConflict
 from approvals.services.errors import DecisionRefused, NotAllowed, ProposalNotFound
+from approvals.views.kept_choices import chosen
 from approvals.views.panels import Panel
 from approvals.views.proposal import listing_of, proposal_or_404, proposal_page
 from approvals.views.queue.rows import beside, rows_now
@@ -124,6 +126,7 @@ def _page(
         "comment": form["comment"].value() or "",
         "proposal_url": _url_of(proposal, listing),
         "page_url": _with_list(reverse("undo", args=[proposal.pk]), listing),
+        "is_source": (request.GET.get("view") or chosen(request, "view", [*DiffMode])) == DiffMode.SOURCE,
     }
     return render(request, "proposal/undo.html", context, status=status)
 
