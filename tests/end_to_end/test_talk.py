@@ -146,3 +146,34 @@ def test_a_rule_is_made_and_removed_without_javascript(
     assert (rule.agent, rule.needs) == (scribe, "ask")
     someone.submit(page, {}, path=f"{here}rules/{rule.pk}/delete/")
     assert not TrustRule.objects.exists()
+
+
+def test_a_row_is_snoozed_by_keyboard_and_put_back(
+    window_of: WindowOf, tim: User, goals: Block, propose: Propose
+) -> None:
+    proposal = propose(goals, "in June", "in July")
+    window = window_of(tim)
+    window.goto("/")
+    summary = window.locator(f"#row-{proposal.pk} .row-snooze > summary")
+    summary.focus()
+    window.keyboard.press("Enter")
+    window.keyboard.press("Tab")
+    window.keyboard.press("Enter")
+    outcome = window.locator(f"#row-{proposal.pk} .row-outcome")
+    expect(outcome).to_contain_text("Snoozed until")
+    expect(outcome).to_be_focused()
+    expect(window.locator("#count-yours")).to_have_text("0")
+    window.keyboard.press("u")
+    window.keyboard.press("Enter")
+    expect(window.locator(f"#row-{proposal.pk} [data-approve]")).to_be_visible()
+    expect(window.locator("#count-yours")).to_have_text("1")
+    assert Attention.objects.get(person=tim).snoozed_until is None
+
+
+def test_without_scripts_a_row_is_snoozed_too(person: PersonOf, tim: User, goals: Block, propose: Propose) -> None:
+    here = propose(goals, "in June", "in July").get_absolute_url()
+    someone = person(tim)
+    page = someone.submit(someone.read("/"), {"span": "day"}, path=f"{here}snooze/")
+    assert "Snoozed: Learning goals" in page.text
+    page = someone.submit(someone.read("/?snoozed=yes"), {}, path=f"{here}wake/")
+    assert "It is back in your list." in page.text
