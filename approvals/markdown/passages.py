@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple
 
 import nh3
 from django.utils.safestring import SafeString, mark_safe
 
-from approvals.markdown.rendering import ATTRIBUTES, SCHEMES, TAGS
+from approvals.markdown.rendering import ATTRIBUTES, SCHEMES, TAGS, TOP
 from memory_app.text.worddiff import Paragraph
 
 _SPANS = {"mark", "stray", "stray-script", "visually-hidden", "space", "trailing", "slot"}
@@ -23,6 +23,7 @@ _CLEANER = nh3.Cleaner(
         "div": ATTRIBUTES["div"] - {"class"} | {"dir"},
         "span": {"title"},
         "td": {"dir", "colspan"},
+        **{tag: {"dir", "aria-level"} for tag in ("h3", "h4", "h5", "h6")},
         "li": {"value"},
     },
     allowed_classes={
@@ -39,6 +40,8 @@ _CLEANER = nh3.Cleaner(
 #: Where the heading of a change goes. No text can say it: it is another one in each process.
 _SECRET = secrets.token_hex(8)
 _SLOT = re.compile(r'<span class="slot">([0-9a-f]{16}-(?:change|rows|from|to)-\d+(?:-again)?)</span>')
+#: The beginning of a heading; what texts say is escaped.
+_HEADING = re.compile(r"<h(?P<level>[3-6])\b")
 CONTAINERS = {"bullet_list": "ul", "ordered_list": "ol", "blockquote": "blockquote", "list_item": "li"}
 #: As in the redline of the source: so many unchanged blocks stay beside a change, and fewer are not worth a fold.
 _CONTEXT, _WORTH_FOLDING = 1, 2
@@ -96,15 +99,34 @@ class Entry:
 def folded(entries: Sequence[Entry]) -> Iterator[RenderedPassage]:
     """Yield the entries with what changed and a little beside it, and the others folded away."""
     shown: list[Entry] = []
+    levels = _Levels()
     for is_near, numbers in beside_changes([entry.is_changed for entry in entries]):
         together = [entries[number] for number in numbers]
         if is_near:
-            shown += together
+            shown += (replace(entry, html=levels.without_gaps(entry.html)) for entry in together)
             continue
         yield from _passages(shown)
         yield RenderedPassage(_sanitised(together), folded=len(together))
         shown = []
     yield from _passages(shown)
+
+
+@dataclass
+class _Levels:
+    """The levels of the headings outside folds: one whose heading above is folded away says that it is a level higher.
+
+    It looks as it does in the whole text. `last`: of the heading before, the page's own at first.
+    """
+
+    last: int = TOP - 1
+
+    def without_gaps(self, html: str) -> str:
+        return _HEADING.sub(self._said, html)
+
+    def _said(self, tag: re.Match[str]) -> str:
+        level = int(tag["level"])
+        self.last = min(level, self.last + 1)
+        return tag[0] if self.last == level else f'{tag[0]} aria-level="{self.last}"'
 
 
 def beside_changes(changed: Sequence[bool]) -> Iterator[tuple[bool, list[int]]]:

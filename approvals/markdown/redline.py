@@ -275,7 +275,7 @@ class _Drawing:
             mine, its = (_part(of, kind) for of in (old, new))
             if mine or its:
                 parts.append(f"<{kind}>{self._rows(mine, its)}</{kind}>")
-        box = f'<div class="table-box" role="region" tabindex="0" aria-label="{label}">'
+        box = f'<div class="table-box" role="group" tabindex="0" aria-label="{label}">'
         return f"{box}<table>{''.join(parts)}</table></div>"
 
     def _rows(self, old: Node | None, new: Node | None) -> str:

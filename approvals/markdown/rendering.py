@@ -177,8 +177,9 @@ def _table(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any
         return "</table></div>"
     env["tables"] = env.get("tables", 0) + 1
     label = _("Table %(number)d") % {"number": env["tables"]}
-    # The box is scrolled by keyboard too, so it takes the focus, and a name with it.
-    return f'<div class="table-box" role="region" tabindex="0" aria-label="{escape(label)}"><table>'
+    # The box is scrolled by keyboard too, so it takes the focus, and a name with it. It is no landmark: a page may show
+    # several texts, each with a first table.
+    return f'<div class="table-box" role="group" tabindex="0" aria-label="{escape(label)}"><table>'
 
 
 def _directed(state: StateCore) -> None:

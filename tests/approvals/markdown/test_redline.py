@@ -130,6 +130,7 @@ def test_each_change_has_its_heading_once_in_order_of_the_page(before: str, afte
         assert text.tags <= ALLOWED
         assert text.attributes <= {
             "aria-label",
+            "aria-level",
             "class",
             "colspan",
             "dir",
@@ -245,6 +246,18 @@ def test_unchanged_blocks_fold_and_so_do_rows_of_a_table() -> None:
     table = "|n|\n|-|\n" + "".join(f"|row {number}|\n" for number in range(30))
     passages = redline(table, table.replace("row 15", "row XV"), unfolded=False)
     assert [part.rows for each in passages for part in each.parts if part.rows] == [14, 13]
+
+
+def test_a_heading_says_that_it_is_higher_while_the_one_above_is_folded_away() -> None:
+    text = "# Aims\n\nOne.\n\nTwo.\n\nThree.\n\n## Rooms\n\nMonday.\n\n### Doors\n\nFour.\n\n## Days\n\nFive.\n"
+    folded, *shown = redline(text, text.replace("Monday", "Tuesday").replace("Five", "Six"))
+    html = html_of(shown)
+    assert folded.folded == 4
+    assert re.findall(r"<h(\d)([^>]*)>", html) == [
+        ("4", ' aria-level="3" dir="auto"'),
+        ("5", ' aria-level="4" dir="auto"'),
+        ("4", ' dir="auto"'),
+    ]
 
 
 def test_a_paragraph_of_many_lines_folds_line_by_line() -> None:

@@ -80,7 +80,7 @@ def test_a_text_laid_out_for_its_own_page_has_an_anchor_for_each_heading() -> No
 def test_each_table_is_a_box_that_is_scrolled_by_keyboard_and_nobody_else_writes_one() -> None:
     html = render('|a|\n|-|\n\n<div role="alert">\n\n|b|\n|-|\n')
     assert re.findall(r'aria-label="([^"]+)"', html) == ["Table 1", "Table 2"]
-    assert html.count('tabindex="0"') == html.count('role="region"') == html.count("</table></div>") == 2
+    assert html.count('tabindex="0"') == html.count('role="group"') == html.count("</table></div>") == 2
     assert '<div role="alert"' not in html
 
 
