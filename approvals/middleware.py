@@ -137,7 +137,7 @@ class TimezoneMiddleware:
 
 
 class PageMiddleware:
-    """Answer 503 while a database is away, and set the cache headers of pages and of their parts.
+    """Answer 503 while a database is away and 405 with a page, and set the cache headers of pages and of their parts.
 
     The agent API handles these errors itself, in its own format.
     """
@@ -149,6 +149,8 @@ class PageMiddleware:
         response = self.get_response(request)
         if settings.DEBUG and response.status_code == 404 and request.resolver_match is None:
             response = errors.not_found(request)  # Django would show its list of addresses
+        if response.status_code == 405 and not request.path.startswith(_MACHINES):
+            response = errors.not_allowed(request, response["Allow"])
         # One address answers whole pages and parts of them. Without this header, the browser's Back button shows a
         # part as a page.
         patch_vary_headers(response, ["HX-Request"])

@@ -32,6 +32,17 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
     return _answer(request, "404", 404)
 
 
+def not_allowed(request: HttpRequest, allowed: str) -> HttpResponse:
+    """Return a page for an address that only forms are sent to: Django would answer with nothing at all.
+
+    Args:
+        allowed: the methods it takes, as the header names them.
+    """
+    response = _answer(request, "405", 405)
+    response["Allow"] = allowed
+    return response
+
+
 def server_error(request: HttpRequest) -> HttpResponse:
     # Django's own middleware loads and saves sessions outside of what any middleware of ours could catch.
     error = sys.exc_info()[1]

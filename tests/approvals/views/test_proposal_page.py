@@ -361,7 +361,9 @@ def test_a_form_without_its_revision_decides_nothing(
 
 def test_deciding_is_never_a_get(client_of: ClientOf, tim: User, goals: Block, propose: Propose) -> None:
     proposal = propose(goals, "in June", "in July")
-    assert client_of(tim).get(approve_url(proposal)).status_code == 405
+    answer = client_of(tim).get(approve_url(proposal))
+    assert (answer.status_code, answer["Allow"]) == (405, "POST")
+    assert "This address only takes what a form sends." in answer.content.decode()
 
 
 def test_pressing_twice_shows_the_outcome_twice(client_of: ClientOf, tim: User, goals: Block, propose: Propose) -> None:
