@@ -1,0 +1,347 @@
+"""axe finds nothing on any page of ours, at any level, best practices included, and nothing runs over a phone's edge.
+
+Each page is looked at with something behind it and in every state it can show, at three widths, in both themes. A
+page that is not in the lists below fails `test_every_page_is_looked_at`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.tokens import default_token_generator
+from django.urls import resolve, reverse
+from django.utils.http import urlsafe_base64_encode
+from playwright.sync_api import Browser, Page, expect
+
+import agent_tools.urls
+import approvals.urls
+from agent_tools.models import AgentToken
+from approvals.models import Agent, Tutorship, User
+from approvals.notifications.unsubscribe import unsubscribe_url
+from memory_app import reads
+from memory_app.models import Message
+from tests.end_to_end.conftest import Server, WindowOf
+from tests.support import every_state
+from tests.support.accessibility import Inspector, with_axe
+from tests.support.acts import edit
+from tests.support.every_state import SESSION, EveryState
+
+# Each takes half a minute on two idle cores.
+pytestmark = [pytest.mark.slow, pytest.mark.one_leg, pytest.mark.timeout(600)]
+
+
+@pytest.fixture
+def states(alice: User, ben: User, tim: User, scribe: Agent, token: str) -> EveryState:
+    Tutorship.objects.create(tutor=tim, owner=ben)
+    return every_state.make(alice, ben, tim, scribe)
+
+
+# -- the pages ------------------------------------------------------------------------------------
+
+
+def inbox_pages(states: EveryState) -> Iterator[str]:
+    yield from ("/", "/?tab=agent", "/?tab=decided", "/?snoozed=yes", "/?q=nothing+like+that&risk=any")
+
+
+def proposal_pages(states: EveryState) -> Iterator[str]:
+    yield from (proposal.get_absolute_url() for proposal in states.proposals.values())
+    several = states.address("several changes")
+    # The last one is kept for the next pages.
+    yield from (f"{several}?view={view}" for view in ("side", "result", "source", "redline"))
+    amended = states.address("revision 2")
+    yield from (f"{amended}?revision=1", f"{amended}?since=1")
+
+
+def deciding_pages(states: EveryState) -> Iterator[str]:
+    for name, of in (("edit", "several changes"), ("edit", "note changed"), ("resolve", "conflict")):
+        yield reverse(name, args=[states.proposals[of].pk])
+    yield from (reverse("undo", args=[states.proposals[of].pk]) for of in ("approved", "rejected"))
+    yield reverse("redact", args=[states.proposals["withdrawn"].pk])
+
+
+def block_pages(states: EveryState) -> Iterator[str]:
+    commits = [change.commit for change in reads.history("alice", "block", "diary")]
+    newest, oldest = commits[0], commits[-1]
+    block = "/memory/alice/blocks/diary/"
+    yield from (block, f"{block}?view=source", f"{block}?as_of={oldest}")
+    history = f"{block}history/"
+    yield from (history, f"{history}?v={commits[1]}", f"{history}?a={oldest}&b={newest}", f"{history}?from={oldest}")
+    yield from (f"{block}blame/", f"{block}blame/?by=age&s=1", f"{block}restore/{oldest}/")
+    yield from (f"{block}edit/", f"{block}delete/")
+
+
+def memory_pages(states: EveryState) -> Iterator[str]:
+    yield from ("/memory/", "/memory/?show=numbers", "/memory/?q=nobody", "/memory/alice/", "/memory/alice/new/")
+    yield from (f"/memory/alice/{place}" for place in ("automatic/", "search/", "search/?q=exam", "search/?q=xyzzy"))
+    conversation = reverse("conversation", args=["alice", SESSION])
+    message = Message.objects.filter(session_id=SESSION).values_list("pk", flat=True)[0]
+    yield from ("/memory/alice/conversations/", conversation, f"{conversation}delete/")
+    yield reverse("message_delete", args=["alice", SESSION, message])
+
+
+def note_pages(states: EveryState) -> Iterator[str]:
+    notes, note, outdated = "/memory/alice/notes/", states.note_id, states.outdated_id
+    yield from (notes, f"{notes}?superseded=shown&type=note", f"{notes}?q=xyzzy", f"{notes}new/", f"{notes}import/")
+    yield from (f"{notes}{note}/", f"{notes}{outdated}/")
+    yield from (f"{notes}{note}/{verb}/" for verb in ("edit", "delete", "supersede"))
+    yield f"{notes}{outdated}/reinstate/"
+    yield from (f"{notes}change/?do={verb}&note={note}" for verb in ("delete", "outdate", "retag"))
+    commit = next(change.commit for change in reads.history("alice", "note", note))
+    yield f"{notes}changes/{commit}/"
+
+
+def settings_pages(states: EveryState) -> Iterator[str]:
+    yield from ("/settings/", "/settings/notifications/", "/settings/policies/", "/settings/agents/")
+    yield from ("/agents/", "/agents/scribe/", "/password/", "/password/changed/")
+    yield reverse("agent_token_revoke", args=[AgentToken.objects.get().pk])
+
+
+def doors(states: EveryState) -> Iterator[str]:
+    """What one sees before one has signed in."""
+    yield from ("/sign-in/", "/password/reset/", "/password/reset/sent/", "/password/reset/done/")
+    alice = User.objects.get(username="alice")
+    uid = urlsafe_base64_encode(str(alice.pk).encode())
+    yield reverse("password_reset_confirm", args=[uid, default_token_generator.make_token(alice)])
+    yield reverse("password_reset_confirm", args=[uid, "used-before"])
+    yield unsubscribe_url(alice).removeprefix(settings.PUBLIC_URL.rstrip("/"))
+
+
+#: Addresses that answer with something else than a page of ours.
+NO_PAGES = {
+    "what a form is sent to": """approve ticks reject request_changes filter_save filter_delete several undo_several
+        together comment looking assign snooze wake rule_create rule_change rule_delete feed_address
+        sign_in_and_go_on sign_out""",
+    "files, and parts of pages": "manifest feed export_markdown export_json note_import_progress",
+    "Swagger's page, whose markup is not ours": "api_docs",
+    "for machines": "healthz readyz",
+}
+
+
+def test_every_page_is_looked_at(states: EveryState) -> None:
+    pages = (inbox_pages, proposal_pages, deciding_pages, block_pages, memory_pages, note_pages, settings_pages, doors)
+    looked_at = {resolve(path.split("?")[0]).url_name for each in pages for path in each(states)}
+    elsewhere = {name for names in NO_PAGES.values() for name in names.split()}
+    patterns = [*approvals.urls.urlpatterns, *agent_tools.urls.urlpatterns]
+    ours = {each.name for each in patterns if each.name}
+    assert {name for name in ours - looked_at - elsewhere if not name.startswith("api_")} == set()
+
+
+# -- looking at them ------------------------------------------------------------------------------
+
+
+def inspect(window: Page, paths: Iterator[str] | list[str]) -> Inspector:
+    """Look at each page."""
+    with_axe(window.context)
+    inspector = Inspector(window)
+    for path in paths:
+        window.goto(path)
+        inspector.look(path)
+    return inspector
+
+
+def nothing_found(*inspectors: Inspector) -> None:
+    """Fail with what was found: an assert would show it twice."""
+    if reports := "\n".join(filter(None, (each.report() for each in inspectors))):
+        pytest.fail(reports, pytrace=False)
+
+
+def test_reviewing(window_of: WindowOf, tim: User, states: EveryState) -> None:
+    inspector = inspect(window_of(tim), inbox_pages(states))
+    in_the_inbox(inspector)
+    nothing_found(inspector)
+
+
+def in_the_inbox(inspector: Inspector) -> None:
+    """Whatever opens, and what is said after deciding."""
+    window = inspector.window
+    for name in (".filters-more > summary", ".menu > summary", ".several-reject > summary"):
+        window.goto("/")
+        window.click(name)
+        inspector.look(f"inbox, {name}")
+    window.goto("/")
+    window.keyboard.press("?")
+    inspector.look("inbox, help")
+    window.keyboard.press("Escape")
+    for name in ("[data-reject]", "[data-request]"):
+        window.locator(name).first.click()
+        inspector.look(f"inbox, {name}")
+    window.goto("/?density=compact")
+    inspector.look("inbox, compact")
+    window.click("[data-tick-plain]")
+    window.locator("[data-tick]").first.check()
+    inspector.look("inbox, ticked")
+    window.click("[data-approve-several]")
+    expect(window.locator("#several-title")).to_be_focused()
+    inspector.look("inbox, several decided")
+    window.click("[data-undo-several]")
+    expect(window.locator("#several-title")).to_contain_text("undone")
+    inspector.look("inbox, several undone")
+    # As a browser without scripts sends it.
+    window.goto("/?density=comfortable")
+    window.locator("[data-tick]").first.check()
+    send_plainly(window, "#several", "action", "approve")
+    inspector.look("several, a page of its own")
+
+
+def test_proposals(window_of: WindowOf, tim: User, states: EveryState) -> None:
+    inspector = inspect(window_of(tim), proposal_pages(states))
+    nothing_found(inspector)
+
+
+def test_deciding(window_of: WindowOf, alice: User, tim: User, states: EveryState) -> None:
+    inspector = inspect(window_of(alice), deciding_pages(states))
+    window = inspector.window
+    page = states.address("several changes")
+    for name in (
+        "[data-reject]",
+        "[data-request]",
+        "#approve-form summary",
+        ".care-menu >> nth=0",
+        ".care-menu >> nth=1",
+    ):
+        window.goto(page)
+        window.click(name)
+        inspector.look(f"proposal, {name}")
+    window.goto(page)
+    window.uncheck("[data-tick='2']")
+    inspector.look("proposal, a change left out")
+    window.goto(page)
+    window.click("[data-reject]")
+    window.check("[name=reason][value=other]")
+    window.click("button:has-text('Reject this change')")
+    expect(window.locator(".field-error")).to_be_visible()
+    inspector.look("proposal, a reason is missing")
+    window.goto(reverse("resolve", args=[states.proposals["conflict"].pk]))
+    window.click("button:has-text('Approve this text')")
+    window.wait_for_load_state()
+    inspector.look("resolve, nothing chosen")
+    window.goto(reverse("edit", args=[states.proposals["clean"].pk]))
+    window.fill("textarea[name=text]", "x" * 20_001)
+    window.click("button:has-text('Approve this text')")
+    window.wait_for_load_state()
+    inspector.look("edit, too long")
+    window.goto(states.address("clean"))
+    edit(alice, "aims", "before four", "before five")
+    window.click("[data-approve]")
+    expect(window.locator(".proposal-panel")).to_be_focused()
+    inspector.look("proposal, changed meanwhile")
+    window.click("[data-approve]")
+    expect(window.locator("#outcome-title")).to_be_focused()
+    inspector.look("proposal, approved a moment ago")
+    nothing_found(inspector)
+
+
+def test_blocks_and_memory(window_of: WindowOf, alice: User, tim: User, states: EveryState) -> None:
+    inspector = inspect(window_of(alice), [*block_pages(states), *memory_pages(states)])
+    window = inspector.window
+    window.goto("/memory/alice/blocks/diary/blame/")
+    window.locator("[data-blame] a").first.click()
+    window.wait_for_load_state()
+    inspector.look("blame, a sentence chosen")
+    window.goto("/memory/alice/blocks/habits/edit/")
+    edit(alice, "habits", "before four", "before five")
+    window.fill("[name=body]", "Something else.")
+    window.click("main form button[type=submit]")
+    window.wait_for_load_state()
+    inspector.look("block, changed meanwhile")
+    window.goto("/memory/alice/new/")
+    window.evaluate("document.querySelectorAll('[required]').forEach((each) => each.removeAttribute('required'))")
+    window.click("main form button[type=submit]")
+    window.wait_for_load_state()
+    inspector.look("new block, nothing typed")
+    tutor = inspect(window_of(tim), ["/memory/", "/memory/?show=numbers", "/memory/?q=nobody", "/memory/ben/"])
+    nothing_found(inspector, tutor)
+
+
+def test_notes_and_settings(window_of: WindowOf, alice: User, states: EveryState) -> None:
+    inspector = inspect(window_of(alice), [*note_pages(states), *settings_pages(states)])
+    window = inspector.window
+    window.goto("/memory/alice/notes/")
+    window.locator("[name=note]").first.check()
+    inspector.look("notes, ticked")
+    window.goto("/memory/alice/notes/import/")
+    file = {"name": "memories.md", "mimeType": "text/markdown", "buffer": FAULTY_FILE.encode()}
+    window.set_input_files("#id_file", file)
+    window.click("button:has-text('Check first')")
+    expect(window.locator("#import-title")).to_be_focused()
+    inspector.look("import, checked")
+    window.click("#import-form button[type=submit] >> nth=0")
+    expect(window.locator("#import-title")).to_contain_text("Imported")
+    inspector.look("import, done")
+    for page, button in (("/settings/agents/", "Create the token"), ("/settings/policies/", "Create the rule")):
+        window.goto(page)
+        window.check("[name=needs][value=ask]") if "polic" in page else window.fill("#id_name", "helper")
+        window.click(f"button:has-text('{button}')")
+        window.wait_for_load_state()
+        inspector.look(f"{page}, {button}")
+    window.goto("/password/")
+    for number in range(3):
+        window.locator("main input[type=password]").nth(number).fill("x")
+    window.click("main button[type=submit]")
+    window.wait_for_load_state()
+    inspector.look("password, wrong")
+    nothing_found(inspector)
+
+
+#: Two passages with the same fault, one with another, and a note.
+FAULTY_FILE = """# Memories
+
+### mem-1-aaaa
+> She paints.
+
+### not an id
+> She sings.
+
+### nor this
+> She reads.
+
+### mem-2-aaaa
+"""
+
+
+def test_where_there_is_nothing(window_of: WindowOf, mallory: User, scribe: Agent) -> None:
+    pages = ["/", "/?tab=agent", "/?tab=decided", "/memory/", "/memory/mallory/", "/agents/", "/settings/agents/"]
+    pages += [f"/memory/mallory/{place}/" for place in ("notes", "automatic", "conversations", "search")]
+    pages += ["/settings/policies/", "/settings/notifications/"]
+    inspector = inspect(window_of(mallory), pages)
+    nothing_found(inspector)
+
+
+def test_doors_and_errors(browser: Browser, server: Server, window_of: WindowOf, tim: User, states: EveryState) -> None:
+    window = browser.new_context(base_url=server.url).new_page()
+    inspector = inspect(window, doors(states))
+    window.goto("/sign-in/")
+    window.fill("#id_username", "tim")
+    window.fill("#id_password", "wrong")
+    window.click("button:has-text('Sign in')")
+    window.wait_for_load_state()
+    inspector.look("sign-in, wrong")
+    window = window_of(tim)
+    signed_in = inspect(window, ["/nowhere/", "/memory/alice/blocks/nothing/", "/several/", "/memory/alice/new/"])
+    page = states.address("clean")
+    window.goto(page)
+    window.click("[data-reject]")
+    window.check("[name=reason][value=wrong]")
+    window.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
+    window.click("button:has-text('Reject this change')")
+    window.wait_for_selector("#id_password")
+    signed_in.look("signed out in between")
+    window.goto("/sign-in/")
+    window.context.clear_cookies()
+    send_plainly(window, "main form", "username", "tim")
+    signed_in.look("a form from another site")
+    nothing_found(inspector, signed_in)
+
+
+def send_plainly(window: Page, form: str, name: str, value: str) -> None:
+    """Send a form past all scripts, with one more field; wait for the page that answers."""
+    with window.expect_navigation():
+        window.locator(form).evaluate(
+            """(form, [name, value]) => {
+                form.append(Object.assign(document.createElement('input'), { name, value, type: 'hidden' }));
+                HTMLFormElement.prototype.submit.call(form);
+            }""",
+            [name, value],
+        )
