@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from django import template
 
-from approvals.templatetags import changes, figures, people, proposals, texts
+from approvals.templatetags import changes, figures, people, proposals, rows, texts
 
 register = template.Library()
-for _subject in (texts, figures, people, changes, proposals):
+for _subject in (texts, figures, people, changes, proposals, rows):
     register.tags |= _subject.register.tags
     register.filters |= _subject.register.filters

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import html
-import re
-from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -25,7 +23,6 @@ from approvals.models import Approval, Kind, Mergeability, Proposal, RejectReaso
 from approvals.pages import inbox, risk_wording
 from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, url_of
-from approvals.pages.inbox_rows import InboxRow
 from approvals.review import trust
 from approvals.risks.flags import Risk
 from approvals.services.decide.remind import BEFORE_EXPIRY
@@ -38,18 +35,8 @@ from memory_app.models import TargetKind
 
 register = template.Library()
 
-#: What stands for a row's own values in what is drawn once for all rows. The number has no proposal, and the
-#: characters of the private area come from nowhere else: what people typed is drawn apart from the blanks.
-_PK = 8_070_605_040_302_010
-_AGENT, _SHA256, _BACK, _HEADLINE = "\ue001", "\ue002", "\ue003", "\ue004"
-_BLANKS = re.compile(f"({_PK}|[{_AGENT}-{_HEADLINE}])")
-_ACTIONS = "_row_actions"
-
 #: How many risks a row names before it only counts them.
 _CHIPS = 2
-
-#: How many people a row names before it only counts them.
-_PEOPLE = 6
 
 
 @register.simple_tag
@@ -129,54 +116,6 @@ def expires_soon(proposal: Proposal) -> str:
 def list_url_of(group: inbox.Group, listing: Listing) -> str:
     """Return the list narrowed to one target."""
     return url_of(listing.parameters | {"owner": group.owner, "target": group.target})
-
-
-@register.simple_tag(takes_context=True)
-def row_actions(context: template.Context, row: InboxRow) -> SafeString:
-    """Return the forms of a row that decide about it. A list renders them once and fills in each row's own values:
-    25 rows of six reasons each took two thirds of the page's time."""
-    proposal, typed_form, typed_request = row.proposal, context.get("reject_form"), context.get("request_form")
-    is_typed = bool(typed_form or typed_request)
-    parts: list[str] | None = None if is_typed else context.dicts[0].get(_ACTIONS)
-    if parts is None:
-        stand_in = {"pk": _PK, "agent": {"name": _AGENT}}
-        values = {
-            "proposal": stand_in,
-            "approve_url": reverse("approve", args=[_PK]),
-            "reject_url": reverse("reject", args=[_PK]),
-            "request_url": reverse("request_changes", args=[_PK]),
-            "seen_sha256": _SHA256,
-            "row_url": _BACK,
-            "headline": _HEADLINE,
-            "reject_form": typed_form,
-            "request_form": typed_request,
-        }
-        drawn = render_to_string("inbox/row_actions.html", values, request=context.get("request"))
-        parts = _BLANKS.split(drawn)
-        if not is_typed:
-            context.dicts[0][_ACTIONS] = parts
-    own = {
-        str(_PK): str(proposal.pk),
-        _AGENT: html.escape(proposal.agent.name),
-        _SHA256: html.escape(row.seen_sha256),
-        _BACK: html.escape(str(context.get("row_url") or "")),
-        _HEADLINE: str(headline(proposal)),
-    }
-    # Each part is looked at once: what is filled in may hold anything.
-    return SafeString("".join(own.get(part, part) for part in parts))
-
-
-@register.simple_tag
-def people_of(row: InboxRow, names: Mapping[str, str]) -> SafeString:
-    """Return the people one row stands for by name: all of them to read, the first few at once."""
-    called = [named(each.proposal.owner, names) for each in row.together]
-    shown, rest = called[:_PEOPLE], called[_PEOPLE:]
-    line = html.escape(", ".join(shown))
-    if rest:
-        more = _("and %(n)s more") % {"n": len(rest)}
-        every = html.escape(", ".join(rest))
-        line += f' <span title="{every}">{html.escape(more)}</span><span class="visually-hidden">: {every}</span>'
-    return SafeString(line)
 
 
 @register.simple_tag(name="new_batch")

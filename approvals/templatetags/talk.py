@@ -5,14 +5,18 @@ from __future__ import annotations
 import html
 
 from django import template
+from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from approvals.models import Proposal
+from approvals.models import Proposal, Status
 from approvals.pages.talk.rows import RowTalk, talk_of
 from approvals.templatetags.figures import when
+from approvals.templatetags.proposals import headline
+from approvals.templatetags.rows import BACK_BLANK, HEADLINE_BLANK, PK_BLANK, drawn_once, filled
 
 register = template.Library()
 
@@ -27,6 +31,27 @@ def talk_chips(context: template.Context, proposal: Proposal) -> SafeString:
     if not parts:
         return SafeString()
     return SafeString(f'<p class="chips talk-chips">{"".join(parts)}</p>')
+
+
+@register.simple_tag(takes_context=True)
+def row_snooze(context: template.Context, proposal: Proposal) -> SafeString:
+    """Return what puts an open row off, or puts a snoozed one back. A list renders it once."""
+    row_url = str(context.get("row_url") or "")
+    if proposal.status != Status.OPEN or not row_url:
+        return SafeString()
+    talk: RowTalk | None = (context.get("talk") or {}).get(proposal.pk)
+    if talk and talk.snoozed_until:
+        values = {"proposal": proposal, "row_url": row_url}
+        return SafeString(render_to_string("talk/row_wake.html", values, request=context.get("request")))
+    blanks = {
+        "pk": PK_BLANK,
+        "headline": HEADLINE_BLANK,
+        "snooze_url": reverse("snooze", args=[PK_BLANK]),
+        "row_url": BACK_BLANK,
+    }
+    parts = drawn_once(context, "talk/row_snooze.html", blanks)
+    own = {PK_BLANK: proposal.pk, HEADLINE_BLANK: headline(proposal), BACK_BLANK: html.escape(row_url)}
+    return filled(parts, {str(blank): str(value) for blank, value in own.items()})
 
 
 def _chips(talk: RowTalk, proposal: Proposal) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,14 +18,16 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from approvals import services
-from approvals.accounts.sign_in import signed_in
+from approvals.accounts.sign_in import local_path, signed_in
 from approvals.accounts.viewer import viewer_of
 from approvals.forms.talk import AssignForm, SnoozeForm
 from approvals.models import Proposal
-from approvals.pages.inbox_filters import Listing
+from approvals.pages import inbox
+from approvals.pages.inbox_filters import Listing, Tab
 from approvals.pages.talk import attention, threads
 from approvals.permissions import deciders_of, may_decide
 from approvals.services.errors import DecisionRefused, ProposalNotFound
+from approvals.views.queue.rows import rows_now
 from approvals.views.request import Request, is_read, whole_number
 
 log = structlog.get_logger(__name__)
@@ -96,13 +99,14 @@ def snooze(request: Request, pk: int) -> HttpResponse:
     until = form.at() if form.is_valid() else None
     if until is None:
         messages.error(request, _("Not snoozed: choose for how long."))
-        return redirect(_page(request, pk))
+        return _back(request, pk)
 
     def carry_out() -> str:
-        services.snooze(actor=viewer_of(request), proposal_id=pk, until=until)
-        return ""  # the page says until when, with the way back
+        done = services.snooze(actor=viewer_of(request), proposal_id=pk, until=until)
+        # The page says until when, with the way back; the list no longer has it.
+        return _("Snoozed: %(what)s") % {"what": done.target_title} if request.POST.get("row") else ""
 
-    return _done(request, pk, carry_out)
+    return _done(request, pk, carry_out, until=until)
 
 
 @transaction.non_atomic_requests
@@ -116,16 +120,48 @@ def wake(request: Request, pk: int) -> HttpResponse:
     return _done(request, pk, carry_out)
 
 
-def _done(request: Request, pk: int, carry_out: Callable[[], str]) -> HttpResponse:
-    """Carry it out, say what it returns, and go back to the page."""
+def _done(request: Request, pk: int, carry_out: Callable[[], str], *, until: datetime | None = None) -> HttpResponse:
+    """Carry it out, say what it returns, and go back to the page; or answer with the row it was sent from."""
     try:
-        if said := carry_out():
-            messages.success(request, said)
+        said = carry_out()
     except (ProposalNotFound, OverflowError):
         raise Http404 from None
     except DecisionRefused as error:
         messages.error(request, error.message)
-    return redirect(_page(request, pk))
+        return _back(request, pk)
+    if request.htmx and request.POST.get("row"):
+        return _row(request, pk, until)
+    if said:
+        messages.success(request, said)
+    return _back(request, pk)
+
+
+def _row(request: Request, pk: int, until: datetime | None) -> HttpResponse:
+    """Return the row of what was snoozed until then, or of what is back."""
+    from approvals.views.proposal import proposal_or_404
+
+    row_url, user = request.POST["row"], viewer_of(request)
+    found = proposal_or_404(pk, user)
+    counts = inbox.counts_for(user)
+    request.waiting = counts[Tab.YOURS]
+    context: dict[str, Any] = {
+        "proposal": found,
+        "until": until,
+        "row": None if until else rows_now([found])[0],
+        "tabs": [(tab.value, counts[tab]) for tab in Tab],
+        "list_query": Listing.of_url(row_url).query,
+        "row_url": row_url,
+    }
+    return render(request, "inbox/row_snoozed.html" if until else "inbox/row_undone.html", context)
+
+
+def _back(request: Request, pk: int) -> HttpResponse:
+    """Go back to the list, where the form was on a row, else to the page of the proposal."""
+    row_url = request.POST.get("row", "")
+    url = local_path(request, row_url, reverse("inbox")) if row_url else _page(request, pk)
+    if request.htmx:
+        return HttpResponse(headers={"HX-Redirect": url})
+    return redirect(url)
 
 
 def _page(request: Request, pk: int) -> str:

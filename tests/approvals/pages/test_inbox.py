@@ -641,7 +641,7 @@ def test_what_an_agent_writes_never_takes_the_place_of_what_a_row_fills_in(
     page = client.get("/?agent=scribe")
     content = page.content.decode()
     assert "8070605040302010" in words(page)
-    assert content.count("8070605040302010") == 3  # the reason, and the hidden words of the button and of the tick
+    assert content.count("8070605040302010") == 4  # the reason, and the hidden words of the buttons and of the tick
     assert "<b>" not in content
     for proposal in made:
         fields = form(page, reverse("approve", args=[proposal.pk]))

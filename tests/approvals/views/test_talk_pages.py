@@ -216,6 +216,32 @@ def test_a_snoozed_one_leaves_ones_own_list_and_count(
     assert "Your turn 1" in words(client.get("/"))
 
 
+def test_it_is_snoozed_on_its_row_and_put_back_there(
+    alice: User, tim: User, proposal: Proposal, client_of: ClientOf
+) -> None:
+    client = client_of(tim)
+    row = form(client.get("/?agent=scribe"), url("snooze", proposal))
+    htmx = {"HX-Request": "true", "HX-Target": f"row-{proposal.pk}"}
+    answer = client.post(url("snooze", proposal), row | {"span": "day"}, headers=htmx)
+    assert "Snoozed until" in words(answer)
+    assert f'id="row-{proposal.pk}"' in answer.content.decode()
+    back = client.post(url("wake", proposal), form(answer, url("wake", proposal)), headers=htmx)
+    assert "Snooze…" in words(back)
+    assert Attention.objects.get().snoozed_until is None
+
+    without_scripts = client.post(url("snooze", proposal), row | {"span": "week"})
+    assert without_scripts["Location"] == "/?agent=scribe"
+    assert "Snoozed: Learning goals" in words(client.get("/?agent=scribe"))
+    only = client.get("/?snoozed=yes")
+    assert "Snooze…" not in words(only)
+    woken = client.post(url("wake", proposal), form(only, url("wake", proposal)))
+    assert woken["Location"] == "/?snoozed=yes"
+    assert "Your turn 1" in words(client.get("/"))
+    nothing_chosen = client.post(url("snooze", proposal), row, headers=htmx)
+    assert nothing_chosen["HX-Redirect"] == "/?agent=scribe"
+    assert "Not snoozed: choose for how long." in words(client.get("/"))
+
+
 def test_it_comes_back_by_itself(tim: User, proposal: Proposal, client_of: ClientOf) -> None:
     client = client_of(tim)
     client.post(url("snooze", proposal), {"span": "week"})
