@@ -67,9 +67,14 @@ def excerpt(parts: Sequence[Sequence[str]]) -> SafeString:
 @register.simple_tag
 def source(segments: Iterable[Segment]) -> SafeString:
     """Return segments with a sign for each blank, tab and line end."""
-    return SafeString(
-        "".join(marks.changed(each.kind, marks.signs(each.text), is_said=not each.move) for each in segments)
-    )
+    return SafeString("".join(_with_signs(segment) for segment in segments))
+
+
+def _with_signs(segment: Segment) -> SafeString:
+    if segment.move:  # a blank line beside what was moved: that is said there
+        tag = "del" if segment.kind == "removed" else "ins"
+        return SafeString(f'<{tag} class="moved">{marks.signs(segment.text)}</{tag}>')
+    return marks.changed(segment.kind, marks.signs(segment.text))
 
 
 @register.inclusion_tag("components/redline.html")
@@ -85,28 +90,33 @@ def redline_of(before: str, after: str) -> dict[str, Any]:
 
 
 @register.simple_tag
-def words(added: int, removed: int, moved: int = 0) -> SafeString:
-    """Return how much was added and removed, if anything. The number says which by its sign, not by its colour.
+def words(added: int, removed: int, moved: int = 0, *, is_short: bool = False) -> SafeString:
+    """Return how much was added, removed and moved, if anything. Numbers say which by their sign, not by their colour.
 
     Args:
         moved: paragraphs.
+        is_short: leave out of what was moved that it is paragraphs, where there is little room.
     """
+    parts = []
+    if added or removed:
+        plus = f'<span class="words-added">+{number(added)}</span> ' if added else ""
+        minus = f'<span class="words-removed">−{number(removed)}</span> ' if removed else ""
+        parts.append(f"{plus}{minus}{html.escape(ngettext('word', 'words', added + removed))}")
     if moved:
-        said = ngettext("%(number)s paragraph moved", "%(number)s paragraphs moved", moved) % {"number": number(moved)}
-        beside = words(added, removed)
-        return SafeString(f'{beside}{", " if beside else ""}<span class="words">{html.escape(said)}</span>')
-    if not (added or removed):
-        return SafeString()
-    plus = f'<span class="words-added">+{number(added)}</span> ' if added else ""
-    minus = f'<span class="words-removed">−{number(removed)}</span> ' if removed else ""
-    noun = html.escape(ngettext("word", "words", added + removed))
-    return SafeString(f'<span class="words">{plus}{minus}{noun}</span>')
+        said = (
+            _("%(number)s moved")
+            if is_short
+            else ngettext("%(number)s paragraph moved", "%(number)s paragraphs moved", moved)
+        )
+        parts.append(html.escape(said % {"number": number(moved)}))
+    return SafeString(f'<span class="words">{", ".join(parts)}</span>' if parts else "")
 
 
 @register.simple_tag
-def words_of(proposal: Proposal) -> SafeString:
+def words_of(proposal: Proposal, *, is_short: bool = False) -> SafeString:
     """Return how much a proposal adds, removes and moves."""
-    return words(proposal.words_added, proposal.words_removed, moved_paragraphs(proposal.excerpt))
+    moved = moved_paragraphs(proposal.excerpt)
+    return words(proposal.words_added, proposal.words_removed, moved, is_short=is_short)
 
 
 @register.filter

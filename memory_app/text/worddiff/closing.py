@@ -9,7 +9,7 @@ from typing import Literal
 
 from memory_app.text.worddiff.layout import Paragraph, paragraphs
 from memory_app.text.worddiff.replaced import with_replaced_paragraphs
-from memory_app.text.worddiff.segments import Kind, Segment, joined
+from memory_app.text.worddiff.segments import Segment
 
 
 def redlined(segments: Iterable[Segment]) -> tuple[Paragraph, ...]:
@@ -23,9 +23,10 @@ def closed(segments: Iterable[Segment]) -> tuple[tuple[Paragraph, ...], str]:
     That is done where neither text has one and lines come or go at the end: the line above them would count as changed
     otherwise, and they could not be taken one by one.
     """
-    items = paragraphs(with_replaced_paragraphs(segments))
-    if items and (halves := _halves_at_the_end(items[-1])):
-        return (*items[:-1], *halves), "\n"
+    segments = with_replaced_paragraphs(segments)
+    if longer_ones := _with_line_ends(segments):
+        return paragraphs(longer_ones), "\n"
+    items = paragraphs(segments)
     tail = list(takewhile(lambda item: kind_of(item) != "edited", reversed(items)))
     if not tail or len(tail) == len(items) or len({kind_of(item) for item in tail}) == 2 or _text_end(tail[0]):
         return items, ""
@@ -34,7 +35,7 @@ def closed(segments: Iterable[Segment]) -> tuple[tuple[Paragraph, ...], str]:
     cut = last.segments[-1]
     if not end or cut.kind != kind_of(tail[0]):
         return items, ""
-    shorter = [Segment(cut.kind, cut.text.removesuffix(end))] if cut.text != end else []
+    shorter = [Segment(cut.kind, cut.text.removesuffix(end), cut.move)] if cut.text != end else []
     segments = (*last.segments[:-1], *shorter, Segment("same", end))
     changed = any(segment.kind != "same" for segment in segments)
     longer = replace(tail[0], segments=(*tail[0].segments, Segment(cut.kind, end, tail[0].move)))
@@ -46,19 +47,20 @@ def closed(segments: Iterable[Segment]) -> tuple[tuple[Paragraph, ...], str]:
     ), end
 
 
-def _halves_at_the_end(last: Paragraph) -> list[Paragraph]:
-    """Return what goes and what comes on the last line, each on a line of its own, where one of them was moved."""
-    kinds = {segment.kind for segment in last.segments}
-    if kinds != {"removed", "added"} or _text_end(last) or not any(segment.move for segment in last.segments):
-        return []
-    halves = []
-    sides: tuple[Kind, ...] = ("removed", "added")
-    for kind in sides:
-        parts = [segment for segment in last.segments if segment.kind == kind]
-        ending = Segment(kind, "\n", parts[-1].move)
-        before_line, after_line = (last.before_line, None) if kind == "removed" else (None, last.after_line)
-        halves.append(Paragraph(joined((*parts, ending)), before_line, after_line, changed=True))
-    return halves
+def _with_line_ends(segments: tuple[Segment, ...]) -> tuple[Segment, ...] | None:
+    """Return the segments with a line end after both texts, where lines go and others come at the end and some moved.
+
+    None for all others.
+    """
+    run = list(takewhile(lambda segment: segment.kind != "same", reversed(segments)))
+    removed = next((number for number, segment in enumerate(run) if segment.kind == "removed"), 0)
+    if not removed or not any(segment.move for segment in run):  # nothing is added after what is removed
+        return None
+    if any(run[number].text.endswith("\n") for number in (0, removed)):
+        return None
+    for number in (0, removed):
+        run[number] = replace(run[number], text=f"{run[number].text}\n")
+    return (*segments[: len(segments) - len(run)], *reversed(run))
 
 
 def _text_end(paragraph: Paragraph) -> str:

@@ -17,6 +17,7 @@ from memory_app.text.worddiff import (
     diff,
     hunk_numbers,
     hunks,
+    moved_lines_of,
     redlined,
 )
 
@@ -49,7 +50,13 @@ def after_of(segments: tuple[Segment, ...]) -> str:
     return "".join(segment.text for segment in segments if segment.kind != "removed")
 
 
+def _half(segments: tuple[Segment, ...], move: int, kind: str) -> str:
+    [text] = [segment.text for segment in segments if (segment.move, segment.kind) == (move, kind)]
+    return text
+
+
 @given(texts=pairs())
+@example(texts=(f"{HEAD}\n\n{SWIMS}\n\n{ALGEBRA}\n\n{AUNT}", f"{AUNT}\n\n{ALGEBRA}\n\n{HEAD}\n\n{SWIMS}"))
 @example(texts=(f"{ALGEBRA}\n{SWIMS}\n{HEAD}", f"{HEAD}\n{SWIMS}\n{ALGEBRA}"))
 def test_a_diff_holds_both_texts_and_each_move_stands_in_both_on_lines_of_its_own(texts: tuple[str, str]) -> None:
     before, after = texts
@@ -59,6 +66,11 @@ def test_a_diff_holds_both_texts_and_each_move_stands_in_both_on_lines_of_its_ow
     halves = sorted((segment.move, segment.kind) for segment in segments if segment.move)
     assert halves == sorted((move, kind) for move in {each for each, _ in halves} for kind in ("removed", "added"))
     assert all(segment.kind != "same" for segment in segments if segment.move)
+    lines = moved_lines_of(redlined(segments))
+    for move, _kind in halves:
+        here = [line.split() for line in _half(segments, move, "added").splitlines() if line.strip()]
+        assert len([line for line in lines if line.move == move]) == len(here)
+        assert len([line for line in _half(segments, move, "removed").splitlines() if line.strip()]) == len(here)
     in_redline = {segment.move for item in redlined(segments) for segment in item.segments if item.move}
     assert in_redline == {move for move, _ in halves}
 
