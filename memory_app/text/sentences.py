@@ -27,6 +27,16 @@ _ABBREVIATIONS = frozenset(
     "ca bzw z z.b u.a d.h s vgl usw evtl ggf p.ej sr sra".split()
 )
 
+#: Words that sentences begin with and that no number of a day or of a class stands before: "got a 4. She".
+_BEGINNINGS = frozenset(
+    "a an the he she it they we you i this that these those there here his her its their my your in on at to for from "
+    "with but and so or if when while after before then now not no "
+    "er sie es wir ihr ich du der die das ein eine und aber oder denn weil wenn als im am an auf bei mit nach seit zu "
+    "für nicht jetzt danach dann "
+    "ella él ellos ellas el la los las un una y pero en con por para si cuando después".split()
+)
+_WORD = re.compile(r"\w++")
+
 _LEADING = re.compile(rf"\A(?:{_MARKERS}|[^\S\n]*+#{{1,6}}[^\S\n])*+[^\S\n]*+")
 
 
@@ -74,7 +84,7 @@ def _sentences_of(paragraph: str) -> Iterator[str]:
     for unit in _units(paragraph):
         start = 0
         for end in _END.finditer(unit):
-            if end["stop"] != "." or _is_full_stop(unit, end.start(), unit[end.end()]):
+            if end["stop"] != "." or _is_full_stop(unit, end.start(), end.end()):
                 yield unit[start : end.end()]
                 start = end.end()
         yield unit[start:]
@@ -97,12 +107,26 @@ def _units(paragraph: str) -> Iterator[str]:
         yield "".join(unit)
 
 
-def _is_full_stop(unit: str, at: int, following: str) -> bool:
-    """Whether the full stop at `at` ends a sentence: not after an abbreviation, an initial or the number of a day."""
-    if following.islower():
+def _is_full_stop(unit: str, at: int, following: int) -> bool:
+    """Whether the full stop at `at` ends a sentence: not after an abbreviation, an initial or the number of a day.
+
+    Args:
+        following: where the next word begins.
+    """
+    if unit[following].islower():
         return False
     before = unit[max(0, at - 12) : at].split()  # longer than any abbreviation
     word = before[-1].lstrip("([\"'“„«*_") if before else ""
     if len(word) == 1 and word.isalpha() and word.isupper():
         return False
-    return word.lower() not in _ABBREVIATIONS and not (word.isdecimal() and len(word) <= 2)
+    if word.isdecimal() and len(word) <= 2:
+        return _ends_with_number(unit, at, following)
+    return word.lower() not in _ABBREVIATIONS
+
+
+def _ends_with_number(unit: str, at: int, following: int) -> bool:
+    """Whether a sentence ends with the short number before `at`, which is no item's and no day's."""
+    line = unit[unit.rfind("\n", 0, at) + 1 : at]
+    is_item = not line.strip(" \t>-*+•0123456789")
+    next_word = _WORD.match(unit, following)
+    return not is_item and next_word is not None and next_word[0].lower() in _BEGINNINGS

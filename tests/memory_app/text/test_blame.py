@@ -51,6 +51,11 @@ def before(texts: list[str], sentence: str) -> list[str]:
     [
         ("One. Two! Three? Four", ["One. ", "Two! ", "Three? ", "Four"]),
         ("Dr. Weber said, e.g. on the 3. Mai, no. 5. J. Smith too.", None),
+        (
+            "He got a 4. She is glad of a 2. The exam is on the 4. Juni.",
+            ["He got a 4. ", "She is glad of a 2. ", "The exam is on the 4. Juni."],
+        ),
+        ("- one\n4. She swims.\n> 12. He rows.\n", ["- one\n", "4. She swims.\n", "> 12. He rows.\n"]),
         ("She said “Yes.” Then she left.", ["She said “Yes.” ", "Then she left."]),
         ("A sentence that\nis wrapped. Another\none.\n", ["A sentence that\nis wrapped. ", "Another\none.\n"]),
         ("# Head\nText.\n- one\n- two\n", ["# Head\n", "Text.\n", "- one\n", "- two\n"]),
