@@ -23,6 +23,7 @@ CLOSERS = "\"'”’»)]）」』*_`"
 #: A line shorter than this was not wrapped by hand. Lines that end with a sentence are likely wrapped between these.
 _SHORTEST_WRAPPED = 45
 _WRAPPED_LENGTHS = range(60, 101)
+LONGEST_WRAPPED = _WRAPPED_LENGTHS[-1]
 
 _OPENERS = ("|", "```", "~~~", "<", "---", "===", "***")
 _ITEM_DEPTH = 8

@@ -10,41 +10,14 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from memory_app.text.merge.align import Match
-from memory_app.text.merge.units import Units
+from memory_app.text.merge.changes import SideChange, are_unordered, beside
+from memory_app.text.merge.units import Level, Units
 from memory_app.text.merge.values import agreed
 
 BASE, OURS, THEIRS = range(3)
 _SIDES = (OURS, THEIRS)
 
 Place = tuple[int | None, int | None, int | None]
-
-
-class _Change(NamedTuple):
-    """Units `[start:end]` of the base became units `[new_start:new_end]` of a side."""
-
-    start: int
-    end: int
-    new_start: int
-    new_end: int
-    side: int
-    text: str
-
-    @property
-    def is_insertion(self) -> bool:
-        return self.start == self.end
-
-    @property
-    def is_deletion(self) -> bool:
-        return self.new_start == self.new_end
-
-    @property
-    def is_growth(self) -> bool:
-        """Whether there are more units than before, so that some of them may be insertions."""
-        return self.new_end - self.new_start > self.end - self.start
-
-    def is_like(self, other: _Change) -> bool:
-        """Whether the other side did the same."""
-        return (self.start, self.end, self.text) == (other.start, other.end, other.text)
 
 
 class _Item(NamedTuple):
@@ -55,48 +28,54 @@ class _Item(NamedTuple):
     last: Place
 
 
-def _collide(one: _Change, other: _Change) -> bool:
-    """Whether two changes of different sides meet, so that a person has to say how they go together."""
-    if one.is_deletion and other.is_deletion:
-        return False
-    if max(one.start, other.start) < min(one.end, other.end):
-        return True
-    for change, beside in ((one, other), (other, one)):
-        if change.is_insertion and beside.start < change.start < beside.end:
-            return True
-    # Of two insertions at one place neither is the first.
-    return (one.start == other.end or other.start == one.end) and one.is_growth and other.is_growth
+class Threefold(NamedTuple):
+    """Three texts cut into units.
+
+    Attributes:
+        versions: base, ours and theirs.
+        matches: where the units of the base are in each of them.
+        level: how they were cut.
+        moved: for each text, the units that a side took out at one place and put in at another.
+    """
+
+    versions: tuple[Units, Units, Units]
+    matches: tuple[Match, Match, Match]
+    level: Level
+    moved: tuple[frozenset[str], frozenset[str], frozenset[str]]
 
 
 class Gap:
     """A gap in three texts, `left` and `right` being the places of the units around it in each."""
 
-    def __init__(
-        self,
-        versions: Sequence[Units],
-        matches: Sequence[Match],
-        left: Sequence[int],
-        right: Sequence[int],
-        *,
-        strict: bool,
-    ) -> None:
-        self.versions = versions
-        self.matches = matches
+    def __init__(self, texts: Threefold, left: Sequence[int], right: Sequence[int]) -> None:
+        self.texts = texts
+        self.versions = texts.versions
+        self.matches = texts.matches
         self.left = left
         self.right = right
-        self.strict = strict
         self._kept: set[tuple[int, int]] = set()
+        ours, theirs = (list(self._changes(side)) for side in _SIDES)
+        self._ours, self._theirs = list(self._parted(ours, theirs)), list(self._parted(theirs, ours))
+        self._beside = list(beside(self._ours, self._theirs))
+        self._twins = [(one, other) for one, other in self._beside if one.is_like(other)]
+
+    def is_doubtful(self) -> bool:
+        """Whether two things were put in at one place, so that a person has to say in which order they go."""
+        twins = {id(change) for pair in self._twins for change in pair}
+        return any(
+            one.moves != other.moves
+            if one.is_deletion and other.is_deletion and one.shares_units(other)
+            else not twins & {id(one), id(other)} and are_unordered(one, other, self.texts.level.ends)
+            for one, other in self._beside
+        )
 
     def interleaved(self) -> str | None:
-        """Return the gap with the changes of both sides, or None where two of them collide."""
-        ours, theirs = (list(self._changes(side)) for side in _SIDES)
-        ours, theirs = list(self._parted(ours, theirs)), list(self._parted(theirs, ours))
-        twins = [(one, other) for one in ours for other in theirs if one.is_like(other)]
-        if any(_collide(one, other) for one in ours for other in theirs if not one.is_like(other)):
+        """Return the gap with the changes of both sides, or None where both changed the same units."""
+        if any(one.overlaps(other) for one, other in self._beside if not one.is_like(other)):
             return None
-        again = {id(other) for _, other in twins}
-        changes = [*ours, *(change for change in theirs if id(change) not in again)]
-        places = {id(one): other for one, other in twins}
+        again = {id(other) for _, other in self._twins}
+        changes = [*self._ours, *(change for change in self._theirs if id(change) not in again)]
+        places = {id(one): other for one, other in self._twins}
         items = [self._edge(self.left), *self._items(changes, places), self._edge(self.right)]
         result: list[str] = []
         for before, after in pairwise(items):
@@ -110,7 +89,7 @@ class Gap:
         base, ours, theirs = places
         return _Item("", (base, ours, theirs), (base, ours, theirs))
 
-    def _changes(self, side: int) -> Iterator[_Change]:
+    def _changes(self, side: int) -> Iterator[SideChange]:
         base, units, match = self.versions[BASE].texts, self.versions[side], self.matches[side]
         at, new_at = self.left[BASE] + 1, self.left[side] + 1
         end, new_end = self.right[BASE], self.right[side]
@@ -127,34 +106,44 @@ class Gap:
                     yield self._change(side, at, at + 1, new_at, new_at + 1)
                 at, new_at = at + 1, new_at + 1
 
-    def _parted(self, changes: Sequence[_Change], others: Sequence[_Change]) -> Iterator[_Change]:
+    def _parted(self, changes: Sequence[SideChange], others: Sequence[SideChange]) -> Iterator[SideChange]:
         """Yield the changes, with what the other side put in at the same place as an insertion of its own."""
+        insertions = {other.start: other for other in others if other.is_insertion}
         for change in changes:
-            texts = self.versions[change.side].texts[change.new_start : change.new_end]
-            for other in others:
-                size = other.new_end - other.new_start
-                if not other.is_insertion or change.is_insertion or size > len(texts):
-                    continue
-                put_in = self.versions[other.side].texts[other.new_start : other.new_end]
-                start, end, new_start, new_end, side, _ = change
-                if other.start == start and texts[:size] == put_in:
-                    yield self._change(side, start, start, new_start, new_start + size)
-                    yield self._change(side, start, end, new_start + size, new_end)
-                    break
-                if other.start == end and texts[-size:] == put_in:
-                    yield self._change(side, start, end, new_start, new_end - size)
-                    yield self._change(side, end, end, new_end - size, new_end)
-                    break
+            start, end, new_start, new_end, side = change[:5]
+            if start == end:
+                yield change
+            elif (size := self._common(change, insertions.get(start), at_end=False)) > 0:
+                yield self._change(side, start, start, new_start, new_start + size)
+                yield self._change(side, start, end, new_start + size, new_end)
+            elif (size := self._common(change, insertions.get(end), at_end=True)) > 0:
+                yield self._change(side, start, end, new_start, new_end - size)
+                yield self._change(side, end, end, new_end - size, new_end)
             else:
                 yield change
 
-    def _change(self, side: int, start: int, end: int, new_start: int, new_end: int) -> _Change:
-        return _Change(start, end, new_start, new_end, side, self.versions[side].inner(new_start, new_end))
+    def _common(self, change: SideChange, insertion: SideChange | None, *, at_end: bool) -> int:
+        """Return how many units the other side put in, if the change begins or ends with them; 0 otherwise."""
+        if insertion is None:
+            return 0
+        size = insertion.new_end - insertion.new_start
+        new_start = change.new_end - size if at_end else change.new_start
+        if not change.new_start <= new_start <= change.new_end - size:
+            return 0
+        put_in = self.versions[insertion.side].texts[insertion.new_start : insertion.new_end]
+        return size if self.versions[change.side].texts[new_start : new_start + size] == put_in else 0
 
-    def _items(self, changes: Sequence[_Change], twins: dict[int, _Change]) -> Iterator[_Item]:
+    def _change(self, side: int, start: int, end: int, new_start: int, new_end: int) -> SideChange:
+        base, units = self.versions[BASE], self.versions[side]
+        moved = self.texts.moved[side]
+        moves = bool(moved) and not moved.isdisjoint((*base.texts[start:end], *units.texts[new_start:new_end]))
+        was, text = base.inner(start, end), units.inner(new_start, new_end)
+        return SideChange(start, end, new_start, new_end, side, was, text, moves)
+
+    def _items(self, changes: Sequence[SideChange], twins: dict[int, SideChange]) -> Iterator[_Item]:
         """Yield what is in the result, in order; insertions before the unit they were put in front of."""
         covered = {place for change in changes for place in range(change.start, change.end)}
-        by_start: dict[int, list[_Change]] = {}
+        by_start: dict[int, list[SideChange]] = {}
         for change in changes:
             if not change.is_deletion:
                 by_start.setdefault(change.start, []).append(change)
@@ -169,7 +158,7 @@ class Gap:
     def _places(self, place: int) -> Place:
         return place, self.matches[OURS][place], self.matches[THEIRS][place]
 
-    def _changed(self, change: _Change, twin: _Change | None) -> _Item:
+    def _changed(self, change: SideChange, twin: SideChange | None) -> _Item:
         """Return what a change put there. What replaced units stands where they stand in the other text."""
         first: list[int | None] = [None, None, None]
         last: list[int | None] = [None, None, None]
@@ -208,8 +197,11 @@ class Gap:
         if end is None or start is None or start <= end:
             return None
         separators = self.versions[side].separators
-        if end == -1 or start == len(separators) - 1:  # at either end of the text is what was there
-            return separators[0 if end == -1 else -1]
+        if end == -1:  # at the start of the text is what was there
+            return separators[0]
+        if start == len(separators) - 1:
+            is_one = not self.texts.level.strict or len(set(separators[end + 1 :])) == 1
+            return separators[-1] if is_one else None
         return max(separators[end + 1 : start + 1], key=_strength)
 
     def _loses_a_separator(self) -> bool:
@@ -228,7 +220,7 @@ class Gap:
 
     def _is_soft(self, one: str, other: str) -> bool:
         """Whether two separators differ in no more than where a line was wrapped or how a table is padded."""
-        return not self.strict and max(one.count("\n"), other.count("\n")) < 2
+        return not self.texts.level.strict and max(one.count("\n"), other.count("\n")) < 2
 
 
 def _strength(separator: str) -> tuple[int, int, str]:

@@ -1,25 +1,69 @@
-"""Numbered lists into which both sides put an item: they count on, as they did in each side's text."""
+"""Numbered lists: where every list counts on, items are merged without their numbers and counted anew.
+
+One item put in at the top changes the number of all that follow; without this each of them would be a change.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from memory_app.text import lines
+from memory_app.text.merge.values import Conflict, Part
 
-_ITEM = re.compile(r"([ \t]*)(\d{1,3})(?=[.)][ \t])")
+_ITEM = re.compile(r"([ \t]*)(0|[1-9]\d{0,2})(?=[.)][ \t])")
+_ANY_ITEM = re.compile(rf"^{_ITEM.pattern}", re.MULTILINE)
 
 
-def renumbered(ours: str, theirs: str, text: str) -> str:
-    """Return the merged text with lists counted through, if all the lists of both sides were."""
-    found = list(_lists(text))
-    if all(map(_counts_on, found)) or not all(map(_counts_on, (*_lists(ours), *_lists(theirs)))):
-        return text
+def uncounted(texts: Sequence[str]) -> list[str] | None:
+    """Return the texts with the first number of each list before all its items; None if a list does not count on."""
+    found = [list(_lists(text)) for text in texts]
+    if not any(found) or not all(map(_counts_on, (items for each in found for items in each))):
+        return None
+    return [
+        _with_numbers(text, {place: items[0][1] for items in each for place, _ in items})
+        for text, each in zip(texts, found, strict=True)
+    ]
+
+
+def counted(parts: Sequence[Part]) -> list[Part]:
+    """Return parts of uncounted texts with lists that count on, whichever side of a conflict is taken.
+
+    After a conflict in which one side has more items, the items that follow count on from those of that side.
+    """
+    versions = [_chosen(parts, side) for side in range(3)]
+    numbers = [
+        {place: items[0][1] + at for items in _lists("".join(version)) for at, (place, _) in enumerate(items)}
+        for version in versions
+    ]
+    found: list[Part] = []
+    starts = [0, 0, 0]
+    for index, part in enumerate(parts):
+        texts = [version[index] for version in versions]
+        begun = [index > 0 and not "".join(version[:index]).endswith("\n") for version in versions]
+        here = [
+            {place - start: number for place, number in each.items() if place > start or not is_begun}
+            for each, start, is_begun in zip(numbers, starts, begun, strict=True)
+        ]
+        if isinstance(part, str):
+            most = {place: max(each.get(place, 0) for each in here[1:]) for place in {*here[1], *here[2]}}
+            found.append(_with_numbers(part, most))
+        else:
+            found.append(Conflict(*map(_with_numbers, texts, here)))
+        starts = [start + text.count("\n") for start, text in zip(starts, texts, strict=True)]
+    return found
+
+
+def _chosen(parts: Sequence[Part], side: int) -> list[str]:
+    return [part if isinstance(part, str) else (part.base, part.ours, part.theirs)[side] for part in parts]
+
+
+def _with_numbers(text: str, numbers: Mapping[int, int]) -> str:
+    """Return the text with a number for the item on each of the lines."""
     result = text.split("\n")
-    for items in found:
-        for number, (place, _) in enumerate(items, items[0][1]):
-            if item := _ITEM.match(result[place]):
-                result[place] = f"{item[1]}{number}{result[place][item.end() :]}"
+    for place, number in numbers.items():
+        if 0 <= place < len(result) and (item := _ITEM.match(result[place])):
+            result[place] = f"{item[1]}{number}{result[place][item.end() :]}"
     return "\n".join(result)
 
 
@@ -31,6 +75,8 @@ def _lists(text: str) -> Iterator[list[tuple[int, int]]]:
     """Yield the numbered lists, each as its items' places among the lines and their numbers."""
     open_lists: dict[int, list[tuple[int, int]]] = {}
     above = ""
+    if not _ANY_ITEM.search(text):
+        return
     for place, line in enumerate(text.split("\n")):
         if line.strip():
             item = _ITEM.match(line)

@@ -3,38 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
+from memory_app.text.lines import STOPS
 from memory_app.text.merge import units
-from memory_app.text.merge.align import ALIKE, Match, Side, aligned, reconciled, similarity
-from memory_app.text.merge.gaps import Gap
-from memory_app.text.merge.units import Splitter, Units
+from memory_app.text.merge.align import ALIKE, Match, Side, aligned, is_replaced, moved, reconciled, similarity
+from memory_app.text.merge.changes import has_grown
+from memory_app.text.merge.gaps import Gap, Threefold
+from memory_app.text.merge.units import Level, Units
 from memory_app.text.merge.values import Conflict, Part, agreed
 from memory_app.text.merge.words import merged_words
 from memory_app.text.worddiff.words import is_word, tokens
 
-
-class Level(NamedTuple):
-    """A way to cut a text.
-
-    Attributes:
-        across: what to do where the sides cut a passage differently: merge its sentences, its words, or neither.
-        strict: white space between two units is a change like any other; else it gives way to changed words.
-    """
-
-    split: Splitter
-    across: str = ""
-    strict: bool = True
-
-
 #: A text is cut by each in turn; the last step is words.
 LEVELS = (
-    Level(units.paragraphs, across="sentences"),
+    Level(units.paragraphs, across="sentences", ends="\n"),
     Level(units.rows),
-    Level(units.cells, strict=False),
-    Level(units.sentences, across="words", strict=False),
+    Level(units.cells, strict=False, is_fixed=True),
+    Level(units.sentences, across="words", strict=False, ends=STOPS),
 )
-_FLAT = Level(units.sentences, across="words", strict=False)
+_FLAT = LEVELS[-1]
 _TABLES = LEVELS[1:3]
 
 
@@ -46,7 +33,10 @@ def merged(base: str, ours: str, theirs: str, levels: Sequence[Level] = LEVELS) 
         words = merged_words(base, ours, theirs)
         return [Conflict(base, ours, theirs) if words is None else words]
     level, *finer = levels
-    parts = list(_Sequence(level, finer, *map(level.split, (base, ours, theirs))).parts())
+    versions = [level.split(text) for text in (base, ours, theirs)]
+    if all(each.texts == [text] for each, text in zip(versions, (base, ours, theirs), strict=True)):
+        return _or_conflict(merged(base, ours, theirs, finer), base, ours, theirs)
+    parts = list(_Sequence(level, finer, *versions).parts())
     if level.split is units.rows and _lost_its_shape(base, ours, theirs, parts):
         return [Conflict(base, ours, theirs)]
     return parts
@@ -80,6 +70,8 @@ class _Sequence:
         our, their = (Side(side.texts, aligned(base.texts, side.texts)) for side in (ours, theirs))
         itself: Match = list(range(len(base.texts)))
         self.matches = (itself, reconciled(base.texts, our, their), reconciled(base.texts, their, our))
+        self._taken = [{place for place in match if place is not None} for match in self.matches]
+        self.texts = Threefold(self.versions, self.matches, level, (frozenset(), self._moved(1), self._moved(2)))
 
     def parts(self) -> Iterator[Part]:
         """Yield the merged parts: gaps, and between them the units that are in all three texts."""
@@ -88,7 +80,7 @@ class _Sequence:
         separators = [version.separators for version in self.versions]
         for found in zip(*self.matches, strict=True):
             places = [place for place in found if place is not None]
-            if len(places) < len(found):
+            if len(places) < len(found) or not self._stands(places):
                 continue
             (i, j, k), (before, our_before, their_before) = places, left
             left = places
@@ -105,6 +97,36 @@ class _Sequence:
                 yield from self._unit(places)
         yield from self._gap(left, [len(version.texts) for version in self.versions])
 
+    def _moved(self, side: int) -> frozenset[str]:
+        """Return what a side moved within the text."""
+        base, new, match = self.versions[0].texts, self.versions[side].texts, self.matches[side]
+        gone = [base[index] for index, place in enumerate(match) if place is None]
+        return moved(gone, [text for place, text in enumerate(new) if place not in self._taken[side]])
+
+    def _stands(self, places: Sequence[int]) -> bool:
+        """Whether a unit that is in all three texts is one and the same, and nothing of its own was put into it."""
+        base, ours, theirs = (version.texts[place] for version, place in zip(self.versions, places, strict=True))
+        if ours == theirs or self.level.is_fixed:
+            return True
+        if is_replaced(base, ours) or is_replaced(base, theirs):
+            return False
+        return not any(
+            self._puts_in_beside(other, places[0]) and has_grown(base, new, self.level.ends)
+            for new, other in ((ours, 2), (theirs, 1))
+        )
+
+    def _puts_in_beside(self, side: int, index: int) -> bool:
+        """Whether a side put in something directly before or after a unit of the base, or into the one there."""
+        base, new = self.versions[0].texts, self.versions[side].texts
+        place = self.matches[side][index] or 0
+        for step in (-1, 1):
+            if 0 <= place + step < len(new) and place + step not in self._taken[side]:
+                return True
+            at = self.matches[side][index + step] if 0 <= index + step < len(base) else None
+            if at is not None and has_grown(base[index + step], new[at], self.level.ends):
+                return True
+        return False
+
     def _unit(self, places: Sequence[int]) -> list[Part]:
         base, ours, theirs = (version.texts[place] for version, place in zip(self.versions, places, strict=True))
         return _or_conflict(merged(base, ours, theirs, self.finer), base, ours, theirs)
@@ -114,18 +136,32 @@ class _Sequence:
         base, ours, theirs = (version.raw(*where) for version, where in zip(self.versions, ranges, strict=True))
         text = agreed(base, ours, theirs)
         if text is None:
-            text = Gap(self.versions, self.matches, left, right, strict=self.level.strict).interleaved()
+            gap = Gap(self.texts, left, right)
+            if gap.is_doubtful():
+                return [Conflict(base, ours, theirs)]
+            text = gap.interleaved()
         if text is not None:
             return [text]
         parts: list[Part] | None = None
-        if all(start < end for start, end in ranges):
+        if all(start + 1 == end for start, end in ranges):
+            parts = self._one_unit([start for start, _ in ranges])
+        if parts is None and all(start < end for start, end in ranges):
             parts = self._across(ranges, base, ours, theirs)
         return _or_conflict(parts, base, ours, theirs)
+
+    def _one_unit(self, places: Sequence[int]) -> list[Part] | None:
+        """Merge inside a unit, if the sides agree on what is around it."""
+        around = [
+            agreed(*(version.separators[place + after] for version, place in zip(self.versions, places, strict=True)))
+            for after in (0, 1)
+        ]
+        return None if None in around else [around[0] or "", *self._unit(places), around[1] or ""]
 
     def _across(self, ranges: Sequence[tuple[int, int]], base: str, ours: str, theirs: str) -> list[Part] | None:
         """Merge across the borders of the units: a paragraph or sentence was cut, or two were joined."""
         if self.level.across == "words":
-            text = merged_words(base, ours, theirs)
+            is_one = min(similarity(base, ours), similarity(base, theirs)) >= ALIKE
+            text = merged_words(base, ours, theirs) if is_one else None
             return None if text is None else [text]
         if self.level.across == "sentences":
             passages = [version.part(*where) for version, where in zip(self.versions, ranges, strict=True)]

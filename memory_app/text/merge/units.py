@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby, repeat
 from typing import NamedTuple
 
 from memory_app.text import lines
@@ -45,29 +46,61 @@ class Units(NamedTuple):
 Splitter = Callable[[str], Units]
 
 
+class Level(NamedTuple):
+    """A way to cut a text.
+
+    Attributes:
+        across: what to do where the sides cut a passage differently: merge its sentences, its words, or neither.
+        strict: white space between two units is a change like any other; else it gives way to changed words.
+        ends: signs by which to know that what was put into a unit could be one of its own.
+        is_fixed: a unit is told by its place, whatever is in it.
+    """
+
+    split: Splitter
+    across: str = ""
+    strict: bool = True
+    ends: str = ""
+    is_fixed: bool = False
+
+
 def paragraphs(text: str) -> Units:
     """Cut at line ends. Lines of a paragraph wrapped by hand, and the rows of a table, are one unit."""
     texts: list[str] = []
     separators: list[str] = []
     separator = above = ""
     was_row = False
-    for line in _LINE.findall(text):
+    has_rows = "|" in text
+    found = _LINE.findall(text)
+    for line, is_wrapped in zip(found, _are_wrapped(found), strict=True):
         body = line.rstrip()
         if not body:
             separator += line
             continue
-        is_row = lines.is_table_row(body)
+        is_row = has_rows and lines.is_table_row(body)
+        goes_on = separator.count("\n") == 1
         if was_row or is_row:
-            goes_on = was_row and is_row
-        else:
-            goes_on = bool(above) and not separator.startswith("  ") and lines.continues(above, body)
-        if goes_on and separator.count("\n") == 1:
+            goes_on = goes_on and was_row and is_row
+        elif goes_on:
+            goes_on = not separator.startswith("  ") and lines.continues(above, body)
+            goes_on = goes_on and (is_wrapped or above.rstrip(lines.CLOSERS)[-1:] not in lines.STOPS)
+        if goes_on:
             texts[-1] += separator + body
         else:
             separators.append(separator)
             texts.append(body)
         above, separator, was_row = body, line[len(body) :], is_row
     return Units(texts, [*separators, separator])
+
+
+def _are_wrapped(found: Sequence[str]) -> Iterator[bool]:
+    """Yield for each line whether it and those around it, up to an empty one, may have been wrapped by hand.
+
+    Where one is longer, each sentence may have a line of its own, and an end of a line is the end of a paragraph.
+    """
+    for is_empty, run in groupby(found, key=str.isspace):
+        together = list(run)
+        longest = 0 if is_empty else max(map(len, together))
+        yield from repeat(longest <= lines.LONGEST_WRAPPED, len(together))
 
 
 def rows(text: str) -> Units:

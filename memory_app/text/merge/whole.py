@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
-from memory_app.text.merge.numbering import renumbered
+from memory_app.text.lines import MARKER, is_table_row
+from memory_app.text.merge.numbering import counted, uncounted
 from memory_app.text.merge.sequence import merged
-from memory_app.text.merge.units import paragraphs, sentences
+from memory_app.text.merge.units import paragraphs, rows, sentences
 from memory_app.text.merge.values import Conflict, Conflicted, Part, agreed, joined, mapped
 from memory_app.text.worddiff.words import is_word, tokens
 
@@ -47,39 +48,56 @@ def _line_end(text: str) -> str | None:
 
 
 def _merge(base: str, ours: str, theirs: str) -> str | Conflicted:
-    parts = tuple(joined(merged(base, ours, theirs)))
-    if any(isinstance(part, Conflict) for part in parts):
-        return Conflicted(parts)
-    text = "".join(map(str, parts))
-    if text in (base, ours, theirs):
-        return text
-    if _says_twice(base, ours, theirs, text):
+    if (same := agreed(base, ours, theirs)) is not None:
+        return same
+    plain = uncounted((base, ours, theirs))
+    before, our, their = plain or (base, ours, theirs)
+    parts = list(joined(merged(before, our, their)))
+    is_clean = not any(isinstance(part, Conflict) for part in parts)
+    if is_clean and _is_doubtful(before, our, their, "".join(map(str, parts))):
         return Conflicted(tuple(joined(_as_one_conflict(base, ours, theirs))))
-    return renumbered(ours, theirs, text)
+    if plain:
+        parts = counted(parts)
+    return "".join(map(str, parts)) if is_clean else Conflicted(tuple(parts))
 
 
-def _says_twice(base: str, ours: str, theirs: str, text: str) -> bool:
-    """Whether a sentence is in the result more often than in any side: both moved it, each to another place."""
-    counted = [Counter(paragraphs(version).texts) for version in (base, ours, theirs, text)]
-    # What all four have is cut into sentences only where it matters: that was two thirds of the time of a merge.
-    common = counted[0] & counted[1] & counted[2] & counted[3]
-    before, our, their, counts = (_sentence_counts(each - common) for each in counted)
-    repeated = [
-        sentence
-        for sentence, count in counts.items()
-        if count > before[sentence] >= max(our[sentence], their[sentence]) and any(map(is_word, tokens(sentence)))
-    ]
-    if any(our[sentence] or their[sentence] for sentence in repeated):
-        return True
-    elsewhere = _sentence_counts(common) if repeated else Counter[str]()
-    return any(elsewhere[sentence] for sentence in repeated)
+def _is_doubtful(base: str, ours: str, theirs: str, text: str) -> bool:
+    """Whether a sentence or row is there more often than it can be meant to: both put it in or moved it, each to
+    another place, or one moved what the other took out. Or both took one out of several: which, nobody can tell."""
+    if text in (base, ours, theirs):
+        return False
+    found = [Counter(paragraphs(each).texts) for each in (base, ours, theirs, text)]
+    everywhere = {each for each, count in found[0].items() if all(other[each] == count for other in found)}
+    before, our, their, counts = (_counts(each, everywhere) for each in found)
+    return any(
+        count > _most(before[unit], our[unit], their[unit]) and _has_words(unit)
+        for unit, count in counts.items()
+        if unit in before or unit in our or unit in their  # others are made of both sides' words
+    )
 
 
-def _sentence_counts(paragraph_counts: Counter[str]) -> Counter[str]:
+def _has_words(unit: str) -> bool:
+    """Whether the unit has words, and is not the number or sign a list item begins with."""
+    marker = MARKER.match(f"{unit} ")
+    return any(map(is_word, tokens(unit))) and (marker is None or marker.end() < len(unit))
+
+
+def _most(before: int, our: int, their: int) -> int:
+    """Return how often a unit can be in the result, given how often it is in each text."""
+    if our > before and their > before:  # both put it in, which counts once
+        return max(our, their)
+    if our < before == 1 > their:  # both took it out
+        return 0
+    return our + their - before
+
+
+def _counts(found: Counter[str], everywhere: Set[str]) -> Counter[str]:
+    """Return how often each sentence and row is in the paragraphs, but for those paragraphs that are in all texts."""
     counts: Counter[str] = Counter()
-    for paragraph, times in paragraph_counts.items():
-        for sentence in sentences(paragraph).texts:
-            counts[sentence] += times
+    for paragraph, times in found.items():
+        if paragraph not in everywhere:
+            for unit in (rows(paragraph) if is_table_row(paragraph) else sentences(paragraph)).texts:
+                counts[unit] += times
     return counts
 
 

@@ -34,10 +34,15 @@ def merged_words(base: str, ours: str, theirs: str) -> str | None:
     if not _is_mixture(base, pieces, our_changes, their_changes):
         merged = _interleaved(pieces, [(our_changes, our_pieces), (their_changes, their_pieces)])
     if merged is None and base.split() == ours.split():
-        return theirs
+        # Where both wrapped the lines anew neither is better: the one with more of them.
+        return max(ours, theirs, key=_line_ends) if base.split() == theirs.split() else theirs
     if merged is None and base.split() == theirs.split():
         return ours
     return merged
+
+
+def _line_ends(text: str) -> tuple[int, str]:
+    return text.count("\n"), text
 
 
 def _is_mixture(base: str, pieces: Sequence[str], ours: Sequence[Difference], theirs: Sequence[Difference]) -> bool:
