@@ -286,7 +286,7 @@ MEMORIES_FILTER_RECENT = env.whole("MEMORIES_FILTER_RECENT", default=0, most=_LO
 MEMORIES_SKILL_INJECTION = env.switch("MEMORIES_SKILL_INJECTION", default=True)
 PROPOSAL_EXPIRY = timedelta(days=env.whole("ASSENT_PROPOSAL_EXPIRY_DAYS", default=30, least=1, most=_LONGEST_DAYS))
 HAND_BACK_AFTER = timedelta(days=env.whole("ASSENT_HAND_BACK_DAYS", default=3, most=_LONGEST_DAYS))
-CLOSE_PRESENT_AFTER = timedelta(days=env.whole("ASSENT_CLOSE_PRESENT_DAYS", default=1, most=_LONGEST_DAYS))
+CLOSE_ALREADY_APPLIED_AFTER = timedelta(days=env.whole("ASSENT_ALREADY_APPLIED_DAYS", default=1, most=_LONGEST_DAYS))
 # Reviewers, and then the owner, are reminded of a proposal that waits so long; 0 never.
 REMIND_AFTER = timedelta(days=env.whole("ASSENT_REMIND_DAYS", default=7, most=_LONGEST_DAYS))
 REMIND_OWNER_AFTER = timedelta(days=env.whole("ASSENT_REMIND_OWNER_DAYS", default=14, most=_LONGEST_DAYS))

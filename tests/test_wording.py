@@ -30,6 +30,7 @@ RETIRED = {
     r"\bas of then\b": "this version",
     r"\bthrow (mine|it) away\b": "discard",
     r"\btoo many tries\b": "too many attempts",
+    r"\b(already there|(already )?in memory( already)?)\b": "already in the memory",
     r"\bwhoever\b": "anyone who",
 }
 

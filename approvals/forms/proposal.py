@@ -86,7 +86,7 @@ class RewordForm(ApproveForm):
 
 
 class CloseForm(ApproveForm):
-    """Closing what is in the memory already."""
+    """Closing what is already in the memory."""
 
     def arguments(self) -> dict[str, Any]:
         return {name: self.cleaned_data[name] for name in ("revision", "seen_sha256", "is_with_agent")}

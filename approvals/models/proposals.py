@@ -217,7 +217,7 @@ class Proposal(models.Model):
         return self.status == Status.PREPARING and self.current_revision_number > 1
 
     @property
-    def is_closed_as_present(self) -> bool:
+    def was_already_applied(self) -> bool:
         """Whether it was closed because its change was already in the memory."""
         return (
             self.status == Status.REJECTED

@@ -21,7 +21,7 @@ PERIOD = timedelta(weeks=12)
 _TAKEN_BACK = ~Q(reverted_by_commit="")
 _APPROVED = Q(status=Status.APPROVED, reverted_by_commit="")
 _AS_PROPOSED = Q(approval__in=["", Approval.AS_PROPOSED])
-# What was in the memory already was no mistake of its agent's.
+# What was already in the memory was no mistake of its agent's.
 _ALREADY_THERE = Q(decision_reason=RejectReason.DUPLICATE, mergeability=Mergeability.ALREADY_APPLIED)
 
 

@@ -119,7 +119,7 @@ class Review:
         return max(0, self.note_count - self.last_note)
 
     @property
-    def is_already_there(self) -> bool:
+    def is_already_applied(self) -> bool:
         """Whether the memory says it all already: there is no change to look at, nor to decide about."""
         return self.is_current and self.state == Mergeability.ALREADY_APPLIED
 

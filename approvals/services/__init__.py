@@ -9,7 +9,7 @@ from approvals.recovery.recover import RecoveryReport, find_proposal, is_interru
 from approvals.recovery.restore import Restored, restore, restore_here, verify
 from approvals.services import conversations, notes
 from approvals.services.decide.approve import approve
-from approvals.services.decide.close import close_as_present, reject, withdraw
+from approvals.services.decide.close import close_already_applied, reject, withdraw
 from approvals.services.decide.expire import expire
 from approvals.services.decide.part import REASONS as REASONS_FOR_REST
 from approvals.services.decide.part import Rest, approve_some
@@ -48,7 +48,7 @@ __all__ = [
     "back_to_review",
     "backup",
     "change_rule",
-    "close_as_present",
+    "close_already_applied",
     "comment",
     "conversations",
     "create_block",

@@ -154,7 +154,7 @@ class NotRemovable(DecisionRefused):
     code = "not_removable"
 
 
-class AlreadyInMemory(DecisionRefused):
+class AlreadyApplied(DecisionRefused):
     """The proposed change is already in the memory."""
 
     code = "already_applied"

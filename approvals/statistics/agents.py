@@ -43,7 +43,7 @@ class AgentCounts:
         waiting: open now.
         approved: how → how many, of `Approval`; those older than that count as approved as proposed.
         rejected: why → how many, of `RejectReason`, without those already in the memory.
-        present: closed since the memory said it already.
+        already_applied: closed since the change was in the memory already.
     """
 
     name: str
@@ -51,7 +51,7 @@ class AgentCounts:
     waiting: int = 0
     approved: dict[str, int] = field(default_factory=dict)
     rejected: dict[str, int] = field(default_factory=dict)
-    present: int = 0
+    already_applied: int = 0
     withdrawn: int = 0
     expired: int = 0
     automatic: int = 0
@@ -67,9 +67,9 @@ class AgentCounts:
         return sum(self.rejected.values())
 
     @property
-    def rejected_and_present(self) -> int:
+    def rejected_and_already_applied(self) -> int:
         """Return what the list of rejected proposals has."""
-        return self.rejected_total + self.present
+        return self.rejected_total + self.already_applied
 
     @property
     def as_proposed(self) -> int:
@@ -130,7 +130,7 @@ def _count(agent: AgentCounts, status: str, approval: str, reason: str, fits: st
         agent.automatic += number
         of_week["automatic"] += number
     elif status == Status.REJECTED and reason == RejectReason.DUPLICATE and fits == Mergeability.ALREADY_APPLIED:
-        agent.present += number
+        agent.already_applied += number
         of_week["unused"] += number
     elif status == Status.REJECTED:
         agent.rejected[reason] = agent.rejected.get(reason, 0) + number

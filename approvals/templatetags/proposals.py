@@ -234,9 +234,9 @@ def decided(proposal: Proposal) -> str:
     }
     if proposal.approval in how:
         outcomes[Status.APPROVED] = how[Approval(proposal.approval)]
-    if proposal.is_closed_as_present:
-        by_person = _("Closed by %(who)s: already in memory")
-        outcomes[Status.REJECTED] = by_person if who else _("Closed automatically: already in memory")
+    if proposal.was_already_applied:
+        by_person = _("Closed by %(who)s: already in the memory")
+        outcomes[Status.REJECTED] = by_person if who else _("Closed automatically: already in the memory")
     said = outcomes.get(Status(proposal.status), Status(proposal.status).label)
     return conditional_escape(str(said) % {"who": who, "agent": proposal.agent.name})
 

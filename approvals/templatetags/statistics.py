@@ -125,7 +125,7 @@ def agent_cells(agent: AgentCounts, owner: str, since: str) -> SafeString:
         (_("Waiting"), listed_of(agent.waiting, agent, owner)),
         (_("Approved as proposed"), listed_of(agent.as_proposed, agent, owner, since, AS_PROPOSED)),
         (_("With changes or in part"), listed_of(agent.changed, agent, owner, since, CHANGED)),
-        (_("Rejected"), listed_of(agent.rejected_and_present, agent, owner, since, Status.REJECTED)),
+        (_("Rejected"), listed_of(agent.rejected_and_already_applied, agent, owner, since, Status.REJECTED)),
         (_("Automatic"), listed_of(agent.automatic, agent, owner, since, Status.APPLIED)),
         (_("Acceptance"), percent(agent.acceptance.share) if agent.acceptance.share is not None else ""),
     )

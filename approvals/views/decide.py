@@ -53,9 +53,9 @@ def approve(request: Request, pk: int) -> HttpResponse:
 @signed_in(return_to=lambda pk: reverse("proposal", args=[pk]))
 @require_POST
 def reject(request: Request, pk: int) -> HttpResponse:
-    """Reject; with `already`, close what is in the memory already, which finds no fault with it."""
+    """Reject; with `already`, close what is already in the memory, which finds no fault with it."""
     if "already" in request.POST:
-        return _decide(request, pk, CloseForm(request.POST), services.close_as_present, Status.REJECTED)
+        return _decide(request, pk, CloseForm(request.POST), services.close_already_applied, Status.REJECTED)
     return _decide(request, pk, RejectForm(request.POST), services.reject, Status.REJECTED)
 
 

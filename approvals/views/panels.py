@@ -15,8 +15,8 @@ from approvals.review.mergeability import assess
 from approvals.review.targets import replacement_ids
 from approvals.services.decide.refusals import ChangesDiffer, NotesOutdated, NothingChosen
 from approvals.services.errors import (
+    AlreadyApplied,
     AlreadyDecided,
-    AlreadyInMemory,
     BeingDecided,
     BranchMissing,
     DecisionRefused,
@@ -86,7 +86,7 @@ def _title(error: DecisionRefused) -> str:
         else _("Somebody is deciding right now."),
         NewRevision: _("There is a newer revision."),
         NoLongerFits: _("The change no longer fits."),
-        AlreadyInMemory: _("This is already in memory."),
+        AlreadyApplied: _("This is already in the memory."),
         BranchMissing: _("The proposed text cannot be merged."),
         NotAllowed: _("You can’t decide this one."),
         WithAgent: error.message,
@@ -105,15 +105,15 @@ def _message(error: DecisionRefused) -> str:
         return _("%(who)s approved this.") % {"who": who}
     if isinstance(error, WithAgent):
         return _("Your decision was not saved. Decide again if you still want to.")
-    if isinstance(error, AlreadyDecided) and decided.is_closed_as_present and not decided.decided_by:
-        return _("It was in memory already, so it has been closed.")
+    if isinstance(error, AlreadyDecided) and decided.was_already_applied and not decided.decided_by:
+        return _("It was already in the memory, so it has been closed.")
     if isinstance(error, AlreadyDecided) and decided.status == Status.REJECTED:
         return _("%(who)s rejected this.") % {"who": who}
     if isinstance(error, AlreadyDecided) and decided.status == Status.WITHDRAWN:
         return _("%(who)s withdrew this.") % {"who": who}
     if isinstance(error, BeingDecided):
         return _("This proposal is being processed. Look at it again in a few seconds.")
-    if isinstance(error, AlreadyInMemory):
+    if isinstance(error, AlreadyApplied):
         return _("There is nothing left to approve.")
     if isinstance(error, NotAllowed):
         return _("You don’t have permission to decide about this memory.")

@@ -62,8 +62,8 @@ MEANINGS: dict[str, dict[str, str]] = {
         "ASSENT_PROPOSAL_EXPIRY_DAYS": "undecided proposals are closed after this many days",
         "ASSENT_HAND_BACK_DAYS": "a proposal that has not fitted its text for this many days goes back to its agent, "
         "which can propose it again on the current text; `0`: at the next hourly look",
-        "ASSENT_CLOSE_PRESENT_DAYS": "a proposal whose change has been in the memory for this many days is closed; "
-        "`0`: at the next hourly look",
+        "ASSENT_ALREADY_APPLIED_DAYS": "a proposal whose change has been in the memory for this many days is "
+        "closed; `0`: at the next hourly look",
         "ASSENT_REMIND_DAYS": "reviewers are reminded of a proposal that has waited so many days; `0` never",
         "ASSENT_REMIND_OWNER_DAYS": "its owner is reminded after so many days, or seven days before it "
         "expires; `0` never",

@@ -50,7 +50,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "MEMORIES_SKILL_INJECTION": ("banana",),
     "ASSENT_PROPOSAL_EXPIRY_DAYS": ("x", "0", "1000000"),
     "ASSENT_HAND_BACK_DAYS": ("x", "-1", "1000000"),
-    "ASSENT_CLOSE_PRESENT_DAYS": ("x", "-1", "1000000"),
+    "ASSENT_ALREADY_APPLIED_DAYS": ("x", "-1", "1000000"),
     "ASSENT_REMIND_DAYS": ("x", "-1", "1000000"),
     "ASSENT_REMIND_OWNER_DAYS": ("x", "-1", "1000000"),
     "ASSENT_MAIL_HOUR": ("x", "-1", "24"),

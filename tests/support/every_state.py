@@ -187,7 +187,7 @@ def _decided(alice: User, tim: User, scribe: Agent) -> Iterator[tuple[str, Propo
     yield "expired", expired
     present = propose(scribe, "diary", Replace("means measure", "means measuring"))
     edit(alice, "diary", "means measure", "means measuring")
-    yield "already there", services.close_as_present(**_seen(tim, present))
+    yield "already there", services.close_already_applied(**_seen(tim, present))
 
 
 def _handed_back(alice: User, tim: User, scribe: Agent) -> Iterator[tuple[str, Proposal]]:

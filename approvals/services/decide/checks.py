@@ -13,8 +13,8 @@ from approvals.review.mergeability import Assessment
 from approvals.review.targets import BlockState, TargetState, matches, state_at_head
 from approvals.review.turn.change_requests import change_request
 from approvals.services.errors import (
+    AlreadyApplied,
     AlreadyDecided,
-    AlreadyInMemory,
     BeingDecided,
     BranchMissing,
     NewRevision,
@@ -95,8 +95,8 @@ def raise_not_open(proposal: Proposal, revision: int) -> NoReturn:
         who = proposal.decided_by.display_name if proposal.decided_by else proposal.agent.name
         if proposal.status == Status.EXPIRED:
             raise AlreadyDecided(proposal, _("This proposal has expired."))
-        if proposal.is_closed_as_present and not proposal.decided_by:
-            raise AlreadyDecided(proposal, _("This was in memory already, so the proposal has been closed."))
+        if proposal.was_already_applied and not proposal.decided_by:
+            raise AlreadyDecided(proposal, _("This was already in the memory, so the proposal has been closed."))
         raise AlreadyDecided(
             proposal,
             _("%(who)s was first: this proposal is %(status)s.")
@@ -128,7 +128,7 @@ def require_target_as_seen(proposal: Proposal, seen_sha256: str) -> Seen:
 
 def require_fit(proposal: Proposal, assessment: Assessment) -> None:
     if assessment.state == Mergeability.ALREADY_APPLIED:
-        raise AlreadyInMemory(proposal, _("The memory says this already; there is nothing to approve."))
+        raise AlreadyApplied(proposal, _("This is already in the memory; there is nothing to approve."))
     if assessment.over_limit:
         raise NoLongerFits(
             proposal,

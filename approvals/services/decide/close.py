@@ -63,7 +63,7 @@ def reject(
     )
 
 
-def close_as_present(
+def close_already_applied(
     *, actor: User, proposal_id: int, revision: int, seen_sha256: str, is_with_agent: bool = False
 ) -> Proposal:
     """Close a proposal whose change is already in the memory.
@@ -82,7 +82,7 @@ def close_as_present(
     is_there = target.assess(proposal.current_revision).state == Mergeability.ALREADY_APPLIED
     if target.sha256 != seen_sha256 or not is_there:
         raise TargetChanged(proposal, block_of(target))
-    comment = _("This is already in memory; nothing was left to change.")
+    comment = _("This is already in the memory; nothing was left to change.")
     return close(
         proposal,
         Status.REJECTED,

@@ -23,7 +23,7 @@ from approvals.services import events
 from approvals.services.branches import branch_name, drop_branches, write_revision_branch
 from approvals.services.decide import follow_up
 from approvals.services.decide.checks import Seen, block_of, raise_not_open, require_branch, require_fit
-from approvals.services.errors import AlreadyInMemory, BranchMissing, TargetChanged
+from approvals.services.errors import AlreadyApplied, BranchMissing, TargetChanged
 from approvals.services.recheck import after_change
 from memory_app import reads
 from memory_app.dolt.connections import head_of_main
@@ -169,7 +169,7 @@ def _write(proposal: Proposal, revision: Revision) -> str:
         )
     except AlreadyMerged:
         _reopen(proposal)
-        raise AlreadyInMemory(proposal, _("Nothing is left to approve.")) from None
+        raise AlreadyApplied(proposal, _("Nothing is left to approve.")) from None
     return change.commit
 
 

@@ -177,7 +177,7 @@ def require_plain(proposal: Proposal, assessment: Assessment | None) -> None:
     if assessment.state == Mergeability.CONFLICT:
         raise OpenToDecide(proposal, _("It no longer fits. Open it to decide."))
     if assessment.state == Mergeability.ALREADY_APPLIED:
-        raise OpenToDecide(proposal, _("It is already in memory. Open it to close it."))
+        raise OpenToDecide(proposal, _("It is already in the memory. Open it to close it."))
     if assessment.is_stale:
         raise OpenToDecide(proposal, _("The text changed since it was proposed. Open it to decide."))
 

@@ -1,4 +1,4 @@
-"""Settle what no longer fits: hand it back to its agent, or close what is in the memory already.
+"""Settle what no longer fits: hand it back to its agent, or close what is already in the memory.
 
 Queues that nobody has to look at fill with proposals that no longer apply. Assent says so to the agent instead, by
 itself; a person who is faster decides.
@@ -24,7 +24,7 @@ from memory_app.dolt.errors import DoltError
 log = structlog.get_logger(__name__)
 
 #: What the agent is told with what is closed; data of the contract, so not translated.
-ALREADY_THERE = "This is already in memory; nothing was left to change."
+ALREADY_APPLIED = "This is already in the memory; nothing was left to change."
 
 
 def settle(*, now: datetime | None = None) -> int:
@@ -38,7 +38,7 @@ def settle(*, now: datetime | None = None) -> int:
         mergeability=Mergeability.CONFLICT, updated_at__lte=now - settings.HAND_BACK_AFTER
     )
     present = Proposal.objects.decidable().filter(
-        mergeability=Mergeability.ALREADY_APPLIED, updated_at__lte=now - settings.CLOSE_PRESENT_AFTER
+        mergeability=Mergeability.ALREADY_APPLIED, updated_at__lte=now - settings.CLOSE_ALREADY_APPLIED_AFTER
     )
     settled = 0
     for proposal in [*conflicts.select_related("agent"), *present.select_related("agent")]:
@@ -58,8 +58,8 @@ def _settle(proposal: Proposal) -> bool:
     if state != proposal.mergeability:
         return False
     if state == Mergeability.ALREADY_APPLIED:
-        fields = {"decision_reason": RejectReason.DUPLICATE, "decision_comment": ALREADY_THERE}
-        close_by_itself(proposal, Status.REJECTED, Event.What.REJECTED, fields=fields, text=ALREADY_THERE)
+        fields = {"decision_reason": RejectReason.DUPLICATE, "decision_comment": ALREADY_APPLIED}
+        close_by_itself(proposal, Status.REJECTED, Event.What.REJECTED, fields=fields, text=ALREADY_APPLIED)
         return True
     with transaction.atomic(durable=True):
         is_handed_back = hand_back(proposal, actor=None, automatic=change_requests.CONFLICT)

@@ -48,7 +48,7 @@ def test_what_was_in_the_memory_already_is_nobodys_mistake(alice: User, goals: B
     fields = services.BlockFields(title="", description="", body=goals.body.replace("math", "maths"), limit=20_000)
     services.edit_block(actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=goals.sha256)
     seen = current_state(proposal, proposal.current_revision).sha256
-    services.close_as_present(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
+    services.close_already_applied(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
     assert acceptance(Proposal.objects.all()) == {}
 
 

@@ -14,8 +14,8 @@ from approvals.recovery.integrity import problems
 from approvals.services.decide import approve as approving
 from approvals.services.decide import merge
 from approvals.services.errors import (
+    AlreadyApplied,
     AlreadyDecided,
-    AlreadyInMemory,
     BeingDecided,
     BranchMissing,
     DecisionRefused,
@@ -236,7 +236,7 @@ def test_what_no_longer_fits_is_a_conflict_that_can_be_rejected(
 def test_what_the_memory_says_already_is_not_approved_again(goals: Block, alice: User, propose: Propose) -> None:
     proposal = propose(goals, "likes math", "loves mathematics")
     edit(alice, "goals", "likes math", "loves mathematics")
-    with pytest.raises(AlreadyInMemory):
+    with pytest.raises(AlreadyApplied):
         approve(alice, proposal)
 
 

@@ -18,7 +18,7 @@ from tests.support.pages import form, has_form, words
 
 
 @pytest.fixture
-def present(alice: User, goals: Block, propose: Propose) -> Proposal:
+def already_applied(alice: User, goals: Block, propose: Propose) -> Proposal:
     """A proposal of scribe's whose change alice made by hand."""
     proposal: Proposal = propose(goals, "in June", "in July")
     edit(alice, "goals", "in June", "in July")
@@ -26,56 +26,58 @@ def present(alice: User, goals: Block, propose: Propose) -> Proposal:
 
 
 def test_what_is_in_memory_already_has_one_button_and_no_change(
-    client_of: ClientOf, tim: User, present: Proposal
+    client_of: ClientOf, tim: User, already_applied: Proposal
 ) -> None:
-    page = client_of(tim).get(url(present))
+    page = client_of(tim).get(url(already_applied))
     content = page.content.decode()
-    assert "Close: already there" in words(page)
+    assert "Close: already in the memory" in words(page)
     assert "<ins>" not in content
     assert "<del>" not in content
     assert "Reject…" not in words(page)
-    assert not has_form(page, approve_url(present))
+    assert not has_form(page, approve_url(already_applied))
 
 
 @pytest.mark.parametrize("headers", [{}, HTMX], ids=["a form", "htmx"])
-def test_closing_it_finds_no_fault(client_of: ClientOf, tim: User, present: Proposal, headers: dict[str, str]) -> None:
+def test_closing_it_finds_no_fault(
+    client_of: ClientOf, tim: User, already_applied: Proposal, headers: dict[str, str]
+) -> None:
     client = client_of(tim)
-    fields = form(client.get(url(present)), reject_url(present))
-    answer = client.post(reject_url(present), fields, headers=headers, follow=True)
+    fields = form(client.get(url(already_applied)), reject_url(already_applied))
+    answer = client.post(reject_url(already_applied), fields, headers=headers, follow=True)
     assert answer.status_code == 200
     said = words(answer)
-    assert "Closed by Tim Okafor: already in memory" in said
+    assert "Closed by Tim Okafor: already in the memory" in said
     assert "Rejected" not in said
     assert "Duplicate" not in said
 
 
-def test_the_agent_is_told_that_it_was_there(client_of: ClientOf, tim: User, present: Proposal) -> None:
+def test_the_agent_is_told_that_it_was_there(client_of: ClientOf, tim: User, already_applied: Proposal) -> None:
     client = client_of(tim)
-    client.post(reject_url(present), form(client.get(url(present)), reject_url(present)))
-    present.refresh_from_db()
-    assert present.status == Status.REJECTED
-    assert present.decision_reason == RejectReason.DUPLICATE
-    assert "This is already in memory; nothing was left to change." in representations.told(present)
+    client.post(reject_url(already_applied), form(client.get(url(already_applied)), reject_url(already_applied)))
+    already_applied.refresh_from_db()
+    assert already_applied.status == Status.REJECTED
+    assert already_applied.decision_reason == RejectReason.DUPLICATE
+    assert "This is already in the memory; nothing was left to change." in representations.told(already_applied)
 
 
 def test_what_went_from_memory_meanwhile_is_not_closed(
-    client_of: ClientOf, alice: User, tim: User, goals: Block, present: Proposal
+    client_of: ClientOf, alice: User, tim: User, goals: Block, already_applied: Proposal
 ) -> None:
     client = client_of(tim)
-    fields = form(client.get(url(present)), reject_url(present))
+    fields = form(client.get(url(already_applied)), reject_url(already_applied))
     edit(alice, "goals", "in July", "in June")
-    answer = client.post(reject_url(present), fields, headers=HTMX)
+    answer = client.post(reject_url(already_applied), fields, headers=HTMX)
     assert answer.status_code == 409
     assert "Your decision was not saved." in words(answer)
-    assert has_form(answer, approve_url(present))
-    present.refresh_from_db()
-    assert present.status == Status.OPEN
+    assert has_form(answer, approve_url(already_applied))
+    already_applied.refresh_from_db()
+    assert already_applied.status == Status.OPEN
 
 
 def test_a_change_that_is_not_there_cannot_be_closed_as_if_it_were(tim: User, goals: Block, propose: Propose) -> None:
     proposal = propose(goals, "in June", "in July")
     with pytest.raises(TargetChanged):
-        services.close_as_present(actor=tim, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256)
+        services.close_already_applied(actor=tim, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256)
 
 
 def test_the_owner_may_write_a_change_that_no_longer_fits_with_its_text_beside_it(

@@ -52,7 +52,7 @@ def test_every_outcome_is_counted_once(alice: User, scribe: Agent) -> None:
     agent = counts()
     assert agent.approved == {Approval.AS_PROPOSED: 4, Approval.EDITED: 2, Approval.PART: 1}
     assert agent.rejected == {RejectReason.WRONG: 2, RejectReason.TOO_PRIVATE: 1}
-    assert (agent.present, agent.withdrawn, agent.expired, agent.automatic) == (1, 1, 1, 4)
+    assert (agent.already_applied, agent.withdrawn, agent.expired, agent.automatic) == (1, 1, 1, 4)
     assert (agent.waiting, agent.proposed) == (2, 15)
     assert (agent.as_proposed, agent.changed) == (4, 3)
     week = agent.by_week[-1]
@@ -80,7 +80,7 @@ def test_the_page_of_an_agent_says_it_in_words_pictures_and_a_table(
     said = words(page)
     assert "Acceptance 40% of 10 decisions, approved as proposed" in said
     assert "Approved 7 4 as proposed 1 in part 2 with changes" in said
-    assert "Rejected 4 2 wrong 1 too private 1 already in memory" in said
+    assert "Rejected 4 2 wrong 1 too private 1 already in the memory" in said
     body = page.content.decode()
     assert re.search(r'<svg class="stacked" role="img"[^>]*aria-labelledby="stacked stacked-more"', body)
     last = body.partition("<tbody")[2].rpartition("<tr>")[2]

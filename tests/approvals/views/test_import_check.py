@@ -62,7 +62,7 @@ def test_what_a_file_would_do_is_said_and_nothing_is_written(client_of: ClientOf
     said = words(page)
     assert reads.head() == before
     assert "What notes.md would do" in said
-    assert "New 1 note Changed 1 note Already there 1 note Left out 2 passages" in said
+    assert "New 1 note Changed 1 note Already in the memory 1 note Left out 2 passages" in said
     assert "decision 0 1" in said
     assert "pattern 1 0" in said
     assert "2 passages, the first: “wrong-1” is not an id" in said

@@ -489,7 +489,7 @@ def test_a_change_made_already_by_hand_has_nothing_to_approve(
     proposal = propose(goals, "in June", "in July")
     edit(alice, "goals", "in June", "in July")
     page = client_of(tim).get(url(proposal))
-    assert "This is already in memory." in words(page)
+    assert "This is already in the memory." in words(page)
     assert not has_form(page, approve_url(proposal))
 
 

@@ -10,7 +10,7 @@ from approvals import services
 from approvals.models import Event, Kind, Proposal, Status, User
 from approvals.recovery.integrity import problems
 from approvals.review.turn.change_requests import change_request
-from approvals.services.turn.settle import ALREADY_THERE
+from approvals.services.turn.settle import ALREADY_APPLIED
 from memory_app import reads
 from memory_app.reads import Block
 from memory_app.text.edits import Replace
@@ -88,8 +88,8 @@ def test_what_is_there_already_is_closed_after_a_day_whosever_turn_it_is(
     for each in (proposal, other):
         each.refresh_from_db()
         assert (each.status, each.decided_by, each.decision_reason) == (Status.REJECTED, None, "duplicate")
-        assert each.is_closed_as_present
-        assert each.decision_comment == ALREADY_THERE
+        assert each.was_already_applied
+        assert each.decision_comment == ALREADY_APPLIED
         assert each.events.get(what=Event.What.REJECTED).actor == "assent"
     assert list(problems()) == []
 
