@@ -49,6 +49,8 @@ def test_by_mouse_in_two_clicks_and_undone_in_one(window_of: WindowOf, tim: User
     expect(window.locator(".row-decided")).to_have_count(23)
     window.click("[data-undo-several]")
     expect(window.locator("#several-title")).to_contain_text("23 decisions undone")
+    assert window.locator(".row-decided strong").all_inner_texts() == ["Undone"] * 23
+    expect(window.locator(".row-decided [data-undo]")).to_have_count(0)
     assert approved() == 0
     assert reads.block("alice", "plan-24").body == "Plan 24.\n\nShe reads 24 books.\n"
 
