@@ -454,7 +454,7 @@ def test_a_stale_change_is_shown_against_todays_text(
     assert has_form(page, approve_url(proposal))
 
 
-def test_a_conflict_shows_both_changes_and_can_only_be_rejected(
+def test_a_conflict_shows_both_changes_and_what_can_be_done_instead_of_approving(
     client_of: ClientOf, alice: User, tim: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(goals, "in June", "in July")
@@ -462,7 +462,7 @@ def test_a_conflict_shows_both_changes_and_can_only_be_rejected(
     page = client_of(tim).get(url(proposal))
     said = words(page)
     assert "The change no longer fits." in said
-    assert "scribe can then propose it again" in said
+    assert "You can resolve it, ask scribe for changes or reject it." in said
     assert "added: autumn" in said
     assert "added: July" in said
     assert not has_form(page, approve_url(proposal))
