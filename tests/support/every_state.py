@@ -31,10 +31,10 @@ Alice likes math. She wants to pass the B2 exam in June.
 
 ## Exams
 
-| Subject | Date | State |
-|---|---|---|
-| German B2 | 20 June | not enrolled |
-| Stochastics | 12 February | enrolled |
+| Subject | Date | Where it is written, and what one may bring | State |
+|---|---|---|---|
+| German B2 | 20 June | Language centre, room 114 | not enrolled |
+| Stochastics | 12 February | Main building, with two sheets of notes | enrolled |
 
 - She reads one book a month.
 - She writes `P(A)` by hand, as [the sheet](https://example.org/sheet) asks.
@@ -85,8 +85,10 @@ class EveryState:
 
 
 def make(alice: User, ben: User, tim: User, scribe: Agent) -> EveryState:
-    """Make it all; ben is another student of tim's."""
+    """Make it all; ben is another student of tim's, with a name that is one long word."""
     made = EveryState()
+    ben.first_name = "Donaudampfschifffahrtsgesellschaftskapitän"
+    ben.save()
     with override_settings(PENDING_CAP=100):
         _blocks(alice, "aims", "plan", "diary", "habits")
         _blocks(ben, "aims")
@@ -165,7 +167,7 @@ def _decided(alice: User, tim: User, scribe: Agent) -> Iterator[tuple[str, Propo
     wrong = propose(scribe, "diary", Replace("Monday", "Tuesday"))
     decision: dict[str, Any] = {"reason": "wrong", "comment": "It is Monday."}
     yield "rejected", services.reject(actor=tim, proposal_id=wrong.pk, revision=1, **decision)
-    private = propose(scribe, "diary", Replace("114", "115"))
+    private = propose(scribe, "diary", Replace("| 114 |", "| 115 |"))
     yield (
         "rejected as too private",
         services.reject(actor=alice, proposal_id=private.pk, revision=1, reason="too_private"),
@@ -205,7 +207,7 @@ def _handed_back(alice: User, tim: User, scribe: Agent) -> Iterator[tuple[str, P
 
 def _waiting(alice: User, tim: User, scribe: Agent) -> Iterator[tuple[str, Proposal]]:
     yield "clean", propose(scribe, "aims", Replace("one book", "two books"), evidence=[], session_id="")
-    several = [Replace("likes math", "loves math"), Replace("not enrolled", "enrolled"), Replace("114", "115")]
+    several = [Replace("likes math", "loves math"), Replace("not enrolled", "enrolled"), Replace("| 114 |", "| 115 |")]
     talked = propose(scribe, "aims", *several, Replace("The first proof.", "The proof.\n  2. The next proof."))
     now = reads.block("alice", "aims").body
     about = worddiff.hunks(now, talked.current_revision.result_text)[1].id
@@ -253,6 +255,7 @@ def _several(alice: User, ben: User, tim: User, scribe: Agent) -> str:
     both = [propose(scribe, "aims", Replace("lunch", "dinner"), owner=owner.username) for owner in (alice, ben)]
     for owner in (alice, ben):
         propose(scribe, "aims", Replace("a month", "a week"), owner=owner.username)
+    propose(scribe, "aims", Replace("Slowly", "Steadily"), owner="ben")
     items = [services.Item(each.pk, 1, current_state(each, each.current_revision).sha256) for each in both]
     return services.decide_several(actor=tim, items=items, action=ReviewAction.APPROVE).batch
 
