@@ -6,7 +6,7 @@ Three queries for any number of agents. What counts as accepted is `review.accep
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -84,15 +84,18 @@ class AgentCounts:
         return tuple(WeekOfAgent(**week) for week in self.weeks)
 
 
-def agents_of(proposals: ProposalQuerySet, began: Sequence[datetime]) -> list[AgentCounts]:
+def agents_of(
+    proposals: ProposalQuerySet, began: Sequence[datetime], *, others: Iterable[str] = ()
+) -> list[AgentCounts]:
     """Return the agents that made any of these proposals, by name.
 
     Args:
         proposals: those the reader may see, narrowed to an owner or an agent.
         began: when each of the weeks began, see `weeks.starts`.
+        others: names of agents that are among them even when they made none.
     """
     proposals = proposals.order_by()
-    found: dict[str, AgentCounts] = {}
+    found = {name: AgentCounts(name, weeks=[defaultdict(int) for _week in began]) for name in others}
     asked = proposals.values_list("agent__name").annotate(
         proposed=Count("pk", filter=Q(status__in=ASKED, created_at__gte=began[0])),
         waiting=Count("pk", filter=Q(status=Status.OPEN)),

@@ -1,6 +1,6 @@
 """`/agents/` and `/agents/<name>/`: how agents do. Owners see their memory’s, tutors their students’, staff all.
 
-An agent that proposed nothing a viewer may see is answered like one that does not exist.
+An agent that proposed nothing a viewer may see, and has no token for that memory, is answered as if it did not exist.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from approvals.accounts.names import display_names
 from approvals.accounts.sign_in import signed_in
 from approvals.accounts.viewer import viewer_of
 from approvals.models import Agent, Approval, ProposalQuerySet, RejectReason
+from approvals.review import trust
 from approvals.statistics import agents, drawing, weeks
 
 #: The columns of the list; the cells are `agent_cells`.
@@ -40,7 +41,7 @@ def agent_list(request: HttpRequest) -> HttpResponse:
     """Show all agents that proposed something this person may see."""
     proposals, context = _narrowed(request)
     began = weeks.starts()
-    rows = agents.agents_of(proposals, began)
+    rows = agents.agents_of(proposals, began, others=_serving(request, context["owner"]))
     return render(request, "statistics/agents.html", context | {"agents": rows, "titles": _TITLES, **_period(began)})
 
 
@@ -51,7 +52,8 @@ def agent(request: HttpRequest, agent: str) -> HttpResponse:
     proposals, context = _narrowed(request)
     described = Agent.objects.filter(name=agent).first()
     began = weeks.starts()
-    rows = agents.agents_of(proposals.filter(agent=described), began) if described else []
+    others = [name for name in _serving(request, context["owner"]) if name == agent]
+    rows = agents.agents_of(proposals.filter(agent=described), began, others=others) if described else []
     if not described or not rows:
         raise Http404
     counts = rows[0]
@@ -59,12 +61,18 @@ def agent(request: HttpRequest, agent: str) -> HttpResponse:
         "agent": described,
         "counts": counts,
         "began": began,
+        "is_idle": not any(any(week.values()) for week in counts.weeks),
         "weeks": list(zip(began, counts.by_week, strict=True)),
         "picture": drawing.stacked(counts.by_week, began, title=str(_("Decisions about %(agent)s") % {"agent": agent})),
         "approvals": [(label, counts.approved[how]) for how, label in Approval.choices if how in counts.approved],
         "reasons": [(label, counts.rejected[why]) for why, label in RejectReason.choices if why in counts.rejected],
     }
     return render(request, "statistics/agent.html", context | _period(began))
+
+
+def _serving(request: HttpRequest, owner: str) -> list[str]:
+    """Return the agents that reach this owner's memory, or the viewer's own: some have not proposed anything yet."""
+    return [agent.name for agent in trust.agents_serving(owner or viewer_of(request).username)]
 
 
 def _narrowed(request: HttpRequest) -> tuple[ProposalQuerySet, dict[str, Any]]:

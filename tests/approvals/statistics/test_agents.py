@@ -121,6 +121,17 @@ def test_each_person_sees_what_concerns_them(
     assert "other" in words(client_of(admin).get(reverse("agent_list")))
 
 
+def test_an_agent_with_a_token_is_there_before_it_proposes(
+    alice: User, mallory: User, token: str, client_of: ClientOf
+) -> None:
+    address = reverse("agent", args=["scribe"])
+    assert "scribe" in words(client_of(alice).get(reverse("agent_list")))
+    page = words(client_of(alice).get(address))
+    assert "Nothing decided yet" in page
+    assert "Nothing in these weeks" in page
+    assert client_of(mallory).get(address).status_code == 404
+
+
 def test_it_can_be_narrowed_to_one_owner_whom_one_may_read(
     tim: User, ben: User, admin: User, scribe: Agent, client_of: ClientOf
 ) -> None:
