@@ -7,7 +7,7 @@ from approvals.models import Agent, Kind, User
 from benchmarks import pages
 from benchmarks.measure import Result
 from benchmarks.population import AGENT
-from benchmarks.worddiff import edited, long_text
+from benchmarks.worddiff import edited, long_text, moved
 from memory_app.text.edits import Rewrite
 
 TARGET = 300.0
@@ -20,17 +20,18 @@ def measure(owner: str, tutor: str) -> list[Result]:
     fields = services.BlockFields(title="", description="", body=before, limit=100_000, read_only=False)
     services.create_block(actor=User.objects.get(username=owner), owner=owner, label=LABEL, fields=fields)
     results = []
-    for places in (34, 200):
+    changes = {"34 edits": edited(before, 34), "200 edits": edited(before, 200), "200 moves": moved(before, 200)}
+    for what, after in changes.items():
         path = services.propose(
             agent=Agent.objects.get(name=AGENT),
             owner=owner,
             label=LABEL,
-            edits=[Rewrite(edited(before, places))],
+            edits=[Rewrite(after)],
             kind=Kind.REWRITE,
-            reasoning=f"{places} words are other ones.",
+            reasoning=f"Another text: {what}.",
         ).proposal.get_absolute_url()
-        for view in ("inline", "side", "source", "result") if places == 200 else ("inline",):
-            case = f"proposal's page, 10,000 words, {places} edits, {view}"
+        for view in ("inline", "side", "source", "result") if what == "200 edits" else ("inline",):
+            case = f"proposal's page, 10,000 words, {what}, {view}"
             results.append(
                 pages.in_process(case, f"{path}?view={view}", tutor, target=TARGET, most_queries=MOST_QUERIES)
             )

@@ -19,6 +19,7 @@ def measure() -> list[Result]:
     return [
         _case("diff, 10,000 words, 200 small edits", before, edited(before), target=TARGET),
         _case("diff, 10,000 words, sections moved", before, _moved(before), target=TARGET),
+        _case("diff, 10,000 words, 200 paragraphs moved", before, moved(before), target=TARGET),
         _case("diff, 10,000 words, nothing in common", before, _reworded(before), target=TARGET),
     ]
 
@@ -47,6 +48,15 @@ def edited(text: str, places: int = 200) -> str:
     for at in chance.sample(range(len(words)), places):
         words[at] = chance.choice(["", "perhaps", f"{words[at]} again", words[at].upper()])
     return " ".join(words)
+
+
+def moved(text: str, places: int = 200) -> str:
+    """Put lines elsewhere, one after the other."""
+    chance = random.Random(4)
+    lines = text.split("\n")
+    for _ in range(places):
+        lines.insert(chance.randrange(len(lines)), lines.pop(chance.randrange(len(lines))))
+    return "\n".join(lines)
 
 
 def _moved(text: str) -> str:

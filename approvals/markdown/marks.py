@@ -14,8 +14,9 @@ from memory_app.text import invisible
 from memory_app.text.invisible import InvisibleMark, Letters, VisibleText, Whitespace
 
 _MAY_BREAK = mark_safe("<wbr>")
-#: Text that every reader sees as it is: nothing in it is hidden or of another script.
-_ORDINARY = re.compile(r"[\n\x20-\x7e]*")
+#: Text that every reader sees as it is: nothing in it is hidden or of another script. Latin letters with their accents,
+#: and the signs of prose; a test looks at each.
+_ORDINARY = re.compile("[\n\x20-\x7e\xa1-\xac\xae-\u017f\u2013\u2014\u2018-\u201f\u2026\u20ac]*")
 
 
 def marked(text: str) -> SafeString:

@@ -158,7 +158,7 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
     segments = () if proposal.target_kind == TargetKind.IMPORT else worddiff.diff(before, after)
     risk_report = _risks(proposal, shown, before, after, segments)
     fits = is_current and assessment is not None and assessment.can_be_approved
-    hunks = worddiff.hunks(before, after) if fits and block else ()
+    hunks = worddiff.hunks_of(segments) if fits and block else ()
     siblings = _siblings(proposal)
     checks = Checks(
         length_before=len(before),

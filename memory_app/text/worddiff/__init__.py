@@ -8,7 +8,7 @@ Not here: making or merging changes (`edits`), HTML, and any wording shown to pe
 from memory_app.text.worddiff.closing import redlined
 from memory_app.text.worddiff.ends import common_ends
 from memory_app.text.worddiff.excerpt import excerpt
-from memory_app.text.worddiff.hunks import Hunk, UnknownHunk, apply_some, hunk_numbers, hunks
+from memory_app.text.worddiff.hunks import Hunk, UnknownHunk, apply_some, hunk_numbers, hunks, hunks_of
 from memory_app.text.worddiff.layout import DiffRow, Fold, Paragraph, fold, paragraphs, side_by_side
 from memory_app.text.worddiff.moved.comparing import diff
 from memory_app.text.worddiff.moved.counting import count_moved, count_moved_words, count_words
@@ -35,6 +35,7 @@ __all__ = [
     "fold",
     "hunk_numbers",
     "hunks",
+    "hunks_of",
     "moved_lines_of",
     "paragraphs",
     "redlined",

@@ -18,7 +18,7 @@ from memory_app.text import lines
 from memory_app.text.worddiff.closing import closed, kind_of, redlined
 from memory_app.text.worddiff.layout import Paragraph
 from memory_app.text.worddiff.moved.comparing import diff
-from memory_app.text.worddiff.segments import Kind
+from memory_app.text.worddiff.segments import Kind, Segment
 
 _ID_LENGTH = 12
 
@@ -68,7 +68,12 @@ def hunks(before: str, after: str) -> tuple[Hunk, ...]:
 
     What was moved counts where the first of its two places is.
     """
-    return tuple(_hunks(list(_places(redlined(diff(before, after))))).values())
+    return hunks_of(diff(before, after))
+
+
+def hunks_of(segments: Iterable[Segment]) -> tuple[Hunk, ...]:
+    """Return the changes of a diff: what `hunks` returns of its texts."""
+    return tuple(_hunks(_places(redlined(segments))).values())
 
 
 def apply_some(before: str, after: str, ids: Collection[str]) -> str:

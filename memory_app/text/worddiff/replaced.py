@@ -34,11 +34,13 @@ def _is_torn(paragraph: Paragraph) -> bool:
     """Whether it has several changes and little that stays."""
     if not paragraph.changed:  # most of a long text
         return False
-    kept = [_letters(segment.text) if segment.kind == "same" else None for segment in paragraph.segments]
-    changed = [index for index, letters in enumerate(kept) if letters is None]
-    if not changed or not any(kept[index] for index in range(changed[0], changed[-1])):
+    changed = [index for index, segment in enumerate(paragraph.segments) if segment.kind != "same"]
+    if changed[-1] - changed[0] < len(changed):  # one change, which is most of them: nothing is between
         return False
-    stays = sum(filter(None, kept))
+    kept = [_letters(segment.text) if segment.kind == "same" else 0 for segment in paragraph.segments]
+    if not any(kept[changed[0] : changed[-1]]):
+        return False
+    stays = sum(kept)
     shorter, longer = sorted((_letters(_text(paragraph, "removed")), _letters(_text(paragraph, "added"))))
     return stays < _OF_THE_LONGER * longer and stays < _OF_THE_SHORTER * shorter
 

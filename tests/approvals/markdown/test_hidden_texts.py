@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 from django.urls import reverse
+from django.utils.html import escape
 
 from approvals import services
+from approvals.markdown import marks
 from approvals.models import Agent, Proposal, User
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
 from memory_app import reads
+from memory_app.text import invisible
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 
 pytestmark = pytest.mark.slow
@@ -110,6 +113,15 @@ def raw_on(client: Any, url: str) -> list[str]:
     page = Shown()
     page.feed(client.get(url).content.decode())
     return [text for text in page.texts if set(text) & set(UNSEEN)]
+
+
+def test_ordinary_characters_are_drawn_as_they_are() -> None:
+    """Texts of these are not looked through for hidden ones."""
+    ordinary = [char for char in map(chr, range(0x3000)) if marks._ORDINARY.fullmatch(char)]
+    assert len(ordinary) > 300
+    for char in ordinary:
+        for text in (char, f"a{char}b", f"Ab {char * 4} {char}\n{char}c"):
+            assert marks.drawn(invisible.visible(text)) == escape(text)
 
 
 def test_no_page_of_an_owner_shows_unseen_characters_as_they_are(
