@@ -11,7 +11,8 @@
   // The headings of the changes that begin with a part: in it, or right above a line or a row.
   const headings = (part) => {
     const inside = [...part.querySelectorAll(".change-label")];
-    const above = part.previousElementSibling;
+    let above = part.previousElementSibling;
+    if (above?.matches(".moved-note")) above = above.previousElementSibling;
     if (inside.length || !above) return inside;
     return above.matches(".change-label") ? [above] : [...(above.matches(".change-row") ? above.querySelectorAll(".change-label") : [])];
   };
@@ -69,7 +70,7 @@
     const all = [...document.querySelectorAll(HEADING)];
     if (step && all.length) show(all[Math.min(Math.max(reading(all) + Number(step.dataset.step), 0), all.length - 1)]);
     const mark = event.target.closest("[data-map]");
-    const heading = mark && document.getElementById(`change-${mark.dataset.map}`);
+    const heading = mark && document.getElementById(mark.getAttribute("href").slice(1));
     if (!heading) return;
     event.preventDefault();
     show(heading);

@@ -246,7 +246,7 @@ def _table(rows: Sequence[DiffRow], places: _Places, *, unfolded: bool) -> tuple
 class ChangeMark:
     """A change in the map: where it begins and how high it is, in percent of the whole, and what it does.
 
-    Of what was moved there are two with one number: where it was, and where it is.
+    Of what was moved there are two with one number, and `is_again` is the lower one.
     """
 
     number: int
@@ -255,11 +255,12 @@ class ChangeMark:
     adds: bool
     removes: bool
     moves: bool = False
+    is_again: bool = False
 
 
 def change_map(passages: Sequence[Passage]) -> tuple[ChangeMark, ...]:
     """Return the marks of a redline's changes; none for a short text."""
-    found: dict[tuple[int, str], tuple[int, int, set[str]]] = {}
+    found: dict[tuple[int, str, bool], tuple[int, int, set[str]]] = {}
     at = length = 0
     for passage in passages:
         paragraphs = passage.item.paragraphs if isinstance(passage.item, Fold) else (passage.item,)
@@ -267,7 +268,7 @@ def change_map(passages: Sequence[Passage]) -> tuple[ChangeMark, ...]:
         at += sum(map(_weight, paragraphs))
         length += sum(len(paragraph.text) for paragraph in paragraphs)
         if isinstance(passage.item, Paragraph) and passage.number and not (passage.item.move and passage.item.is_blank):
-            place = passage.number, passage.moved
+            place = passage.number, passage.moved, passage.is_again
             begun, _end, kinds = found.get(place, (start, at, set[str]()))
             found[place] = (begun, at, kinds | {segment.kind for segment in passage.item.segments})
     if length < LONG or len(found) < SEVERAL:
@@ -280,8 +281,9 @@ def change_map(passages: Sequence[Passage]) -> tuple[ChangeMark, ...]:
             adds="added" in kinds,
             removes="removed" in kinds,
             moves=bool(moved),
+            is_again=is_again,
         )
-        for (number, moved), (start, end, kinds) in found.items()
+        for (number, moved, is_again), (start, end, kinds) in found.items()
     )
 
 
