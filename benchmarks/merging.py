@@ -1,9 +1,9 @@
 """Merging texts beside `git merge-file`: how many come out right, and how long it takes. `make bench-merge`.
 
-Two kinds of cases, both of the project's own documents. *Made up*: two people change different sentences, items or
-cells, do the same, or contradict each other, so the right result is known. *History*: what became of a document over
-some commits is dealt to two people place by place; the right result is the later document. A conflict where none was
-needed is not right, but only a merge that is not what both meant is wrong.
+Three kinds of cases. *Made up*: two people change different sentences, items or cells of the project's documents, do
+the same, or contradict each other, so the right result is known. Many scripts, lists and moves: `merge_cases`.
+*History*: what became of a document over some commits is dealt to two people place by place; the right result is the
+later document. A conflict where none was needed is not right, but only a merge that is not what both meant is wrong.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
+from benchmarks import merge_cases
 from benchmarks.measure import Result, result, timed
+from benchmarks.merge_cases import MergeCase
 from memory_app.text import edits
 from memory_app.text.merge import merge
 from memory_app.text.worddiff.compare import differences
@@ -33,15 +34,6 @@ SIBLINGS_TARGET = 500.0
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 _RUN = 0.4
-
-
-class MergeCase(NamedTuple):
-    """Three texts and what a merge of them should be; None where it should be a conflict."""
-
-    base: str
-    ours: str
-    theirs: str
-    expected: str | None
 
 
 def measure() -> list[Result]:
@@ -81,14 +73,25 @@ def _siblings(chance: random.Random, sentences: Sequence[str]) -> list[float]:
 
 
 def main() -> None:
-    """Print a table of both kinds of cases."""
+    """Print a table of all kinds of cases."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else CASES
-    print(f"{'':24}{'':8}{'clean':>8}{'right':>8}{'wrong':>8}   of {count}")
-    for name, cases in (("made up", _made_up(random.Random(1))), ("history", _history(random.Random(1)))):
+    kinds: dict[str, Iterator[MergeCase]] = {"made up": _made_up(random.Random(1))}
+    kinds |= {kind: _of_kind(kind, random.Random(f"1 {kind}")) for kind in merge_cases.KINDS}
+    kinds["history"] = _history(random.Random(1))
+    print(
+        f"{'':20}{'Assent':>24}{'git':>26}\n{'':20}{'clean   right   wrong':>26}{'clean   right   wrong':>26}   of {count}"
+    )
+    for kind, cases in kinds.items():
         chosen = list(islice(cases, count))
-        for who, merged in (("Assent", _ours), ("git", _git)):
-            counts = _judged(chosen, merged)
-            print(f"{name:24}{who:8}{counts['clean']:8}{counts['right']:8}{counts['wrong']:8}")
+        counts = [_judged(chosen, merged) for merged in (_ours, _git)]
+        numbers = "  ".join("".join(f"{each[what]:8}" for what in ("clean", "right", "wrong")) for each in counts)
+        print(f"{kind:20}{numbers}", flush=True)
+
+
+def _of_kind(kind: str, chance: random.Random) -> Iterator[MergeCase]:
+    pool = _sentences()
+    while True:
+        yield merge_cases.cases(kind, pool, chance)
 
 
 def _judged(cases: Sequence[MergeCase], merged: Callable[[MergeCase], str | None]) -> Counter[str]:

@@ -60,7 +60,9 @@ def reconciled(old: Sequence[str], one: Side, other: Side) -> Match:
     for index, (place, after) in enumerate(zip(one.match, _following(one), strict=True)):
         new = place
         if place is None and before < changed.get(index, -1) < after:
-            new = changed[index]
+            others = {*range(before + 1, after)} - {changed[index]}
+            if not any(_is_inside(*_coded([one.texts[at], old[index]])) for at in others):
+                new = changed[index]
         elif place is not None and one.texts[place] in put_in and similarity(old[index], one.texts[place]) < ALIKE:
             new = None
         match.append(new)

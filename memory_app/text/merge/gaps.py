@@ -69,9 +69,13 @@ class Gap:
             for one, other in self._beside
         )
 
+    def has_overlaps(self) -> bool:
+        """Whether both sides changed the same units."""
+        return any(one.overlaps(other) for one, other in self._beside if not one.is_like(other))
+
     def interleaved(self) -> str | None:
-        """Return the gap with the changes of both sides, or None where both changed the same units."""
-        if any(one.overlaps(other) for one, other in self._beside if not one.is_like(other)):
+        """Return the gap with the changes of both sides, or None where they cannot be put in order."""
+        if self.has_overlaps():
             return None
         again = {id(other) for _, other in self._twins}
         changes = [*self._ours, *(change for change in self._theirs if id(change) not in again)]

@@ -140,6 +140,8 @@ class _Sequence:
             if gap.is_doubtful():
                 return [Conflict(base, ours, theirs)]
             text = gap.interleaved()
+            if text is None and self.level.strict and not gap.has_overlaps():
+                return [Conflict(base, ours, theirs)]
         if text is not None:
             return [text]
         parts: list[Part] | None = None

@@ -63,7 +63,7 @@ def _merge(base: str, ours: str, theirs: str) -> str | Conflicted:
 
 def _is_doubtful(base: str, ours: str, theirs: str, text: str) -> bool:
     """Whether a sentence or row is there more often than it can be meant to: both put it in or moved it, each to
-    another place, or one moved what the other took out. Or both took one out of several: which, nobody can tell."""
+    another place, or one moved what the other took out."""
     if text in (base, ours, theirs):
         return False
     found = [Counter(paragraphs(each).texts) for each in (base, ours, theirs, text)]
