@@ -23,6 +23,13 @@
   const fetchWhy = (query) =>
     htmx.ajax("GET", origin + query, { target: "#why", select: "#why > *", swap: "innerHTML", source: text });
 
+  // In a narrow window what is told stands at its lower edge, perhaps over the sentence.
+  const uncover = (link) => {
+    const [box, words] = [panel().getBoundingClientRect(), link.getBoundingClientRect()];
+    const isBeside = box.left >= words.right || box.top >= words.bottom || box.bottom <= words.top;
+    if (!isBeside) scrollBy({ top: words.bottom - box.top + 16 });
+  };
+
   const mark = (link) => {
     for (const each of links) each.classList.toggle("is-same", Boolean(link) && each.dataset.from === link.dataset.from);
   };
@@ -66,7 +73,7 @@
     pinned = link;
     const [address] = link.getAttribute("href").split("#");
     history.replaceState(null, "", origin + address);
-    fetchWhy(address);
+    fetchWhy(address)?.then(() => uncover(link));
   };
 
   text.addEventListener("click", (event) => {

@@ -53,6 +53,21 @@ def test_pointing_at_a_sentence_tells_where_it_comes_from(alice: User, approved:
     expect(why).to_contain_text("Alice Berg edited it")
 
 
+def test_on_a_phone_what_is_told_does_not_cover_the_sentence(
+    alice: User, make_block: MakeBlock, window_of: WindowOf
+) -> None:
+    make_block(alice, "plan", "".join(f"Sentence {number} of the plan.\n\n" for number in range(60)))
+    window = window_of(alice, viewport={"width": 390, "height": 700}, reduced_motion="reduce")
+    window.goto("/memory/alice/blocks/plan/blame/")
+    chosen = sentence(window, "Sentence 9 of")
+    assert chosen.bounding_box()["y"] > 400
+    chosen.click()
+    expect(window.locator("#why")).to_contain_text("Alice Berg created it")
+    window.wait_for_function("document.querySelector('#why .why-card') && scrollY > 0")
+    box = chosen.bounding_box()
+    assert box["y"] + box["height"] <= window.locator("#why").bounding_box()["y"]
+
+
 def test_a_sentence_that_was_chosen_stays_told_until_it_is_let_go(
     alice: User, approved: Proposal, window_of: WindowOf
 ) -> None:

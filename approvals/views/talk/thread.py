@@ -20,6 +20,7 @@ from approvals.accounts.names import display_names
 from approvals.accounts.sign_in import signed_in
 from approvals.accounts.viewer import viewer_of
 from approvals.forms.talk import CommentForm
+from approvals.markdown.rendering import on_one_line
 from approvals.models import Event, Proposal
 from approvals.pages import risk_wording
 from approvals.pages.talk.threads import thread_of
@@ -123,11 +124,17 @@ def _shown(event: Event, names: Mapping[str, str], options: Mapping[str, ChangeO
 def _options(review: Review) -> list[ChangeOption]:
     if review.proposal.target_kind == TargetKind.BLOCK:
         hunks = islice(worddiff.hunks(review.before_text, review.after_text), MOST_CHANGES)
-        return [ChangeOption(hunk.id, hunk.number, first_words(hunk.after or hunk.before, 60)) for hunk in hunks]
+        return [ChangeOption(hunk.id, hunk.number, _beginning(hunk.after or hunk.before)) for hunk in hunks]
     return [
         ChangeOption(note.id, number, first_words((note.after or note.before).content, 60))  # type: ignore[union-attr]
         for number, note in enumerate(review.notes[:MOST_CHANGES], start=review.first_note)
     ]
+
+
+def _beginning(text: str) -> str:
+    """Return the first words of a change without the marks of Markdown, unless it consists of marks."""
+    start = text[:1_000]
+    return first_words(on_one_line(start) or start, 60)
 
 
 @transaction.non_atomic_requests
