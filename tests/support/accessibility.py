@@ -26,11 +26,13 @@ RUN = """async (options) => {
     return violations.flatMap(({ id, impact, nodes }) =>
         nodes.map((node) => `${id} (${impact}) ${node.target.join(' ')} ${node.html.slice(0, 160)}`));
 }"""
-#: What reaches over the right edge, the innermost elements first.
+#: What reaches over the right edge, the innermost elements first, without what boxes of its own scroll or cut off.
 OVER_THE_EDGE = """() => {
     if (document.scrollingElement.scrollWidth <= innerWidth) return [];
+    const isHeld = (each) => each !== document.body
+        && (getComputedStyle(each).overflowX !== 'visible' || isHeld(each.parentElement));
     const wide = [...document.body.querySelectorAll('*')].filter((each) =>
-        each.getBoundingClientRect().right > innerWidth && getComputedStyle(each).position !== 'fixed');
+        each.getBoundingClientRect().right > innerWidth && !isHeld(each.parentElement));
     return wide.reverse().slice(0, 3).map((each) => `over the edge: ${each.outerHTML.slice(0, 160)}`);
 }"""
 
