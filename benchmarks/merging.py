@@ -79,7 +79,8 @@ def main() -> None:
     kinds |= {kind: _of_kind(kind, random.Random(f"1 {kind}")) for kind in merge_cases.KINDS}
     kinds["history"] = _history(random.Random(1))
     print(
-        f"{'':20}{'Assent':>24}{'git':>26}\n{'':20}{'clean   right   wrong':>26}{'clean   right   wrong':>26}   of {count}"
+        f"{'':20}{'Assent':>24}{'git':>26}\n"
+        f"{'':20}{'clean   right   wrong':>26}{'clean   right   wrong':>26}   of {count}"
     )
     for kind, cases in kinds.items():
         chosen = list(islice(cases, count))
