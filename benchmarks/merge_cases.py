@@ -18,19 +18,7 @@ _THAI = "กขคงจชซญดตถทธนบปผพภมยรล�
 _ARABIC = (
     "ذهب الولد إلى المدرسة في الصباح وقرأ كتابا جديدا عن تاريخ المدينة القديمة مع أصدقائه ثم عاد بيته مساء".split()
 )
-_MARKED = [
-    "cafe\u0301",
-    "nai\u0308ve",
-    "re\u0301sume\u0301",
-    "हिन्दी",
-    "भाषा",
-    "में",
-    "लिखा",
-    "हुआ",
-    "शब्द",
-    "👩‍👩‍👧",
-    "n\u0303andu\u0301",
-]
+_MARKED = ("e\u0301", "i\u0308", "n\u0303", "ह", "िन्", "दी", "क", "ा", "o\u0302", "s", "t", "👩‍👩‍👧")
 
 
 class MergeCase(NamedTuple):
@@ -88,12 +76,14 @@ def _case(chance: random.Random, language: Language, layout: Layout, *, moves: b
         for side in (ours, theirs):
             for at in [free.pop() for _ in range(min(chance.randint(1, 3), len(free)))]:
                 _change(chance, language, units, side, at)
-        if len(units) < 3 or units != list(dict.fromkeys(units)):
-            continue
+        new = [text for side in (ours, theirs) for text in (*side.became.values(), *side.put_in.values()) if text]
+        if len({*units, *new}) < len(units) + len(new) or not _made(units, [ours, theirs]):
+            continue  # which of two equal ones is meant cannot be told
         sides = [ours, theirs] if chance.random() < 0.5 else [theirs, ours]
-        texts = [layout(_made(units, chosen)) for chosen in ([], sides[:1], sides[1:], sides)]
-        if len(set(texts[:3])) == 3:
-            return MergeCase(*texts[:3], None if clash else texts[3])
+        chosen: tuple[list[_Side], ...] = ([], sides[:1], sides[1:], sides)
+        base, our_text, their_text, both = (layout(_made(units, each)) for each in chosen)
+        if len({base, our_text, their_text}) == 3:
+            return MergeCase(base, our_text, their_text, None if clash else both)
 
 
 def _change(chance: random.Random, language: Language, units: Sequence[str], side: _Side, at: int) -> None:
@@ -140,9 +130,12 @@ def _of_sentences(pool: Sequence[str]) -> Language:
     return Language(lambda chance: chance.choice(pool), _another_word)
 
 
-def _of_words(words: Sequence[str], *, end: str = "", most: int = 12) -> Callable[[Sequence[str]], Language]:
+def _of_letters(letters: Sequence[str]) -> Callable[[Sequence[str]], Language]:
+    """Return sentences of words that are made of the letters."""
+
     def unit(chance: random.Random) -> str:
-        return " ".join(chance.choices(words, k=chance.randint(4, most))) + end
+        words = ("".join(chance.choices(letters, k=chance.randint(2, 7))) for _ in range(chance.randint(4, 12)))
+        return " ".join(words) + "."
 
     return lambda pool: Language(unit, _another_word)
 
@@ -215,8 +208,8 @@ KINDS: dict[str, tuple[Callable[[Sequence[str]], Language], Layout, bool]] = {
     "sections": (_of_sentences, _sections, False),
     "Chinese": (_of_signs(_CJK, ends="。！"), _paragraph(""), False),
     "Thai": (_of_signs(_THAI, ends=""), _items, False),
-    "Arabic": (_of_words(_ARABIC, end="."), _paragraph(" "), False),
-    "accents, emoji": (_of_words(_MARKED, end="."), _paragraph(" "), False),
+    "Arabic": (_of_letters(_ARABIC), _paragraph(" "), False),
+    "accents, emoji": (_of_letters(_MARKED), _paragraph(" "), False),
     "moved sentences": (_of_sentences, _paragraph(" "), True),
     "moved items": (_of_items, _steps, True),
     "moved sections": (_of_sentences, _sections, True),

@@ -78,10 +78,8 @@ def main() -> None:
     kinds: dict[str, Iterator[MergeCase]] = {"made up": _made_up(random.Random(1))}
     kinds |= {kind: _of_kind(kind, random.Random(f"1 {kind}")) for kind in merge_cases.KINDS}
     kinds["history"] = _history(random.Random(1))
-    print(
-        f"{'':20}{'Assent':>24}{'git':>26}\n"
-        f"{'':20}{'clean   right   wrong':>26}{'clean   right   wrong':>26}   of {count}"
-    )
+    columns = f"{'clean   right   wrong':>26}" * 2
+    print(f"{'':20}{'Assent':>24}{'git':>26}\n{'':20}{columns}   of {count}")
     for kind, cases in kinds.items():
         chosen = list(islice(cases, count))
         counts = [_judged(chosen, merged) for merged in (_ours, _git)]

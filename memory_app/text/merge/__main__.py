@@ -1,7 +1,8 @@
 """Merge files like `git merge-file -p`: `python -m memory_app.text.merge BASE OURS THEIRS`.
 
-Prints the merged text. Conflicts are marked on lines of their own as git marks them. The exit code is the number of
-conflicts, at most 127; 255 when a file cannot be read or is not text.
+Prints the merged text, also without `-p`. Conflicts are marked on lines of their own as git marks them; `-L` names the
+sides as git does, ours first. The exit code is the number of conflicts, at most 127; 255 when a file cannot be read or
+is not text.
 """
 
 from __future__ import annotations
@@ -24,14 +25,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _Parser(prog="python -m memory_app.text.merge", description="Merge two changed versions of a text file.")
     for name, says in (("base", "the file both began with"), ("ours", "our version"), ("theirs", "their version")):
         parser.add_argument(name, metavar=name.upper(), type=Path, help=says)
+    parser.add_argument("-p", action="store_true", help="print the result; it always is")
+    parser.add_argument(
+        "-L", dest="labels", metavar="LABEL", action="append", default=[], help="names for marks: ours, base, theirs"
+    )
     paths = parser.parse_args(arguments)
+    if len(paths.labels) > 3:
+        parser.error("-L may be given three times")
+    names = [str(path) for path in (paths.ours, paths.base, paths.theirs)]
+    names[: len(paths.labels)] = paths.labels
     try:
         texts = [_read(path) for path in (paths.base, paths.ours, paths.theirs)]
     except _Unreadable as error:
         sys.stderr.write(f"error: {error}\n")
         return _ERROR
     result = merge(*texts)
-    text, count = (result, 0) if isinstance(result, str) else marked(result, str(paths.ours), str(paths.theirs))
+    text, count = (result, 0) if isinstance(result, str) else marked(result, names[0], names[2])
     sys.stdout.buffer.write(text.encode())
     sys.stdout.flush()
     return min(count, _MOST_CONFLICTS)

@@ -19,10 +19,6 @@ Match = list[int | None]
 #: Share of the words of two units that is in both, from which one is taken for the other, changed.
 ALIKE = 0.5
 
-#: A unit with less than this share of the words of the one in its place did not become it: one went, one was put in.
-#: Of two sentences taken at random 1 in 100 share more, of a sentence and a paraphrase of it 1 in 15 less.
-_REPLACED = 0.2
-
 #: Pairs of equal units compared at once, about 35 ms and 31 MB; and pairs of units compared by their words, 40 ms.
 _MOST_PAIRS = 250_000_000
 _MOST_SIMILAR_PAIRS = 40_000
@@ -60,8 +56,8 @@ def reconciled(old: Sequence[str], one: Side, other: Side) -> Match:
     for index, (place, after) in enumerate(zip(one.match, _following(one), strict=True)):
         new = place
         if place is None and before < changed.get(index, -1) < after:
-            others = {*range(before + 1, after)} - {changed[index]}
-            if not any(_is_inside(*_coded([one.texts[at], old[index]])) for at in others):
+            around = (at for at in (changed[index] - 1, changed[index] + 1) if before < at < after)
+            if not any(_is_inside(*_coded([one.texts[at], old[index]])) for at in around):
                 new = changed[index]
         elif place is not None and one.texts[place] in put_in and similarity(old[index], one.texts[place]) < ALIKE:
             new = None
@@ -86,19 +82,19 @@ def similarity(one: str, other: str) -> float:
     return Indel.normalized_similarity(*codes) if codes else 0.0
 
 
-def is_replaced(old: str, new: str) -> bool:
-    """Whether another unit stands in the place of one: hardly a word of the old one is in it."""
-    share = int(2 * _REPLACED * max(len(old), len(new))) + 1
-    if old[:share] == new[:share] or old[-share:] == new[-share:]:
+def is_replaced(old: str, new: str, share: float) -> bool:
+    """Whether another unit stands in the place of one: less than a share of the words is in both."""
+    much = int(2 * share * max(len(old), len(new))) + 1
+    if old[:much] == new[:much] or old[-much:] == new[-much:]:
         return False
     words, new_words = _words(old), _words(new)
     codes = coded(words, new_words) if words and new_words else None
-    return codes is not None and Indel.normalized_similarity(*codes) < _REPLACED
+    return codes is not None and Indel.normalized_similarity(*codes) < share
 
 
 def _words(text: str) -> list[str]:
     """Return the words; of a script without spaces each two characters in a row, as a single one says little."""
-    words = [piece for piece in tokens(text) if is_word(piece)]
+    words = [piece for piece in _visible(text) if is_word(piece)]
     return [
         word + after if len(word) == len(after) == 1 and not is_spaced(word) else word
         for word, after in zip(words, [*words[1:], ""], strict=False)

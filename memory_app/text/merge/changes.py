@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memory_app.text.merge.align import is_replaced
+from memory_app.text.merge.units import Level
 from memory_app.text.worddiff.compare import differences
 from memory_app.text.worddiff.words import is_word, tokens
 
@@ -75,21 +76,20 @@ def beside(ours: Sequence[SideChange], theirs: Sequence[SideChange]) -> Iterator
                 yield one, other
 
 
-def are_unordered(one: SideChange, other: SideChange, ends: str) -> bool:
+def are_unordered(one: SideChange, other: SideChange, level: Level) -> bool:
     """Whether two changes touch, and something that a side put in there could be before or after the other's.
 
     A unit with nothing left of it may have been taken out and another one put in: no text tells whether that one
     stands before or after what the other side put in at the same place.
-
-    Args:
-        ends: signs by which to know that what was put into a unit is one of its own.
     """
     if one.start != other.end and other.start != one.end:
         return False
     for change, beside in ((one, other), (other, one)):
         if change.moves and not beside.is_edit:
             return True
-        if _puts_in(change, ends) and (_puts_in(beside, ends) or is_replaced(beside.was, beside.text)):
+        if _puts_in(change, level.ends) and (
+            _puts_in(beside, level.ends) or is_replaced(beside.was, beside.text, level.replaced)
+        ):
             return True
     return False
 

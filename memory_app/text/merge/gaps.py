@@ -65,7 +65,7 @@ class Gap:
         return any(
             one.moves != other.moves
             if one.is_deletion and other.is_deletion and one.shares_units(other)
-            else not twins & {id(one), id(other)} and are_unordered(one, other, self.texts.level.ends)
+            else not twins & {id(one), id(other)} and are_unordered(one, other, self.texts.level)
             for one, other in self._beside
         )
 

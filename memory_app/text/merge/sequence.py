@@ -17,7 +17,7 @@ from memory_app.text.worddiff.words import is_word, tokens
 #: A text is cut by each in turn; the last step is words.
 LEVELS = (
     Level(units.paragraphs, across="sentences", ends="\n"),
-    Level(units.rows),
+    Level(units.rows, replaced=0.5),  # rows share a column or two
     Level(units.cells, strict=False, is_fixed=True),
     Level(units.sentences, across="words", strict=False, ends=STOPS),
 )
@@ -108,7 +108,7 @@ class _Sequence:
         base, ours, theirs = (version.texts[place] for version, place in zip(self.versions, places, strict=True))
         if ours == theirs or self.level.is_fixed:
             return True
-        if is_replaced(base, ours) or is_replaced(base, theirs):
+        if any(is_replaced(base, new, self.level.replaced) for new in (ours, theirs)):
             return False
         return not any(
             self._puts_in_beside(other, places[0]) and has_grown(base, new, self.level.ends)

@@ -54,7 +54,9 @@ def _merge(base: str, ours: str, theirs: str) -> str | Conflicted:
     before, our, their = plain or (base, ours, theirs)
     parts = list(joined(merged(before, our, their)))
     is_clean = not any(isinstance(part, Conflict) for part in parts)
-    if is_clean and _is_doubtful(before, our, their, "".join(map(str, parts))):
+    text = "".join(map(str, parts)) if is_clean else ""
+    is_emptied = bool(is_clean and ours.strip() and theirs.strip() and not text.strip())
+    if is_emptied or (is_clean and _is_doubtful(before, our, their, text)):
         return Conflicted(tuple(joined(_as_one_conflict(base, ours, theirs))))
     if plain:
         parts = counted(parts)
@@ -64,8 +66,6 @@ def _merge(base: str, ours: str, theirs: str) -> str | Conflicted:
 def _is_doubtful(base: str, ours: str, theirs: str, text: str) -> bool:
     """Whether a sentence or row is there more often than it can be meant to: both put it in or moved it, each to
     another place, or one moved what the other took out."""
-    if text in (base, ours, theirs):
-        return False
     found = [Counter(paragraphs(each).texts) for each in (base, ours, theirs, text)]
     everywhere = {each for each, count in found[0].items() if all(other[each] == count for other in found)}
     before, our, their, counts = (_counts(each, everywhere) for each in found)

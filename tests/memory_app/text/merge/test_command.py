@@ -69,6 +69,17 @@ def test_what_is_no_text_is_refused(tmp_path: Path, content: bytes, says: str) -
     assert (done.returncode, done.stdout, done.stderr.decode()) == (255, b"", f"error: {says}\n")
 
 
+@pytest.mark.parametrize("labels", [["-L", "mine"], ["-L", "mine", "-L", "old", "-L", "a b"]], ids=["one", "all"])
+def test_labels_stand_in_for_the_names_of_files(tmp_path: Path, labels: list[str]) -> None:
+    for name, content in (("base", "a\n"), ("ours", "x\n"), ("theirs", "y\n")):
+        (tmp_path / name).write_text(content)
+    done = command(tmp_path, "-p", *labels, "base", "ours", "theirs")
+    call = ["git", "merge-file", "-p", *labels, "ours", "base", "theirs"]
+    expected = subprocess.run(call, cwd=tmp_path, capture_output=True, check=False)
+    assert (done.stdout, done.returncode) == (expected.stdout, expected.returncode)
+    assert command(tmp_path, *["-L", "a"] * 4, "base", "ours", "theirs").returncode == 255
+
+
 def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
     done = command(tmp_path, "a", "b", "c")
     assert (done.returncode, done.stderr.decode()) == (255, "error: cannot read a: No such file or directory\n")
