@@ -27,7 +27,7 @@ def test_a_wide_table_is_scrolled_by_keyboard_and_the_page_stays(
     make_block(alice, "plan", WIDE)
     window = window_of(alice, viewport={"width": 320, "height": 640})
     window.goto("/memory/alice/blocks/plan/")
-    box = window.get_by_role("region", name="Table 1")
+    box = window.get_by_role("group", name="Table 1")
     box.focus()
     expect(box).to_be_focused()
     assert box.evaluate("box => box.scrollWidth > box.clientWidth"), "nothing to scroll: the test shows nothing"

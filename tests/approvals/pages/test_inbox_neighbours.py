@@ -51,7 +51,7 @@ def test_the_rows_beside_an_approved_one_are_renewed_and_keep_their_buttons(
     client = client_of(tim)
     first = approve(client, three[0], client.get("/"), three)
     assert words(first).count(STILL_FITS) == 2
-    assert f'id="row-{three[0].pk}" data-row>' in first.content.decode()
+    assert f'id="row-{three[0].pk}" data-row="{three[0].pk}">' in first.content.decode()
     for other in three[1:]:
         assert f'id="row-{other.pk}" data-row="{other.pk}" hx-swap-oob="true"' in first.content.decode()
     second = approve(client, three[1], first, three)

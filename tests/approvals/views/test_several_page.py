@@ -76,7 +76,7 @@ def test_with_htmx_the_rows_on_the_page_are_replaced(three: list[Proposal], tim:
     answer = client.post(SEVERAL, {**given, "action": "approve", "beside": shown, "row": "/?q=books"}, headers=HTMX)
     page = answer.content.decode()
     for each in three:
-        assert f'id="row-{each.pk}" data-row hx-swap-oob="true"' in page
+        assert f'id="row-{each.pk}" data-row="{each.pk}" hx-swap-oob="true"' in page
     assert 'id="count-yours" hx-swap-oob="true">0<' in page
     assert "3 approved" in words(answer)
 
