@@ -115,7 +115,7 @@ def test_a_rule_made_on_the_page_applies_what_an_agent_proposes(
     window.select_option("#rule-block", "goals")
     window.check(".rule-form input[value=small]")
     window.click("button:has-text('Create the rule')")
-    expect(window.locator(".rule-words")).to_have_text("scribe · block goals · apply at once if small")
+    expect(window.locator(".rule-words")).to_have_text("scribe · block goals · apply immediately if small")
     assert TrustRule.objects.get().needs == "small"
 
     edit: dict[str, Any] = {"block_label": "goals", "old_string": "math", "new_string": "maths", "reasoning": "So."}
@@ -125,7 +125,7 @@ def test_a_rule_made_on_the_page_applies_what_an_agent_proposes(
     proposal = Proposal.objects.get()
     assert status_of(proposal) == Status.APPLIED
     window.goto("/memory/alice/automatic/")
-    expect(window.locator(".rows")).to_contain_text("rule: scribe · block goals · apply at once if small")
+    expect(window.locator(".rows")).to_contain_text("rule: scribe · block goals · apply immediately if small")
     window.click(".row-actions button, .row-actions a")
     window.wait_for_load_state()
     proposal.refresh_from_db()

@@ -167,7 +167,7 @@ def as_data(rule: TrustRule) -> dict[str, Any]:
 
 
 def in_words(rule: dict[str, Any]) -> str:
-    """Return `as_data` in words: "scribe · block goals · apply at once if small"."""
+    """Return `as_data` in words: "scribe · block goals · apply immediately if small"."""
     parts = [rule.get("agent") or _("every agent")]
     if rule.get("block"):
         parts.append(_("block %(label)s") % {"label": rule["block"]})
@@ -194,12 +194,7 @@ def kind_in_words(kind: str) -> str:
 
 
 def needs_in_words(needs: str) -> str:
-    said: dict[str, str] = {
-        TrustRule.Needs.NOTHING: _("apply at once"),
-        TrustRule.Needs.REVIEW_IF_LARGE: _("apply at once if small"),
-        TrustRule.Needs.REVIEW: _("always ask"),
-    }
-    return said.get(needs, needs)
+    return str(TrustRule.Needs(needs).label) if needs in TrustRule.Needs.values else needs
 
 
 # -- whom rules are about -------------------------------------------------------------------------

@@ -38,7 +38,7 @@ def test_a_rule_is_made_changed_and_deleted(alice: User, goals: Block, token: st
     fields = form(client.get(HERE), reverse("rule_create")) | RULE
     made = client.post(reverse("rule_create"), fields, follow=True)
     said = words(made)
-    assert "Rule created: scribe · block goals · apply at once if small." in said
+    assert "Rule created: scribe · block goals · apply immediately if small." in said
     assert "scribe: no decisions in the last 12 weeks" in said
     rule = TrustRule.objects.get()
     assert (rule.owner, rule.made_by, rule.needs) == ("alice", alice, "small")
@@ -56,7 +56,10 @@ def test_the_same_rule_twice_names_the_first(alice: User, goals: Block, token: s
     answer = client.post(reverse("rule_create"), RULE | {"needs": "apply"})
     assert answer.status_code == 409
     said = words(answer)
-    assert "There is a rule about this already: scribe · block goals · apply at once if small. Change that one." in said
+    assert (
+        "There is a rule about this already: scribe · block goals · apply immediately if small. Change that one."
+        in said
+    )
     kept = form(answer, reverse("rule_create"))
     assert (kept["agent"], kept["block"], kept["needs"]) == ("scribe", "goals", "apply")
     assert TrustRule.objects.count() == 1
@@ -105,7 +108,7 @@ def test_an_agent_that_earned_it_is_suggested_and_the_rule_is_one_press(
     decide(alice, goals, propose, approved=10, rejected=1)
     client = client_of(alice)
     page = client.get(HERE)
-    assert "scribe · block goals: 10 of 11 approved unchanged, 1 rejected. Apply small ones at once?" in words(page)
+    assert "scribe · block goals: 10 of 11 approved unchanged, 1 rejected. Apply small ones immediately?" in words(page)
     offered = page.content.decode().partition("rule-suggestion")[2].partition("</form>")[0]
     hidden = dict(re.findall(r'name="(agent|block|kind|needs)" value="([^"]*)"', offered))
     assert hidden == RULE
@@ -113,7 +116,7 @@ def test_an_agent_that_earned_it_is_suggested_and_the_rule_is_one_press(
     rule = TrustRule.objects.get()
     assert (rule.agent_id, rule.block, rule.needs) == (Agent.objects.get().pk, "goals", "small")
     after = words(client.get(HERE))
-    assert "Apply small ones at once?" not in after
+    assert "Apply small ones immediately?" not in after
     assert "scribe: 10 of 11 approved unchanged, 1 rejected" in after
 
 
@@ -122,7 +125,7 @@ def test_an_agent_that_did_not_earn_it_gets_a_warning(
 ) -> None:
     decide(alice, goals, propose, approved=3, rejected=3)
     client = client_of(alice)
-    assert "Apply small ones at once?" not in words(client.get(HERE))
+    assert "Apply small ones immediately?" not in words(client.get(HERE))
     client.post(reverse("rule_create"), RULE)
     assert "Consider asking first." in words(client.get(HERE))
 
@@ -133,7 +136,7 @@ def test_a_tutor_reads_the_rules_of_students_and_changes_none(
     client_of(alice).post(reverse("rule_create"), RULE)
     rule = TrustRule.objects.get()
     page = client_of(tim).get(HERE)
-    assert "Alice Berg scribe · block goals · apply at once if small" in words(page)
+    assert "Alice Berg scribe · block goals · apply immediately if small" in words(page)
     assert not has_form(page, reverse("rule_delete", args=[rule.pk]))
     client_of(tim).post(reverse("rule_delete", args=[rule.pk]))
     client_of(tim).post(reverse("rule_change", args=[rule.pk]), {"needs": "apply"})
@@ -164,9 +167,9 @@ def test_what_a_rule_applied_is_listed_labelled_and_undone(
     proposal = propose(goals, "math", "maths", may_apply=True)
     client = client_of(alice)
     listed = words(client.get(reverse("automatic", args=["alice"])))
-    assert "rule: every agent · block goals · apply at once" in listed
+    assert "rule: every agent · block goals · apply immediately" in listed
     assert "automatic" in words(client.get(reverse("memory", args=["alice"])))
     shown = words(client.get(proposal.get_absolute_url()))
-    assert "A rule of the owner let it through: every agent · block goals · apply at once." in shown
+    assert "A rule of the owner let it through: every agent · block goals · apply immediately." in shown
     services.undo(actor=alice, proposal_id=proposal.pk)
     assert "reverted" in words(client.get(reverse("automatic", args=["alice"])))

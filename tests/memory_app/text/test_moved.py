@@ -98,6 +98,12 @@ def test_taking_some_changes_neither_loses_nor_doubles_what_was_moved(
 
 
 @given(texts=pairs())
+@example(  # the lines between both places were added and removed themselves
+    texts=(
+        f"\n{ALGEBRA}\n{ALGEBRA}\n{HEAD}\n{AUNT}\n{AUNT}\n{AUNT}\n{ALGEBRA}\n{ALGEBRA}",
+        f"{ALGEBRA}\n{ALGEBRA} Now.\n\n{AUNT}\n{AUNT} Now.\n{HEAD} Now.\n{AUNT}\n{ALGEBRA}\n{ALGEBRA}",
+    )
+)
 def test_both_places_of_a_move_are_one_change(texts: tuple[str, str]) -> None:
     items = redlined(diff(*texts))
     numbers = hunk_numbers(items)

@@ -141,9 +141,10 @@ class _Run:
 
 
 def _with_whole_moves(segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
-    """Return the segments with those moves only of which both halves stand on lines of their own.
+    """Return the segments with those moves only of which both halves stand on lines of their own, apart.
 
-    The others are removals and additions: one could not be taken without what stands on the same line.
+    The others are removals and additions: one could not be taken without what stands on the same line. Where nothing is
+    left between both halves, since the lines there were added or removed themselves, the line was changed in its place.
     """
     torn: set[int] = set()
     at_start = {"removed": True, "added": True}
@@ -154,7 +155,16 @@ def _with_whole_moves(segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
             for side in at_start:
                 if segment.kind in ("same", side):
                     at_start[side] = segment.text.endswith("\n")
-    torn.discard(0)
-    if not torn:
+    in_place = {one.move for one, other in pairwise(segments) if one.move == other.move} - {0}
+    torn -= {0}
+    if not torn and not in_place:
         return segments
-    return joined(replace(each, move=0) if each.move in torn else each for each in segments)
+    found: list[Segment] = []
+    for segment in segments:
+        if segment.move not in torn | in_place:
+            found.append(segment)
+        elif segment.move in in_place and found and segment.kind == "added" and found[-1].kind == "removed":
+            found += diff_in_order(found.pop().text, segment.text)
+        else:
+            found.append(replace(segment, move=0))
+    return joined(found)
