@@ -41,7 +41,7 @@ _CLEANER = nh3.Cleaner(
 _SECRET = secrets.token_hex(8)
 _SLOT = re.compile(r'<span class="slot">([0-9a-f]{16}-(?:change|rows|from|to)-\d+(?:-again)?)</span>')
 #: The beginning of a heading; what texts say is escaped.
-_HEADING = re.compile(r"<h(?P<level>[3-6])\b")
+_HEADING_TAG = re.compile(r"<h(?P<level>[3-6])\b")
 CONTAINERS = {"bullet_list": "ul", "ordered_list": "ol", "blockquote": "blockquote", "list_item": "li"}
 #: As in the redline of the source: so many unchanged blocks stay beside a change, and fewer are not worth a fold.
 _CONTEXT, _WORTH_FOLDING = 1, 2
@@ -121,7 +121,7 @@ class _Levels:
     last: int = TOP - 1
 
     def without_gaps(self, html: str) -> str:
-        return _HEADING.sub(self._said, html)
+        return _HEADING_TAG.sub(self._said, html)
 
     def _said(self, tag: re.Match[str]) -> str:
         level = int(tag["level"])

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from memory_app.text import lines
 from memory_app.text.merge.values import Conflict, Part
 
-_ITEM = re.compile(r"([ \t]*)(0|[1-9]\d{0,2})(?=[.)][ \t])")
-_ANY_ITEM = re.compile(rf"^{_ITEM.pattern}", re.MULTILINE)
+_NUMBERED = r"([ \t]*)(0|[1-9]\d{0,2})(?=[.)][ \t])"
+_ITEM = re.compile(_NUMBERED)
+_ANY_ITEM = re.compile(rf"^{_NUMBERED}", re.MULTILINE)
 
 
 def uncounted(texts: Sequence[str]) -> list[str] | None:
