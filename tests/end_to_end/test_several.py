@@ -113,16 +113,22 @@ def test_without_scripts(person: Callable[[User], Person], tim: User, waiting: l
     assert approved() == 0
 
 
-def test_an_approval_is_undone_after_a_later_change(
-    window_of: WindowOf, alice: User, tim: User, goals: Block, propose: Propose
-) -> None:
+@pytest.fixture
+def built_upon(alice: User, tim: User, goals: Block, propose: Propose) -> Proposal:
+    """An approval, and a later change of the same block."""
     done = approve(tim, propose(goals, "math", "maths"))
     edit(alice, "goals", "one book", "two books")
+    return done
+
+
+def test_an_approval_is_undone_after_a_later_change(
+    window_of: WindowOf, tim: User, goals: Block, built_upon: Proposal
+) -> None:
     window = window_of(tim)
-    window.goto(done.get_absolute_url())
+    window.goto(built_upon.get_absolute_url())
     window.keyboard.press("u")
     window.keyboard.press("Enter")
-    window.wait_for_url(f"**/proposals/{done.pk}/undo/")
+    window.wait_for_url(f"**/proposals/{built_upon.pk}/undo/")
     expect(window.locator("main")).to_contain_text("Later changes stay; only what is marked below is undone.")
     window.fill("#undo-comment", "Not hers.")
     window.click("button[data-undo]")
@@ -132,26 +138,22 @@ def test_an_approval_is_undone_after_a_later_change(
 
 
 def test_an_approval_is_undone_after_a_later_change_by_mouse(
-    window_of: WindowOf, alice: User, tim: User, goals: Block, propose: Propose
+    window_of: WindowOf, tim: User, goals: Block, built_upon: Proposal
 ) -> None:
-    done = approve(tim, propose(goals, "math", "maths"))
-    edit(alice, "goals", "one book", "two books")
     window = window_of(tim)
-    window.goto(done.get_absolute_url())
+    window.goto(built_upon.get_absolute_url())
     window.click(".outcome [data-undo]")
-    window.wait_for_url(f"**/proposals/{done.pk}/undo/")
+    window.wait_for_url(f"**/proposals/{built_upon.pk}/undo/")
     window.click("button[data-undo]")
     expect(window.locator("#outcome-title")).to_contain_text("Undone by Tim Okafor")
     assert reads.block("alice", "goals").body == goals.body.replace("one book", "two books")
 
 
 def test_an_approval_is_undone_after_a_later_change_without_scripts(
-    person: Callable[[User], Person], alice: User, tim: User, goals: Block, propose: Propose
+    person: Callable[[User], Person], tim: User, goals: Block, built_upon: Proposal
 ) -> None:
-    done = approve(tim, propose(goals, "math", "maths"))
-    edit(alice, "goals", "one book", "two books")
-    someone, here = person(tim), f"{done.get_absolute_url()}undo/"
-    assert f'href="{here}' in someone.read(done.get_absolute_url()).text
+    someone, here = person(tim), f"{built_upon.get_absolute_url()}undo/"
+    assert f'href="{here}' in someone.read(built_upon.get_absolute_url()).text
     undone = someone.submit(someone.read(here), {"comment": "Not hers."}, path=here)
     assert "Undone by Tim Okafor" in undone.text
     assert reads.block("alice", "goals").body == goals.body.replace("one book", "two books")

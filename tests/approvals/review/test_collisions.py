@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,6 +20,7 @@ from approvals.review.mergeability import assess, block_after
 from memory_app.reads import Block
 from memory_app.text import edits
 from tests.support.fixtures import MakeBlock, Propose
+from tests.support.standing import block_with, revision_of
 
 BODY = (
     "Ann drinks green tea in the morning. She reads on the train to work.\n\n"
@@ -31,18 +30,11 @@ BODY = (
 
 
 def block(body: str = BODY, *, limit: int = 1000) -> Block:
-    now = datetime(2026, 1, 1, tzinfo=UTC)
-    return Block("ann", "goals", "Goals", "", body, limit, False, None, edits.sha256_of(body), now, now)
+    return block_with(body, limit=limit)
 
 
 def revision(*wanted: edits.Edit, base: str = BODY) -> Revision:
-    applied = edits.apply(base, wanted)
-    return Revision(
-        base_text=base,
-        base_sha256=edits.sha256_of(base),
-        result_text=applied.text,
-        edits=edits.to_json(applied.edits),
-    )
+    return revision_of(*wanted, base=base)
 
 
 def effect(first: Revision, second: Revision, *, limit: int = 1000) -> CollisionEffect:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
 
 from approvals.models import Mergeability, Revision
@@ -11,6 +9,7 @@ from approvals.review.mergeability import Assessment, assess, block_after
 from memory_app.reads import Block
 from memory_app.text import edits
 from memory_app.text.merge import Conflict
+from tests.support.standing import block_with, revision_of
 
 pytestmark = pytest.mark.pure
 
@@ -18,18 +17,11 @@ BODY = "Ann drinks green tea in the morning. She reads on the train to work.\n\n
 
 
 def block(body: str = BODY, *, limit: int = 1000) -> Block:
-    now = datetime(2026, 1, 1, tzinfo=UTC)
-    return Block("ann", "goals", "Goals", "", body, limit, False, None, edits.sha256_of(body), now, now)
+    return block_with(body, limit=limit)
 
 
 def revision(*wanted: edits.Edit, base: str = BODY) -> Revision:
-    applied = edits.apply(base, wanted)
-    return Revision(
-        base_text=base,
-        base_sha256=edits.sha256_of(base),
-        result_text=applied.text,
-        edits=edits.to_json(applied.edits),
-    )
+    return revision_of(*wanted, base=base)
 
 
 def standing(wanted: Revision, body: str, *, limit: int = 1000) -> Assessment:
