@@ -1,9 +1,11 @@
-"""The page of a proposal that changes a block of 10,000 words in many places, in each of its views."""
+"""The page of a proposal that changes a block of 10,000 words in many places, in each of its views: at the first look
+and again."""
 
 from __future__ import annotations
 
 from approvals import services
 from approvals.models import Agent, Kind, User
+from approvals.review import compared, diff_mode, presentation
 from benchmarks import pages
 from benchmarks.measure import Result
 from benchmarks.population import AGENT
@@ -32,7 +34,22 @@ def measure(owner: str, tutor: str) -> list[Result]:
         ).proposal.get_absolute_url()
         for view in ("inline", "side", "source", "result") if what == "200 edits" else ("inline",):
             case = f"proposal's page, 10,000 words, {what}, {view}"
-            results.append(
-                pages.in_process(case, f"{path}?view={view}", tutor, target=TARGET, most_queries=MOST_QUERIES)
-            )
+            address = f"{path}?view={view}"
+            for when, before_each in (("", _forget), (", again", None)):
+                results.append(
+                    pages.in_process(
+                        f"{case}{when}",
+                        address,
+                        tutor,
+                        target=TARGET,
+                        most_queries=MOST_QUERIES,
+                        before_each=before_each,
+                    )
+                )
     return results
+
+
+def _forget() -> None:
+    """Make the next page compare its texts as if nobody had looked at them yet."""
+    for kept in (compared.compared, presentation.risks_of, diff_mode.lay_out):
+        kept.cache_clear()

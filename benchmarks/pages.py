@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from django.db import connections
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -13,11 +15,25 @@ from benchmarks.processes import HOST
 ROUNDS = 40
 
 
-def in_process(case: str, path: str, username: str, *, target: float | None, most_queries: int) -> Result:
-    """The page at `path` as `username` gets it, again and again."""
+def in_process(
+    case: str,
+    path: str,
+    username: str,
+    *,
+    target: float | None,
+    most_queries: int,
+    before_each: Callable[[], None] | None = None,
+) -> Result:
+    """The page at `path` as `username` gets it, again and again; `before_each` time that is done, which is measured."""
     client = Client(headers={"host": HOST})
     client.force_login(User.objects.get(username=username))
-    times = timed(lambda _: client.get(path), range(ROUNDS + 5), warm_up=5)
+
+    def get(_: int) -> None:
+        if before_each:
+            before_each()
+        client.get(path)
+
+    times = timed(get, range(ROUNDS + 5), warm_up=5)
     queries = 0
     for alias in connections:
         with CaptureQueriesContext(connections[alias]) as captured:

@@ -8,10 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
+
+from django.utils.translation import get_language
 
 from approvals.markdown.passages import RenderedPassage
 from approvals.markdown.redline import TooLong, rendered_redline
 from approvals.models import Mergeability
+from approvals.review.compared import KEPT, compared
 from approvals.review.presentation import Review
 from memory_app.text import worddiff
 from memory_app.text.worddiff import DiffRow, Fold, Paragraph, Segment
@@ -122,6 +126,12 @@ def change_shown(review: Review, view: DiffMode, *, unfolded: bool = False) -> C
     Args:
         unfolded: show the unchanged lines of the table too.
     """
+    if view is DiffMode.INLINE:
+        line = laid_out(review.before_text, review.after_text, unfolded=unfolded)
+        since = _since(review)
+        if since and review.block:
+            since = laid_out(review.revision.base_text, review.block.body, unfolded=unfolded)
+        return ChangeShown(view, redline=line, since=since, changes=line.changes)
     line = redline(review.segments)
     if view is DiffMode.RESULT:
         return ChangeShown(view, text=review.after_text, changes=line.changes)
@@ -129,21 +139,22 @@ def change_shown(review: Review, view: DiffMode, *, unfolded: bool = False) -> C
         segments = worddiff.with_replaced_paragraphs(review.segments)
         table = _table(worddiff.side_by_side(segments), _places(segments), unfolded=unfolded)
         return ChangeShown(view, redline=line, table=table, changes=line.changes)
-    if view is DiffMode.SOURCE:
-        return ChangeShown(view, redline=line, since=_since(review), changes=line.changes)
-    line = with_rendered(line, review.before_text, review.after_text, unfolded=unfolded)
-    since = _since(review)
-    if since and review.block:
-        since = with_rendered(since, review.revision.base_text, review.block.body, unfolded=unfolded)
-    return ChangeShown(view, redline=line, since=since, changes=line.changes)
+    return ChangeShown(view, redline=line, since=_since(review), changes=line.changes)
 
 
-def with_rendered(line: Redline, before: str, after: str, *, unfolded: bool) -> Redline:
-    """Return a redline with the same laid out as Markdown, unless a text is too long for it.
+def laid_out(before: str, after: str, *, unfolded: bool) -> Redline:
+    """Return the redline of two texts with the same laid out as Markdown, unless a text is too long for it.
 
     Args:
         unfolded: show the unchanged rows of tables too.
     """
+    return lay_out(before, after, unfolded, get_language())
+
+
+@lru_cache(maxsize=KEPT)
+def lay_out(before: str, after: str, unfolded: bool, _language: str | None) -> Redline:
+    """Do what `laid_out` returns. Tables are named in the language of the page, so each is kept for itself."""
+    line = redline(compared(before, after).segments)
     items: list[Paragraph] = []
     numbers: list[int] = []
     for passage in line.passages:
@@ -213,7 +224,7 @@ def _since(review: Review) -> Redline | None:
         return None
     if review.block.body == review.revision.base_text:
         return None
-    return redline(worddiff.diff(review.revision.base_text, review.block.body))
+    return redline(compared(review.revision.base_text, review.block.body).segments)
 
 
 def _table(rows: Sequence[DiffRow], places: _Places, *, unfolded: bool) -> tuple[TableRow, ...]:

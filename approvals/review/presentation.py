@@ -7,12 +7,14 @@ revision row, since its branch is gone.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import structlog
 
 from approvals.models import Event, Kind, Mergeability, Proposal, Revision, User
 from approvals.permissions import ReviewAction, available_actions
 from approvals.review.collisions import Collision, collisions_of, others_on_target
+from approvals.review.compared import KEPT, compared
 from approvals.review.mergeability import Assessment
 from approvals.review.note_changes import NoteReview, note_reviews
 from approvals.review.reworded.taken import ChangedApproval, rest_of, taken_of
@@ -154,11 +156,10 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
     before, after = shown.base_text, shown.result_text
     if block and assessment and assessment.is_stale and assessment.result_text is not None:
         before, after = block.body, assessment.result_text
-    # An import is not one text: its notes are shown one by one.
-    segments = () if proposal.target_kind == TargetKind.IMPORT else worddiff.diff(before, after)
-    risk_report = _risks(proposal, shown, before, after, segments)
+    change = compared(before, after)
+    risk_report = _risks(proposal, shown, before, after)
     fits = is_current and assessment is not None and assessment.can_be_approved
-    hunks = worddiff.hunks_of(segments) if fits and block else ()
+    hunks = change.hunks if fits and block else ()
     siblings = _siblings(proposal)
     checks = Checks(
         length_before=len(before),
@@ -178,7 +179,8 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
         seen_sha256=standing.sha256 if standing else "",
         before_text=before,
         after_text=after,
-        segments=segments,
+        # An import is not one text: its notes are shown one by one.
+        segments=() if proposal.target_kind == TargetKind.IMPORT else change.segments,
         assessment=assessment,
         actions=_actions(proposal, viewer, standing, assessment, len(hunks)) if is_current else frozenset(),
         risks=risk_report.risks,
@@ -201,21 +203,19 @@ def _siblings(proposal: Proposal) -> tuple[Proposal, ...]:
     return tuple(others_on_target(proposal).select_related("agent").order_by("created_at", "id"))
 
 
-def _risks(
-    proposal: Proposal, revision: Revision, before: str, after: str, segments: tuple[worddiff.Segment, ...]
-) -> flags.RiskReport:
+def _risks(proposal: Proposal, revision: Revision, before: str, after: str) -> flags.RiskReport:
     """Return the flags of a change as it is shown; those of an import as they were kept, where they were."""
     is_import = proposal.target_kind == TargetKind.IMPORT
     if is_import and revision.risk_report is not None:
         return flags.RiskReport.from_json(revision.risk_report)
-    return flags.report(
-        before,
-        after,
-        segments=worddiff.diff(before, after) if is_import else segments,
-        is_deletion=proposal.kind == Kind.DELETE,
-        beside=said_beside(revision.note_changes),
-        said=flags.said_with(proposal.reasoning, proposal.evidence),
-    )
+    said = flags.said_with(proposal.reasoning, proposal.evidence)
+    return risks_of(before, after, proposal.kind == Kind.DELETE, said_beside(revision.note_changes), said)
+
+
+@lru_cache(maxsize=KEPT)
+def risks_of(before: str, after: str, is_deletion: bool, beside: tuple[str, str], said: str) -> flags.RiskReport:
+    segments = compared(before, after).segments
+    return flags.report(before, after, segments=segments, is_deletion=is_deletion, beside=beside, said=said)
 
 
 def _today(proposal: Proposal, revision: Revision) -> tuple[TargetState | None, Assessment | None]:

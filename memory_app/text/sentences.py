@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 #: What is between blank lines is cut on its own, so that an unchanged paragraph is cut once for all versions.
-_BLANK = re.compile(r"\n[^\S\n]*+\n(?:[^\S\n]*+\n)*+")
+_BLANK = re.compile(r"\n[^\S\n]*+\n(?:[^\S\n]*+\n)*+(?:[^\S\n]++\Z)?")
 _MARKERS = r"(?:[^\S\n]*+(?:[-*+•][^\S\n]|\d{1,9}[.)][^\S\n]|>))"
 #: Lines that do not go on from the line before: items, headings, quotes, rows of tables, fences and rules.
 _OWN_LINE = re.compile(rf"{_MARKERS}|[^\S\n]*+(?:#{{1,6}}[^\S\n]|\||```|~~~|[-*_=]{{3,}}+[^\S\n]*+$)")

@@ -10,7 +10,7 @@ import structlog
 from approvals.models import TAKEN, Proposal, User
 from approvals.pages.blocks import HistoryEntry, history_entries
 from approvals.permissions import may_edit
-from approvals.review.diff_mode import Redline, redline, with_rendered
+from approvals.review.diff_mode import Redline, laid_out
 from approvals.review.reworded.taken import rest_of
 from approvals.review.undo import UndoPlan, plan_undo, rest_that_returns
 from approvals.services.undo.revert import why_not
@@ -124,7 +124,7 @@ def _change(plan: UndoPlan) -> Redline | None:
     before, after = (
         (plan.before_text, plan.after_text) if plan.can_be_done else (revision.base_text, revision.result_text)
     )
-    return with_rendered(redline(worddiff.diff(before, after)), before, after, unfolded=True)
+    return laid_out(before, after, unfolded=True)
 
 
 def _passages(proposal: Proposal, notes: Sequence[tuple[str, reads.Note | None]]) -> tuple[UndonePassage, ...]:

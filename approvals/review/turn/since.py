@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from approvals.models import Event, Proposal, Revision
-from approvals.review.diff_mode import Redline, redline, with_rendered
+from approvals.review.compared import compared
+from approvals.review.diff_mode import Redline, laid_out, redline
 from approvals.review.note_changes import NoteFieldChange, field_changes_of_note
 from approvals.review.turn.change_requests import ChangeRequest, last_request
 from approvals.services.notes.values import NoteChange
 from memory_app.models import TargetKind
-from memory_app.text import edits, worddiff
+from memory_app.text import edits
 from memory_app.text.worddiff import Paragraph
 
 #: Characters of the two texts together up to which they are compared: an import may have millions.
@@ -104,9 +105,8 @@ def _redline(proposal: Proposal, before: str, after: str) -> Redline | None:
     """Return what changed, without what is folded: the whole change stands below. Blocks are laid out as Markdown."""
     if before == after or _is_too_long(before, after):
         return None
-    whole = redline(worddiff.diff(before, after))
-    if proposal.target_kind == TargetKind.BLOCK:
-        whole = with_rendered(whole, before, after, unfolded=False)
+    is_block = proposal.target_kind == TargetKind.BLOCK
+    whole = laid_out(before, after, unfolded=False) if is_block else redline(compared(before, after).segments)
     changed = (each for each in whole.passages if isinstance(each.item, Paragraph) and each.item.changed)
     rendered = tuple(each for each in whole.rendered if not each.folded) if whole.rendered else None
     return Redline(tuple(changed), whole.changes, rendered)

@@ -22,14 +22,13 @@ from approvals.pages.blocks import NOW, HistoryEntry, Version, field_changes, hi
 from approvals.pages.versions.authors import ChangeBy
 from approvals.pages.versions.blame import blamed_text
 from approvals.pages.versions.timeline import StripChoice, strip_of, window_of
-from approvals.review.diff_mode import Redline, redline, with_rendered
+from approvals.review.diff_mode import Redline, laid_out
 from approvals.views.memory.block_views import unknown_revision
 from approvals.views.memory.owners import about, readable_owner
 from approvals.views.request import whole_number
 from memory_app import reads
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import TargetKind
-from memory_app.text import worddiff
 
 CHANGES_ON_A_PAGE = 20
 #: Drawing one takes 0.5 ms; what is told of sentences from further changes is fetched when they are pointed at.
@@ -58,9 +57,7 @@ def compare(before: Version, after: Version, *, unfolded: bool = False) -> Compa
     """
     changed = None
     if before.body != after.body:
-        changed = with_rendered(
-            redline(worddiff.diff(before.body, after.body)), before.body, after.body, unfolded=unfolded
-        )
+        changed = laid_out(before.body, after.body, unfolded=unfolded)
     fields = field_changes(before.block, after.block) if before.block and after.block else ()
     return Comparison(before=before, after=after, redline=changed, fields=fields)
 

@@ -20,7 +20,7 @@ from approvals.accounts.viewer import viewer_of
 from approvals.forms.memory import RestoreForm
 from approvals.models import User
 from approvals.pages.blocks import Version, field_changes, version
-from approvals.review.diff_mode import redline, with_rendered
+from approvals.review.diff_mode import laid_out
 from approvals.services import BlockFields
 from approvals.services.errors import BlockChanged, LabelTaken
 from approvals.views.memory.block_views import unknown_revision
@@ -30,7 +30,6 @@ from memory_app import reads
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import Change, TargetKind
 from memory_app.reads import Block, BlockNotFound
-from memory_app.text import worddiff
 
 
 class BlockRestore(ServiceFormView[RestoreForm]):
@@ -115,14 +114,13 @@ class BlockRestore(ServiceFormView[RestoreForm]):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         body, then = self.current.body if self.current else "", self.then.body
-        changed = redline(worddiff.diff(body, then)) if body != then else None
         unfolded = "unfolded" in self.request.GET
         return super().get_context_data(
             label=self.label,
             title=(self.current or self.then).display_title,
             old=self.old,
             memory_block=self.current,
-            redline=with_rendered(changed, body, then, unfolded=unfolded) if changed else None,
+            redline=laid_out(body, then, unfolded=unfolded) if body != then else None,
             page_url=self.request.path,
             page_query=self.request.GET,
             fields=field_changes(self.current, self.restored()) if self.current else (),

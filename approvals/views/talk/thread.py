@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from django.db import transaction
@@ -25,13 +24,13 @@ from approvals.models import Event, Proposal
 from approvals.pages import risk_wording
 from approvals.pages.talk.threads import thread_of
 from approvals.permissions import is_open_for_talk
+from approvals.review.compared import compared
 from approvals.review.presentation import Review, review_of
 from approvals.risks import flags
 from approvals.services.errors import AlreadyDecided, ProposalNotFound
 from approvals.services.talk.refusals import CommentInvalid, TalkClosed
 from approvals.views.request import Request
 from memory_app.models import TargetKind
-from memory_app.text import worddiff
 from memory_app.text.edits import ForbiddenCharacter
 from memory_app.text.first_words import first_words
 
@@ -123,7 +122,7 @@ def _shown(event: Event, names: Mapping[str, str], options: Mapping[str, ChangeO
 
 def _options(review: Review) -> list[ChangeOption]:
     if review.proposal.target_kind == TargetKind.BLOCK:
-        hunks = islice(worddiff.hunks(review.before_text, review.after_text), MOST_CHANGES)
+        hunks = compared(review.before_text, review.after_text).hunks[:MOST_CHANGES]
         return [ChangeOption(hunk.id, hunk.number, _beginning(hunk.after or hunk.before)) for hunk in hunks]
     return [
         ChangeOption(note.id, number, first_words((note.after or note.before).content, 60))  # type: ignore[union-attr]

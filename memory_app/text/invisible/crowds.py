@@ -56,7 +56,7 @@ _FEW_SPACES = 3
 #: Marks on one letter: Vietnamese has 2, pointed Hebrew with accents 4.
 MOST_MARKS = 4
 _PILE = re.compile(f"[{PILED}{SPACING}]{{{MOST_MARKS + 1},}}")
-_PILED = re.compile(f"[{PILED}]")
+MARK = re.compile(f"[{PILED}]")
 
 
 def variants(text: str) -> set[int]:
@@ -119,5 +119,5 @@ def spaces(text: str) -> set[int]:
 def piles(text: str) -> Iterator[int]:
     """Yield the places of marks on a letter that has `MOST_MARKS` already: they only hide what is around it."""
     for pile in _PILE.finditer(text):
-        marks = [match.start() for match in _PILED.finditer(text, *pile.span())]
+        marks = [match.start() for match in MARK.finditer(text, *pile.span())]
         yield from marks[MOST_MARKS:]

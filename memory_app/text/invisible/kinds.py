@@ -84,6 +84,12 @@ _FEW_PAIRS = 3
 
 def kinds(text: str) -> Iterator[tuple[int, Kind]]:
     """Yield the place and the kind of each unseen character of `text`, in order."""
+    # Most texts have none, which their distinct characters tell without reading all of it time and again.
+    distinct = "".join(set(text))
+    if not NO_INK_CHARACTER.search(distinct):
+        if crowds.MARK.search(distinct):
+            yield from ((at, "piled") for at in crowds.piles(text))
+        return
     if text.isascii():
         for match in NO_INK_CHARACTER.finditer(text):
             if kind := _kind(text, match.start()):

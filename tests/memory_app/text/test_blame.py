@@ -63,6 +63,7 @@ def before(texts: list[str], sentence: str) -> list[str]:
         ("هل تقرأ؟ نعم.", ["هل تقرأ؟ ", "نعم."]),
         ("3.5 is more than 3.4 here.", ["3.5 is more than 3.4 here."]),
         ("\n\nFirst.", ["\n\nFirst."]),
+        ("First.\n\n  ", ["First.\n\n  "]),
         ("", []),
     ],
 )
