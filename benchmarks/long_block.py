@@ -20,14 +20,17 @@ LABEL = "long"
 def measure(owner: str, tutor: str) -> list[Result]:
     before = long_text()
     fields = services.BlockFields(title="", description="", body=before, limit=100_000, read_only=False)
-    services.create_block(actor=User.objects.get(username=owner), owner=owner, label=LABEL, fields=fields)
+    person = User.objects.get(username=owner)
     results = []
     changes = {"34 edits": edited(before, 34), "200 edits": edited(before, 200), "200 moves": moved(before, 200)}
-    for what, after in changes.items():
+    for number, (what, after) in enumerate(changes.items(), start=1):
+        # A block each: proposals for the same one are compared with each other, which `siblings` measures.
+        label = f"{LABEL}-{number}"
+        services.create_block(actor=person, owner=owner, label=label, fields=fields)
         path = services.propose(
             agent=Agent.objects.get(name=AGENT),
             owner=owner,
-            label=LABEL,
+            label=label,
             edits=[Rewrite(after)],
             kind=Kind.REWRITE,
             reasoning=f"Another text: {what}.",

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -282,9 +282,12 @@ def missing(what: str) -> None:
     pytest.skip(f"{what} is not installed")
 
 
-@pytest.fixture(scope="session")
-def chromium() -> str:
-    for name in ("chromium", "chromium-browser", "google-chrome"):
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+
+
+def find_chromium(names: Iterable[str]) -> str:
+    """Return where the first of these browsers is."""
+    for name in names:
         if found := shutil.which(name):
             return found
     mac = Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome")
@@ -292,3 +295,9 @@ def chromium() -> str:
         return str(mac)
     missing("Chromium")
     raise AssertionError
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    # The first is the same without a window of its own, which would be made and drawn for nothing.
+    return find_chromium(("chromium-headless-shell", *CHROMIUM))

@@ -50,7 +50,9 @@ class EmbeddedDatabases:
             if file.is_file():
                 file.unlink()
         for file in self.template.iterdir():
-            shutil.copy2(file, self.data / file.name)
+            # Whole from its first moment: a process of the test before that is still ending may open it meanwhile.
+            copied = shutil.copy2(file, self.template.with_name(f"{file.name}.new"))
+            copied.replace(self.data / file.name)
 
     def destroy(self) -> None:
         connections.close_all()

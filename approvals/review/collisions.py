@@ -17,11 +17,12 @@ from typing import Any
 from django.db.models import Count, Exists, OuterRef, Q
 
 from approvals.models import Mergeability, Proposal, ProposalQuerySet, ProposedNote, Revision
+from approvals.review.compared import compared
 from approvals.review.mergeability import Assessment, assess, block_after
 from memory_app.models import TargetKind
 from memory_app.reads import Block
 from memory_app.text.sentences import sentences
-from memory_app.text.worddiff import Segment, common_ends, diff
+from memory_app.text.worddiff import Segment, common_ends
 
 #: Other proposals that one is compared with, the oldest first: an agent may have 20 waiting for one owner.
 MOST_COMPARED = 50
@@ -81,12 +82,12 @@ def collisions_of(revision: Revision, others: Sequence[Proposal], block: Block |
     """
     proposal = revision.proposal
     fitting = [each for each in others if each.mergeability in (Mergeability.CLEAN, Mergeability.REBASABLE)]
-    compared = fitting[:MOST_COMPARED]
-    if not compared:
+    oldest = fitting[:MOST_COMPARED]
+    if not oldest:
         return ()
     if proposal.target_kind != TargetKind.BLOCK:
-        return tuple(_of_notes(revision, compared))
-    return tuple(_of_block(revision, compared, block)) if block else ()
+        return tuple(_of_notes(revision, oldest))
+    return tuple(_of_block(revision, oldest, block)) if block else ()
 
 
 # -- blocks ---------------------------------------------------------------------------------------
@@ -133,7 +134,7 @@ class _ChangeToday:
         if self.after is None:
             return set()
         changed: set[int] = set()
-        for start, end in _ranges(diff(self.block.body, self.after.body)):
+        for start, end in _ranges(compared(self.block.body, self.after.body).segments):
             changed.update(range(bisect_right(starts, start) - 1, bisect_right(starts, max(start, end - 1))))
         return changed
 

@@ -17,7 +17,7 @@ KEPT = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
+class TextsCompared:
     """What changed from one text to another."""
 
     before: str
@@ -34,5 +34,5 @@ class Compared:
 
 
 @lru_cache(maxsize=KEPT)
-def compared(before: str, after: str) -> Compared:
-    return Compared(before, after)
+def compared(before: str, after: str) -> TextsCompared:
+    return TextsCompared(before, after)

@@ -10,27 +10,39 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
 import httpx
 import pytest
+from django.conf import settings
+from django.contrib.auth.hashers import make_password
 from django.db import connections
+from django.test import Client
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from approvals.models import Proposal, User
 from tests.conftest import eventually
+from tests.support.copies import Copy, Origin
 
 ROOT = Path(__file__).resolve().parents[2]
 PASSWORD = "a long enough passphrase"
+_FOR_BROWSERS = "DJANGO_ALLOW_ASYNC_UNSAFE"
 
 
 @dataclass
 class Server:
-    """gunicorn as `make run` and the container start it."""
+    """gunicorn as `make run` and the container start it, or a copy of a process that has loaded what it needs.
+
+    Args:
+        origin: what to make a copy of, where the server is to have the same variables.
+        environment: variables besides those of this process.
+    """
 
     port: int
-    process: subprocess.Popen[bytes] | None = None
+    origin: Origin | None = None
+    process: subprocess.Popen[bytes] | Copy | None = None
     environment: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -39,14 +51,14 @@ class Server:
 
     def start(self) -> None:
         connections.close_all()
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "gunicorn", "--config", "gunicorn.conf.py", "--bind", f"127.0.0.1:{self.port}"],
-            cwd=ROOT,
-            env=os.environ
-            | {"DJANGO_SETTINGS_MODULE": "memory_app.settings", "ASSENT_PUBLIC_URL": self.url}
-            | self.environment,
-            start_new_session=True,
-        )
+        environment = variables(self.port) | self.environment
+        # Connections are not kept: it would wait at its end for those of a browser that goes on.
+        arguments = ["--config", "gunicorn.conf.py", "--bind", f"127.0.0.1:{self.port}", "--keep-alive", "0"]
+        if self.origin and self.origin.environment == environment:
+            self.process = self.origin.gunicorn(arguments)
+        else:
+            command = [sys.executable, "-m", "gunicorn", *arguments]
+            self.process = subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True)
         eventually(self._answers, seconds=90)
 
     def kill(self) -> None:
@@ -78,9 +90,32 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def variables(port: int) -> dict[str, str]:
+    """Return the variables of a server's process."""
+    # What pytest says of the running test, and what only the process with the browser needs, makes no other server.
+    of_tests = {"PYTEST_CURRENT_TEST", _FOR_BROWSERS}
+    return {name: value for name, value in os.environ.items() if name not in of_tests} | {
+        "DJANGO_SETTINGS_MODULE": "memory_app.settings",
+        "ASSENT_PUBLIC_URL": f"http://127.0.0.1:{port}",
+    }
+
+
+@pytest.fixture(scope="session")
+def port() -> int:
+    """The port of the servers of this process, of which one runs at a time."""
+    return free_port()
+
+
+@pytest.fixture(scope="session")
+def origin(port: int) -> Iterator[Origin]:
+    made = Origin(variables(port))
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def server(worker: None) -> Iterator[Server]:
-    running = Server(free_port())
+def server(worker: None, port: int, origin: Origin) -> Iterator[Server]:
+    running = Server(port, origin)
     running.start()
     yield running
     running.stop()
@@ -126,8 +161,7 @@ def person(server: Server) -> Callable[[User], Person]:
     """`person(tim)`: tim, signed in with a password, through the sign-in page."""
 
     def signed_in(user: User) -> Person:
-        user.set_password(PASSWORD)
-        user.save()
+        give_password(user)
         someone = Person(server.url)
         answer = someone.sign_in(user.username)
         assert answer.status_code == 200, answer.text
@@ -135,6 +169,17 @@ def person(server: Server) -> Callable[[User], Person]:
         return someone
 
     return signed_in
+
+
+def give_password(user: User) -> None:
+    user.password = _hashed()
+    user.save()
+
+
+@cache
+def _hashed() -> str:
+    """Return the hash of the password, made once: it takes half a second, as it should."""
+    return make_password(PASSWORD)
 
 
 #: Nothing may leave the machine, and no browser feature may try.
@@ -149,14 +194,23 @@ FLAGS = [
 ]
 
 
-@pytest.fixture
-def browser(chromium: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Browser]:
-    # Playwright drives its own event loop in this thread, which Django takes for asynchronous code.
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-    with sync_playwright() as playwright:
+@pytest.fixture(scope="module")
+def running_browser(chromium: str) -> Iterator[Browser]:
+    """One browser for the tests of a file: to start one takes a second of the processor."""
+    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+        # Playwright drives its own event loop in this thread, which Django takes for asynchronous code.
+        patch.setenv(_FOR_BROWSERS, "true")
         running = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         yield running
         running.close()
+
+
+@pytest.fixture
+def browser(running_browser: Browser) -> Iterator[Browser]:
+    """A browser without windows: what a test opens goes with it, cookies and all."""
+    yield running_browser
+    for context in running_browser.contexts:
+        context.close()
 
 
 class WindowOf(Protocol):
@@ -170,15 +224,15 @@ def window_of(browser: Browser, server: Server) -> WindowOf:
     """`window_of(tim, …)`: a browser window in which tim has signed in, with the options of a context."""
 
     def open_window(user: User, /, **options: Any) -> Page:
-        user.set_password(PASSWORD)
-        user.save()
-        window = browser.new_context(base_url=server.url, **options).new_page()
+        give_password(user)
+        client = Client()
+        client.force_login(user)
+        context = browser.new_context(base_url=server.url, **options)
+        name = settings.SESSION_COOKIE_NAME
+        context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": server.url}])
+        window = context.new_page()
         window.set_default_timeout(15_000)
-        window.goto("/sign-in/")
-        window.fill("#id_username", user.username)
-        window.fill("#id_password", PASSWORD)
-        window.click("button:has-text('Sign in')")
-        window.wait_for_url(f"{server.url}/")
+        window.goto("/")
         return window
 
     return open_window

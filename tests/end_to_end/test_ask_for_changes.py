@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from approvals.models import Status, User
 from memory_app import reads
 from memory_app.reads import Block
-from tests.end_to_end.conftest import WindowOf, focused, status_of
+from tests.end_to_end.conftest import WindowOf, status_of
 from tests.support.fixtures import Propose
 
 pytestmark = pytest.mark.slow
@@ -76,7 +76,7 @@ def test_by_keyboard_on_the_row_and_back(
     row = window.locator(f"#row-{proposal.pk}")
     expect(row).to_contain_text("Changes requested")
     expect(window.locator("#count-agent")).to_have_text("1")
-    assert "row-outcome" in focused(window, "class")
+    expect(window.locator(":focus")).to_contain_class("row-outcome")
     window.keyboard.press("u")
     window.keyboard.press("Enter")
     expect(row.locator("[data-request]")).to_be_visible()

@@ -66,7 +66,7 @@ def test_the_map_leads_to_a_change_and_is_left_out_where_there_is_no_room(
     window.goto(proposal.get_absolute_url())
     assert window.locator("[data-map]").count() == len(CHANGED)
     window.locator("[data-map='5']").click()
-    assert focused(window) == "change-5"
+    expect(window.locator(":focus")).to_have_id("change-5")
     expect(window.locator("#change-5")).to_be_in_viewport()
     window.set_viewport_size({"width": 390, "height": 700})
     expect(window.locator(".change-map")).to_be_hidden()

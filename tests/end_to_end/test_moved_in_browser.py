@@ -9,7 +9,7 @@ from approvals import services
 from approvals.models import Agent, Approval, Kind, Proposal, User
 from memory_app import reads
 from memory_app.text.edits import Rewrite
-from tests.end_to_end.conftest import WindowOf, focused
+from tests.end_to_end.conftest import WindowOf
 from tests.support.fixtures import MakeBlock
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_leg]
@@ -48,10 +48,10 @@ def test_the_map_has_both_places(window_of: WindowOf, tim: User, proposal: Propo
     marks = window.locator("[data-map='1']")
     assert marks.count() == 2
     marks.last.click()
-    assert focused(window) == "moved-1"
+    expect(window.locator(":focus")).to_have_id("moved-1")
     expect(window.locator("#moved-1")).to_be_in_viewport()
     marks.first.click()
-    assert focused(window) == "change-1"
+    expect(window.locator(":focus")).to_have_id("change-1")
 
 
 def test_it_is_ticked_once_on_a_phone_whose_bar_stays_low(window_of: WindowOf, tim: User, proposal: Proposal) -> None:

@@ -134,17 +134,3 @@ def test_the_manifest_names_icons_that_are_there(server: Server) -> None:
     for each in manifest.json()["icons"]:
         found = httpx.get(f"{server.url}{each['src']}")
         assert (found.status_code, found.headers["Content-Type"]) == (200, "image/png")
-
-
-def test_notices_are_asked_for_only_when_wanted(window_of: WindowOf, tim: User) -> None:
-    window = window_of(tim)
-    window.context.grant_permissions(["notifications"])
-    window.goto("/settings/notifications/")
-    button = window.locator("[data-notices] button")
-    expect(button).to_have_text("Show notices")
-    assert window.evaluate("localStorage.getItem('assent-notices')") is None
-    button.click()
-    expect(button).to_have_text("Stop notices")
-    button.click()
-    expect(button).to_have_text("Show notices")
-    assert window.evaluate("localStorage.getItem('assent-notices')") is None

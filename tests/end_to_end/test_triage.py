@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from approvals.models import User
 from memory_app import reads
 from memory_app.reads import Block
-from tests.end_to_end.conftest import WindowOf, focused
+from tests.end_to_end.conftest import WindowOf
 from tests.support.fixtures import Propose
 
 pytestmark = pytest.mark.slow
@@ -21,7 +21,7 @@ def test_three_proposals_of_one_block_are_approved_by_keyboard(
     window = window_of(tim)
     for number, proposal in enumerate(reversed(made), 1):
         window.keyboard.press("j")
-        assert focused(window, "href") == proposal.get_absolute_url()
+        expect(window.locator(":focus")).to_have_attribute("href", proposal.get_absolute_url())
         window.keyboard.press("a")
         window.keyboard.press("Enter")
         expect(window.locator(f"#row-{proposal.pk} .row-outcome")).to_be_focused()

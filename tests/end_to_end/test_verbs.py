@@ -12,7 +12,7 @@ from memory_app.reads import Block
 from memory_app.text.edits import Replace
 from tests.approvals.views.test_notes_pages import proposed_import
 from tests.conftest import eventually
-from tests.end_to_end.conftest import WindowOf, focused
+from tests.end_to_end.conftest import WindowOf
 from tests.support.acts import edit
 from tests.support.fixtures import Propose
 
@@ -150,7 +150,7 @@ def test_the_redline_follows_what_is_typed_and_the_text_is_guarded(
     window.wait_for_url("**/edit/")
     window.fill("#id_text", body().replace("Line 2 of", "Step 2 of"))
     expect(window.locator("#preview section")).to_contain_text("Step")
-    assert focused(window) == "id_text"
+    expect(window.locator(":focus")).to_have_id("id_text")
     asked: list[str] = []
 
     def stay(dialog: Dialog) -> None:
