@@ -166,7 +166,7 @@ def _date(step: Step, at: datetime) -> None:
             _trace(step)[0].update(at=at)
             return
         if not is_decision:
-            proposals.update(created_at=at, updated_at=at, expires_at=at + settings.PROPOSAL_EXPIRY)
+            proposals.update(created_at=at, updated_at=at, **_expiry(at))
             Revision.objects.filter(proposal__in=proposals, number=1).update(created_at=at)
             events.filter(what=Event.What.PROPOSED).update(at=at)
         if is_decision or proposals.filter(status=Status.APPLIED).exists():
@@ -176,10 +176,19 @@ def _date(step: Step, at: datetime) -> None:
             Change.objects.filter(proposal_id__in=proposals.values("id")).update(at=at)
 
 
+def _expiry(at: datetime) -> dict[str, datetime]:
+    """Return when what was proposed then expires; nothing for what would have by now, as it is decided in a later step.
+
+    Until then the task by the clock, which may run beside this, would take it for expired.
+    """
+    until = at + settings.PROPOSAL_EXPIRY
+    return {"expires_at": until} if until > timezone.now() else {}
+
+
 def _date_turn(step: Step, at: datetime) -> None:
     _trace(step)[0].update(at=at)
     proposals = Proposal.objects.filter(operation=step.operation)
-    proposals.update(updated_at=at, expires_at=at + settings.PROPOSAL_EXPIRY)
+    proposals.update(updated_at=at, **_expiry(at))
     if step.verb == Event.What.CHANGES_REQUESTED:
         proposals.filter(status=Status.CHANGES_REQUESTED).update(handed_back_at=at)
         Attention.objects.filter(proposal__in=proposals).update(seen_at=at)
@@ -318,7 +327,9 @@ def _decide(step: Step) -> None:
         case "withdrawn":
             services.withdraw(agent=proposal.agent, proposal_id=proposal.pk, comment=comment)
         case "expired":
-            services.expire()  # its time ran out when the proposal was put back to its date
+            until = proposal.created_at + settings.PROPOSAL_EXPIRY
+            Proposal.objects.filter(pk=proposal.pk).update(expires_at=until)
+            services.expire()
 
 
 def _take_turn(step: Step, at: datetime) -> None:

@@ -166,6 +166,15 @@ def test_the_demo_happened_over_the_last_weeks() -> None:
     assert (changes[-1] - changes[0]).days > 50
 
 
+@told_the_same
+def test_the_task_by_the_clock_may_run_while_the_demo_is_made(debug: None) -> None:
+    def expire(done: int, total: int) -> None:
+        assert services.expire() == 0, "what is decided in a later step"
+
+    load(expire)
+    assert Proposal.objects.filter(status=Status.EXPIRED).count() == sum(step.verb == "expired" for step in STORY)
+
+
 @pytest.mark.usefixtures("debug")
 def test_a_second_run_changes_nothing_and_says_the_same() -> None:
     first = demo()
