@@ -51,8 +51,9 @@ class EmbeddedDatabases:
                 file.unlink()
         for file in self.template.iterdir():
             # Whole from its first moment: a process of the test before that is still ending may open it meanwhile.
-            copied = shutil.copy2(file, self.template.with_name(f"{file.name}.new"))
-            copied.replace(self.data / file.name)
+            fresh = self.template.with_name(f"{file.name}.new")
+            shutil.copy2(file, fresh)
+            fresh.replace(self.data / file.name)
 
     def destroy(self) -> None:
         connections.close_all()

@@ -92,8 +92,9 @@ def free_port() -> int:
 
 def variables(port: int) -> dict[str, str]:
     """Return the variables of a server's process."""
-    # What pytest says of the running test, and what only the process with the browser needs, makes no other server.
-    of_tests = {"PYTEST_CURRENT_TEST", _FOR_BROWSERS}
+    # What pytest says of the running test, and what only the process with the browser needs, makes no other server. How
+    # much of the pages runs is measured in tests of views: a server that measures itself takes twice as long.
+    of_tests = {"PYTEST_CURRENT_TEST", _FOR_BROWSERS, "COVERAGE_PROCESS_START", "COVERAGE_FILE"}
     return {name: value for name, value in os.environ.items() if name not in of_tests} | {
         "DJANGO_SETTINGS_MODULE": "memory_app.settings",
         "ASSENT_PUBLIC_URL": f"http://127.0.0.1:{port}",

@@ -48,6 +48,7 @@ def inbox_pages(states: EveryState) -> Iterator[str]:
 def proposal_pages(states: EveryState) -> Iterator[str]:
     yield from (proposal.get_absolute_url() for proposal in states.proposals.values())
     several = states.address("several changes")
+    yield from (f"{states.address('moved')}?view={view}" for view in ("side", "source"))
     # The last one is kept for the next pages.
     yield from (f"{several}?view={view}" for view in ("side", "result", "source", "redline"))
     amended = states.address("revision 2")
@@ -57,7 +58,8 @@ def proposal_pages(states: EveryState) -> Iterator[str]:
 def deciding_pages(states: EveryState) -> Iterator[str]:
     for name, of in (("edit", "several changes"), ("edit", "note changed"), ("resolve", "conflict")):
         yield reverse(name, args=[states.proposals[of].pk])
-    yield from (reverse("undo", args=[states.proposals[of].pk]) for of in ("approved", "rejected"))
+    undoable = ("approved", "approved in part, rest to agent", "rejected")
+    yield from (reverse("undo", args=[states.proposals[of].pk]) for of in undoable)
     yield reverse("redact", args=[states.proposals["withdrawn"].pk])
 
 

@@ -156,13 +156,21 @@ def _decided(alice: User, tim: User, scribe: Agent) -> Iterator[tuple[str, Propo
     text = reads.block("alice", "diary").body.replace("one book", "two or three books")
     yield "edited", services.approve_edited(text=text, comment="Three, at times.", **_seen(tim, reworded))
 
+    given: dict[str, Any]
     for rest in Rest:
         edits = [Replace(word, f"{word} ({rest.value})") for word in ("first proof", "second proof")]
         part = propose(scribe, "diary", *edits)
         now = reads.block("alice", "diary").body
         ticked = [worddiff.hunks(now, part.current_revision.result_text)[0].id]
-        given: dict[str, Any] = {"accepted": ticked, "rest": rest, "reason": "outdated"}
+        given = {"accepted": ticked, "rest": rest, "reason": "outdated"}
         yield f"approved in part, rest to {rest.value}", services.approve_some(**given, **_seen(tim, part))
+
+    halves = propose(scribe, "diary", *(Replace(word, f"{word} now") for word in ("Language centre", "two sheets")))
+    now = reads.block("alice", "diary").body
+    given = {"accepted": [worddiff.hunks(now, halves.current_revision.result_text)[0].id], "rest": Rest.REJECT}
+    services.approve_some(reason="outdated", **given, **_seen(tim, halves))
+    services.undo(actor=tim, proposal_id=halves.pk)
+    yield "undone, approved in part before", halves
 
     wrong = propose(scribe, "diary", Replace("Monday", "Tuesday"))
     decision: dict[str, Any] = {"reason": "wrong", "comment": "It is Monday."}
@@ -219,6 +227,11 @@ def _waiting(alice: User, tim: User, scribe: Agent) -> Iterator[tuple[str, Propo
     yield "risky", propose(scribe, "aims", Replace("in June.", HIDDEN))
     short = "# Aims\n\nShe reads one book a month.\n\n| Day |\n|---|\n| Monday |\n"
     yield "rewrite", propose(scribe, "aims", Rewrite(short), confidence="low")
+
+    now = reads.block("alice", "aims").body
+    paragraph = now[now.index("Her grandmother") :]
+    moved = now.replace(paragraph, "").replace("## Exams", f"{paragraph}\n## Exams")
+    yield "moved", propose(scribe, "aims", Rewrite(moved))
 
     stale = propose(scribe, "plan", Replace("one book", "two books"))
     conflict = propose(scribe, "plan", Replace("math", "poetry"), Replace("not enrolled |", "asked |"))
