@@ -54,6 +54,11 @@ class ResolveForm(ApproveForm):
         """Return the text for each conflict; where none is chosen yet, the one that is there now."""
         return [_text(row, str(row.choice.value() or "now")) for row in self.rows()]
 
+    def chosen_own(self) -> list[str]:
+        """Return the texts of one's own that were chosen, as they were sent, whatever the conflicts are now."""
+        names = (name.removeprefix("choice_") for name, value in self.data.items() if value == "own")
+        return [str(self.data.get(f"own_{name}", "")) for name in names]
+
     def written(self) -> list[str]:
         """Return the texts that were typed, for a page on which their conflicts are others."""
         typed = [str(value) for name, value in self.data.items() if name.startswith("own_") and value]

@@ -27,7 +27,7 @@ class SeveralForm(forms.Form):
     """What is said about all of them. `batch` is one per page, so that pressing twice decides once."""
 
     action = forms.ChoiceField(choices=[(each.value, each.value) for each in _OFFERED])
-    batch = forms.RegexField(r"[0-9a-f]{32}", required=False)
+    batch = forms.RegexField(r"^[0-9a-f]{32}\Z", required=False)
     reason = forms.ChoiceField(choices=RejectReason, required=False)
     comment = forms.CharField(required=False, max_length=2_000)
 

@@ -25,7 +25,7 @@ class CommentForm(forms.Form):
     )
     change = forms.CharField(required=False, max_length=64)
     # One form, one comment: sent twice, it is the same.
-    nonce = forms.RegexField(regex=r"^[0-9a-f]{32}$", widget=forms.HiddenInput)
+    nonce = forms.RegexField(regex=r"^[0-9a-f]{32}\Z", widget=forms.HiddenInput)
 
 
 class AssignForm(forms.Form):

@@ -54,7 +54,12 @@ class News:
 
 def waiting_for(person: User, now: datetime | None = None) -> ProposalQuerySet:
     """Return the proposals this person may decide, without those they put off."""
-    put_off = Attention.objects.filter(proposal=OuterRef("pk"), person=person, snoozed_until__gt=now or timezone.now())
+    put_off = Attention.objects.filter(
+        proposal=OuterRef("pk"),
+        person=person,
+        snoozed_until__gt=now or timezone.now(),
+        seen_revision__gte=OuterRef("current_revision_number"),  # a new revision is news again, as in the list
+    )
     return proposals_visible_to(person).open().exclude(Exists(put_off))
 
 

@@ -193,4 +193,6 @@ def _aged(column: str, age: str) -> Q:
         day = date.fromisoformat(age)  # since then, where the reader is
     except ValueError:
         return Q(pk__in=[])
+    if not 1900 <= day.year <= 2200:  # near its ends the calendar has no time in other zones
+        return Q(pk__in=[])
     return Q(**{f"{column}__gte": timezone.make_aware(datetime.combine(day, time()))})

@@ -156,10 +156,11 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
     before, after = shown.base_text, shown.result_text
     if block and assessment and assessment.is_stale and assessment.result_text is not None:
         before, after = block.body, assessment.result_text
-    change = compared(before, after)
+    # An import is not one text, and may be a large one: its notes are shown one by one.
+    segments = () if proposal.target_kind == TargetKind.IMPORT else compared(before, after).segments
     risk_report = _risks(proposal, shown, before, after)
     fits = is_current and assessment is not None and assessment.can_be_approved
-    hunks = change.hunks if fits and block else ()
+    hunks = compared(before, after).hunks if fits and block else ()
     siblings = _siblings(proposal)
     checks = Checks(
         length_before=len(before),
@@ -179,8 +180,7 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
         seen_sha256=standing.sha256 if standing else "",
         before_text=before,
         after_text=after,
-        # An import is not one text: its notes are shown one by one.
-        segments=() if proposal.target_kind == TargetKind.IMPORT else change.segments,
+        segments=segments,
         assessment=assessment,
         actions=_actions(proposal, viewer, standing, assessment, len(hunks)) if is_current else frozenset(),
         risks=risk_report.risks,
@@ -209,7 +209,10 @@ def _risks(proposal: Proposal, revision: Revision, before: str, after: str) -> f
     if is_import and revision.risk_report is not None:
         return flags.RiskReport.from_json(revision.risk_report)
     said = flags.said_with(proposal.reasoning, proposal.evidence)
-    return risks_of(before, after, proposal.kind == Kind.DELETE, said_beside(revision.note_changes), said)
+    beside = said_beside(revision.note_changes)
+    if is_import:
+        return flags.report(before, after, segments=worddiff.diff(before, after), beside=beside, said=said)
+    return risks_of(before, after, proposal.kind == Kind.DELETE, beside, said)
 
 
 @lru_cache(maxsize=KEPT)

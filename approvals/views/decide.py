@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import cast
 from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.db import transaction
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -20,12 +21,13 @@ from approvals.accounts.viewer import viewer_of
 from approvals.forms.changes import BackToReviewForm, RequestChangesForm
 from approvals.forms.proposal import ApproveForm, ApproveSomeForm, CloseForm, RejectForm
 from approvals.forms.ticks import Ticks
-from approvals.models import Proposal, Status, User
+from approvals.models import Approval, Proposal, Status, User
 from approvals.pages import inbox
 from approvals.pages.inbox_filters import Listing, Tab
 from approvals.pages.inbox_rows import rows_of
 from approvals.permissions import ReviewAction, available_actions
 from approvals.review.reworded.parts import ids_of_changes
+from approvals.review.reworded.taken import taken_of
 from approvals.review.turn.change_requests import change_request
 from approvals.services.errors import AlreadyDecided, BranchMissing, DecisionRefused, NotAllowed, ProposalNotFound
 from approvals.services.turn.refusals import WithAgent
@@ -34,6 +36,7 @@ from approvals.views.proposal import listing_of, proposal_or_404, proposal_page
 from approvals.views.queue.rows import beside, rows_now
 from approvals.views.request import Request
 from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown
+from memory_app.models import TargetKind
 
 
 @transaction.non_atomic_requests
@@ -105,8 +108,25 @@ def _decide(
 def _is_sent_twice(proposal: Proposal, form: ApproveForm, user: User, wanted: Status) -> bool:
     """Whether the viewer took this very decision before, and said nothing else with it now."""
     comment = form.cleaned_data["comment"].strip()
-    is_same = proposal.status == wanted and proposal.decided_by_id == user.pk
-    return is_same and comment in ("", proposal.decision_comment)
+    is_own = proposal.status == wanted and proposal.decided_by_id == user.pk
+    if not is_own or comment not in ("", proposal.decision_comment):
+        return False
+    if isinstance(form, RejectForm):
+        return str(form.cleaned_data["reason"]) == proposal.decision_reason
+    if isinstance(form, ApproveSomeForm):
+        return _is_same_part(proposal, cast("QueryDict", form.data))
+    return proposal.approval in ("", Approval.AS_PROPOSED)
+
+
+def _is_same_part(proposal: Proposal, sent: QueryDict) -> bool:
+    """Whether these ticks are what was approved of the proposal."""
+    taken, ticks = taken_of(proposal), Ticks.sent(sent)
+    if taken is None:
+        return False
+    if proposal.target_kind == TargetKind.BLOCK:
+        return ticks.accepted([change.id for change in taken.changes]) == taken.accepted
+    asked, kept = ({change["id"] for change in revision.note_changes} for revision in (taken.asked, taken.approved))
+    return ticks.accepted(asked) == kept
 
 
 def _is_asked_twice(proposal: Proposal, form: ApproveForm, user: User, wanted: Status) -> bool:

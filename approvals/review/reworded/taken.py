@@ -60,10 +60,15 @@ class ChangedApproval:
 
 
 def taken_of(proposal: Proposal) -> ChangedApproval | None:
-    """Return how an approval differs from what was proposed; None for one as proposed, and for undecided proposals."""
+    """Return how an approval differs from what was proposed.
+
+    None for one as proposed, for undecided proposals, and where it is not known any more.
+    """
     if proposal.status != Status.APPROVED or proposal.approval in ("", Approval.AS_PROPOSED):
         return None
     asked, approved = agents_revision(proposal), proposal.current_revision
+    if not asked.edits and not asked.note_changes:
+        return None  # what was asked for was removed with the rest of it
     if proposal.target_kind != TargetKind.BLOCK:
         kept = {change["id"] for change in approved.note_changes}
         left = tuple(change for change in asked.note_changes if change["id"] not in kept)

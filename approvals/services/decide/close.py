@@ -151,7 +151,8 @@ def close(
     removes_texts: bool = False,
 ) -> Proposal:
     now = timezone.now()
-    values = {"status": status, "decided_at": now, "updated_at": now, **fields}
+    # The batch of a decision that was undone is not this one's.
+    values = {"status": status, "decided_at": now, "updated_at": now, "decision_batch": "", **fields}
     shown = proposal.current_revision_number
     as_seen = {"status": proposal.status, "current_revision_number": shown}
     reason = str(fields.get("decision_reason", ""))

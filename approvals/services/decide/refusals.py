@@ -38,6 +38,12 @@ class SameAsNow(DecisionRefused):
     code = "no_change"
 
 
+class NoText(DecisionRefused):
+    """The text to approve is blank: nobody empties a memory by settling a conflict or rewording a change."""
+
+    code = "no_text"
+
+
 class NotEditable(DecisionRefused):
     """This proposal has no text of its own to reword: it deletes, or changes several notes."""
 

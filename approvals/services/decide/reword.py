@@ -8,12 +8,12 @@ from typing import Any
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.models import Approval, Proposal, Revision, User
+from approvals.models import Approval, Mergeability, Proposal, Revision, User
 from approvals.permissions import ReviewAction
 from approvals.review.targets import BlockState
 from approvals.services.decide.approve import approve, claim, naming_who_was_first
 from approvals.services.decide.checks import Seen, proposal_for, require_fit, require_target_as_seen
-from approvals.services.decide.refusals import NotEditable, SameAsNow
+from approvals.services.decide.refusals import NotEditable, NoText, SameAsNow
 from approvals.services.errors import NoLongerFits, OverLimit
 from approvals.services.notes.compare import text_of
 from approvals.services.notes.values import NoteChange, require_valid, stamped
@@ -32,6 +32,8 @@ def approve_edited(
 
     Raises:
         SameAsNow: it is today's text.
+        NoText: it is blank.
+        AlreadyApplied: the memory says already what was proposed.
         NotEditable: the proposal deletes, or is about several notes.
         OverLimit, NoteInvalid, ForbiddenCharacter: as for a person's own edit.
         ProposalNotFound, DecisionRefused, EngineUnavailable, OutcomeUnknown: as for `approve`.
@@ -87,6 +89,8 @@ def _approve_text(
     with naming_who_was_first(proposal, revision):
         seen = require_target_as_seen(proposal, seen_sha256)
         is_as_proposed = seen.assessment.can_be_approved and text == _proposed(proposal, seen)
+        if not is_as_proposed:
+            _require_text(proposal, seen, text)
         texts = {} if is_as_proposed else _texts(proposal, seen, text)
         if texts:
             part = Revision(proposal=proposal, **texts)
@@ -98,6 +102,14 @@ def _approve_text(
             actor=actor, proposal_id=proposal_id, revision=revision, seen_sha256=seen_sha256, comment=comment
         )
     return claim(proposal, approval, actor=actor, seen=seen, comment=comment, texts=texts)
+
+
+def _require_text(proposal: Proposal, seen: Seen, text: str) -> None:
+    """Raise AlreadyApplied where there is no change to reword, and NoText unless there is a text."""
+    if seen.assessment.state == Mergeability.ALREADY_APPLIED:
+        require_fit(proposal, seen.assessment)
+    if not text.strip():
+        raise NoText(proposal, _("The text is empty. To delete it, reject this proposal and delete it on its page."))
 
 
 def _proposed(proposal: Proposal, seen: Seen) -> str:

@@ -91,12 +91,15 @@ class _Batch:
     """The batch under way.
 
     Attributes:
+        leads_to, reason: of the decision.
         moved: by target, the states it was seen in and the one that this batch's last approval left it in.
     """
 
     id: str
     actor: User
     comment: str
+    leads_to: Status
+    reason: str
     moved: dict[tuple[str, str, str], tuple[set[str], str]] = field(default_factory=dict)
 
 
@@ -132,7 +135,8 @@ def decide_several(
         raise ValueError(f"{action} is not decided about several")
     if action is ReviewAction.REJECT and reason not in RejectReason.values:
         raise ValueError(f"unknown reject reason {reason!r}")
-    under_way = _Batch(batch or uuid.uuid4().hex, actor, comment.strip())
+    leads_to = Status.APPROVED if action is ReviewAction.APPROVE else Status.REJECTED
+    under_way = _Batch(batch or uuid.uuid4().hex, actor, comment.strip(), leads_to, reason)
 
     def decide(item: Item) -> Proposal:
         if action is ReviewAction.APPROVE:
@@ -246,7 +250,8 @@ def _once(decide: Callable[[Item], Proposal], item: Item, batch: _Batch) -> Call
             return decide(item)
         except AlreadyDecided as error:
             decided = error.proposal
-            if decided.decision_batch == batch.id and decided.decided_by_id == batch.actor.pk:
+            is_own = decided.decision_batch == batch.id and decided.decided_by_id == batch.actor.pk
+            if is_own and (decided.status, decided.decision_reason) == (batch.leads_to, batch.reason):
                 return decided
             raise
 

@@ -5,6 +5,7 @@ A comment is an event of the proposal. It is removed with the proposal's other t
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import Any
 
@@ -39,7 +40,7 @@ def comment(
     Args:
         text: at most 2,000 characters.
         change: the id of the change it is about; empty for the whole proposal.
-        operation: 32 hexadecimal digits; a call with the same one returns the same comment.
+        operation: 32 hexadecimal digits; the same comment sent again with the same one is made once.
 
     Raises:
         ProposalNotFound: there is none, or this actor may not see it.
@@ -51,6 +52,7 @@ def comment(
     with transaction.atomic(durable=True):
         proposal = _locked(actor, proposal_id)
         thread = proposal.events.filter(what=Event.What.COMMENTED)
+        operation = _of_this(operation, actor, text, change) if operation else None
         if operation and (done := thread.filter(data__operation=operation).first()):
             return done
         _require_valid(text, change)
@@ -61,6 +63,12 @@ def comment(
         _wake_others(proposal, actor)
     log.info("proposal_commented", proposal=proposal.pk, user_id=proposal.owner, by=made.actor, kind=made.actor_kind)
     return made
+
+
+def _of_this(operation: str, actor: User | Agent, text: str, change: str) -> str:
+    """Return the operation of this comment alone: whoever goes back to a page may send its form with other words."""
+    said = repr((operation, type(actor).__name__, actor.pk, text, change))
+    return hashlib.sha256(said.encode()).hexdigest()[:32]
 
 
 def _locked(actor: User | Agent, proposal_id: int) -> Proposal:

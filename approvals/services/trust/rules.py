@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import structlog
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.models import Kind, TrustRule, User
@@ -74,8 +75,8 @@ def change_rule(*, actor: User, owner: str, rule_id: int, needs: str) -> TrustRu
     if needs not in TrustRule.Needs.values:
         raise RuleInvalid("needs", _("Choose what happens."))
     rule = _rule(owner, rule_id)
-    rule.needs = needs
-    rule.save(update_fields=["needs", "updated_at"])
+    TrustRule.objects.filter(pk=rule.pk).update(needs=needs, updated_at=timezone.now())
+    rule = _rule(owner, rule_id)  # which may have been deleted this moment
     log.info("trust_rule_changed", user_id=owner, rule=trust.as_data(rule), actor=actor.username)
     return rule
 

@@ -9,16 +9,17 @@ from __future__ import annotations
 from django.db import transaction
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from approvals import services
 from approvals.accounts.sign_in import signed_in, typed_before
 from approvals.accounts.viewer import viewer_of
 from approvals.forms.resolve import ResolveForm
-from approvals.models import Proposal
+from approvals.models import Approval, Proposal, User
 from approvals.permissions import ReviewAction
 from approvals.review.reworded.rewording import Rewording
-from approvals.services.decide.refusals import SameAsNow
+from approvals.services.decide.refusals import NoText, SameAsNow
 from approvals.services.errors import AlreadyDecided, DecisionRefused, NoteInvalid, OverLimit, ProposalNotFound
 from approvals.views.approving import reword
 from approvals.views.panels import Panel, panel_for
@@ -70,21 +71,32 @@ def _sent(request: Request, found: Proposal, texts: Rewording | None) -> HttpRes
         decided = services.resolve(actor=user, proposal_id=found.pk, text=text, **named)
     except ProposalNotFound:
         raise Http404 from None
-    except (OverLimit, SameAsNow, NoteInvalid, ForbiddenCharacter) as error:
+    except (OverLimit, NoText, SameAsNow, NoteInvalid, ForbiddenCharacter) as error:
+        if texts is None or not is_as_seen:  # it was changed and changed back while this was looked at
+            panel = Panel(_("The text changed since you opened this page."), _("Your decision was not saved."))
+            return _overtaken(request, found, form, status=409, panel=panel)
         form.add_error(None, reword.refusal_of(error))
-        assert texts is not None, "only a text that was seen is looked at"
         return _page(request, texts, form, is_unsaved=True, status=422)
     except (DecisionRefused, EngineUnavailable, OutcomeUnknown) as error:
-        if isinstance(error, AlreadyDecided) and error.proposal.decided_by_id == user.pk:
+        if isinstance(error, AlreadyDecided) and _is_sent_twice(error.proposal, form, user):
             return redirect(reword.url_of("proposal", request, error.proposal))
-        return _overtaken(request, found, form, error, panel_for(error, named, user))
+        return _overtaken(request, found, form, status=reword.status_of(error), panel=panel_for(error, named, user))
     return redirect(reword.url_of("proposal", request, decided))
 
 
-def _overtaken(request: Request, found: Proposal, form: ResolveForm, error: Exception, panel: Panel) -> HttpResponse:
+def _is_sent_twice(decided: Proposal, form: ResolveForm, user: User) -> bool:
+    """Whether the viewer settled it before, with all that they wrote."""
+    if decided.approval != Approval.RESOLVED or decided.decided_by_id != user.pk:
+        return False
+    result = decided.current_revision.result_text.split()
+    # A browser sends other line ends.
+    return all(" ".join(text.split()) in " ".join(result) for text in form.chosen_own())
+
+
+def _overtaken(request: Request, found: Proposal, form: ResolveForm, *, status: int, panel: Panel) -> HttpResponse:
     """Return the conflict as it is now, with what was chosen where its places are as many, and what was typed."""
     now = proposal_or_404(found.pk, viewer_of(request))
-    texts, status = reword.texts_of(request, now, ReviewAction.RESOLVE), reword.status_of(error)
+    texts = reword.texts_of(request, now, ReviewAction.RESOLVE)
     typed = "\n\n".join(form.written())
     if texts is None:
         return reword.nothing_left(request, now, typed, status=status, panel=panel)

@@ -25,7 +25,7 @@ from approvals.models import Proposal, Status, User
 from approvals.pages.blocks import url_of_target
 from approvals.permissions import ReviewAction, available_actions
 from approvals.review.reworded.rewording import NothingToReword, Rewording, rewording_of
-from approvals.services.decide.refusals import SameAsNow
+from approvals.services.decide.refusals import NoText, SameAsNow
 from approvals.services.errors import (
     AlreadyDecided,
     DecisionRefused,
@@ -95,7 +95,7 @@ def _decide(
         decided = service(actor=user, proposal_id=found.pk, **arguments)
     except ProposalNotFound:
         raise Http404 from None
-    except (OverLimit, SameAsNow, NoteInvalid, ForbiddenCharacter) as error:
+    except (OverLimit, NoText, SameAsNow, NoteInvalid, ForbiddenCharacter) as error:
         form.add_error("text", refusal_of(error))
         return _again(request, name, found, texts, form, status=422)
     except (DecisionRefused, EngineUnavailable, OutcomeUnknown) as error:

@@ -78,10 +78,12 @@ def looking(request: Request, pk: int) -> HttpResponse:
 @require_POST
 def assign(request: Request, pk: int) -> HttpResponse:
     form = AssignForm(request.POST)
-    to = form.cleaned_data["to"] if form.is_valid() else ""
+    if not form.is_valid() or "to" not in request.POST:
+        messages.error(request, _("Not assigned: choose a person, or nobody."))
+        return _back(request, pk)
 
     def carry_out() -> str:
-        done = services.assign(actor=viewer_of(request), proposal_id=pk, to=to)
+        done = services.assign(actor=viewer_of(request), proposal_id=pk, to=form.cleaned_data["to"])
         if done.assigned_to is None:
             return _("Assigned to nobody.")
         if done.assigned_to_id == viewer_of(request).pk:

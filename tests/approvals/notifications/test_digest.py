@@ -137,7 +137,7 @@ def test_what_is_snoozed_is_told_when_it_returns(goals: Block, tim: User, propos
     wants(tim)
     proposal = propose(goals, "math", "algebra")
     until = timezone.now() + timedelta(hours=2)
-    Attention.objects.create(proposal=proposal, person=tim, snoozed_until=until)
+    Attention.objects.create(proposal=proposal, person=tim, seen_revision=1, snoozed_until=until)
     assert send() == 0
     propose(goals, "B2", "C1")
     assert send() == 1

@@ -1,0 +1,183 @@
+"""A form that comes again, from a page that was gone back to or another window, with something else in it: it is never
+taken for what was decided before, and what was typed is given back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from approvals import services
+from approvals.models import Agent, Approval, Event, Kind, Proposal, Status, TrustRule, User
+from approvals.permissions import ReviewAction
+from approvals.services.trust.refusals import RuleGone
+from memory_app import reads
+from memory_app.reads import Block
+from memory_app.text.edits import Replace
+from tests.support.acts import edit
+from tests.support.fixtures import ClientOf, Propose
+from tests.support.pages import form, words
+
+
+@pytest.fixture
+def client(client_of: ClientOf, tim: User) -> Client:
+    return client_of(tim)
+
+
+@pytest.fixture
+def three(goals: Block, tim: User, scribe: Agent) -> Proposal:
+    """Three changes of one block."""
+    edits = [Replace("math", "maths"), Replace("B2 exam", "C1 exam"), Replace("one book", "two books")]
+    given: dict[str, Any] = {"kind": Kind.EDIT, "reasoning": "Alice said so."}
+    return services.propose(agent=scribe, owner="alice", label="goals", edits=edits, **given).proposal
+
+
+def url(name: str, proposal: Proposal) -> str:
+    return reverse(name, args=[proposal.pk])
+
+
+def fields_of(client: Client, proposal: Proposal, name: str) -> dict[str, str]:
+    return form(client.get(proposal.get_absolute_url()), url(name, proposal))
+
+
+def test_another_reason_is_not_taken_for_the_first(client: Client, goals: Block, propose: Propose) -> None:
+    proposal = propose(goals, "in June", "in July")
+    fields = fields_of(client, proposal, "reject")
+    assert client.post(url("reject", proposal), fields | {"reason": "wrong"}).status_code == 302
+    again = client.post(url("reject", proposal), fields | {"reason": "too_private"})
+    assert again.status_code == 409
+    assert "You rejected this already, in another window. Nothing more was saved." in words(again)
+    assert client.post(url("reject", proposal), fields | {"reason": "wrong"}).status_code == 302
+
+
+def test_a_part_is_not_taken_for_the_whole_nor_for_another_part(client: Client, three: Proposal) -> None:
+    fields = fields_of(client, three, "approve")
+    first, second, third = fields["shown"].split() if " " in fields.get("shown", "") else ids_of(three)
+    rest = {"rest": "reject", "rest_reason": "wrong", "shown": f"{first} {second} {third}"}
+    assert client.post(url("approve", three), fields | rest | {"accepted": first}).status_code == 302
+    assert client.post(url("approve", three), fields | rest | {"accepted": first}).status_code == 302
+    assert client.post(url("approve", three), fields | rest | {"accepted": second}).status_code == 409
+    everything = {name: value for name, value in fields.items() if name not in ("shown", "accepted")}
+    assert client.post(url("approve", three), everything).status_code == 409
+    three.refresh_from_db()
+    assert three.approval == Approval.PART
+
+
+def ids_of(proposal: Proposal) -> tuple[str, ...]:
+    from approvals.review.reworded.parts import ids_of_changes
+
+    return ids_of_changes(proposal)
+
+
+@pytest.mark.parametrize("sent", [{}, {"choice_1": "own", "own_1": ""}, {"text": "   "}])
+def test_no_form_empties_a_block(
+    client: Client, alice: User, goals: Block, propose: Propose, sent: dict[str, str]
+) -> None:
+    proposal = propose(goals, "in June", "in July")
+    edit(alice, "goals", "in June", "in July")  # so that there is nothing left to settle
+    now = reads.block("alice", "goals")
+    for name in ("resolve", "edit"):
+        answer = client.post(url(name, proposal), {"revision": "1", "seen_sha256": now.sha256} | sent)
+        assert answer.status_code in (409, 422), name
+        assert reads.block("alice", "goals").body == now.body
+
+
+def test_what_was_typed_into_a_conflict_comes_back_after_a_decision_elsewhere(
+    client: Client, alice: User, goals: Block, propose: Propose
+) -> None:
+    proposal = propose(goals, "in June", "in July")
+    edit(alice, "goals", "in June", "in August")
+    fields = form(client.get(url("resolve", proposal)), url("resolve", proposal))
+    services.reject(actor=User.objects.get(username="tim"), proposal_id=proposal.pk, revision=1, reason="wrong")
+    own = {"choice_1": "own", "own_1": "She wants to pass it in September."}
+    answer = client.post(url("resolve", proposal), fields | own)
+    assert answer.status_code == 409
+    assert "She wants to pass it in September." in answer.content.decode()
+
+
+def test_a_settled_conflict_sent_twice_is_settled_once(
+    client: Client, alice: User, goals: Block, propose: Propose
+) -> None:
+    proposal = propose(goals, "in June", "in July")
+    edit(alice, "goals", "in June", "in August")
+    fields = form(client.get(url("resolve", proposal)), url("resolve", proposal))
+    own = {"choice_1": "own", "own_1": "She wants to pass the B2 exam in September."}
+    for _ in range(2):
+        answer = client.post(url("resolve", proposal), fields | own)
+        assert answer.status_code == 302
+    assert "in September" in reads.block("alice", "goals").body
+
+
+def test_a_comment_from_a_page_gone_back_to_is_another_one(client: Client, goals: Block, propose: Propose) -> None:
+    proposal = propose(goals, "in June", "in July")
+    fields = fields_of(client, proposal, "comment")
+    for said in ("Since when?", "Since when?", "And who said so?"):
+        assert client.post(url("comment", proposal), fields | {"said": said}).status_code == 302
+    comments = Event.objects.filter(what=Event.What.COMMENTED).order_by("pk")
+    assert [each.text for each in comments] == ["Since when?", "And who said so?"]
+
+
+def test_a_batch_sent_again_with_another_action_says_what_is(client: Client, goals: Block, propose: Propose) -> None:
+    proposal = propose(goals, "in June", "in July")
+    several = reverse("several")
+    fields = form(client.get("/"), several) | {f"item-{proposal.pk}": f"{proposal.pk}:1:{goals.sha256}"}
+    assert "1 approved" in words(client.post(several, fields | {"action": "approve"}))
+    assert "1 approved" in words(client.post(several, fields | {"action": "approve"}))
+    again = words(client.post(several, fields | {"action": "reject", "reason": "too_private"}))
+    assert "1 left as it was" in again
+    proposal.refresh_from_db()
+    assert (proposal.status, proposal.redacted_at) == (Status.APPROVED, None)
+
+
+@pytest.mark.parametrize("batch", ["a" * 32 + "/x" + "b" * 32, "a" * 33, "A" * 32])
+def test_a_made_up_batch_decides_nothing(client: Client, goals: Block, propose: Propose, batch: str) -> None:
+    proposal = propose(goals, "in June", "in July")
+    ticked = {f"item-{proposal.pk}": f"{proposal.pk}:1:{goals.sha256}"}
+    answer = client.post(reverse("several"), ticked | {"action": "approve", "batch": batch})
+    assert answer.status_code < 500
+    proposal.refresh_from_db()
+    assert (proposal.status, proposal.decision_batch) == (Status.OPEN, "")
+
+
+def test_undoing_a_batch_again_leaves_alone_what_was_closed_otherwise_since(
+    tim: User, scribe: Agent, goals: Block, propose: Propose
+) -> None:
+    proposal = propose(goals, "in June", "in July")
+    items = [services.Item(proposal.pk, 1, goals.sha256)]
+    batch = services.decide_several(actor=tim, items=items, action=ReviewAction.REJECT, reason="wrong").batch
+    services.undo_several(actor=tim, batch=batch)
+    services.withdraw(agent=scribe, proposal_id=proposal.pk)
+    services.undo_several(actor=tim, batch=batch)
+    proposal.refresh_from_db()
+    assert proposal.status == Status.WITHDRAWN
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "Asia/Tokyo", "America/New_York"])
+@pytest.mark.parametrize("day", ["0001-01-01", "9999-12-31", "1899-12-31"])
+def test_a_list_since_a_day_at_the_ends_of_the_calendar_is_empty(
+    client: Client, tim: User, goals: Block, propose: Propose, zone: str, day: str
+) -> None:
+    propose(goals, "in June", "in July")
+    User.objects.filter(pk=tim.pk).update(time_zone=zone)
+    for query in (f"age={day}", f"tab=decided&decided={day}"):
+        assert client.get(f"/?{query}").status_code == 200
+
+
+@pytest.mark.parametrize("sent", [{}, {"to": "x" * 65}, {"to": "tim\0"}])
+def test_a_form_without_a_person_takes_nobody_off(
+    client: Client, tim: User, goals: Block, propose: Propose, sent: dict[str, str]
+) -> None:
+    proposal = propose(goals, "in June", "in July")
+    services.assign(actor=tim, proposal_id=proposal.pk, to="alice")
+    assert "Not assigned" in words(client.post(url("assign", proposal), sent, follow=True))
+    proposal.refresh_from_db()
+    assert proposal.assigned_to is not None
+
+
+def test_a_rule_deleted_while_it_is_changed_is_gone(alice: User, goals: Block) -> None:
+    rule = services.create_rule(actor=alice, owner="alice", block="goals", needs="small")
+    TrustRule.objects.filter(pk=rule.pk).delete()
+    with pytest.raises(RuleGone):
+        services.change_rule(actor=alice, owner="alice", rule_id=rule.pk, needs="ask")
