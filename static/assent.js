@@ -68,6 +68,9 @@
     useTemplates();
   });
 
+  // A whole page that answers a form begins with what is wrong, or with what became of it.
+  if (!location.hash) document.querySelector("main .panel[data-focus], main .panel [data-focus], main [aria-invalid=true]")?.focus();
+
   // -- forms ---------------------------------------------------------------------------------------
 
   // Forms sent without htmx: a second press must not send a second time.

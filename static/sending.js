@@ -36,9 +36,11 @@
   });
 
   body.addEventListener("htmx:afterRequest", (event) => {
-    const entry = waiting.get(event.detail.elt);
+    // A form that was swapped out tells through what stood around it.
+    const form = event.detail.requestConfig?.elt ?? event.detail.elt;
+    const entry = waiting.get(form);
     if (!entry) return;
-    waiting.delete(event.detail.elt);
+    waiting.delete(form);
     clearTimeout(entry.timer);
     entry.restore();
   });

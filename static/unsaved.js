@@ -11,6 +11,8 @@
 
   const differs = (field) => {
     if (field.type === "hidden" || field.disabled || field.readOnly) return false;
+    // Rows that are ticked in the list are chosen again in a moment, and nothing was typed.
+    if (field.matches("[data-tick]") && field.form?.id === "several") return false;
     if (field.type === "checkbox" || field.type === "radio") return field.checked !== field.defaultChecked;
     if (field.type === "file") return field.files.length > 0;
     if (field.tagName === "SELECT") {

@@ -66,16 +66,15 @@ def load(report: Report) -> int:
     if all(_is_done(step, begin) for step in story.STORY):
         return 0
     # Only one run plays the story, so what an interrupted run has leased is free.
-    begun = Proposal.objects.filter(operation__in={step.operation for step in story.STORY}, status__in=PENDING)
-    begun.update(lease_expires_at=None)
+    operations = {step.operation for step in story.STORY}
+    Proposal.objects.filter(operation__in=operations, status__in=PENDING).update(lease_expires_at=None)
     services.recover()
     missing = [step for step in story.STORY if not _is_done(step, begin)]
     for number, step in enumerate(missing):
         report(number, len(missing))
-        at = begin - step.age
         if not _trace(step)[0].exists():
-            _play(step, at)
-        _date(step, at)
+            _play(step, begin - step.age)
+        _date(step, begin - step.age)
     for proposal in Proposal.objects.open().filter(agent__name=story.AGENT, target_kind=TargetKind.BLOCK):
         services.recheck(proposal.owner, [(TargetKind.BLOCK, proposal.target)])  # a worker may not be running yet
     report(len(missing), len(missing))
@@ -177,12 +176,8 @@ def _date(step: Step, at: datetime) -> None:
 
 
 def _expiry(at: datetime) -> dict[str, datetime]:
-    """Return when what was proposed then expires; nothing for what would have by now, as it is decided in a later step.
-
-    Until then the task by the clock, which may run beside this, would take it for expired.
-    """
-    until = at + settings.PROPOSAL_EXPIRY
-    return {"expires_at": until} if until > timezone.now() else {}
+    """Return when it expires, unless that is over: a later step decides it, and the task by the clock is faster."""
+    return {"expires_at": until} if (until := at + settings.PROPOSAL_EXPIRY) > timezone.now() else {}
 
 
 def _date_turn(step: Step, at: datetime) -> None:
@@ -327,8 +322,7 @@ def _decide(step: Step) -> None:
         case "withdrawn":
             services.withdraw(agent=proposal.agent, proposal_id=proposal.pk, comment=comment)
         case "expired":
-            until = proposal.created_at + settings.PROPOSAL_EXPIRY
-            Proposal.objects.filter(pk=proposal.pk).update(expires_at=until)
+            Proposal.objects.filter(pk=proposal.pk).update(expires_at=proposal.created_at + settings.PROPOSAL_EXPIRY)
             services.expire()
 
 

@@ -25,20 +25,38 @@ class ConflictFields:
     own: BoundField
 
 
+_CHOICES = [
+    ("now", _("Keep the current text")),
+    ("proposed", _("Use what was proposed")),
+    ("own", _("Write your own")),
+]
+
+
 class ResolveForm(ApproveForm):
-    """Keep now, take proposed, or write your own, for each conflict."""
+    """Keep the current text, use what was proposed, or write your own, for each conflict."""
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, conflicts: Sequence[Conflict], **more: Any) -> None:
         super().__init__(data, **more)
         self.conflicts = tuple(conflicts)
         for number, conflict in enumerate(self.conflicts, 1):
             self.fields[f"choice_{number}"] = forms.ChoiceField(
-                choices=[("now", _("Keep now")), ("proposed", _("Take proposed")), ("own", _("Write your own"))],
+                choices=_CHOICES,
                 error_messages={"required": _("Choose which text to keep here.")},
             )
             self.fields[f"own_{number}"] = forms.CharField(
                 required=False, strip=False, max_length=200_000, initial=conflict.theirs or conflict.ours
             )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        for row in self.rows():
+            choice, own = f"choice_{row.number}", str(row.own.value() or "").split()
+            written = own and own != str(row.own.initial).split()
+            if written and cleaned.get(choice) in ("now", "proposed"):
+                self.add_error(
+                    choice, _("You wrote a text of your own and chose another one. Choose yours, or clear its field.")
+                )
+        return cleaned
 
     def rows(self) -> list[ConflictFields]:
         return [

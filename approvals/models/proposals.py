@@ -26,6 +26,7 @@ from approvals.models.states import (
     DECIDABLE,
     DECIDED,
     PENDING,
+    TAKEN,
     Approval,
     Confidence,
     Kind,
@@ -205,6 +206,11 @@ class Proposal(models.Model):
     @property
     def is_decided(self) -> bool:
         return self.status in DECIDED
+
+    @property
+    def holds(self) -> bool:
+        """Whether its change was made in the memory, and not undone since."""
+        return self.status in TAKEN and not self.reverted_by_commit
 
     @property
     def is_with_agent(self) -> bool:

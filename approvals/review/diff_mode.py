@@ -82,7 +82,7 @@ class TableRow:
 
     row: DiffRow | None
     skipped: int = 0
-    change: int | None = None
+    changes: tuple[int, ...] = ()
     inside: tuple[Segment, ...] = ()
 
 
@@ -202,9 +202,9 @@ class _Places:
     after: Mapping[int | None, int]
     inside: Mapping[int | None, tuple[Segment, ...]]
 
-    def of(self, row: DiffRow) -> int:
-        """Return the number of the change that a row of the table belongs to, 0 for none; of two, the later one."""
-        return max(self.before.get(row.left_line, 0), self.after.get(row.right_line, 0))
+    def of(self, row: DiffRow) -> set[int]:
+        """Return the numbers of the changes that a row of the table belongs to: its two sides may be of two."""
+        return {self.before.get(row.left_line, 0), self.after.get(row.right_line, 0)} - {0}
 
 
 def _places(segments: Iterable[Segment]) -> _Places:
@@ -233,7 +233,8 @@ def _table(rows: Sequence[DiffRow], places: _Places, *, unfolded: bool) -> tuple
         if row.changed or unfolded:
             near.update(range(index - _CONTEXT_ROWS, index + _CONTEXT_ROWS + 1))
     shown: list[TableRow] = []
-    changes, skipped = 0, 0
+    skipped = 0
+    begun: set[int] = set()
     for index, row in enumerate(rows):
         if index not in near:
             skipped += 1
@@ -241,10 +242,10 @@ def _table(rows: Sequence[DiffRow], places: _Places, *, unfolded: bool) -> tuple
         if skipped:
             shown.append(TableRow(None, skipped))
             skipped = 0
-        place = places.of(row) if row.changed else 0
+        numbers = places.of(row) if row.changed else set()
         inside = places.inside.get(row.right_line, ())
-        shown.append(TableRow(row, change=place if place > changes else None, inside=inside))
-        changes = max(changes, place)
+        shown.append(TableRow(row, changes=tuple(sorted(numbers - begun)), inside=inside))
+        begun |= numbers
     if skipped:
         shown.append(TableRow(None, skipped))
     return tuple(shown)

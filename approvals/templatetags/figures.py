@@ -78,7 +78,7 @@ def percent(share_of_one: float) -> str:
     """Return a share of 1 in percent; below one percent, say so."""
     if 0 < share_of_one < 0.01:
         return _("less than 1%")
-    return _("%(percent)d%%") % {"percent": round(share_of_one * 100)}
+    return _("%(percent)d%%") % {"percent": int(share_of_one * 100)}
 
 
 @register.simple_tag

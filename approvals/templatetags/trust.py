@@ -46,5 +46,5 @@ def in_decisions(found: Acceptance | None) -> str:
     if found.rejected:
         parts.append(_("%(n)d rejected") % {"n": found.rejected})
     if found.reverted:
-        parts.append(_("%(n)d reverted") % {"n": found.reverted})
+        parts.append(_("%(n)d undone") % {"n": found.reverted})
     return ", ".join(parts)

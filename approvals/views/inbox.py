@@ -68,7 +68,7 @@ _OUTCOMES = (
     (CHANGED, gettext_lazy("approved with changes or in part")),
     (Status.REJECTED.value, gettext_lazy("rejected")),
     (Status.APPLIED.value, gettext_lazy("automatic")),
-    (REVERTED, gettext_lazy("reverted")),
+    (REVERTED, gettext_lazy("undone")),
     (Status.WITHDRAWN.value, gettext_lazy("withdrawn")),
     (Status.EXPIRED.value, gettext_lazy("expired")),
 )

@@ -14,7 +14,7 @@ from memory_app.reads import Block
 from tests.end_to_end.conftest import WindowOf, status_of
 from tests.support.fixtures import Propose
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.one_leg]
 
 
 def answer_request(api: httpx.Client, number: int) -> None:

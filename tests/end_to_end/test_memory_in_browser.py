@@ -12,7 +12,7 @@ from approvals.models import User
 from memory_app.reads import Block
 from tests.support.fixtures import MakeBlock, Propose
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.one_leg]
 
 LONG = "".join(f"## Part {number}\n\n{'Read a book. ' * 120}\n\n### Detail\n\nMore.\n\n" for number in range(1, 5))
 WIDE = (

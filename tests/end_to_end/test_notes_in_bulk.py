@@ -35,7 +35,7 @@ def test_a_run_is_selected_with_shift_deleted_and_undone(window_of: WindowOf, al
     expect(window.locator("h1")).to_have_text("3 notes deleted")
     assert len(reads.notes("alice")) == 2
     window.get_by_role("button", name="Undo").click()
-    expect(window.locator("h1")).to_have_text("3 notes put back")
+    expect(window.locator("h1")).to_have_text("Undone: 3 notes are as they were before")
     assert len(reads.notes("alice")) == 5
 
 
@@ -76,4 +76,4 @@ def test_without_scripts_the_same_is_done(window_of: WindowOf, alice: User, five
     expect(window.locator("h1")).to_have_text("2 notes changed")
     assert sorted(note.tags for note in reads.notes("alice")) == [("t",)] * 3 + [("t", "exams")] * 2
     window.get_by_role("button", name="Undo").click()
-    expect(window.locator("h1")).to_have_text("2 notes put back")
+    expect(window.locator("h1")).to_have_text("Undone: 2 notes are as they were before")

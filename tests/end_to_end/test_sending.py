@@ -10,7 +10,7 @@ from memory_app.reads import Block
 from tests.end_to_end.conftest import WindowOf, status_of
 from tests.support.fixtures import Propose
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.one_leg]
 
 
 def test_a_slow_approval_says_so_and_holds_the_others_back(

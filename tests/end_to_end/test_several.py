@@ -17,7 +17,7 @@ from tests.end_to_end.conftest import Person, WindowOf
 from tests.support.acts import approve, edit
 from tests.support.fixtures import MakeBlock, Propose
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.one_leg]
 
 
 @pytest.fixture

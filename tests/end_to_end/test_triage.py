@@ -11,7 +11,7 @@ from memory_app.reads import Block
 from tests.end_to_end.conftest import WindowOf
 from tests.support.fixtures import Propose
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.one_leg]
 
 
 def test_three_proposals_of_one_block_are_approved_by_keyboard(

@@ -108,7 +108,7 @@ def _require_text(proposal: Proposal, seen: Seen, text: str) -> None:
     """Raise AlreadyApplied where there is no change to reword, and NoText unless there is a text."""
     if seen.assessment.state == Mergeability.ALREADY_APPLIED:
         require_fit(proposal, seen.assessment)
-    if not text.strip():
+    if not text.strip() and isinstance(seen.target, BlockState):  # of a note, its rules say so
         raise NoText(proposal, _("The text is empty. To delete it, reject this proposal and delete it on its page."))
 
 

@@ -172,4 +172,4 @@ def test_what_a_rule_applied_is_listed_labelled_and_undone(
     shown = words(client.get(proposal.get_absolute_url()))
     assert "A rule of the owner let it through: every agent · block goals · apply immediately." in shown
     services.undo(actor=alice, proposal_id=proposal.pk)
-    assert "reverted" in words(client.get(reverse("automatic", args=["alice"])))
+    assert "undone" in words(client.get(reverse("automatic", args=["alice"])))

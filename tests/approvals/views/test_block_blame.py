@@ -132,7 +132,7 @@ def test_what_was_undone_comes_from_who_undid_it_and_lists_what_it_was(
     number, css = sentence(client.get(blame_url()).content.decode(), "She wants to pass the B2 exam in June.")
     assert "by-person" in css
     why = words(client.get(blame_url(), {"s": number})).partition("Close")[0]
-    assert "Alice Berg reverted what scribe did" in why
+    assert "Alice Berg undid what scribe did" in why
     assert "It was not." in why
     assert "The exam was moved." not in why  # the reason of what was undone, not of undoing it
     earlier = why.partition("Earlier")[2]

@@ -86,7 +86,7 @@ def test_several_are_deleted_after_a_page_that_shows_them_and_put_back(
     assert "3 notes deleted" in words(done)
     assert reads.find_notes("alice", many[:3]) == {}
     back = client.post(done.request["PATH_INFO"], follow=True)
-    assert "3 notes put back" in words(back)
+    assert "Undone: 3 notes are as they were before" in words(back)
     assert len(reads.find_notes("alice", many[:3])) == 3
     assert "This was undone." in words(client.get(done.request["PATH_INFO"]))
 

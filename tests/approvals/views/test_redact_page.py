@@ -44,7 +44,7 @@ def test_rejecting_as_too_private_says_that_it_removes_the_texts_and_does(
 ) -> None:
     client, reject = client_of(tim), reverse("reject", args=[secret.pk])
     page = client.get(secret.get_absolute_url())
-    assert "“Too private” also permanently removes what scribe wrote." in words(page)
+    assert "“Too private” also removes what scribe wrote, for good: this can’t be undone." in words(page)
     answer = client.post(reject, form(page, reject) | {"reason": "too_private"}, headers={"HX-Request": "true"})
     assert answer.status_code == 200
     assert "The texts were removed" in words(answer)
