@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from approvals import services
 from approvals.models import Agent, Kind, User
-from approvals.review import compared, diff_mode, presentation
+from approvals.review import compared
 from benchmarks import pages
 from benchmarks.measure import Result
 from benchmarks.population import AGENT
@@ -38,7 +38,7 @@ def measure(owner: str, tutor: str) -> list[Result]:
         for view in ("inline", "side", "source", "result") if what == "200 edits" else ("inline",):
             case = f"proposal's page, 10,000 words, {what}, {view}"
             address = f"{path}?view={view}"
-            for when, before_each in (("", _forget), (", again", None)):
+            for when, before_each in (("", compared.forget), (", again", None)):
                 results.append(
                     pages.in_process(
                         f"{case}{when}",
@@ -50,9 +50,3 @@ def measure(owner: str, tutor: str) -> list[Result]:
                     )
                 )
     return results
-
-
-def _forget() -> None:
-    """Make the next page compare its texts as if nobody had looked at them yet."""
-    for kept in (compared.compared, presentation.risks_of, diff_mode.lay_out):
-        kept.cache_clear()

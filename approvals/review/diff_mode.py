@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import lru_cache
 
 from django.utils.translation import get_language
 
 from approvals.markdown.passages import RenderedPassage
 from approvals.markdown.redline import TooLong, rendered_redline
 from approvals.models import Mergeability
-from approvals.review.compared import KEPT, compared
+from approvals.review.compared import compared
 from approvals.review.presentation import Review
 from memory_app.text import worddiff
 from memory_app.text.worddiff import DiffRow, Fold, Paragraph, Segment
@@ -148,12 +147,12 @@ def laid_out(before: str, after: str, *, unfolded: bool) -> Redline:
     Args:
         unfolded: show the unchanged rows of tables too.
     """
-    return lay_out(before, after, unfolded, get_language())
+    # Tables are named in the language of the page.
+    key = ("laid out", unfolded, get_language())
+    return compared(before, after).once(key, lambda: _laid_out(before, after, unfolded=unfolded))
 
 
-@lru_cache(maxsize=KEPT)
-def lay_out(before: str, after: str, unfolded: bool, _language: str | None) -> Redline:
-    """Do what `laid_out` returns. Tables are named in the language of the page, so each is kept for itself."""
+def _laid_out(before: str, after: str, *, unfolded: bool) -> Redline:
     line = redline(compared(before, after).segments)
     items: list[Paragraph] = []
     numbers: list[int] = []

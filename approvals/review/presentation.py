@@ -6,15 +6,15 @@ revision row, since its branch is gone.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import structlog
 
 from approvals.models import Event, Kind, Mergeability, Proposal, Revision, User
 from approvals.permissions import ReviewAction, available_actions
 from approvals.review.collisions import Collision, collisions_of, others_on_target
-from approvals.review.compared import KEPT, compared
+from approvals.review.compared import compared
 from approvals.review.mergeability import Assessment
 from approvals.review.note_changes import NoteReview, note_reviews
 from approvals.review.reworded.taken import ChangedApproval, rest_of, taken_of
@@ -25,6 +25,7 @@ from memory_app import reads
 from memory_app.dolt.errors import DoltError
 from memory_app.models import TargetKind
 from memory_app.text import worddiff
+from memory_app.text.worddiff import Segment
 
 log = structlog.get_logger(__name__)
 
@@ -209,16 +210,15 @@ def _risks(proposal: Proposal, revision: Revision, before: str, after: str) -> f
     if is_import and revision.risk_report is not None:
         return flags.RiskReport.from_json(revision.risk_report)
     said = flags.said_with(proposal.reasoning, proposal.evidence)
-    beside = said_beside(revision.note_changes)
+    is_deletion, beside = proposal.kind == Kind.DELETE, said_beside(revision.note_changes)
+
+    def report(segments: Sequence[Segment]) -> flags.RiskReport:
+        return flags.report(before, after, segments=segments, is_deletion=is_deletion, beside=beside, said=said)
+
     if is_import:
-        return flags.report(before, after, segments=worddiff.diff(before, after), beside=beside, said=said)
-    return risks_of(before, after, proposal.kind == Kind.DELETE, beside, said)
-
-
-@lru_cache(maxsize=KEPT)
-def risks_of(before: str, after: str, is_deletion: bool, beside: tuple[str, str], said: str) -> flags.RiskReport:
-    segments = compared(before, after).segments
-    return flags.report(before, after, segments=segments, is_deletion=is_deletion, beside=beside, said=said)
+        return report(worddiff.diff(before, after))
+    change = compared(before, after)
+    return change.once(("risks", is_deletion, beside, said), lambda: report(change.segments))
 
 
 def _today(proposal: Proposal, revision: Revision) -> tuple[TargetState | None, Assessment | None]:

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from approvals.models import NOT_TAKEN, Approval, Event, Proposal, Revision, Status, User
 from approvals.permissions import may_read, may_redact
+from approvals.review import compared
 from approvals.services import events
 from approvals.services.errors import AlreadyDecided, NotAllowed, NotRemovable, ProposalNotFound
 from memory_app.dolt import maintenance
@@ -190,5 +191,6 @@ def _collect_here() -> None:
 
 
 def _remove_copies(proposal: Proposal) -> None:
+    compared.forget()
     for remove_copies in copies:
         remove_copies(proposal)
