@@ -29,17 +29,16 @@ pytestmark = pytest.mark.slow
 EDIT = {"block_label": "goals", "old_string": "likes math", "new_string": "loves math", "reasoning": "She said so."}
 
 
-@pytest.fixture(autouse=True)
-def a_second() -> Iterator[None]:
-    """Every tool has a second here."""
-    with override_settings(TOOL_TIMEOUT=1):
-        yield
+def a_second() -> override_settings:
+    """Every tool has a second. Calls that nothing is in the way of have more: on a busy machine one took longer."""
+    return override_settings(TOOL_TIMEOUT=1)
 
 
 @contextmanager
 def in_time() -> Iterator[None]:
     began = time.monotonic()
-    yield
+    with a_second():
+        yield
     assert 0.9 <= time.monotonic() - began < 4
 
 
@@ -162,7 +161,7 @@ def test_a_server_that_hangs_is_not_waited_for(call: Call, goals: Block) -> None
 
 @pytest.mark.skipif(environment.is_embedded(), reason="the embedded engine is no server")
 def test_without_its_books_a_call_ends_all_the_same(call: Call, goals: Block) -> None:
-    with frozen("default"):
+    with frozen("default"), a_second():
         began = time.monotonic()
         refused(call("list_memory_blocks"), 503, "engine_unavailable")
         assert time.monotonic() - began < 10
@@ -170,7 +169,7 @@ def test_without_its_books_a_call_ends_all_the_same(call: Call, goals: Block) ->
 
 
 def test_it_is_on_record(call: Call, alice: User) -> None:
-    with memory_is_stuck():
+    with memory_is_stuck(), a_second():
         call("memory_save", content="She sails.")
     audit.settle()
     row = ToolCall.objects.get()
@@ -193,7 +192,8 @@ def test_the_time_is_part_of_the_definition(api: Machine) -> None:
     def timeouts() -> dict[str, float]:
         return {tool["name"]: tool["timeout"] for tool in answered(api.get("/api/v1/tools/"))["data"]["tools"]}
 
-    assert set(timeouts().values()) == {1}
+    with a_second():
+        assert set(timeouts().values()) == {1}
     with override_settings(TOOL_TIMEOUT=0):
         assert (timeouts()["memory_search"], timeouts()["memory_save"]) == (15, 10)
     with override_settings(TOOL_TIMEOUT=12):
