@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,9 @@ log = structlog.get_logger(__name__)
 #: Seconds to wait for a collection, ours or another's.
 _COLLECT_SECONDS = 600
 _ASK_AGAIN = 0.05
-#: Seconds without a statement after which a session is idle.
+#: Seconds without a statement after which a session is idle; who stands in the way has mostly been so for longer.
 _IDLE = 5
+_IDLE_FIRST = (60, 30, 15)
 #: The lock of a collection, for the whole server: a collection waits for the statements of all databases.
 _COLLECTING = "assent.gc"
 _UNKNOWN_DATABASE = 1049
@@ -166,7 +168,7 @@ class DoltServerOperations(DoltOperations):
         for as long as such a transaction is open, whichever database it is for.
         """
         end = time.monotonic() + 4 * _IDLE
-        while True:
+        for idle in chain(_IDLE_FIRST, repeat(_IDLE)):
             try:
                 self._call("dolt_gc", *(["--full"] if full else []))
             except (OperationalError, errors.EngineUnavailable) as error:
@@ -174,7 +176,7 @@ class DoltServerOperations(DoltOperations):
                     raise
             else:
                 return
-            self._end_idle_sessions()
+            self._end_sessions(idle)
             deadlines.require()
             time.sleep(_IDLE / 5)
 
@@ -204,14 +206,14 @@ class DoltServerOperations(DoltOperations):
         except DatabaseError as error:
             log.warning("collection_not_stopped", session=session, error=str(error))
 
-    def _end_idle_sessions(self) -> None:
-        """End our user's sessions that have done nothing for a while; they connect again."""
+    def _end_sessions(self, seconds: int) -> None:
+        """End our user's sessions that have done nothing for so long; they connect again."""
         try:
             with self._another_session() as cursor:
                 cursor.execute(
                     "SELECT id FROM information_schema.processlist "
                     "WHERE command = 'Sleep' AND time >= %s AND user = SUBSTRING_INDEX(CURRENT_USER(), '@', 1)",
-                    [_IDLE],
+                    [seconds],
                 )
                 idle = [int(row[0]) for row in cursor.fetchall()]
                 for session in idle:
