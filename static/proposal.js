@@ -100,12 +100,6 @@
     });
   };
 
-  // Who writes a text of their own for a conflict has chosen it.
-  document.addEventListener("input", (event) => {
-    if (!event.target.matches("textarea[name^=own_]")) return;
-    event.target.closest(".conflict").querySelector("input[type=radio][value=own]").checked = true;
-  });
-
   addEventListener("scroll", soon, { passive: true });
   addEventListener("resize", soon);
   addEventListener("focusin", soon);

@@ -1,7 +1,7 @@
 /* Nothing typed is lost without a question: before a page or a part of it is left, forms with unsaved text are named
    to the browser, which asks. A form counts as unsaved when a field differs from what the server sent, or when the
    server itself sent typed text back unsaved ([data-unsaved]; [data-typed-again] on the page after signing in again; a
-   comment that is filled from the start). */
+   comment that is filled from the start). Nor is it when another choice stays beside it. */
 "use strict";
 
 (() => {
@@ -42,6 +42,12 @@
       sent = new WeakSet();
       for (const button of document.querySelectorAll("form button[type=submit]:disabled")) button.disabled = false;
     });
+  });
+
+  // Who writes a text of their own for a conflict has chosen it.
+  document.addEventListener("input", (event) => {
+    if (!event.target.matches("textarea[name^=own_]")) return;
+    event.target.closest(".conflict").querySelector("input[type=radio][value=own]").checked = true;
   });
 
   document.addEventListener("submit", (event) => {

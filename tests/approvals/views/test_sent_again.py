@@ -97,6 +97,22 @@ def test_what_was_typed_into_a_conflict_comes_back_after_a_decision_elsewhere(
     assert "She wants to pass it in September." in answer.content.decode()
 
 
+def test_words_beside_another_choice_are_not_passed_over(
+    client: Client, alice: User, goals: Block, propose: Propose
+) -> None:
+    proposal = propose(goals, "in June", "in July")
+    edit(alice, "goals", "in June", "in August")
+    fields = form(client.get(url("resolve", proposal)), url("resolve", proposal))
+    typed = {"own_1": "She wants to pass it in September."}
+    answer = client.post(url("resolve", proposal), fields | typed | {"choice_1": "proposed"})
+    assert answer.status_code == 422
+    assert "You wrote a text of your own and chose another one." in words(answer)
+    assert typed["own_1"] in answer.content.decode()
+    cleared = fields | {"choice_1": "proposed", "own_1": ""}
+    assert client.post(url("resolve", proposal), cleared).status_code == 302
+    assert "in July" in reads.block("alice", "goals").body
+
+
 def test_a_settled_conflict_sent_twice_is_settled_once(
     client: Client, alice: User, goals: Block, propose: Propose
 ) -> None:
