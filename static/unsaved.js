@@ -1,7 +1,7 @@
 /* Nothing typed is lost without a question: before a page or a part of it is left, forms with unsaved text are named
    to the browser, which asks. A form counts as unsaved when a field differs from what the server sent, or when the
    server itself sent typed text back unsaved ([data-unsaved]; [data-typed-again] on the page after signing in again; a
-   comment that is filled from the start). Nor is it when another choice stays beside it. */
+   comment that is filled from the start). What one types for a conflict is what one chooses. */
 "use strict";
 
 (() => {

@@ -88,9 +88,9 @@ def _is_sent_twice(decided: Proposal, form: ResolveForm, user: User) -> bool:
     """Whether the viewer settled it before, with all that they wrote."""
     if decided.approval != Approval.RESOLVED or decided.decided_by_id != user.pk:
         return False
-    result = decided.current_revision.result_text.split()
     # A browser sends other line ends.
-    return all(" ".join(text.split()) in " ".join(result) for text in form.chosen_own())
+    result, *own = (" ".join(text.split()) for text in (decided.current_revision.result_text, *form.chosen_own()))
+    return all(text in result for text in own)
 
 
 def _overtaken(request: Request, found: Proposal, form: ResolveForm, *, status: int, panel: Panel) -> HttpResponse:

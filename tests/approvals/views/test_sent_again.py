@@ -12,6 +12,7 @@ from django.urls import reverse
 from approvals import services
 from approvals.models import Agent, Approval, Event, Kind, Proposal, Status, TrustRule, User
 from approvals.permissions import ReviewAction
+from approvals.review.reworded.parts import ids_of_changes
 from approvals.services.trust.refusals import RuleGone
 from memory_app import reads
 from memory_app.reads import Block
@@ -34,6 +35,14 @@ def three(goals: Block, tim: User, scribe: Agent) -> Proposal:
     return services.propose(agent=scribe, owner="alice", label="goals", edits=edits, **given).proposal
 
 
+@pytest.fixture
+def conflict(alice: User, goals: Block, propose: Propose) -> Proposal:
+    """A change of what alice has changed herself since."""
+    proposal = propose(goals, "in June", "in July")
+    edit(alice, "goals", "in June", "in August")
+    return proposal
+
+
 def url(name: str, proposal: Proposal) -> str:
     return reverse(name, args=[proposal.pk])
 
@@ -54,7 +63,7 @@ def test_another_reason_is_not_taken_for_the_first(client: Client, goals: Block,
 
 def test_a_part_is_not_taken_for_the_whole_nor_for_another_part(client: Client, three: Proposal) -> None:
     fields = fields_of(client, three, "approve")
-    first, second, third = fields["shown"].split() if " " in fields.get("shown", "") else ids_of(three)
+    first, second, third = ids_of_changes(three)
     rest = {"rest": "reject", "rest_reason": "wrong", "shown": f"{first} {second} {third}"}
     assert client.post(url("approve", three), fields | rest | {"accepted": first}).status_code == 302
     assert client.post(url("approve", three), fields | rest | {"accepted": first}).status_code == 302
@@ -63,12 +72,6 @@ def test_a_part_is_not_taken_for_the_whole_nor_for_another_part(client: Client, 
     assert client.post(url("approve", three), everything).status_code == 409
     three.refresh_from_db()
     assert three.approval == Approval.PART
-
-
-def ids_of(proposal: Proposal) -> tuple[str, ...]:
-    from approvals.review.reworded.parts import ids_of_changes
-
-    return ids_of_changes(proposal)
 
 
 @pytest.mark.parametrize("sent", [{}, {"choice_1": "own", "own_1": ""}, {"text": "   "}])
@@ -85,43 +88,36 @@ def test_no_form_empties_a_block(
 
 
 def test_what_was_typed_into_a_conflict_comes_back_after_a_decision_elsewhere(
-    client: Client, alice: User, goals: Block, propose: Propose
+    client: Client, conflict: Proposal
 ) -> None:
-    proposal = propose(goals, "in June", "in July")
-    edit(alice, "goals", "in June", "in August")
-    fields = form(client.get(url("resolve", proposal)), url("resolve", proposal))
-    services.reject(actor=User.objects.get(username="tim"), proposal_id=proposal.pk, revision=1, reason="wrong")
+    address = url("resolve", conflict)
+    fields = form(client.get(address), address)
+    services.reject(actor=User.objects.get(username="tim"), proposal_id=conflict.pk, revision=1, reason="wrong")
     own = {"choice_1": "own", "own_1": "She wants to pass it in September."}
-    answer = client.post(url("resolve", proposal), fields | own)
+    answer = client.post(address, fields | own)
     assert answer.status_code == 409
     assert "She wants to pass it in September." in answer.content.decode()
 
 
-def test_words_beside_another_choice_are_not_passed_over(
-    client: Client, alice: User, goals: Block, propose: Propose
-) -> None:
-    proposal = propose(goals, "in June", "in July")
-    edit(alice, "goals", "in June", "in August")
-    fields = form(client.get(url("resolve", proposal)), url("resolve", proposal))
+def test_words_beside_another_choice_are_not_passed_over(client: Client, conflict: Proposal) -> None:
+    address = url("resolve", conflict)
+    fields = form(client.get(address), address)
     typed = {"own_1": "She wants to pass it in September."}
-    answer = client.post(url("resolve", proposal), fields | typed | {"choice_1": "proposed"})
+    answer = client.post(address, fields | typed | {"choice_1": "proposed"})
     assert answer.status_code == 422
     assert "You wrote a text of your own and chose another one." in words(answer)
     assert typed["own_1"] in answer.content.decode()
     cleared = fields | {"choice_1": "proposed", "own_1": ""}
-    assert client.post(url("resolve", proposal), cleared).status_code == 302
+    assert client.post(address, cleared).status_code == 302
     assert "in July" in reads.block("alice", "goals").body
 
 
-def test_a_settled_conflict_sent_twice_is_settled_once(
-    client: Client, alice: User, goals: Block, propose: Propose
-) -> None:
-    proposal = propose(goals, "in June", "in July")
-    edit(alice, "goals", "in June", "in August")
-    fields = form(client.get(url("resolve", proposal)), url("resolve", proposal))
+def test_a_settled_conflict_sent_twice_is_settled_once(client: Client, conflict: Proposal) -> None:
+    address = url("resolve", conflict)
+    fields = form(client.get(address), address)
     own = {"choice_1": "own", "own_1": "She wants to pass the B2 exam in September."}
     for _ in range(2):
-        answer = client.post(url("resolve", proposal), fields | own)
+        answer = client.post(address, fields | own)
         assert answer.status_code == 302
     assert "in September" in reads.block("alice", "goals").body
 
