@@ -37,6 +37,7 @@ class Questions:
 
 def leave(window: Page, questions: Questions) -> None:
     """Press a link of the masthead and wait for what comes of it: a question, or another page."""
+    window.wait_for_load_state()  # the words of a page are there before its scripts
     before, asked = window.url, len(questions.asked)
     window.click(".nav a[href='/memory/']", no_wait_after=True)
     for _ in range(150):
