@@ -50,6 +50,13 @@
     event.target.closest(".conflict").querySelector("input[type=radio][value=own]").checked = true;
   });
 
+  // What was typed before the scripts came is heard now, by those of every file: the preview shows it, the choice is made.
+  document.addEventListener("DOMContentLoaded", () => {
+    for (const field of document.querySelectorAll("form textarea")) {
+      if (field.value !== field.defaultValue) field.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+  });
+
   document.addEventListener("submit", (event) => {
     if (!event.defaultPrevented) sent.add(event.target);
   });

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Dialog, Page, expect
+from playwright.sync_api import Dialog, Page, Route, expect
 
 from approvals import services
 from approvals.models import Agent, Approval, Kind, Proposal, Status, User
@@ -218,6 +218,40 @@ def test_a_conflict_is_resolved_by_keyboard(
     window.keyboard.press("Control+Enter")
     expect(window.locator("#outcome-title")).to_have_text("Approved by Tim Okafor after resolving a conflict")
     assert "loves mathematics" in reads.block("alice", "goals").body
+
+
+def type_before_the_scripts(window: Page, address: str, field: str, words: str) -> None:
+    """Open a page whose scripts are slow, and type; then they come."""
+    held: list[Route] = []
+    typed = False
+    window.route("**/*.js", lambda route: held.append(route) if not typed else route.continue_())
+    window.goto(address, wait_until="commit")
+    window.fill(field, words)
+    typed = True
+    assert held
+    for route in held:
+        route.continue_()
+
+
+def test_words_typed_before_the_scripts_are_previewed(window_of: WindowOf, tim: User, five: Proposal) -> None:
+    window = window_of(tim)
+    type_before_the_scripts(
+        window, f"{five.get_absolute_url()}edit/", "#id_text", body().replace("Line 2 of", "Step 2 of")
+    )
+    expect(window.locator("#preview section")).to_contain_text("Step")
+
+
+def test_words_typed_for_a_conflict_before_the_scripts_are_chosen(
+    window_of: WindowOf, alice: User, tim: User, goals: Block, propose: Propose
+) -> None:
+    proposal = propose(goals, "likes math", "loves mathematics")
+    edit(alice, "goals", "likes math", "is done with math")
+    window = window_of(tim)
+    type_before_the_scripts(
+        window, f"{proposal.get_absolute_url()}resolve/", "[name=own_1]", "Alice is at odds with math"
+    )
+    expect(window.locator("[name=choice_1][value=own]")).to_be_checked()
+    expect(window.locator("#preview ins").first).to_contain_text("at odds")
 
 
 def test_the_editor_by_mouse(window_of: WindowOf, tim: User, five: Proposal) -> None:
