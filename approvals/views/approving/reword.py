@@ -185,6 +185,7 @@ def _page(
 def about(request: Request, found: Proposal) -> dict[str, Any]:
     user = viewer_of(request)
     return {
+        "list_url": listing_of(request).url,
         "proposal_url": url_of("proposal", request, found),
         "target_url": url_of_target(found),
         "owner_name": display_names([found.owner]).get(found.owner, found.owner),

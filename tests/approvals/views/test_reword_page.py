@@ -50,6 +50,17 @@ def test_the_page_leads_to_the_editor_with_the_proposed_text(client: Client, goa
     assert "Your changes to what scribe proposed None yet." in words(page)
 
 
+def test_the_breadcrumb_leads_back_to_the_list_one_came_from(
+    client: Client, alice: User, goals: Block, propose: Propose
+) -> None:
+    back = '<a href="/?agent=scribe">Review</a>'
+    proposal = propose(goals, "likes math", "loves mathematics")
+    assert back in client.get(edit_url(proposal), {"list": "agent=scribe"}).content.decode()
+    assert '<a href="/">Review</a>' in client.get(edit_url(proposal)).content.decode()
+    edit(alice, "goals", "likes math", "is done with math")
+    assert back in client.get(resolve_url(proposal), {"list": "agent=scribe"}).content.decode()
+
+
 def test_the_preview_shows_what_would_change_and_decides_nothing(client: Client, proposal: Proposal) -> None:
     fields = fields_of(client, edit_url(proposal))
     fields["text"] = fields["text"].replace("loves mathematics", "enjoys algebra")
