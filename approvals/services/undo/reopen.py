@@ -1,13 +1,20 @@
 """Open a rejected or expired proposal again: its branch is made again from its texts, then its row is opened.
 
 A crash in between leaves a branch of a decided proposal, which `recover` drops; a repeated call makes it again.
+Two calls must not write the branch at once: the second would take the first one's unfinished branch for what a crash
+left, and write it anew under the first one's feet. So a call takes the row's lease first.
 """
 
 from __future__ import annotations
 
+import time
+from datetime import datetime
+from typing import Any
+
 import structlog
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -19,13 +26,18 @@ from approvals.services.caps import pending_of
 from approvals.services.decide.errors import AlreadyUndone, NotUndoable
 from approvals.services.errors import BeingDecided
 from approvals.services.notes.agents import name_notes
+from approvals.services.preparing import lease_of
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import DoltError, RevisionNotFound
 from memory_app.models import TargetKind
+from memory_app.runtime import deadlines
 from memory_app.writing import rows
 
 log = structlog.get_logger(__name__)
+
+#: Seconds to wait for another call that opens the same proposal; that usually takes 50 ms.
+_PATIENCE = 5.0
 
 
 def reopen(proposal: Proposal, actor: User, *, comment: str) -> Proposal:
@@ -34,7 +46,12 @@ def reopen(proposal: Proposal, actor: User, *, comment: str) -> Proposal:
     revision = proposal.current_revision
     decided, reason = proposal.status, proposal.decision_reason
     as_read = {"status": proposal.status, "decided_at": proposal.decided_at, "redacted_at": None}
-    head = _branch_again(proposal, revision)
+    lease = _take_lease(proposal, as_read)
+    try:
+        head = _branch_again(proposal, revision)
+    except Exception:
+        Proposal.objects.filter(pk=proposal.pk, lease_expires_at=lease).update(lease_expires_at=None)
+        raise
     now = timezone.now()
     values = {
         "status": Status.OPEN,
@@ -48,6 +65,7 @@ def reopen(proposal: Proposal, actor: User, *, comment: str) -> Proposal:
         "expires_at": now + settings.PROPOSAL_EXPIRY,
         "reminded_at": None,
         "owner_reminded_at": None,
+        "lease_expires_at": None,
         "updated_at": now,
     }
     with transaction.atomic(durable=True):
@@ -59,15 +77,42 @@ def reopen(proposal: Proposal, actor: User, *, comment: str) -> Proposal:
             events.record(proposal, Event.What.REOPENED, actor=actor, text=comment, decided=decided, reason=reason)
     proposal.refresh_from_db()
     if not opened:
-        if proposal.is_decided:  # again, or its texts were removed
+        if proposal.is_decided:
             drop_branches(proposal)
-            raise BeingDecided(proposal, _("This proposal was decided again this moment. Look at it again."))
-        raise AlreadyUndone(proposal, _("This proposal is open again already."))
+        raise _changed_since(proposal)
     if not dolt().exists(revision.branch):  # `recover` found it between the two steps
         Revision.objects.filter(pk=revision.pk).update(head_commit=_branch_again(proposal, revision))
         proposal.refresh_from_db()
     log.info("proposal_reopened", proposal=proposal.pk, user_id=proposal.owner, actor=actor.username)
     return proposal
+
+
+def _take_lease(proposal: Proposal, as_read: dict[str, Any]) -> datetime:
+    """Wait until no other call opens the proposal, and keep others waiting until the time that is returned.
+
+    Raises AlreadyUndone, BeingDecided: another call opened it, decided it again or removed its texts.
+    """
+    duration = lease_of(len(proposal.current_revision.note_changes))
+    end = time.monotonic() + min(_PATIENCE, deadlines.remaining())
+    while True:
+        now = timezone.now()
+        is_free = Q(lease_expires_at=None) | Q(lease_expires_at__lt=now)
+        rows_as_read = Proposal.objects.filter(pk=proposal.pk, **as_read)
+        if rows_as_read.filter(is_free).update(lease_expires_at=now + duration):
+            return now + duration
+        if not rows_as_read.exists():
+            proposal.refresh_from_db()
+            raise _changed_since(proposal)
+        if time.monotonic() >= end:
+            raise BeingDecided(proposal, _("This proposal is being opened again. Look at it again in a moment."))
+        time.sleep(0.02)
+
+
+def _changed_since(proposal: Proposal) -> AlreadyUndone | BeingDecided:
+    """Return why a proposal, as it is now, is not to be opened any more."""
+    if proposal.is_decided:  # again, or its texts were removed
+        return BeingDecided(proposal, _("This proposal was decided again this moment. Look at it again."))
+    return AlreadyUndone(proposal, _("This proposal is open again already."))
 
 
 def _branch_again(proposal: Proposal, revision: Revision) -> str:
