@@ -14,6 +14,7 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError
 from django.db.models import F, Q
+from django.utils import timezone
 from redis.exceptions import RedisError
 
 from approvals.models import DECIDABLE, DECIDED, TAKEN, Mergeability, Proposal, Revision, Status, User
@@ -226,13 +227,19 @@ def _drop_left_over() -> int:
     if len(present) == 1:
         return 0
     is_former = Q(proposal__status__in=DECIDABLE, number__lt=F("proposal__current_revision_number"))
-    left_over = list(Revision.objects.filter(Q(proposal__status__in=DECIDED) | is_former, branch__in=present))
-    for revision in left_over:
+    # A decided one with a lease is being opened again.
+    is_free = Q(proposal__lease_expires_at=None) | Q(proposal__lease_expires_at__lt=timezone.now())
+    left_over = Revision.objects.filter(Q(proposal__status__in=DECIDED) & is_free | is_former, branch__in=present)
+    dropped = 0
+    for revision in list(left_over):
+        if not left_over.filter(pk=revision.pk).exists():  # opened again since
+            continue
+        dropped += 1
         try:
             branches.give_up_branch(revision)
         except (DatabaseError, DoltError):
             log.exception("branch_not_dropped", proposal=revision.proposal_id, branch=revision.branch)
-    return len(left_over)
+    return dropped
 
 
 def find_proposal(proposal_id: int, viewer: User) -> Proposal:

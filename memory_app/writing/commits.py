@@ -7,6 +7,7 @@ subject and trailers. The ledger can be rebuilt from the trailers, the rows the 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,6 +19,7 @@ from memory_app.dolt.connections import connection, dolt, dolt_transaction, head
 from memory_app.dolt.errors import BranchExists, DirtyMemory, NothingToCommit, OutcomeUnknown, RevisionNotFound
 from memory_app.dolt.types import Author, Commit
 from memory_app.models import Change, DirectWrite
+from memory_app.runtime import deadlines
 from memory_app.text.trailers import Trailers
 from memory_app.writing.authors import ASSENT, UNKNOWN
 from memory_app.writing.ledger import LedgerEntry, announce, record, time_of
@@ -25,6 +27,9 @@ from memory_app.writing.rows import TargetMoved, closes_circle, write_rows
 from memory_app.writing.values import Write
 
 log = structlog.get_logger(__name__)
+
+#: Seconds another call may take to commit to the branch it created; that usually takes 10 ms.
+_PATIENCE = 0.5
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,7 @@ def write_branch(
         try:
             verbs.create_branch(name, base)
         except BranchExists:
-            if done := made():
+            if done := _wait_for(made):
                 return done
             verbs.drop_branch(name)
             verbs.create_branch(name, base)
@@ -134,6 +139,24 @@ def write_branch(
         if done is None:
             raise
         return done
+
+
+def _wait_for(made: Callable[[], str | None]) -> str | None:
+    """Return what `made` returns, looked at until another call may have finished; None when nobody makes it.
+
+    A branch without its commit is what a crash left, or what another call is writing. Written anew under that call,
+    the branch would end at another commit than the one it records.
+    """
+    end = time.monotonic() + min(_PATIENCE, deadlines.remaining())
+    while True:
+        try:
+            if done := made():
+                return done
+        except RevisionNotFound:  # dropped
+            return None
+        if time.monotonic() >= end:
+            return None
+        time.sleep(0.02)
 
 
 def find(owner: str, operation: str, since: str) -> Commit | None:

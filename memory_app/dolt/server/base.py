@@ -43,8 +43,11 @@ _DEADLOCK, _LOCK_TIMEOUT, _OTHER = 1213, 1205, 1105
 _GONE, _LOST = 2006, 2013
 _UNREACHABLE = {2002, 2003, 2005, _GONE, _LOST}
 _DANGLING = "dangling references requested during GC"
-# Two of Dolt's races have the catch-all number 1105 and differ by their words only.
-_RACES = re.compile(r"optimistic lock failed|not ancestor|cannot commit on stale|serialization failure", re.I)
+# Dolt's races have the catch-all number 1105 and differ by their words only. The last one: another session dropped
+# the branch.
+_RACES = re.compile(
+    r"optimistic lock failed|not ancestor|cannot commit on stale|serialization failure|working set not found", re.I
+)
 _NO_FOLDER = re.compile(r"permission denied|not found|no such file", re.I)
 _NO_REVISION = re.compile(
     r"branch not found|invalid ref spec|invalid ancestor spec|target commit not found|could not find|"
