@@ -7,6 +7,7 @@ Compares texts that are read already, or read once for all. Not here: how one pr
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,7 +22,7 @@ from approvals.review.compared import compared
 from approvals.review.mergeability import Assessment, assess, block_after
 from memory_app.models import TargetKind
 from memory_app.reads import Block
-from memory_app.text.sentences import sentences
+from memory_app.text.sentences import key, sentences
 from memory_app.text.worddiff import Segment, common_ends
 
 #: Other proposals that one is compared with, the oldest first: an agent may have 20 waiting for one owner.
@@ -109,6 +110,14 @@ class _ChangeToday:
         following = before.find("\n\n", len(before) - tail)
         return before.rfind("\n\n", 0, head) + 1, len(before) if following < 0 else following
 
+    @cached_property
+    def sentences_in_or_out(self) -> frozenset[str]:
+        """Return what the sentences of the window say of which there are more or fewer afterwards."""
+        start, end = self.window
+        now = _said(self.block.body[start:end])
+        after = _said(self.after.body[start : end + self.growth]) if self.after else Counter()
+        return frozenset(now - after) | frozenset(after - now)
+
     @property
     def is_merged(self) -> bool:
         """Whether its whole text is merged with another change of the same text: no edit is made again."""
@@ -123,7 +132,9 @@ class _ChangeToday:
         """Whether the two certainly have nothing to do with each other, which costs a few comparisons of slices."""
         (start, end), (other_start, other_end) = self.window, other.window
         has_room = len(self.block.body) + self.growth + other.growth <= self.block.limit
-        return has_room and (end < other_start or other_end < start)
+        is_elsewhere = end < other_start or other_end < start
+        # What both put in, or one takes out and the other puts in, may be one sentence that was moved: a conflict.
+        return has_room and is_elsewhere and self.sentences_in_or_out.isdisjoint(other.sentences_in_or_out)
 
     def sentences_changed(self, starts: Sequence[int]) -> set[int]:
         """Return the numbers of the sentences it changes.
@@ -137,6 +148,11 @@ class _ChangeToday:
         for start, end in _ranges(compared(self.block.body, self.after.body).segments):
             changed.update(range(bisect_right(starts, start) - 1, bisect_right(starts, max(start, end - 1))))
         return changed
+
+
+def _said(text: str) -> Counter[str]:
+    """Return what the sentences and the lines of a text say, and how often; a merge compares both."""
+    return Counter(filter(None, map(key, (*sentences(text), *text.splitlines()))))
 
 
 def _of_block(revision: Revision, others: Sequence[Proposal], block: Block) -> Iterator[Collision]:
