@@ -14,6 +14,10 @@ Memories are automatically included in your context. Review the `# Memories` sec
 _NOT_INCLUDED = """\
 No memories are shown here. Look for them when they may help; there are:
 """
+_ON_REQUEST = """\
+Memories are not in your context by themselves. Get those worth knowing at the start of your work, with the tool
+`prime_memories` or `memory prime` on a command line; there are:
+"""
 _BEYOND = "For targeted recall beyond auto-injected context:"
 
 _MORE = f"""
@@ -81,6 +85,13 @@ memory search --type fix --tags docker
 )
 
 
-def skill(*, included: bool) -> str:
-    """Return the skill for a context with memories above it, or for one without any."""
-    return SKILL if included else SKILL.replace(_INCLUDED, _NOT_INCLUDED).replace(_BEYOND, "For targeted recall:")
+def skill(*, included: bool, on_request: bool = False) -> str:
+    """Return the skill for a context with memories above it, or for one without any.
+
+    Args:
+        on_request: memories are never put into the context: the agent asks for them.
+    """
+    if included:
+        return SKILL
+    instead = _ON_REQUEST if on_request else _NOT_INCLUDED
+    return SKILL.replace(_INCLUDED, instead).replace(_BEYOND, "For targeted recall:")
