@@ -16,7 +16,7 @@ import django_stubs_ext
 import environ
 from csp.constants import NONE, SELF
 
-from memory_app.configuration import data_folder, logs, schedule
+from memory_app.configuration import agent_api, data_folder, logs, schedule
 from memory_app.configuration.connections import default_database, memory_database
 from memory_app.configuration.environment import BadSetting, Environment
 from memory_app.configuration.secret_key import secret_key
@@ -180,7 +180,7 @@ SECURE_HSTS_SECONDS = env.whole(
 # Not for machines: a redirect comes after the token was sent in the clear and turns a POST into a GET, and whoever
 # asks for our health, or calls from a container beside this one, has no TLS.
 SECURE_SSL_REDIRECT = env.switch("ASSENT_SSL_REDIRECT", default=_HTTPS)
-SECURE_REDIRECT_EXEMPT = ["^api/", "^healthz$", "^readyz$"]
+SECURE_REDIRECT_EXEMPT = ["^api/", "^mcp(/|$)", "^healthz$", "^readyz$"]
 SECURE_SSL_HOST = urlsplit(PUBLIC_URL).netloc if _HTTPS else None
 # Sub-domains, and the browsers' list of hosts that never use http, are not ours to promise.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
@@ -285,6 +285,7 @@ MEMORIES_FILTER_TAGS = env.words("MEMORIES_FILTER_TAGS")
 MEMORIES_FILTER_RECENT = env.whole("MEMORIES_FILTER_RECENT", default=0, most=_LONGEST_DAYS)
 MEMORIES_SKILL_INJECTION = env.switch("MEMORIES_SKILL_INJECTION", default=True)
 PROPOSAL_EXPIRY = timedelta(days=env.whole("ASSENT_PROPOSAL_EXPIRY_DAYS", default=30, least=1, most=_LONGEST_DAYS))
+REJECTION_COUNTS = timedelta(days=env.whole("ASSENT_REJECTION_COUNTS_DAYS", default=180, most=_LONGEST_DAYS))
 HAND_BACK_AFTER = timedelta(days=env.whole("ASSENT_HAND_BACK_DAYS", default=3, most=_LONGEST_DAYS))
 CLOSE_ALREADY_APPLIED_AFTER = timedelta(days=env.whole("ASSENT_ALREADY_APPLIED_DAYS", default=1, most=_LONGEST_DAYS))
 # Reviewers, and then the owner, are reminded of a proposal that waits so long; 0 never.
@@ -305,37 +306,20 @@ TOOL_TIMEOUT = env.number("ASSENT_TOOL_TIMEOUT", default=0, most=3_600)
 ANSWER_BUDGET = env.whole("ASSENT_ANSWER_BUDGET", default=20_000, least=1_000, most=1_000_000)
 # The rows about tool calls are deleted after this many days; 0 keeps them.
 TOOL_CALL_DAYS = env.whole("ASSENT_TOOL_CALL_DAYS", default=90, most=_LONGEST_DAYS)
+# Networks of the installation's own that webhooks may reach, and by http; all other private ones are refused.
+WEBHOOK_ALLOWED_NETWORKS = env.networks("ASSENT_WEBHOOK_ALLOWED_NETWORKS")
+# The log of what was sent to webhooks is deleted after this many days; 0 keeps it.
+WEBHOOK_DELIVERY_DAYS = env.whole("ASSENT_WEBHOOK_DELIVERY_DAYS", default=30, most=_LONGEST_DAYS)
 RATE_LIMIT = env.whole("ASSENT_RATE_LIMIT", default=120, least=1)
 SIGN_IN_LIMIT = env.whole("ASSENT_SIGN_IN_LIMIT", default=10, least=1)
 # How many proxies in front of us write `X-Forwarded-For`; what others wrote there is anybody's invention.
 TRUSTED_PROXIES = env.whole("ASSENT_TRUSTED_PROXIES", default=0, most=20)
+MOST_WAITING = options.read(env).threads // 3  # clients that wait for a decision: each holds a thread of its process
 IDEMPOTENCY_HOURS = env.whole("ASSENT_IDEMPOTENCY_HOURS", default=24, least=1, most=24 * _LONGEST_DAYS)
 # A form with a whole block in it may be larger than Django's 2.5 MB default only by mistake.
 DATA_UPLOAD_MAX_MEMORY_SIZE = max(REQUEST_LIMIT, 2_621_440)
 
-REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["agent_tools.auth.authentication.TokenAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "agent_tools.http.exceptions.exception_handler",
-    "UNAUTHENTICATED_USER": None,
-    # `?format=` belongs to GET /api/v1/tools/, not to content negotiation.
-    "URL_FORMAT_OVERRIDE": None,
-}
-
-SPECTACULAR_SETTINGS = {
-    "TITLE": "Assent agent API",
-    "DESCRIPTION": "What an AI agent remembers about a person: read it freely, propose changes to it.",
-    "VERSION": "1",
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "SERVE_INCLUDE_SCHEMA": False,
-    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
-    "SERVE_AUTHENTICATION": [],
-    "POSTPROCESSING_HOOKS": ["agent_tools.http.openapi.add_tools"],
-}
+REST_FRAMEWORK, SPECTACULAR_SETTINGS = agent_api.REST_FRAMEWORK, agent_api.SPECTACULAR_SETTINGS
 
 # -- logging --------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ import math
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -152,6 +153,16 @@ class Environment:
         if allowed is not None and any(word not in allowed for word in words):
             raise self._bad(name, f"words separated by commas, each {_one_of(allowed)}")
         return words or default
+
+    def networks(self, name: str) -> list[IPv4Network | IPv6Network]:
+        """Return networks separated by commas, as `10.0.0.0/8`; a single address is a network of one."""
+        said = self._value(name, Reading(allowed="networks separated by commas"))
+        try:
+            return [ip_network(part.strip()) for part in said.split(",") if part.strip()]
+        except ValueError:
+            raise self._bad(
+                name, "networks separated by commas, as in 10.0.0.0/8, without bits beyond the /8"
+            ) from None
 
     def require_url(self, name: str, value: str, *, schemes: Sequence[str]) -> None:
         """Raise BadSetting unless the value is empty or an address with one of these schemes.

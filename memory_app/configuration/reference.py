@@ -37,7 +37,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "ASSENT_HSTS_SECONDS": "how long browsers refuse plain http after a visit. Raise it (a year: `31536000`) "
         "when the site is to stay on https: until it has run out there is no way back",
         "ASSENT_SSL_REDIRECT": "pages asked for over http are redirected; the proxy has to send `X-Forwarded-Proto`, "
-        "or this goes round in circles. Not for `/api/`, `/healthz` and `/readyz`",
+        "or this goes round in circles. Not for `/api/`, `/mcp`, `/healthz` and `/readyz`",
         "ASSENT_TRUSTED_PROXIES": "proxies in front that add to `X-Forwarded-For` (`docker-compose.yml` sets `1`, "
         "for its nginx). With `0` it is ignored, and all people behind a proxy share one address and its sign-in "
         "attempts",
@@ -60,6 +60,8 @@ MEANINGS: dict[str, dict[str, str]] = {
         "agent apply small changes at once",
         "ASSENT_TRUST_SMALL_DELETED_PERCENT": "a change that takes away more of a text than this is not small",
         "ASSENT_PROPOSAL_EXPIRY_DAYS": "undecided proposals are closed after this many days",
+        "ASSENT_REJECTION_COUNTS_DAYS": "an agent that proposes again what was rejected within so many days is told "
+        "why it was, and nobody is asked again unless it insists; `0`: people are asked each time",
         "ASSENT_HAND_BACK_DAYS": "a proposal that has not fitted its text for this many days goes back to its agent, "
         "which can propose it again on the current text; `0`: at the next hourly look",
         "ASSENT_ALREADY_APPLIED_DAYS": "a proposal whose change has been in the memory for this many days is "
@@ -107,13 +109,18 @@ MEANINGS: dict[str, dict[str, str]] = {
         "fewer; `0`: what it declares. It holds for imports too, which have 600",
         "ASSENT_PAGE_TIMEOUT": "seconds a page may wait for its databases; then it says 503. Files of notes may take "
         "longer",
+        "ASSENT_WEBHOOK_ALLOWED_NETWORKS": "private networks that webhooks may be sent to, also by http, as "
+        "`10.1.0.0/16,192.168.7.20`; addresses of all others are refused. Whoever may make a webhook "
+        "can then reach these",
+        "ASSENT_WEBHOOK_DELIVERY_DAYS": "the log of what was sent to webhooks is deleted after this many days; `0` "
+        "keeps it",
         "ASSENT_IDEMPOTENCY_HOURS": "how long the answer to an idempotency key is kept",
         "ASSENT_TOOL_CALL_DAYS": "the audit's rows about tool calls are deleted after this many days; `0` keeps them",
     },
     "Web server and log": {
         "ASSENT_BIND": "address gunicorn listens on: `host:port` or `unix:/path`",
         "ASSENT_WORKERS": "gunicorn processes",
-        "ASSENT_THREADS": "threads in each of them",
+        "ASSENT_THREADS": "threads in each of them; at most a third holds agents that wait for a decision",
         "ASSENT_READ_TIMEOUT": "seconds without a byte after which a client is dropped that has not sent all of its "
         "request, or does not read its answer",
         "ASSENT_REQUEST_SECONDS": "seconds a whole request may take to arrive, and an answer to be read, beside a "

@@ -138,8 +138,11 @@ def snapshot(owner: str, label: str) -> Snapshot:
     return Snapshot(commit=commit, block=_block(row))
 
 
-def sha256_of_blocks(targets: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Return the row sha256 now of many (owner, label) pairs, in one query; missing blocks are left out."""
+def made_at_of_blocks(targets: Iterable[tuple[str, str]]) -> dict[tuple[str, str], datetime]:
+    """Return when the blocks of many (owner, label) pairs were made, in one query; missing blocks are left out.
+
+    It tells a block from one that had its label before and was deleted.
+    """
     labels: defaultdict[str, set[str]] = defaultdict(set)
     for owner, label in targets:
         labels[owner].add(label)
@@ -149,8 +152,8 @@ def sha256_of_blocks(targets: Iterable[tuple[str, str]]) -> dict[tuple[str, str]
     found = MemoryBlock.objects.filter(owner__in=sorted(labels), label__in=everything)
     with dolt().named_errors():
         return {
-            (owner, label): sha256
-            for owner, label, sha256 in found.values_list("owner", "label", "sha256")
+            (owner, label): aware(made_at)
+            for owner, label, made_at in found.values_list("owner", "label", "created_at")
             if label in labels[owner]
         }
 

@@ -19,6 +19,7 @@ from memory_app.text.memories_md import Memory
 NOTES = MemoryNote._meta.db_table
 
 _HASHED = ("note_id", "sha256")
+_MADE = ("note_id", "created_at")
 _WRITTEN = ("note_id", "type", "content", "tags", "created_at", "superseded_at")
 
 
@@ -191,12 +192,21 @@ def note_sha256s(owner: str, ids: Iterable[str], revision: str | None = None) ->
     Raises:
         RevisionNotFound: `revision` cannot be read.
     """
+    return {id_: row["sha256"] for id_, row in _rows_of(owner, ids, revision, _HASHED).items()}
+
+
+def made_at_of_notes(owner: str, ids: Iterable[str]) -> dict[str, datetime]:
+    """Return when the notes that exist were made, by id. It tells a note from one that had its id before and was
+    deleted."""
+    return {id_: aware(row["created_at"]) for id_, row in _rows_of(owner, ids, None, _MADE).items()}
+
+
+def _rows_of(owner: str, ids: Iterable[str], revision: str | None, columns: tuple[str, ...]) -> dict[str, Row]:
+    """Return some columns of the notes that exist, by id."""
     asked = dict.fromkeys(ids)
-    if len(asked) > BATCH:
-        rows = dolt().rows(NOTES, revision, {"owner": owner}, columns=_HASHED)
-    else:
-        rows = dolt().rows(NOTES, revision, {"id": [note_pk(owner, id_).hex for id_ in asked]}, columns=_HASHED)
-    return {row["note_id"]: row["sha256"] for row in rows if row["note_id"] in asked}
+    where = {"owner": owner} if len(asked) > BATCH else {"id": [note_pk(owner, id_).hex for id_ in asked]}
+    rows = dolt().rows(NOTES, revision, where, columns=columns)
+    return {row["note_id"]: row for row in rows if row["note_id"] in asked}
 
 
 def _time(value: str | None) -> datetime | None:

@@ -37,6 +37,11 @@ class Lane(StrEnum):
     PAGES = "pages"
 
 
+def is_mcp(path: str) -> bool:
+    """Whether a path is the address of the Model Context Protocol, or below it."""
+    return path == "/mcp" or path.startswith("/mcp/")
+
+
 def path_of(target: str) -> str:
     """Return the path that Django will see for the target of a request line; empty if it is not an address."""
     if not target.startswith("/"):
@@ -51,12 +56,12 @@ def largest_body(path: str, *, api: int, form: int) -> int:
     """Return how many bytes may be sent to this path.
 
     Args:
-        api: of a call of the agent API.
+        api: of a call of the agent API, or of /mcp.
         form: of any other form.
     """
     if _API_FILE.fullmatch(path):
         return LARGEST_FILE
-    if path.startswith("/api/"):
+    if path.startswith("/api/") or is_mcp(path):
         return api
     if _IMPORT_PAGE.fullmatch(path):
         return LARGEST_FILE + _AROUND_A_FILE

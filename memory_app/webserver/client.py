@@ -86,6 +86,17 @@ class Client:
     def fileno(self) -> int:
         return self._sock.fileno()
 
+    # -- what a thread asks that keeps its client waiting ---------------------------------------------
+
+    def is_gone(self) -> bool:
+        """Whether the client has hung up, as far as can be known; called by the thread that has the client."""
+        try:
+            return not self._sock.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
     # -- what the loop calls -------------------------------------------------------------------------
 
     def renew(self, incoming: Incoming) -> None:

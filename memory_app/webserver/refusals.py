@@ -8,6 +8,10 @@ from http import HTTPStatus
 
 from gunicorn.http.errors import LimitRequestHeaders, LimitRequestLine, ParseException
 
+from memory_app.webserver.addresses import is_mcp
+
+#: The code of JSON-RPC for what is refused below the protocol.
+_RPC_REFUSED = -32010
 #: Seconds after which it is worth trying again.
 _RETRY_AFTER = 10
 
@@ -55,6 +59,10 @@ def _answer(path: str, status: HTTPStatus, code: str, message: str, headers: str
         media_type = "application/json"
         error = {"code": code, "message": message, "details": {}}
         body = json.dumps({"ok": False, "text": f"Error: {message}", "error": error})
+    elif is_mcp(path):
+        media_type = "application/json"
+        refused = {"code": _RPC_REFUSED, "message": message, "data": {"code": code, "details": {}}}
+        body = json.dumps({"jsonrpc": "2.0", "id": None, "error": refused})
     else:
         media_type = "text/html; charset=utf-8"
         body = f"<!doctype html><title>{status.phrase} · Assent</title><p>{html.escape(message)}</p>"

@@ -23,6 +23,7 @@ from gunicorn.http.errors import LimitRequestHeaders, ParseException
 from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, TConn, ThreadWorker
 
 from memory_app.configuration.environment import Environment
+from memory_app.runtime import waits
 from memory_app.webserver import addresses, options, refusals
 from memory_app.webserver.addresses import Lane
 from memory_app.webserver.client import Client, Patience
@@ -264,7 +265,12 @@ class Worker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         # and reports a kill as "Perhaps out of memory?".
         self.cfg.set("graceful_timeout", max(1, self.cfg.graceful_timeout - 2))
 
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        waits.close()  # who waits for a decision is answered now, and comes back
+        super().handle_exit(sig, frame)
+
     def handle_quit(self, sig: int, frame: Any) -> None:
+        waits.close()
         self.close_lanes()
         super().handle_quit(sig, frame)
 

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from memory_app.search.ranking.words import is_stop, stems
+from memory_app.search.ranking.words import is_stop
+from memory_app.text.stems import stems
 
 Ids = npt.NDArray[np.int32]
 

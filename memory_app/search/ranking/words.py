@@ -1,19 +1,16 @@
 """Words of a text: how texts and queries become terms.
 
-Belongs here: normalising, splitting, stop words, stems, irregular forms, and which words of a query count.
-Not here: counting and weighing terms (`postings`) and what a chunk consists of (`chunking`).
+Belongs here: splitting, stop words, and which words of a query count.
+Not here: normalising and stems (`text.stems`), counting and weighing terms (`postings`) and what a chunk
+consists of (`chunking`).
 """
 
 from __future__ import annotations
 
 import re
-import threading
-import unicodedata
 from itertools import pairwise
 
-import Stemmer  # type: ignore[import-not-found]  # compiled, without stubs
-
-from memory_app.text.invisible.classes import PILED
+from memory_app.text.stems import folded
 
 #: A longer query is cut here: beyond it lie pasted documents, whose first paragraphs say what is looked for.
 LONGEST_QUERY = 4_000
@@ -35,30 +32,6 @@ what when where which while who whom whose why will with won would wouldn you yo
 """
 STOP_WORDS = frozenset(_STOP.split())
 
-# Forms that are other words as often ("saw", "left", "found", "felt", "lay", "ground", "wound") are listed too.
-_FORMS = """
-bear bore borne born; beat beaten; become became; begin began begun; bend bent; bind bound; bite bit bitten;
-bleed bled; blow blew blown; break broke broken; breed bred; bring brought; build built; burn burnt; buy bought;
-catch caught; choose chose chosen; cling clung; come came; creep crept; deal dealt; dig dug; draw drew drawn;
-dream dreamt; drink drank drunk; drive drove driven; eat ate eaten; fall fell fallen; feed fed; feel felt;
-fight fought; find found; flee fled; fly flew flown; forbid forbade forbidden; forget forgot forgotten;
-forgive forgave forgiven; freeze froze frozen; get got gotten; give gave given; go went gone; grind ground;
-grow grew grown; hang hung; hear heard; hide hid hidden; hold held; keep kept; kneel knelt; know knew known;
-lay laid; lead led; learn learnt; leave left; lend lent; light lit; lose lost; make made; mean meant; meet met;
-pay paid; ride rode ridden; ring rang rung; rise rose risen; run ran; say said; see saw seen; seek sought;
-sell sold; send sent; sew sewn; shake shook shaken; shine shone; shoot shot; show shown; shrink shrank shrunk;
-sing sang sung; sink sank sunk; sit sat; sleep slept; slide slid; speak spoke spoken; spend spent; spin spun;
-spring sprang sprung; stand stood; steal stole stolen; stick stuck; sting stung; strike struck; strive strove striven;
-swear swore sworn; sweep swept; swim swam swum; swing swung; take took taken; teach taught; tear tore torn;
-tell told; think thought; throw threw thrown; understand understood; wake woke woken; wear wore worn;
-weave wove woven; win won; write wrote written;
-man men; woman women; child children; foot feet; tooth teeth; mouse mice; person people; life lives; wife wives;
-knife knives; leaf leaves; half halves; good better best; bad worse worst
-"""
-
-#: Irregular form → root form: no stemmer finds that "went" is "go" or "children" is "child".
-_ROOTS = {form: root for root, *forms in (entry.split() for entry in _FORMS.split(";")) for form in forms}
-
 # Scripts written without spaces, and Hangul, whose particles hang on to the words: all are searched by pairs of
 # characters. Thai to Myanmar, Khmer, kana, Han, Hangul.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -68,23 +41,6 @@ _PIECE = re.compile(rf"([{_UNSPACED}]+)|((?:(?![{_UNSPACED}])[^\W_])+)")
 # `_LONGEST_WORD` is none, and a.a.a.a… would otherwise be read to its end from each of its letters.
 _COMPOUND = re.compile(r"(?<![\w-])(?=[\w.-]{0,64}[\d_])[^\W_]++(?:[-_.][^\W_]++){1,31}(?![\w-])")
 _POSSESSIVE = re.compile(r"'s\b")
-_MARKS = re.compile("[\u0300-\u036f]+")
-# Unicode's own bound (UAX 15, stream-safe text): to bring more of them in order takes the square of their number.
-_PILED_UP = re.compile(f"([{PILED}]{{30}})[{PILED}]+")
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-
-# A stemmer keeps its buffers between calls and may not be used by two threads at once.
-_stemmers = threading.local()
-
-
-def folded(text: str) -> str:
-    """Return `text` without differences that no search should depend on: case, width, accents of Latin letters, curly
-    quotes."""
-    if _NOT_ASCII.search(text):
-        text = unicodedata.normalize("NFKC", _PILED_UP.sub(r"\1", text)).replace("\u2019", "'")
-        # Taken apart, accents are characters of their own; put together again, Hangul is whole as before.
-        text = unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", text)))
-    return text.casefold()
 
 
 def words(text: str, *, query: bool = False) -> list[str]:
@@ -110,19 +66,6 @@ def words(text: str, *, query: bool = False) -> list[str]:
 def is_stop(word: str) -> bool:
     """Whether `word` is a stop word: one listed above, or a single letter of an alphabet."""
     return word in STOP_WORDS or (len(word) == 1 and word.isalpha() and word < "\u0e00")
-
-
-def stems(surfaces: list[str]) -> list[str]:
-    """Return the term of each word: its English stem, or that of its root form where it is irregular ("bought": "buy").
-
-    Roots lift the first hit on LoCoMo's turns (MRR of BM25 alone .501 → .513). An English
-    stemmer does no harm to other languages: it cuts off the same letters in query and text.
-    """
-    stemmer = getattr(_stemmers, "english", None)
-    if stemmer is None:
-        stemmer = _stemmers.english = Stemmer.Stemmer("english")
-    stemmed: list[str] = stemmer.stemWords([_ROOTS.get(word, word) for word in surfaces])
-    return stemmed
 
 
 def query_words(query: str) -> list[str]:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_app.search.ranking.vocabulary import Vocabulary, one_apart
-from memory_app.search.ranking.words import LONGEST_QUERY, MOST_QUERY_WORDS, query_words, stems, words
+from memory_app.search.ranking.words import LONGEST_QUERY, MOST_QUERY_WORDS, query_words, words
+from memory_app.text.stems import stems
 
 pytestmark = pytest.mark.pure
 

@@ -38,6 +38,8 @@ def test_files_are_large_where_files_are_taken_and_nowhere_else() -> None:
     assert limit(reverse("note_import", args=["älice"])) > LARGEST_FILE
     assert limit(reverse("api_tool", args=["memory_save"])) == API
     assert limit("/api/nothing/here/memories.md") == API
+    assert limit(reverse("mcp")) == limit("/mcp/") == API
+    assert limit("/mcpx") == FORM
     assert limit(reverse("block_edit", args=["alice", "goals"])) == FORM
     assert limit("/nothing/here/") == FORM
 
