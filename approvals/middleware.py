@@ -26,7 +26,7 @@ from memory_app.runtime.unavailable import is_away
 from memory_app.webserver import addresses, charsets
 
 #: Prefix of the agent API; its reference (`/api/docs/`) is a page.
-AGENT_API = "/api/v1/"
+_AGENT_API = "/api/v1/"
 
 #: Addresses without a session: agents have none, and a health check must not query a database for one.
 _MACHINES = ("/api/", "/healthz", "/readyz")
@@ -48,8 +48,8 @@ class ReadableMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not charsets.is_utf8((request.content_params or {}).get("charset", "")):
             return errors.bad_request(request)
-        # The agent API has limits and answers of its own for each endpoint.
-        if not request.path.startswith("/api/"):
+        # The agent API and /mcp have limits and answers of their own.
+        if not request.path.startswith("/api/") and not addresses.is_mcp(request.path):
             if _has_nul(request):
                 return errors.bad_request(request)
             if len(request.path) > LONGEST_PATH:
@@ -75,6 +75,10 @@ def _largest_body(request: HttpRequest) -> int:
     return addresses.largest_body(request.path, api=settings.REQUEST_LIMIT, form=settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
 
 
+def _is_machine(request: HttpRequest) -> bool:
+    return request.path.startswith(_MACHINES) or addresses.is_mcp(request.path)
+
+
 class DeadlineMiddleware:
     """Set a deadline of `PAGE_TIMEOUT` for the databases; a view may move it (`deadlines.allow`).
 
@@ -90,13 +94,13 @@ class DeadlineMiddleware:
 
 
 def for_pages(middleware: type) -> type:
-    """Return a subclass that skips calls of the agent API, which have no session, form or language.
+    """Return a subclass that skips calls of agents, which have no session, form or language.
 
     Together these middlewares took a fifth of the time of such a call.
     """
 
     def __call__(self: Any, request: HttpRequest) -> Any:  # noqa: N807 (a method of the class below)
-        passes = request.path_info.startswith(AGENT_API)
+        passes = request.path_info.startswith(_AGENT_API) or addresses.is_mcp(request.path_info)
         return self.get_response(request) if passes else middleware.__call__(self, request)
 
     return type(middleware.__name__, (middleware,), {"__call__": __call__, "__module__": __name__})
@@ -118,7 +122,7 @@ class TimezoneMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         # Without a cookie there is no session to load.
-        user = request.user if request.COOKIES and not request.path.startswith(_MACHINES) else None
+        user = request.user if request.COOKIES and not _is_machine(request) else None
         try:
             is_person = isinstance(user, User)  # loads the session and the person
         except Exception as error:
@@ -149,7 +153,7 @@ class PageMiddleware:
         response = self.get_response(request)
         if settings.DEBUG and response.status_code == 404 and request.resolver_match is None:
             response = errors.not_found(request)  # Django would show its list of addresses
-        if response.status_code == 405 and not request.path.startswith(_MACHINES):
+        if response.status_code == 405 and not _is_machine(request):
             response = errors.not_allowed(request, response["Allow"])
         # One address answers whole pages and parts of them. Without this header, the browser's Back button shows a
         # part as a page.

@@ -6,6 +6,7 @@ from approvals import services
 from approvals.accounts import password_mail
 from approvals.notifications import sending
 from approvals.services import texts
+from approvals.services.turn import repeating
 
 
 @shared_task(name="approvals.recheck", autoretry_for=(Exception,), max_retries=5, retry_backoff=1)
@@ -20,7 +21,8 @@ def recover() -> str:
 
 @shared_task(name="approvals.expire")
 def expire() -> int:
-    """Close what was not decided in time, and settle what no longer fits."""
+    """Close what was not decided in time, settle what no longer fits, and forget rejections that count no longer."""
+    repeating.purge()
     return services.expire() + services.settle()
 
 

@@ -25,7 +25,16 @@ from django.utils.translation import gettext_lazy
 from approvals import services
 from approvals.accounts.viewer import viewer_of
 from approvals.admin.read_only import ReadOnlyAdmin, ReadOnlyInline
-from approvals.models import Event, Mergeability, Proposal, ProposedNote, RejectReason, Revision, Status
+from approvals.models import (
+    Event,
+    Mergeability,
+    Proposal,
+    ProposedNote,
+    RejectedFingerprint,
+    RejectReason,
+    Revision,
+    Status,
+)
 from approvals.pages import risk_wording
 from approvals.permissions import ReviewAction
 from approvals.review.presentation import Review, review_of
@@ -294,3 +303,12 @@ class ProposedNoteAdmin(ReadOnlyAdmin[ProposedNote]):
     list_display = ["proposal", "note_id"]
     list_select_related = ["proposal"]
     search_fields = ["=proposal__id", "proposal__owner", "=note_id"]
+
+
+@admin.register(RejectedFingerprint)
+class RejectedFingerprintAdmin(ReadOnlyAdmin[RejectedFingerprint]):
+    list_display = ["proposal", "owner", "agent", "part", "share", "decided_at"]
+    list_filter = ["agent"]
+    search_fields = ["=proposal__id", "owner"]
+    list_select_related = ["proposal", "agent"]
+    show_full_result_count = False

@@ -85,6 +85,18 @@ class RewordForm(ApproveForm):
         return _without_agent(self.arguments()) | {"text": text}
 
 
+class RewordBlockForm(RewordForm):
+    """Approving a new block with a title and a text of the reviewer's own."""
+
+    title = forms.CharField(label=_("Title"), max_length=200, required=False)
+
+    def clean(self) -> dict[str, Any]:
+        return super(RewordForm, self).clean() or {}  # a new block may be empty
+
+    def arguments_with(self, line_breaks_of: str) -> dict[str, Any]:
+        return super().arguments_with(line_breaks_of) | {"title": self.cleaned_data.get("title", "")}
+
+
 class CloseForm(ApproveForm):
     """Closing what is already in the memory."""
 

@@ -11,7 +11,7 @@ from approvals.models import Kind, TrustRule
 from approvals.review import trust
 
 #: Kinds a rule may name, in the order they are offered. Deletions always ask.
-KINDS = (Kind.EDIT, Kind.REWRITE, Kind.SAVE, Kind.UPDATE, Kind.FORGET, Kind.IMPORT)
+KINDS = (Kind.EDIT, Kind.REWRITE, Kind.CREATE_BLOCK, Kind.SAVE, Kind.UPDATE, Kind.FORGET, Kind.IMPORT)
 
 
 class RuleForm(forms.Form):

@@ -5,6 +5,7 @@ Everything above `memory_app` may import them; the rules are in `approvals.servi
 
 from approvals.models.attention import Attention, SavedFilter
 from approvals.models.events import Event, Policy
+from approvals.models.fingerprints import RejectedFingerprint
 from approvals.models.people import Agent, Mail, Tutorship, User
 from approvals.models.proposals import MOST_IDS, Proposal, ProposalManager, ProposalQuerySet, ProposedNote, Revision
 from approvals.models.rules import TrustRule
@@ -44,6 +45,7 @@ __all__ = [
     "ProposalQuerySet",
     "ProposedNote",
     "RejectReason",
+    "RejectedFingerprint",
     "ReviewReason",
     "Revision",
     "SavedFilter",

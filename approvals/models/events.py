@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 if TYPE_CHECKING:
     pass
+from approvals.models.people import Agent
 from approvals.models.proposals import Proposal
 
 
@@ -69,12 +71,22 @@ class Event(models.Model):
     text = models.TextField(_("text"), blank=True)
     data = models.JSONField(default=dict, blank=True)
     at = models.DateTimeField(_("at"), default=timezone.now)
+    # The agent of the proposal, where it is told of this event: what people decided, undid or said (`events.record`).
+    # Its ids become visible in their order.
+    tells = models.ForeignKey(
+        Agent, models.PROTECT, null=True, blank=True, editable=False, related_name="+", db_index=False
+    )
 
     class Meta:
         verbose_name = _("event")
         verbose_name_plural = _("events")
         ordering = ["at", "id"]
-        indexes = [models.Index(fields=["owner", "-at", "-id"], name="event_of_owner")]
+        indexes = [
+            models.Index(fields=["owner", "-at", "-id"], name="event_of_owner"),
+            # What an agent is told: about one owner (each call of a tool asks), and about all.
+            models.Index(fields=["tells", "owner", "id"], condition=Q(tells__isnull=False), name="event_tells_owner"),
+            models.Index(fields=["tells", "id"], condition=Q(tells__isnull=False), name="event_tells"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.proposal_id} {self.what}"

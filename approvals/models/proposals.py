@@ -85,8 +85,11 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
 
     def lease_ran_out(self) -> ProposalQuerySet:
         """Filter proposals whose lease expired or was released: another call or `recover` may finish them."""
-        ran_out = Q(lease_expires_at__lt=timezone.now()) | Q(lease_expires_at=None)
-        return self.filter(ran_out, status__in=[Status.PREPARING, Status.MERGING])
+        return self.without_lease().filter(status__in=[Status.PREPARING, Status.MERGING])
+
+    def without_lease(self) -> ProposalQuerySet:
+        """Filter those that no call holds at the moment, in whatever state."""
+        return self.filter(Q(lease_expires_at=None) | Q(lease_expires_at__lt=timezone.now()))
 
 
 _ProposalManager = models.Manager.from_queryset(ProposalQuerySet)
@@ -290,7 +293,9 @@ class Revision(models.Model):
     base_sha256 = models.CharField(max_length=64)
     base_text = models.TextField(_("text before"), blank=True)
     # [{"op": "replace", "old_string": …, "new_string": …, "replace_all": …, "occurrences": n} |
-    #  {"op": "rewrite", "content": …}…]: see memory_app.text.edits.
+    #  {"op": "rewrite", "content": …} | append, prepend, insert, section…]: see memory_app.text.edits.
+    # Or, alone, one of a whole block: {"op": "create_block", "title": …, "description": …, "limit": n} |
+    # {"op": "delete_block"}: see approvals.review.whole_blocks.
     edits = models.JSONField(_("edits"))
     result_text = models.TextField(_("text proposed"), blank=True)
     # For notes, each change: [{"id": …, "before": note | null, "after": note | null}…], notes

@@ -70,6 +70,8 @@ class Kind(models.TextChoices):
 
     EDIT = "edit", _("edit")
     REWRITE = "rewrite", _("rewrite")
+    CREATE_BLOCK = "create_block", _("new block")
+    DELETE_BLOCK = "delete_block", _("deletes block")
     SAVE = "save", _("new note")
     UPDATE = "update", _("edits note")
     DELETE = "delete", _("deletes note")
@@ -91,6 +93,7 @@ class ReviewReason(models.TextChoices):
     SECRETS = "secrets", _("what it says: a key, token, password or card number, which a person sees first")
     RULE = "rule", _("a rule: this agent asks first")
     LARGE = "large", _("a rule: larger changes wait for a person")
+    REPEATED = "repeated", _("what it says: a person rejected or undid the same before")
 
 
 class RejectReason(models.TextChoices):

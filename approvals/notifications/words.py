@@ -60,8 +60,9 @@ def words_of(item: NewsItem) -> ProposalWords:
     proposal = item.proposal
     is_secret = flags.SECRETS in proposal.risks or proposal.is_redacted
     kind = capfirst(str(Kind(proposal.kind).label))
-    # A block's title is not part of the change. That of a note is its text.
-    is_shown = proposal.target_kind == TargetKind.BLOCK or not is_secret
+    # The title of a block that exists is not part of the change. That of a note is its text.
+    is_of_block = proposal.target_kind == TargetKind.BLOCK and proposal.kind != Kind.CREATE_BLOCK
+    is_shown = is_of_block or not is_secret
     excerpt = [] if is_secret else excerpt_shown(proposal.excerpt)
     return ProposalWords(
         title=one_line(proposal.target_title, _TITLE) if is_shown else kind,

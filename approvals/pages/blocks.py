@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
@@ -18,7 +19,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from approvals.accounts.names import display_names
-from approvals.models import Kind, Proposal, Status, User
+from approvals.models import TAKEN, Kind, Proposal, Status, User
 from approvals.permissions import can_be_undone, may_decide
 from memory_app import reads
 from memory_app.models import Change, TargetKind
@@ -123,6 +124,8 @@ def undoable(entries: Iterable[HistoryEntry], viewer: User) -> frozenset[int]:
 
 def url_of_target(proposal: Proposal) -> str:
     """Return the page of a proposal's target; for one that does not exist yet, the list it would be in."""
+    if proposal.kind == Kind.CREATE_BLOCK and proposal.status not in TAKEN:
+        return reverse("memory", args=[proposal.owner])
     if proposal.target_kind == TargetKind.BLOCK:
         return reverse("block", args=[proposal.owner, proposal.target])
     is_new = proposal.kind == Kind.SAVE and proposal.status not in (Status.APPROVED, Status.APPLIED)
@@ -133,14 +136,23 @@ def url_of_target(proposal: Proposal) -> str:
 
 def waiting_by_block(owner: str, labels: Sequence[str]) -> dict[str, list[Proposal]]:
     """Return the open proposals for some blocks of an owner, oldest first, by label."""
+    return _by_label(_waiting_on_blocks(owner, Q(target__in=labels)))
+
+
+def waiting_and_new(owner: str, labels: Sequence[str]) -> tuple[dict[str, list[Proposal]], list[Proposal]]:
+    """Return `waiting_by_block`, and the open proposals of new blocks, in one query."""
+    found = list(_waiting_on_blocks(owner, Q(target__in=labels) | Q(kind=Kind.CREATE_BLOCK)))
+    return _by_label(found), [proposal for proposal in found if proposal.kind == Kind.CREATE_BLOCK]
+
+
+def _waiting_on_blocks(owner: str, which: Q) -> Iterable[Proposal]:
+    found = Proposal.objects.open().of_owner(owner).filter(which, target_kind=TargetKind.BLOCK)
+    return found.select_related("agent").order_by("created_at", "id")
+
+
+def _by_label(proposals: Iterable[Proposal]) -> dict[str, list[Proposal]]:
     waiting: defaultdict[str, list[Proposal]] = defaultdict(list)
-    for proposal in (
-        Proposal.objects.open()
-        .of_owner(owner)
-        .filter(target_kind=TargetKind.BLOCK, target__in=labels)
-        .select_related("agent")
-        .order_by("created_at", "id")
-    ):
+    for proposal in proposals:
         waiting[proposal.target].append(proposal)
     return dict(waiting)
 

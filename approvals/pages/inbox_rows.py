@@ -13,7 +13,7 @@ from typing import Any
 import structlog
 from django.db.models import QuerySet
 
-from approvals.models import Attention, Kind, Mergeability, Proposal, Revision, Status, User
+from approvals.models import Attention, Kind, Mergeability, Proposal, ReviewReason, Revision, Status, User
 from approvals.pages.queue.same_place import in_the_same_place
 from approvals.review.targets import BlockState, TargetState, base_sha256, current_states
 from approvals.review.turn.change_requests import ChangeRequest, change_requests
@@ -29,6 +29,8 @@ log = structlog.get_logger(__name__)
 
 #: An edit of more characters, old and new text together, is read on its own page before it is decided.
 ROW_CHARACTERS = 400
+#: Edits that take nothing away: what they add is all they change.
+_ADDING = frozenset({"append", "prepend", "insert"})
 
 #: Kinds whose whole change a row can show, when it is small.
 _DECIDED_UNOPENED = (Kind.EDIT, Kind.SAVE, Kind.UPDATE, Kind.DELETE, Kind.FORGET)
@@ -204,13 +206,19 @@ def _row(proposal: Proposal, revision: Revision | None, standing: TargetState | 
 
 
 def whole_change(edits: list[dict[str, Any]]) -> tuple[Segment, ...]:
-    """Return the words a single small replacement changes; empty for every other edit.
+    """Return the words a single small replacement changes, or a small addition adds; empty for every other edit.
 
     A change of white space or punctuation alone is easily overlooked in a list: it is read on its page.
     """
-    if len(edits) != 1 or edits[0].get("op") != "replace" or edits[0].get("occurrences") != 1:
+    if len(edits) != 1:
         return ()
-    old, new = edits[0]["old_string"], edits[0]["new_string"]
+    (edit,) = edits
+    if edit.get("op") in _ADDING:
+        old, new = "", edit["content"]
+    elif edit.get("op") == "replace" and edit.get("occurrences") == 1:
+        old, new = edit["old_string"], edit["new_string"]
+    else:
+        return ()
     if len(old) + len(new) > ROW_CHARACTERS:
         return ()
     segments = _diff(old, new)
@@ -257,4 +265,5 @@ def _may_be_decided_unopened(proposal: Proposal) -> bool:
         and proposal.kind in _DECIDED_UNOPENED
         and proposal.current_revision_number == 1
         and not proposal.risks
+        and proposal.review_reason != ReviewReason.REPEATED
     )

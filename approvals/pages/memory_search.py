@@ -21,8 +21,9 @@ from memory_app import conversations, reads
 from memory_app.models import Change, Message, TargetKind
 from memory_app.search import service
 from memory_app.search.answers import SearchHit
-from memory_app.search.ranking.words import folded, is_stop
+from memory_app.search.ranking.words import is_stop
 from memory_app.text import worddiff
+from memory_app.text.stems import folded
 from memory_app.text.worddiff import Segment
 
 MOST_HITS = 30

@@ -31,7 +31,6 @@ from memory_app.databases.backups import sequences
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import Change
-from memory_app.text import edits
 from memory_app.text.trailers import Trailers
 from memory_app.writing import authors
 from memory_app.writing.rows import TargetMoved
@@ -168,7 +167,7 @@ def _add_merged_revision(proposal: Proposal, row: Change, head: str) -> None:
         head_commit=head,
         base_sha256=texts.base_sha256,
         base_text=texts.before,
-        edits=edits.to_json([edits.Rewrite(texts.after)]) if is_own and not texts.changes else shown.edits,
+        edits=texts.edits if is_own and not texts.changes else shown.edits,
         result_text=texts.after,
         note_changes=changed if is_own else shown.note_changes,
         risk_report=shown.risk_report,

@@ -14,6 +14,7 @@ from django.db.utils import Error as DatabaseError
 from approvals.models import PENDING, Proposal, Revision, Status
 from approvals.recovery.ledger import expected_entries, wrong_rows
 from approvals.recovery.pair import missing_from_memory
+from approvals.review.targets import matches
 from approvals.services.notes.values import sha256_of
 from memory_app import reads
 from memory_app.dolt.connections import dolt
@@ -205,7 +206,7 @@ def _history() -> Iterator[Finding]:
 def _as_proposed(proposal: Proposal, revision: Revision, commit: str) -> bool:
     """Whether the texts of the memory at `commit` are the result of the revision."""
     if proposal.target_kind == TargetKind.BLOCK:
-        return _body(proposal, commit) == revision.result_text
+        return matches(proposal, revision, commit)
     return _notes_are(proposal, revision, commit, "after")
 
 

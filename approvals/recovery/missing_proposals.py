@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -16,6 +17,7 @@ from django.utils.translation import gettext as _
 from approvals.models import Agent, Event, Kind, Proposal, ProposedNote, Revision, Status, User
 from approvals.review.summary import summarise
 from approvals.review.targets import targets_of
+from approvals.review.whole_blocks import DELETION, DELETION_SHA256, NewBlock
 from approvals.services import events
 from approvals.services.branches import branch_name, parse_branch_name
 from approvals.services.notes.compare import text_of, title_of
@@ -128,8 +130,8 @@ def _recreate(
     texts = texts_of_change(owner, targets, before, after)
     is_import = len(texts.changes) > 1
     stored = [change.as_json() for change in texts.changes]
-    is_deletion = texts.kind == Kind.DELETE
-    summary = summarise(texts.before, texts.after, is_deletion=is_deletion, beside=said_beside(stored))
+    is_deletion = texts.kind in (Kind.DELETE, Kind.DELETE_BLOCK)
+    summary = summarise(texts.before, texts.after, is_deletion=is_deletion, beside=texts.beside)
     target = f"import-{number}" if is_import else targets[0][1]
     reasoning = _("The reason is lost: the backup contains this change, but not what was said about it.")
     with transaction.atomic(durable=True):
@@ -144,7 +146,7 @@ def _recreate(
             reasoning=reasoning,
             search_words=summary.search_words(reasoning, target, texts.title),
             **summary.fields,
-            result_sha256=edits.sha256_of(texts.after),
+            result_sha256=texts.result_sha256,
             created_at=at,
             expires_at=max(at, timezone.now() - timedelta(days=1)) + settings.PROPOSAL_EXPIRY,
             **fields,
@@ -157,7 +159,7 @@ def _recreate(
             head_commit=head,
             base_sha256=texts.base_sha256,
             base_text=texts.before,
-            edits=[] if texts.changes else edits.to_json([edits.Rewrite(texts.after)]),
+            edits=texts.edits,
             result_text=texts.after,
             note_changes=stored,
             risk_report=summary.risk_report.as_json() if is_import else None,
@@ -183,7 +185,7 @@ def _record_events(proposal: Proposal, at: datetime) -> None:
 
 @dataclass(frozen=True)
 class ChangeTexts:
-    """The texts before and after a change; `changes` for notes only."""
+    """The texts before and after a change; `changes` for notes only, `new_block` where a block is made."""
 
     before: str
     after: str
@@ -191,6 +193,28 @@ class ChangeTexts:
     title: str
     kind: Kind
     changes: tuple[NoteChange, ...] = ()
+    new_block: NewBlock | None = None
+
+    @property
+    def edits(self) -> list[dict[str, Any]]:
+        """Return the change of a block as a revision keeps it: which words were asked for is not in the memory."""
+        if self.kind == Kind.DELETE_BLOCK:
+            return DELETION
+        if self.new_block:
+            return self.new_block.as_edits()
+        return [] if self.changes else edits.to_json([edits.Rewrite(self.after)])
+
+    @property
+    def result_sha256(self) -> str:
+        if self.kind == Kind.DELETE_BLOCK:
+            return DELETION_SHA256
+        return self.new_block.sha256_with(self.after) if self.new_block else edits.sha256_of(self.after)
+
+    @property
+    def beside(self) -> tuple[str, str]:
+        if self.new_block:
+            return self.new_block.beside
+        return said_beside([change.as_json() for change in self.changes])
 
 
 def texts_of_change(owner: str, targets: Sequence[tuple[str, str]], before: str, after: str) -> ChangeTexts:
@@ -200,7 +224,9 @@ def texts_of_change(owner: str, targets: Sequence[tuple[str, str]], before: str,
         old, new = _block_at(owner, label, before), _block_at(owner, label, after)
         title = next((block.display_title for block in (new, old) if block), label)
         sha256 = old.sha256 if old else ""
-        return ChangeTexts(old.body if old else "", new.body if new else "", sha256, title, Kind.REWRITE)
+        kind = Kind.REWRITE if old and new else Kind.CREATE_BLOCK if new else Kind.DELETE_BLOCK
+        made = NewBlock(new.title, new.description, new.limit) if new and not old else None
+        return ChangeTexts(old.body if old else "", new.body if new else "", sha256, title, kind, new_block=made)
     ids = [target for _kind, target in targets]
     olds, news = reads.find_notes(owner, ids, before), reads.find_notes(owner, ids, after)
     changes = tuple(NoteChange(id_, olds.get(id_), news.get(id_)) for id_ in ids)

@@ -14,7 +14,6 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError
 from django.db.models import F, Q
-from django.utils import timezone
 from redis.exceptions import RedisError
 
 from approvals.models import DECIDABLE, DECIDED, TAKEN, Mergeability, Proposal, Revision, Status, User
@@ -228,8 +227,8 @@ def _drop_left_over() -> int:
         return 0
     is_former = Q(proposal__status__in=DECIDABLE, number__lt=F("proposal__current_revision_number"))
     # A decided one with a lease is being opened again.
-    is_free = Q(proposal__lease_expires_at=None) | Q(proposal__lease_expires_at__lt=timezone.now())
-    left_over = Revision.objects.filter(Q(proposal__status__in=DECIDED) & is_free | is_former, branch__in=present)
+    is_decided = Q(proposal__in=Proposal.objects.filter(status__in=DECIDED).without_lease())
+    left_over = Revision.objects.filter(is_decided | is_former, branch__in=present)
     dropped = 0
     for revision in list(left_over):
         if not left_over.filter(pk=revision.pk).exists():  # opened again since

@@ -18,6 +18,7 @@ from typing import Any
 from django.db.models import Count, Exists, OuterRef, Q
 
 from approvals.models import Mergeability, Proposal, ProposalQuerySet, ProposedNote, Revision
+from approvals.review import whole_blocks
 from approvals.review.compared import compared
 from approvals.review.mergeability import Assessment, assess, block_after
 from memory_app.models import TargetKind
@@ -88,7 +89,9 @@ def collisions_of(revision: Revision, others: Sequence[Proposal], block: Block |
         return ()
     if proposal.target_kind != TargetKind.BLOCK:
         return tuple(_of_notes(revision, oldest))
-    return tuple(_of_block(revision, oldest, block)) if block else ()
+    if block is None or whole_blocks.is_deletion(revision):
+        return tuple(_with_whole_block(revision, oldest, block))
+    return tuple(_of_block(revision, oldest, block))
 
 
 # -- blocks ---------------------------------------------------------------------------------------
@@ -162,6 +165,9 @@ def _of_block(revision: Revision, others: Sequence[Proposal], block: Block) -> I
     starts: list[int] = []
     changed: set[int] = set()
     for proposal, theirs in _current(others):
+        if whole_blocks.is_deletion(theirs):  # its reviewer is shown the text as this one makes it
+            yield Collision(proposal, CollisionEffect.STILL_FITS, CollisionEffect.NO_LONGER_FITS)
+            continue
         other = _ChangeToday(theirs, block)
         if other.after is None or this.is_apart_from(other):
             continue
@@ -177,6 +183,19 @@ def _of_block(revision: Revision, others: Sequence[Proposal], block: Block) -> I
             if not changed & other.sentences_changed(starts):
                 continue
         yield Collision(proposal, effect, back)
+
+
+def _with_whole_block(revision: Revision, others: Sequence[Proposal], block: Block | None) -> Iterator[Collision]:
+    """Yield what a deletion, or a new block, makes of the others about it."""
+    new = whole_blocks.new_block_of(revision)
+    made = whole_blocks.made_of(revision, new) if new else None
+    if block is None and made is None:
+        return
+    for proposal, theirs in _current(others):
+        effect = effect_of(assess(theirs, made))
+        # Of two new blocks each stands in the way of the other; an edit leaves a block that can be deleted.
+        is_like_this = new is not None or whole_blocks.is_deletion(theirs)
+        yield Collision(proposal, effect, effect if is_like_this else CollisionEffect.STILL_FITS)
 
 
 def _turned_around(assessment: Assessment, this: str, other: str) -> CollisionEffect:

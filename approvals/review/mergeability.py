@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from approvals.models import Mergeability, Revision
+from approvals.review import whole_blocks
 from memory_app.reads import Block
 from memory_app.text import edits
 from memory_app.text.merge import Conflicted, merge
@@ -46,6 +47,8 @@ class Assessment:
 
 def assess(revision: Revision, block: Block | None) -> Assessment:
     """Compare a revision with the block as it is now (`None` where it was deleted)."""
+    if whole_blocks.is_of_whole_block(revision):
+        return _assess_whole(revision, block)
     if block is None:
         return Assessment(Mergeability.CONFLICT, None, is_stale=True)
     if block.sha256 == revision.base_sha256:
@@ -69,6 +72,23 @@ def assess(revision: Revision, block: Block | None) -> Assessment:
     return _rebased(merged, block)
 
 
+def _assess_whole(revision: Revision, block: Block | None) -> Assessment:
+    """Compare a revision that makes or deletes its block with the block as it is now.
+
+    A deletion still stands when the block changed since: its reviewer is shown the text as it is now.
+    """
+    new = whole_blocks.new_block_of(revision)
+    if new is None:
+        if block is None:
+            return Assessment(Mergeability.ALREADY_APPLIED, None, is_stale=True)
+        is_stale = block.sha256 != revision.base_sha256
+        return Assessment(Mergeability.REBASABLE if is_stale else Mergeability.CLEAN, "", is_stale=is_stale)
+    if block is None:
+        return Assessment(Mergeability.CLEAN, revision.result_text, is_stale=False)
+    is_same = block.body == revision.result_text and block.display_title == new.display_title(block.label)
+    return Assessment(Mergeability.ALREADY_APPLIED if is_same else Mergeability.CONFLICT, None, is_stale=True)
+
+
 def _rebased(result: str, block: Block) -> Assessment:
     """Return what becomes of a result that is made of the block's text as it is now."""
     if len(result) > block.limit:
@@ -79,7 +99,9 @@ def _rebased(result: str, block: Block) -> Assessment:
 
 
 def block_after(revision: Revision, block: Block) -> Block | None:
-    """Return the block as approving a revision would make it; None when it cannot be approved."""
+    """Return the block as approving a revision would make it; None when it cannot be approved, or deletes it."""
+    if whole_blocks.is_deletion(revision):
+        return None
     body = assess(revision, block).result_text
     return None if body is None else replace(block, body=body, sha256=edits.sha256_of(body))
 

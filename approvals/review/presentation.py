@@ -13,6 +13,7 @@ import structlog
 
 from approvals.models import Event, Kind, Mergeability, Proposal, Revision, User
 from approvals.permissions import ReviewAction, available_actions
+from approvals.review import whole_blocks
 from approvals.review.collisions import Collision, collisions_of, others_on_target
 from approvals.review.compared import compared
 from approvals.review.mergeability import Assessment
@@ -96,6 +97,15 @@ class Review:
     rest: Proposal | None = None
 
     @property
+    def new_block(self) -> whole_blocks.NewBlock | None:
+        """Return what the block that it makes has beside its text; None where it makes none."""
+        return whole_blocks.new_block_of(self.revision)
+
+    @property
+    def deletes_block(self) -> bool:
+        return whole_blocks.is_deletion(self.revision)
+
+    @property
     def is_current(self) -> bool:
         """Whether the newest revision is shown, the only one a decision can be about."""
         return self.revision.number == self.proposal.current_revision_number
@@ -161,12 +171,13 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
     segments = () if proposal.target_kind == TargetKind.IMPORT else compared(before, after).segments
     risk_report = _risks(proposal, shown, before, after)
     fits = is_current and assessment is not None and assessment.can_be_approved
-    hunks = compared(before, after).hunks if fits and block else ()
+    has_hunks = fits and block and not whole_blocks.is_deletion(shown)
+    hunks = compared(before, after).hunks if has_hunks else ()
     siblings = _siblings(proposal)
     checks = Checks(
         length_before=len(before),
         length_after=len(after),
-        limit=block.limit if block else None,
+        limit=_limit(shown, block),
         deleted_share=risk_report.deleted_share,
         same_as=tuple(each for each in siblings if each.result_sha256 == proposal.result_sha256),
     )
@@ -199,6 +210,12 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
     )
 
 
+def _limit(revision: Revision, block: reads.Block | None) -> int | None:
+    """Return the limit of the block, or of the one that would be made; None when there is neither."""
+    new = whole_blocks.new_block_of(revision)
+    return block.limit if block else new.limit if new else None
+
+
 def _siblings(proposal: Proposal) -> tuple[Proposal, ...]:
     """Return the other undecided proposals on the same target, the oldest first."""
     return tuple(others_on_target(proposal).select_related("agent").order_by("created_at", "id"))
@@ -210,7 +227,8 @@ def _risks(proposal: Proposal, revision: Revision, before: str, after: str) -> f
     if is_import and revision.risk_report is not None:
         return flags.RiskReport.from_json(revision.risk_report)
     said = flags.said_with(proposal.reasoning, proposal.evidence)
-    is_deletion, beside = proposal.kind == Kind.DELETE, said_beside(revision.note_changes)
+    is_deletion = proposal.kind == Kind.DELETE or whole_blocks.is_deletion(revision)
+    beside = said_beside(revision.note_changes) if revision.note_changes else whole_blocks.beside_of(revision)
 
     def report(segments: Sequence[Segment]) -> flags.RiskReport:
         return flags.report(before, after, segments=segments, is_deletion=is_deletion, beside=beside, said=said)
@@ -259,6 +277,8 @@ def _actions(
     if not (fits and (1 < hunks <= MOST_BOXES or notes > 1)) and not is_import_in_conflict:
         actions -= {ReviewAction.APPROVE_SOME}
     has_text = _has_text(proposal, standing)
+    if whole_blocks.is_of_whole_block(proposal.current_revision):
+        actions -= {ReviewAction.RESOLVE}  # there is nothing to merge a new block, or a deletion, with
     if not (fits and has_text):
         actions -= {ReviewAction.EDIT}
     if not (assessment.state == Mergeability.CONFLICT and has_text):
@@ -273,7 +293,9 @@ _APPROVING = frozenset({ReviewAction.APPROVE, ReviewAction.APPROVE_SOME, ReviewA
 def _has_text(proposal: Proposal, standing: TargetState) -> bool:
     """Whether there is one text to reword: a block, or a note that the proposal makes or changes."""
     if isinstance(standing, BlockState):
-        return standing.block is not None
+        revision = proposal.current_revision
+        has_new = whole_blocks.new_block_of(revision) is not None
+        return has_new or (standing.block is not None and not whole_blocks.is_deletion(revision))
     changes = proposal.current_revision.note_changes
     if len(changes) != 1 or proposal.kind not in (Kind.SAVE, Kind.UPDATE):
         return False

@@ -1,7 +1,7 @@
 """The words a proposal is found by: those of its reason, its target and its change.
 
 Pure. They are stored with the proposal (`Proposal.search_words`), each once and folded, and narrowing a list by a word
-is then one comparison in the database, the same on both. What folding leaves alone: `memory_app.search.ranking.words`.
+is then one comparison in the database, the same on both. What folding leaves alone: `memory_app.text.stems`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from memory_app.search.ranking.words import folded
+from memory_app.text.stems import folded
 from memory_app.text.worddiff import Kind, Segment
 
 _SPACE = re.compile(r"\s+")

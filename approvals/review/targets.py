@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from approvals.models import Proposal, Revision
+from approvals.review import whole_blocks
 from approvals.review.mergeability import Assessment, assess, assess_notes
 from memory_app import reads
 from memory_app.dolt.connections import head_of_main
@@ -167,6 +168,10 @@ def rows_to_write(proposal: Proposal, revision: Revision, *, base: reads.Block |
         BlockNotFound, RevisionNotFound: the base cannot be read.
     """
     if proposal.target_kind == TargetKind.BLOCK:
+        if whole_blocks.is_of_whole_block(revision):
+            new = whole_blocks.new_block_of(revision)
+            made = new.fields_with(revision.result_text) if new else None
+            return (BlockWrite(proposal.owner, proposal.target, made, revision.base_sha256),)
         block = base or reads.block_at(proposal.owner, proposal.target, revision.base_commit)
         fields = BlockFields(
             title=block.title,
@@ -201,9 +206,14 @@ def matches(proposal: Proposal, revision: Revision, commit: str) -> bool:
     """
     if proposal.target_kind == TargetKind.BLOCK:
         try:
-            return reads.block_at(proposal.owner, proposal.target, commit).body == revision.result_text
+            block = reads.block_at(proposal.owner, proposal.target, commit)
         except reads.BlockNotFound:
+            return whole_blocks.is_deletion(revision)
+        if whole_blocks.is_deletion(revision):
             return False
+        new = whole_blocks.new_block_of(revision)
+        is_titled = new is None or (block.title, block.description) == (new.title, new.description)
+        return is_titled and block.body == revision.result_text
     return _notes_at(proposal, revision, commit).is_after(revision)
 
 

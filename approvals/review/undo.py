@@ -51,6 +51,13 @@ class UndoPlan:
     over_limit: int = 0
 
     @property
+    def deletes_changed(self) -> bool:
+        """Whether it deletes a block that the decision made, and that was changed since."""
+        return not self.is_exact and any(
+            isinstance(write, BlockWrite) and write.fields is None for write in self.writes
+        )
+
+    @property
     def can_be_done(self) -> bool:
         return bool(self.writes)
 
@@ -103,6 +110,9 @@ def _of_block(proposal: Proposal, seen: str) -> UndoPlan:
         return UndoPlan(proposal, seen, (write,), is_exact=True, before_text=texts[0], after_text=texts[1])
     later = _later(proposal)
     blocked = UndoPlan(proposal, seen, later=later, before_text=now.body if now else "")
+    if before is None and now is not None and after is not None:
+        # A new block that changed since: it is deleted with all that was added, which a person sees first.
+        return replace(blocked, writes=(BlockWrite(owner, label, None, now.sha256),))
     if now is None or before is None or after is None:
         return replace(blocked, blocked_by=later[0] if later else None, is_there=now is not None)
     # The inverse of the change, merged into the text as it is now.

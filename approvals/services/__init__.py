@@ -28,6 +28,7 @@ from approvals.services.turn.hand_back import back_to_review, request_changes
 from approvals.services.turn.seen import mark_seen
 from approvals.services.turn.settle import settle
 from approvals.services.undo import undo
+from approvals.services.whole_blocks.proposing import propose_block, propose_deletion
 from memory_app.writing.values import BlockFields
 
 __all__ = [
@@ -65,6 +66,8 @@ __all__ = [
     "mark_seen",
     "notes",
     "propose",
+    "propose_block",
+    "propose_deletion",
     "recheck",
     "recover",
     "recover_on_read",

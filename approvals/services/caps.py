@@ -9,14 +9,14 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from approvals.models import PENDING, Agent, Proposal, ProposalQuerySet, Status
+from approvals.models import PENDING, Agent, Proposal, ProposalQuerySet, RejectedFingerprint, Status
 from approvals.services.errors import MemoryFull, TooManyPending
 from memory_app.databases.prepared import Prepared
 
 #: A rejection is taken up again within this time, or what follows is a new matter.
 RECENTLY = timedelta(days=30)
 
-_TABLE = Proposal._meta.db_table
+_TABLE, _FINGERPRINTS = Proposal._meta.db_table, RejectedFingerprint._meta.db_table
 _PENDING = ", ".join(f"'{status.value}'" for status in PENDING)
 
 
@@ -37,10 +37,12 @@ class Earlier:
     Args:
         twin: its undecided proposal that equals the new one.
         has_rejected: one of its proposals was rejected within `RECENTLY`, so that a new one may answer it.
+        has_fingerprints: something of it was rejected or undone that may be proposed again.
     """
 
     twin: Proposal | None = None
     has_rejected: bool = False
+    has_fingerprints: bool = False
 
 
 def find_equal_or_require_room(agent: Agent, owner: str, *, may_tell: bool, **same: str) -> Earlier:
@@ -63,16 +65,17 @@ def find_equal_or_require_room(agent: Agent, owner: str, *, may_tell: bool, **sa
         SELECT (SELECT MIN(id) FROM own WHERE {equal}), (SELECT COUNT(*) FROM own),
                (SELECT COUNT(*) FROM {_TABLE} WHERE status IN ({_PENDING})),
                EXISTS (SELECT 1 FROM {_TABLE}
-                       WHERE agent_id = %s AND owner = %s AND status = '{Status.REJECTED.value}' AND decided_at >= %s)
+                       WHERE agent_id = %s AND owner = %s AND status = '{Status.REJECTED.value}' AND decided_at >= %s),
+               EXISTS (SELECT 1 FROM {_FINGERPRINTS} WHERE agent_id = %s AND owner = %s)
     """  # noqa: S608 (names of our own)
     since = connection.ops.adapt_datetimefield_value(timezone.now() - RECENTLY)
     with connection.cursor() as cursor:
-        cursor.execute(statement, [agent.pk, owner, *same.values(), agent.pk, owner, since])
-        twin, own, in_all, rejected = cursor.fetchone()
+        cursor.execute(statement, [agent.pk, owner, *same.values(), agent.pk, owner, since, agent.pk, owner])
+        twin, own, in_all, rejected, fingerprints = cursor.fetchone()
     if twin and may_tell:
         return Earlier(twin=Proposal.objects.get(pk=twin))
     _require(agent, owner, own=own, in_all=in_all)
-    return Earlier(has_rejected=bool(rejected))
+    return Earlier(has_rejected=bool(rejected), has_fingerprints=bool(fingerprints))
 
 
 def pending_of(agent: Agent, owner: str) -> ProposalQuerySet:

@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
+from django.db import transaction
 from django.utils import timezone
 
 from approvals.models import Agent, Event, Kind, Proposal, User
+from memory_app.databases import row_order
 from memory_app.databases.prepared import insert, update
+from memory_app.runtime import waits
 
 Actor = User | Agent | None
+
+#: What an agent is told of, whoever did it.
+_DECISIONS = (
+    Event.What.APPROVED,
+    Event.What.REJECTED,
+    Event.What.EXPIRED,
+    Event.What.CHANGES_REQUESTED,
+    Event.What.REVERTED,
+)
+#: What it is told of when a person did it.
+_BY_PEOPLE = (Event.What.REOPENED, Event.What.COMMENTED)
 
 
 def close(
@@ -56,6 +71,13 @@ def record(
         name, kind = actor.name, Event.ActorKind.AGENT
     else:
         name, kind = "assent", Event.ActorKind.ASSENT
+    # What `follow_up.ask` records is told once it took effect, of the proposal that goes back.
+    is_told = (what in _DECISIONS and not data.get("of_rest")) or (
+        what in _BY_PEOPLE and kind == Event.ActorKind.PERSON
+    )
+    if is_told:
+        row_order.show_in_order(told_to(proposal.agent_id))
+        transaction.on_commit(partial(waits.wake, told_to(proposal.agent_id)))
     return insert(
         Event(
             proposal=proposal,
@@ -67,5 +89,11 @@ def record(
             text=text,
             data=data,
             at=at or timezone.now(),
+            tells_id=proposal.agent_id if is_told else None,
         )
     )
+
+
+def told_to(agent: int) -> str:
+    """Return the name under which the decisions an agent is told of are ordered, and waited for."""
+    return f"decisions of agent {agent}"

@@ -158,7 +158,7 @@ def import_memories(*, by: ChangeContext, owner: str, parsed: Parsed) -> ImportO
 
     Raises:
         NoteInvalid: a memory is not a valid note; nothing was changed.
-        EditNotAllowed, NotesChanged, TooManyPending, MemoryFull: as for `notes.change_notes`.
+        EditNotAllowed, RejectedBefore, NotesChanged, TooManyPending, MemoryFull: as for `notes.change_notes`.
     """
     if earlier := notes.earlier_outcome(by):  # afterwards nothing in the file differs from the memory
         made = sum(change.before is None for change in earlier.changes)

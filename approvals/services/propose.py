@@ -9,7 +9,7 @@ expired. See docs/architecture.md, "A proposal's life".
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -21,7 +21,9 @@ from django.utils import timezone
 
 from approvals.models import Agent, Kind, Proposal, Revision, TrustRule
 from approvals.review import trust
-from approvals.review.summary import summarise
+from approvals.review.summary import ChangeSummary, summarise
+from approvals.review.turn.proposed_again import said_of_block, said_unread
+from approvals.review.whole_blocks import WHOLE_KINDS, is_of_whole_block, new_block_of
 from approvals.risks import flags
 from approvals.services.caps import Earlier, find_equal_or_require_room, pending_of, require_room
 from approvals.services.errors import BlockReadOnly, NoChange, OverLimit, PreconditionFailed
@@ -29,6 +31,7 @@ from approvals.services.preparing import finish_once, insert_prepared, lease_of
 from approvals.services.texts import require_texts
 from approvals.services.trust.applying import finish_block
 from approvals.services.turn.answering import find_answered
+from approvals.services.turn.repeating import Repeated, find_repeated, require_new_reasoning, verdict_of
 from memory_app import reads
 from memory_app.databases.prepared import update
 from memory_app.models import TargetKind
@@ -82,22 +85,25 @@ def propose(
     operation: str | None = None,
     may_read: bool = True,
     may_apply: bool = False,
+    force: bool = False,
 ) -> Proposed:
     """Propose edits to one block: all of them, in order, or none.
 
     Args:
         owner: username; the caller has checked that the agent serves this owner.
-        reasoning: why, for the person who decides; must not be empty.
+        reasoning: why, for the person who decides. Only tools that show the memory as files let it be empty.
         evidence: conversation turns `{role, content, at?}`.
         expected_sha256: of the block's text as the agent read it.
         operation: 32 hexadecimal digits; a call with the same one returns the same proposal.
         may_read: whether the agent may read the block. If not, proposals with the same edits are equal, and the caps
             are checked before the text: otherwise the order of refusals would reveal whether an edit fits.
         may_apply: whether a rule of the owner may apply the change at once; the proposal is APPLIED then.
+        force: ask a person again about what was rejected; it takes another reasoning than then.
 
     Raises:
         BlockNotFound, EditError: see `reads` and `edits`; `EditError.index` names the edit.
         BlockReadOnly, PreconditionFailed, NoChange, OverLimit, TooManyPending, MemoryFull: see `errors`.
+        RejectedBefore: a person rejected the same, and it is not forced.
         AlreadyDecided: the proposal of this operation exists, and its texts have been removed.
         BeingMade: another call is making this proposal, and did not finish within a few seconds.
         EngineUnavailable: the branch could not be written; the row stays, and `recover` finishes it.
@@ -106,26 +112,23 @@ def propose(
     if earlier:
         return outcome_of(_finished(earlier, is_resumed=True), created=True)
     operation = operation or uuid.uuid4().hex
-
     base = reads.snapshot(owner, label)
     block = base.block
     if block.read_only:
         raise BlockReadOnly(f"Block '{label}' is read-only.")
-    if not may_read:
-        if twin := _asked_before(agent, block, edits):
-            return outcome_of(_finished(twin), created=False, block=block)
-        require_room(agent, owner)
+    if not may_read and (twin := _asked_before_or_refused(agent, block, edits, reasoning, force=force)):
+        return outcome_of(_finished(twin), created=False, block=block)
     applied = apply_edits(block, edits, expected_sha256)
-    given = {"reasoning": reasoning, "confidence": confidence, "session_id": session_id, "evidence": list(evidence)}
-    given |= {"kind": kind, "operation": operation}
-    rule, rights = None, {"may_apply": may_apply, "may_read": may_read}
+    said = said_of_block(label, block.body, applied.text, edits) if may_read else said_unread(label, edits)
+    find = partial(find_repeated, agent, owner, [said], reasoning, force=force)
+    given: dict[str, Any] = {"reasoning": reasoning, "confidence": confidence, "session_id": session_id}
+    given |= {"kind": kind, "operation": operation, "evidence": list(evidence)}
+    rights = {"may_apply": may_apply, "may_read": may_read}
     try:
-        proposal, created, rule = _prepare(agent, base, applied, given, **rights)
-        is_mine = created
-    except IntegrityError:
-        # A concurrent call with the same operation inserted its row first.
-        proposal, created, is_mine = Proposal.objects.get(operation=operation), True, False
-    proposal = _finished(proposal, is_mine=is_mine, base=block if is_mine else None, rule=rule)
+        proposal, created, rule = _prepare(agent, base, applied, given, find, **rights)
+    except IntegrityError:  # a concurrent call with the same operation inserted its row first
+        return outcome_of(_finished(Proposal.objects.get(operation=operation)), created=True, block=block)
+    proposal = _finished(proposal, is_mine=created, base=block if created else None, rule=rule)
     return outcome_of(proposal, created=created, block=block)
 
 
@@ -143,11 +146,23 @@ def apply_edits(
     return applied
 
 
+def _asked_before_or_refused(
+    agent: Agent, block: reads.Block, edits: Sequence[text_edits.Edit], reasoning: str, *, force: bool
+) -> Proposal | None:
+    """Return the agent's pending proposal with the same edits; raise what is refused whatever the block says."""
+    if twin := _asked_before(agent, block, edits):
+        return twin
+    said = said_unread(block.label, edits)
+    require_new_reasoning(find_repeated(agent, block.owner, [said], reasoning, force=force))
+    require_room(agent, block.owner)
+    return None
+
+
 def _asked_before(agent: Agent, block: reads.Block, edits: Sequence[text_edits.Edit]) -> Proposal | None:
     """Return the agent's pending proposal with the same edits."""
     asked = text_edits.to_json(map(as_asked, edits))
     pending = pending_of(agent, block.owner).filter(target_kind=TargetKind.BLOCK, target=block.label)
-    for proposal in pending.order_by("-pk"):
+    for proposal in pending.exclude(kind__in=WHOLE_KINDS).order_by("-pk"):
         if text_edits.to_json(map(as_asked, text_edits.from_json(proposal.current_revision.edits))) == asked:
             return proposal
     return None
@@ -163,11 +178,15 @@ def _prepare(
     base: reads.Snapshot,
     applied: text_edits.Applied,
     given: dict[str, Any],
+    find: Callable[[], Repeated | None],
     *,
     may_apply: bool,
     may_read: bool,
 ) -> tuple[Proposal, bool, TrustRule | None]:
     """Insert the PREPARING row, unless an equal proposal exists.
+
+    Args:
+        find: asks for what was rejected of the same. Not called for an agent of which nothing was: that is a statement.
 
     Returns:
         The proposal, whether it is new, and the rule that applies it at once.
@@ -177,8 +196,44 @@ def _prepare(
     summary = summarise(block.body, applied.text, said=flags.said_with(given["reasoning"], given["evidence"]))
     asked = {"kind": given["kind"], "block": block.label, "may_apply": may_apply, "may_read": may_read}
     verdict = trust.verdict(block.owner, agent, weight=trust.Weight.of(summary), **asked)
+    repeated = find() if verdict.applies else None
+    verdict = verdict_of(repeated, verdict)
+    proposal = _new_proposal(agent, block, summary, given, result_sha256=result_sha256)
+    earlier = Earlier(has_rejected=verdict.applies)  # then nothing is asked of it
+    with transaction.atomic(durable=True):
+        if not verdict.applies:  # changes that a rule applies do not count against the caps
+            # If another edit has the same result, this would reveal to an agent that may not read that its edit fits.
+            equal = {"target_kind": TargetKind.BLOCK, "target": block.label, "result_sha256": result_sha256}
+            earlier = find_equal_or_require_room(agent, block.owner, may_tell=may_read, **equal)
+            if earlier.twin:
+                return earlier.twin, False, None
+            if earlier.has_fingerprints and repeated is None:
+                repeated = find()
+                verdict = verdict_of(repeated, verdict)
+        require_new_reasoning(repeated)
+        proposal.auto_applied, proposal.review_reason = verdict.applies, verdict.reason
+        proposal.answers = repeated.earlier if repeated else None
+        insert_prepared(
+            proposal,
+            has_branch=not verdict.applies,
+            base_commit=base.commit,
+            base_sha256=block.sha256,
+            base_text=block.body,
+            edits=text_edits.to_json(applied.edits),
+            result_text=applied.text,
+        )
+    # After the transaction, which locks the agent: comparing long texts takes a while.
+    if earlier.has_rejected and not repeated:
+        _tie_to_rejection(proposal, summary.segments, applied.text)
+    return proposal, True, verdict.rule
+
+
+def _new_proposal(
+    agent: Agent, block: reads.Block, summary: ChangeSummary, given: dict[str, Any], *, result_sha256: str
+) -> Proposal:
+    """Return the row of a proposal, without the verdict about it."""
     now = timezone.now()
-    proposal = Proposal(
+    return Proposal(
         owner=block.owner,
         target_kind=TargetKind.BLOCK,
         target=block.label,
@@ -190,30 +245,8 @@ def _prepare(
         created_at=now,
         expires_at=now + settings.PROPOSAL_EXPIRY,
         lease_expires_at=now + lease_of(0),
-        auto_applied=verdict.applies,
-        review_reason=verdict.reason,
         **given,
     )
-    earlier = Earlier(has_rejected=verdict.applies)  # then nothing is asked of it
-    with transaction.atomic(durable=True):
-        if not verdict.applies:  # changes that a rule applies do not count against the caps
-            # If another edit has the same result, this would reveal to an agent that may not read that its edit fits.
-            equal = {"target_kind": TargetKind.BLOCK, "target": block.label, "result_sha256": result_sha256}
-            earlier = find_equal_or_require_room(agent, block.owner, may_tell=may_read, **equal)
-            if earlier.twin:
-                return earlier.twin, False, None
-        insert_prepared(
-            proposal,
-            has_branch=not verdict.applies,
-            base_commit=base.commit,
-            base_sha256=block.sha256,
-            base_text=block.body,
-            edits=text_edits.to_json(applied.edits),
-            result_text=applied.text,
-        )
-    if earlier.has_rejected:  # after the transaction, which locks the agent: comparing long texts takes a while
-        _tie_to_rejection(proposal, summary.segments, applied.text)
-    return proposal, True, verdict.rule
 
 
 def _tie_to_rejection(proposal: Proposal, segments: Sequence[worddiff.Segment], result_text: str) -> None:
@@ -245,14 +278,15 @@ def outcome_of(
     """
     revision = proposal.current_revision
     block = block or reads.find_block(proposal.owner, proposal.target)
-    used, limit = len(revision.result_text), block.limit if block else settings.BLOCK_LIMIT
+    new = new_block_of(revision)
+    used, limit = len(revision.result_text), block.limit if block else new.limit if new else settings.BLOCK_LIMIT
     warnings = []
     if used >= NEARLY_FULL * limit:
         warnings.append(
             f"Warning: block '{proposal.target}' would be {used * 100 // limit} % full "
             f"({used:,} of {limit:,} characters)."
         )
-    wanted = text_edits.from_json(revision.edits)
+    wanted = () if is_of_whole_block(revision) else text_edits.from_json(revision.edits)
     return Proposed(
         proposal=proposal,
         revision=revision,

@@ -11,10 +11,11 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from approvals.models import Proposal
+from approvals.models import Kind, Proposal
 from approvals.pages.inbox_filters import url_of
 from approvals.pages.inbox_rows import InboxRow
 from approvals.review.collisions import Collision, CollisionEffect
+from approvals.review.whole_blocks import WHOLE_KINDS
 from approvals.templatetags.proposals import headline, url_of_proposal
 from memory_app.models import TargetKind
 
@@ -61,7 +62,14 @@ def siblings_shown(siblings: Sequence[Proposal], collisions: Sequence[Collision]
     """Return the first few other proposals about a target, those that collide first, with what this does to them."""
     effects = {each.other.pk: each.effect for each in collisions}
     first = sorted(siblings, key=lambda each: each.pk not in effects)[:MOST_NAMED]
-    return [(each, str(_EFFECTS[effects[each.pk]]) if each.pk in effects else "") for each in first]
+    return [(each, _effect_said(each, effects[each.pk]) if each.pk in effects else "") for each in first]
+
+
+def _effect_said(other: Proposal, effect: CollisionEffect) -> str:
+    """Return what approving a proposal makes of another, in a few words."""
+    if other.kind == Kind.DELETE_BLOCK and effect is CollisionEffect.STILL_FITS:
+        return _("deletes the block")
+    return str(_EFFECTS[effect])
 
 
 @register.simple_tag
@@ -118,9 +126,32 @@ def _sentence(proposal: Proposal, collision: Collision, count: int) -> str:
             "Approving this settles {}: this change has all that they ask for.",
             count,
         )
+    if proposal.kind in WHOLE_KINDS or collision.other.kind == Kind.DELETE_BLOCK:
+        return _sentence_of_whole_block(proposal, count)
     if proposal.target_kind == TargetKind.BLOCK:
         return _sentence_of_block(collision, count)
     return _sentence_of_notes(proposal, collision, count)
+
+
+def _sentence_of_whole_block(proposal: Proposal, count: int) -> str:
+    """Return what is said of new blocks with one label, and of a deletion beside changes of the same block."""
+    if proposal.kind == Kind.CREATE_BLOCK:
+        return ngettext(
+            "{} proposes a block with the same label: approving this hands it back to its agent.",
+            "{} propose a block with the same label: approving this hands them back to their agents.",
+            count,
+        )
+    if proposal.kind == Kind.DELETE_BLOCK:
+        return ngettext(
+            "Approving this leaves nothing for {} to change, and hands it back to its agent.",
+            "Approving this leaves nothing for {} to change, and hands them back to their agents.",
+            count,
+        )
+    return ngettext(
+        "{} deletes this block: approving it leaves nothing for this one to change.",
+        "{} delete this block: approving any of them leaves nothing for this one to change.",
+        count,
+    )
 
 
 def _sentence_of_block(collision: Collision, count: int) -> str:

@@ -73,6 +73,14 @@ def number(value: int) -> str:
     return str(number_format(value, force_grouping=True))
 
 
+@register.filter
+def milliseconds(value: float) -> str:
+    """Return how long something took: "3 ms", "1.2 s"."""
+    if value >= 1_000:
+        return _("%(seconds)s s") % {"seconds": number_format(value / 1_000, decimal_pos=1)}
+    return _("%(number)d ms") % {"number": max(1, round(value))}
+
+
 @register.simple_tag
 def percent(share_of_one: float) -> str:
     """Return a share of 1 in percent; below one percent, say so."""

@@ -140,12 +140,16 @@ def policy_says(proposal: Proposal, *, is_own: bool, owner_name: str) -> str:
     """
     if proposal.auto_applied:
         return _("Applied automatically.")
+    if proposal.review_reason == ReviewReason.REPEATED:
+        return _("A person rejected or undid the same before.")
     if proposal.review_reason == ReviewReason.LARGE:
         return _("A rule lets small changes of this agent through; this one is larger.")
     if proposal.review_reason == ReviewReason.RULE and trust.SEEN_FIRST.intersection(proposal.risks):
         return _("Whatever a rule says, a person first sees a change with warnings like these.")
     if proposal.review_reason == ReviewReason.RULE:
         return _("A rule says to ask first.")
+    if proposal.kind == Kind.DELETE_BLOCK:
+        return _("Deleting a block always needs approval, whatever a rule says.")
     if proposal.target_kind == TargetKind.BLOCK and proposal.review_reason == ReviewReason.SCOPE:
         return _("A rule would let it through, but this agent’s token may only propose.")
     if proposal.target_kind == TargetKind.BLOCK and proposal.review_reason == ReviewReason.SECRETS:
@@ -180,6 +184,7 @@ def chips(proposal: Proposal, is_changed_since: bool = False) -> SafeString:
         "proposal": proposal,
         "is_changed_since": is_changed_since,
         "is_open": not proposal.is_decided,
+        "is_repeated": proposal.review_reason == ReviewReason.REPEATED,
         "stale": proposal.mergeability == Mergeability.REBASABLE,
         "conflict": proposal.mergeability == Mergeability.CONFLICT,
         "already": proposal.mergeability == Mergeability.ALREADY_APPLIED,
@@ -193,9 +198,10 @@ def chips(proposal: Proposal, is_changed_since: bool = False) -> SafeString:
 def _is_ordinary(proposal: Proposal) -> bool:
     """Whether there is nothing to say of a proposal in chips, which need a template of their own."""
     fits = proposal.is_decided or proposal.mergeability == Mergeability.CLEAN
-    is_edit = proposal.target_kind == TargetKind.BLOCK and proposal.kind != Kind.REWRITE
+    is_edit = proposal.kind == Kind.EDIT
     is_changed = proposal.current_revision_number > 1 or proposal.is_redacted or proposal.reverted_by_commit
-    return fits and is_edit and not is_changed and not proposal.risks
+    is_repeated = proposal.review_reason == ReviewReason.REPEATED
+    return fits and is_edit and not is_changed and not proposal.risks and not is_repeated
 
 
 @register.simple_tag

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django import template
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from approvals.markdown import marks, rendering
@@ -33,6 +34,15 @@ marked = register.filter(register.simple_tag(marks.marked))  # a filter too, for
 def plain(text: object) -> str:
     """Return the same as plain text, where no markup is possible: titles, options, attributes, hidden words."""
     return invisible.plain(str(text))
+
+
+@register.filter
+def code_spans(text: str) -> SafeString:
+    """Return a sentence of ours, what it has between backticks as code."""
+    parts = text.split("`")
+    return format_html_join(
+        "", "{}", ((part if at % 2 == 0 else format_html("<code>{}</code>", part),) for at, part in enumerate(parts))
+    )
 
 
 @register.filter(name="markdown")

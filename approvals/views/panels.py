@@ -9,10 +9,11 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from approvals.models import Proposal, Revision, Status, User
+from approvals.models import Kind, Proposal, Revision, Status, User
 from approvals.review.diff_mode import Redline, redline
 from approvals.review.mergeability import assess
 from approvals.review.targets import replacement_ids
+from approvals.review.whole_blocks import WHOLE_KINDS
 from approvals.services.decide.refusals import ChangesDiffer, NotesOutdated, NothingChosen
 from approvals.services.errors import (
     AlreadyApplied,
@@ -134,6 +135,14 @@ def _target_changed(error: TargetChanged, seen_sha256: str, viewer: User) -> Pan
             _("Your decision was not saved. Below is the proposal as it is now."),
             changed_by=None if instead else changed_by,
         )
+    if proposal.kind in WHOLE_KINDS and (block is None) == (proposal.kind == Kind.DELETE_BLOCK):
+        return _overtaken(proposal, changed_by)
+    if block is None and proposal.kind == Kind.CREATE_BLOCK:
+        return Panel(
+            _("The block with this label was deleted since you opened this page."),
+            _("Your decision was not saved. The proposal can be approved now."),
+            changed_by=changed_by,
+        )
     if block is None:
         return Panel(
             _("The block was deleted."),
@@ -150,6 +159,16 @@ def _target_changed(error: TargetChanged, seen_sha256: str, viewer: User) -> Pan
     elif seen is not None:
         since = redline(worddiff.diff(seen, block.body))
     return Panel(_("The block changed since you opened this page."), message, since, changed_by)
+
+
+def _overtaken(proposal: Proposal, changed_by: Change | None) -> Panel:
+    """Return the notice about a block that was made, or deleted, by somebody else first."""
+    if proposal.kind == Kind.DELETE_BLOCK:
+        title, message = _("The block was deleted already."), _("Nothing is left to delete.")
+    else:
+        title = _("A block with this label was created since you opened this page.")
+        message = _("Your decision was not saved, and that block is as it was.")
+    return Panel(title, message, changed_by=changed_by)
 
 
 def _is_own(changes: Sequence[Change], viewer: User, seen_sha256: str) -> bool:

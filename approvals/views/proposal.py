@@ -189,7 +189,8 @@ def _context_of_change(request: Request, review: Review, listing: Listing, ticks
     if listing.query:
         page_query["list"] = listing.query
     # Notes are drawn one by one.
-    change = None if review.note_count else change_shown(review, _view(request), unfolded="unfolded" in request.GET)
+    view = DiffMode.INLINE if review.deletes_block and _view(request) is DiffMode.RESULT else _view(request)
+    change = None if review.note_count else change_shown(review, view, unfolded="unfolded" in request.GET)
     return {
         "boxes": _boxes(request, review, ticks),
         "review": review,

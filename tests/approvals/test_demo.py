@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import stat
 from collections import Counter
@@ -184,8 +185,17 @@ def test_a_second_run_changes_nothing_and_says_the_same() -> None:
     second = demo()
 
     assert first.endswith(second)
+    assert re.search(r"^export MEMORY_URL=http\S+ MEMORY_TOKEN=\$\(cat \S*demo_token\)$", second, re.MULTILINE)
     assert [list(model.objects.order_by("pk").values()) for model in (Proposal, Event, Change)] == before
     assert reads.snapshot("alice", "goals").commit == head
+
+
+@pytest.mark.usefixtures("debug")
+def test_there_is_room_to_try_every_way_in() -> None:
+    demo()
+    (cap,) = re.findall(r"ASSENT_PENDING_CAP:-(\d+)\}", Path("Makefile").read_text())
+    waiting = Proposal.objects.pending().filter(agent__name="scribe", owner="alice").count()
+    assert int(cap) - waiting > 20
 
 
 @pytest.mark.usefixtures("debug")

@@ -19,6 +19,10 @@ from memory_app.text import worddiff
 #: Of a list, the first so many proposals are compared; each page of it compares the same ones.
 MOST_COMPARED = 200
 
+#: Edits that say themselves what they change. A new whole text or section does not say what it takes away, and the line
+#: after which something is put differs from one person's block to another's.
+_SAYS_ALL = frozenset({"replace", "append", "prepend"})
+
 #: Of longer texts that are written anew, only the page of each says what changes: comparing thirty took 300 ms.
 MOST_CHARACTERS = 4_000
 
@@ -98,6 +102,10 @@ def _grouped(rows: Sequence[dict[str, Any]]) -> list[list[int]]:
 def _look(row: dict[str, Any]) -> tuple[Any, ...] | None:
     """Return what equal changes have in common, as far as lists know it; None for what is never shown once."""
     agent, kind = row["agent_id"], row["kind"]
+    if kind == Kind.DELETE_BLOCK:
+        return None  # a text goes as a whole: each is read before
+    if kind == Kind.CREATE_BLOCK:
+        return agent, kind, row["target"], row["result_sha256"]
     if row["target_kind"] == TargetKind.BLOCK:
         return agent, kind, row["target"], row["words_added"], row["words_removed"]
     return (agent, kind, row["result_sha256"]) if kind == Kind.SAVE else None
@@ -111,7 +119,7 @@ def _changes(pks: Sequence[int]) -> dict[int, str]:
     for pk, edits, notes in revisions.values_list("proposal_id", "edits", "note_changes"):
         if notes:
             said[pk] = "note"  # what it says is in the look already
-        elif any(each.get("op") == "rewrite" for each in edits):
+        elif any(each.get("op") not in _SAYS_ALL for each in edits):
             rewritten.append(pk)
         else:
             said[pk] = repr([sorted(each.items()) for each in edits])

@@ -16,12 +16,14 @@ def in_the_same_place(rows: Iterable[tuple[Proposal, Revision]]) -> dict[int, tu
     """Return for proposals about one block the ids of the others that change the same words.
 
     Args:
-        rows: with single replacements of a text that their block has once today.
+        rows: with single edits. Of these, replacements of a text that their block has once today are compared; what
+            adds a text changes no words.
     """
     by_target: defaultdict[tuple[str, str], list[tuple[int, str, str]]] = defaultdict(list)
     for proposal, revision in rows:
         (edit,) = revision.edits
-        by_target[proposal.owner, proposal.target].append((proposal.pk, edit["old_string"], edit["new_string"]))
+        if edit["op"] == "replace":
+            by_target[proposal.owner, proposal.target].append((proposal.pk, edit["old_string"], edit["new_string"]))
     found: defaultdict[int, list[int]] = defaultdict(list)
     for changes in by_target.values():
         for (pk, *one), (other_pk, *other) in combinations(changes, 2):

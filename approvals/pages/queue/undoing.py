@@ -50,6 +50,7 @@ class Undoing:
         may_edit: this viewer may change the block or the note by hand.
         rest: of an approval in part, the proposal by which its agent got the other changes; `rest_returns` says that
             undoing makes it the whole again.
+        deletes_changed: it deletes a block that was made by the decision and changed since.
     """
 
     is_reopening: bool
@@ -67,6 +68,7 @@ class Undoing:
     may_edit: bool = False
     rest: Proposal | None = None
     rest_returns: bool = False
+    deletes_changed: bool = False
 
     @property
     def more_notes(self) -> int:
@@ -91,6 +93,7 @@ def undoing(proposal: Proposal, viewer: User) -> Undoing:
     return Undoing(
         is_reopening=False,
         is_exact=plan.is_exact,
+        deletes_changed=plan.deletes_changed,
         seen_sha256=plan.seen_sha256,
         why_not="" if plan.can_be_done else why_not(plan),
         change=_change(plan),

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from approvals.models import Kind, Mergeability, Proposal, Revision
 from approvals.review.targets import BlockState, current_state
+from approvals.review.whole_blocks import NewBlock, is_deletion, new_block_of
 from memory_app import reads
 from memory_app.models import TargetKind
 from memory_app.text import notes, worddiff
@@ -30,6 +31,7 @@ class Rewording:
         limit: characters the text may have.
         is_conflict: the change does not fit the text as it is now.
         over_limit: characters by which the proposed text would be too long, for a conflict.
+        new_block: what a new block has beside its text; None for every other text.
     """
 
     proposal: Proposal
@@ -41,6 +43,7 @@ class Rewording:
     limit: int
     is_conflict: bool
     over_limit: int = 0
+    new_block: NewBlock | None = None
 
     @cached_property
     def merged(self) -> str | Conflicted:
@@ -83,7 +86,9 @@ def rewording_of(proposal: Proposal) -> Rewording:
         raise NothingToReword
     is_conflict = not assessment.can_be_approved
     if isinstance(target, BlockState):
-        if target.block is None:
+        if new := new_block_of(revision):
+            return _of_new_block(revision, new, is_conflict=is_conflict)
+        if target.block is None or is_deletion(revision):
             raise NothingToReword
         return Rewording(
             proposal,
@@ -111,4 +116,20 @@ def rewording_of(proposal: Proposal) -> Rewording:
         proposed=revision.result_text,
         limit=notes.MAX_CONTENT,
         is_conflict=is_conflict,
+    )
+
+
+def _of_new_block(revision: Revision, new: NewBlock, *, is_conflict: bool) -> Rewording:
+    if is_conflict:  # there is a block with its label: the agent edits that one, or proposes another label
+        raise NothingToReword
+    return Rewording(
+        revision.proposal,
+        revision,
+        "",
+        base="",
+        now="",
+        proposed=revision.result_text,
+        limit=new.limit,
+        is_conflict=False,
+        new_block=new,
     )

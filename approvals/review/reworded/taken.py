@@ -11,6 +11,7 @@ from typing import Any
 from approvals.models import Approval, Proposal, Revision, Status
 from approvals.review.mergeability import assess
 from approvals.review.targets import agents_revision
+from approvals.review.whole_blocks import new_block_of
 from memory_app import reads
 from memory_app.models import TargetKind
 from memory_app.text import worddiff
@@ -36,6 +37,15 @@ class ChangedApproval:
     notes_left: tuple[dict[str, Any], ...] = ()
 
     @property
+    def new_title(self) -> str | None:
+        """Return the title that a new block got instead of the one asked for; None where it is the same."""
+        asked, approved = new_block_of(self.asked), new_block_of(self.approved)
+        label = self.approved.proposal.target
+        if asked is None or approved is None or asked.title == approved.title:
+            return None
+        return approved.display_title(label)
+
+    @property
     def final_text(self) -> str:
         return self.approved.result_text
 
@@ -59,14 +69,17 @@ class ChangedApproval:
         return len(self.changes) or len(self.asked.note_changes)
 
 
-def taken_of(proposal: Proposal) -> ChangedApproval | None:
+def taken_of(proposal: Proposal, *, asked: Revision | None = None) -> ChangedApproval | None:
     """Return how an approval differs from what was proposed.
 
     None for one as proposed, for undecided proposals, and where it is not known any more.
+
+    Args:
+        asked: the last revision by the agent, where the caller has read it.
     """
     if proposal.status != Status.APPROVED or proposal.approval in ("", Approval.AS_PROPOSED):
         return None
-    asked, approved = agents_revision(proposal), proposal.current_revision
+    asked, approved = asked or agents_revision(proposal), proposal.current_revision
     if not asked.edits and not asked.note_changes:
         return None  # what was asked for was removed with the rest of it
     if proposal.target_kind != TargetKind.BLOCK:

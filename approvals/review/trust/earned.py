@@ -9,6 +9,7 @@ from approvals.models import Kind, Proposal, TrustRule
 from approvals.review import trust
 from approvals.review.acceptance import Acceptance, acceptance
 from approvals.review.trust.policies import notes_apply_at_once
+from approvals.review.whole_blocks import WHOLE_KINDS
 from memory_app.models import TargetKind
 
 #: Decisions an agent needs about a block or a kind of note, and the share approved unchanged, before a rule is offered.
@@ -66,6 +67,8 @@ def suggestions(owner: str) -> list[Suggestion]:
     notes_wait = not notes_apply_at_once(owner)
     grouped: dict[tuple[int, str, str, str], Acceptance] = {}
     for each in _records(owner):
+        if each.block and each.kind in WHOLE_KINDS:  # says nothing about edits of a block
+            continue
         if each.agent_id not in serving or (not each.block and not (notes_wait and each.kind in _OFFERED)):
             continue
         key = (each.agent_id, each.agent, each.block, "" if each.block else each.kind)

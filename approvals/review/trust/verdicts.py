@@ -144,7 +144,7 @@ def _fields_of(rule: TrustRule) -> int:
 
 def _why_asked(rule: TrustRule, kind: str, weight: Weight | None, *, may_read: bool) -> ReviewReason | None:
     """Return why a rule asks for a person; None when it lets the change through."""
-    if rule.needs == TrustRule.Needs.REVIEW or kind == Kind.DELETE or not may_read:
+    if rule.needs == TrustRule.Needs.REVIEW or kind in (Kind.DELETE, Kind.DELETE_BLOCK) or not may_read:
         return ReviewReason.RULE
     if weight is None:
         return ReviewReason.LARGE
@@ -184,6 +184,8 @@ def kind_in_words(kind: str) -> str:
     kinds: dict[str, str] = {
         Kind.EDIT: _("edits of blocks"),
         Kind.REWRITE: _("rewrites of blocks"),
+        Kind.CREATE_BLOCK: _("new blocks"),
+        Kind.DELETE_BLOCK: _("deleting blocks"),
         Kind.SAVE: _("new notes"),
         Kind.UPDATE: _("changes of notes"),
         Kind.FORGET: _("retiring notes"),

@@ -8,10 +8,15 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from approvals.models import Event, Proposal, RejectReason, User
+from approvals.models import Event, Proposal, RejectReason, Revision, User
+from approvals.review.whole_blocks import new_block_of
+from memory_app.models import TargetKind
+from memory_app.reads import Block
 
 #: Values of `ChangeRequest.automatic`.
 CONFLICT = "conflict"
+#: The block it is about was deleted; the block it would make was made otherwise.
+BLOCK_DELETED, BLOCK_EXISTS = "block_deleted", "block_exists"
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,18 @@ class ChangeRequest:
             return _(
                 "The text has changed and this change no longer fits. It has to be proposed again on today’s text."
             )
+        if self.automatic == BLOCK_DELETED:
+            return _("The block was deleted, so there is nothing left to change.")
+        if self.automatic == BLOCK_EXISTS:
+            return _("There is a block with this label now. What is missing there has to be proposed as an edit of it.")
         return self.comment
+
+
+def why_handed_back(revision: Revision, block: Block | None) -> str:
+    """Return why a revision that does not fit goes back to its agent: a value of `ChangeRequest.automatic`."""
+    if new_block_of(revision):
+        return BLOCK_EXISTS
+    return BLOCK_DELETED if block is None and revision.proposal.target_kind == TargetKind.BLOCK else CONFLICT
 
 
 def change_request(proposal: Proposal) -> ChangeRequest | None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from approvals.models import Event, Proposal, Revision
+from approvals.models import Event, Proposal, ReviewReason, Revision
 from approvals.review.compared import compared
 from approvals.review.diff_mode import Redline, laid_out, redline
 from approvals.review.note_changes import NoteFieldChange, field_changes_of_note
 from approvals.review.turn.change_requests import ChangeRequest, last_request
+from approvals.review.whole_blocks import NewBlock, is_of_whole_block, new_block_of
 from approvals.services.notes.values import NoteChange
-from memory_app.models import TargetKind
+from memory_app.models import MemoryBlock, TargetKind
 from memory_app.text import edits
 from memory_app.text.worddiff import Paragraph
 
@@ -21,6 +23,19 @@ _MOST_ANSWERS = 5
 
 
 @dataclass(frozen=True)
+class BlockFieldChange:
+    """The title or description of a new block, in one revision and in another; empty for none."""
+
+    name: str
+    before: str
+    after: str
+
+    @property
+    def label(self) -> str:
+        return str(MemoryBlock._meta.get_field(self.name).verbose_name)  # type: ignore[union-attr]
+
+
+@dataclass(frozen=True)
 class RevisionsCompared:
     """What changed from one revision of a proposal to another.
 
@@ -28,7 +43,7 @@ class RevisionsCompared:
         earlier, later: their numbers, as they were asked for.
         redline: from the text one proposes to the text of the other; None when it is the same or too long.
         is_too_long: the texts are not compared.
-        fields: of a single note, what changed beside its text.
+        fields: of a single note, or a new block, what changed beside its text.
         reason_before: the agent's reason at the earlier one, where it is another now.
         request: what the agent was asked for in between.
     """
@@ -37,7 +52,7 @@ class RevisionsCompared:
     later: int
     redline: Redline | None
     is_too_long: bool = False
-    fields: tuple[NoteFieldChange, ...] = ()
+    fields: tuple[NoteFieldChange | BlockFieldChange, ...] = ()
     reason_before: str = ""
     request: ChangeRequest | None = None
 
@@ -55,11 +70,15 @@ class Answering:
         answers: the rejected proposal that it takes up again.
         redline: from what that one proposed to what this one does; None when it cannot be said.
         answered_by: the proposals that take this one up again, the newest first.
+        undone: how that one was undone, where it was.
+        is_repeated: this one says what that one did; its agent asks a person again.
     """
 
     answers: Proposal | None = None
     redline: Redline | None = None
     answered_by: tuple[Proposal, ...] = ()
+    undone: Event | None = None
+    is_repeated: bool = False
 
 
 def compare_revisions(proposal: Proposal, earlier: int, shown: Revision) -> RevisionsCompared:
@@ -88,12 +107,20 @@ def answering(proposal: Proposal, shown: Revision) -> Answering:
     line = None
     if answers and not answers.is_redacted and not proposal.is_redacted:
         line = _redline(proposal, _on_same_text(answers.current_revision, shown), shown.result_text)
-    return Answering(answers, line, tuple(after))
+    return Answering(
+        answers,
+        line,
+        tuple(after),
+        undone=answers.events.filter(what=Event.What.REVERTED).last()
+        if answers and answers.reverted_by_commit
+        else None,
+        is_repeated=bool(answers) and proposal.review_reason == ReviewReason.REPEATED,
+    )
 
 
 def _on_same_text(rejected: Revision, shown: Revision) -> str:
     """Return what the rejected revision would make of the text that the shown one is made on, or what it made then."""
-    if rejected.base_text == shown.base_text or not rejected.edits:
+    if rejected.base_text == shown.base_text or not rejected.edits or is_of_whole_block(rejected):
         return rejected.result_text
     try:
         return edits.reapply(shown.base_text, edits.from_json(rejected.edits), base_text=rejected.base_text)
@@ -116,11 +143,21 @@ def _is_too_long(before: str, after: str) -> bool:
     return before != after and len(before) + len(after) > LONGEST
 
 
-def _fields(before: Revision, after: Revision) -> tuple[NoteFieldChange, ...]:
+def _fields(before: Revision, after: Revision) -> tuple[NoteFieldChange | BlockFieldChange, ...]:
+    if new_block_of(before) or new_block_of(after):
+        return tuple(_fields_of_block(new_block_of(before), new_block_of(after)))
     if before.proposal.target_kind != TargetKind.NOTE:
         return ()
     one, other = (NoteChange.from_json(revision.note_changes[0]).after for revision in (before, after))
     return tuple(change for change in field_changes_of_note(one, other) if change.name not in ("created_at", "source"))
+
+
+def _fields_of_block(before: NewBlock | None, after: NewBlock | None) -> Iterator[BlockFieldChange]:
+    """Yield what changed beside the text of a new block."""
+    for name in ("title", "description"):
+        old, new = getattr(before, name, ""), getattr(after, name, "")
+        if old != new:
+            yield BlockFieldChange(name, old, new)
 
 
 def _reason_before(proposal: Proposal, earlier: int, later: int) -> str:

@@ -16,6 +16,7 @@ from approvals.services import events, texts
 from approvals.services.branches import drop_branches
 from approvals.services.decide.checks import block_of, proposal_for, raise_not_open
 from approvals.services.errors import NewRevision, ProposalNotFound, TargetChanged
+from approvals.services.turn import repeating
 from approvals.services.turn.refusals import WithAgent
 from memory_app.databases.prepared import Prepared
 
@@ -158,6 +159,8 @@ def close(
     reason = str(fields.get("decision_reason", ""))
     with transaction.atomic(durable=True):
         closed = events.close(proposal, values, what, expected=as_seen, actor=actor, text=text, reason=reason)
+        if closed and actor is not None:
+            repeating.remember_if_it_counts(proposal)
         if closed and removes_texts:
             texts.remove(proposal, actor=actor)
     if removes_texts or not closed:

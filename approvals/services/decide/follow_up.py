@@ -51,10 +51,13 @@ def forget(proposal: Proposal) -> None:
     _asked(proposal).delete()
 
 
+def hands_back(proposal: Proposal) -> bool:
+    """Whether the other part of an approval in part goes back to the agent."""
+    return bool(_asked(proposal).exists())
+
+
 def prepare_rest(proposal: Proposal) -> None:
-    """Insert what goes back to the agent, if anything does, in the transaction that approves the other part."""
-    if not _asked(proposal).exists():
-        return
+    """Insert what goes back to the agent, if anything is left, in the transaction that approves the other part."""
     texts = _rest_of_block(proposal) if proposal.target_kind == TargetKind.BLOCK else _rest_of_notes(proposal)
     if texts is None:  # somebody made the same change since
         return

@@ -25,6 +25,8 @@ from approvals.services.decide import follow_up
 from approvals.services.decide.checks import Seen, block_of, raise_not_open, require_branch, require_fit
 from approvals.services.errors import AlreadyApplied, BranchMissing, TargetChanged
 from approvals.services.recheck import after_change
+from approvals.services.turn import repeating
+from approvals.services.whole_blocks.others import hand_back_others
 from memory_app import reads
 from memory_app.dolt.connections import head_of_main
 from memory_app.dolt.errors import AlreadyMerged, MergeConflict
@@ -74,6 +76,7 @@ def finish_merging(proposal: Proposal, *, seen: Seen | None = None) -> Proposal:
     )
     drop_branches(proposal)
     after_change(proposal.owner, targets_of(proposal, proposal.current_revision))
+    hand_back_others(proposal)
     if proposal.approval == Approval.PART:
         follow_up.finish_rest(proposal)
     return proposal
@@ -101,8 +104,15 @@ def _close_approved(proposal: Proposal, commit: str) -> None:
         commit=commit,
         approval=proposal.approval,
     )
-    if closed and proposal.approval == Approval.PART:
+    if not closed:
+        return
+    repeating.forget_overruled(proposal)
+    if proposal.approval != Approval.PART:
+        return
+    if follow_up.hands_back(proposal):
         follow_up.prepare_rest(proposal)
+    else:
+        repeating.remember_what_was_left(proposal)
 
 
 # -- steps ----------------------------------------------------------------------------------------

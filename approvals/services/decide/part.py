@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from approvals.models import Approval, Proposal, RejectReason, Revision, User
 from approvals.permissions import ReviewAction
 from approvals.review.targets import BlockState, NotesState
+from approvals.review.whole_blocks import is_of_whole_block
 from approvals.services.decide.approve import approve, claim, naming_who_was_first
 from approvals.services.decide.checks import (
     Seen,
@@ -100,6 +101,8 @@ def approve_some(
 
 def _some_of_block(proposal: Proposal, seen: Seen, accepted: Collection[str]) -> dict[str, Any] | None:
     """Return the fields of a revision with the accepted changes; None if these are all."""
+    if is_of_whole_block(proposal.current_revision):
+        raise _changes_differ(proposal)
     require_fit(proposal, seen.assessment)
     require_branch(proposal, proposal.current_revision)
     block, whole = _block(seen), seen.assessment.result_text or ""

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from approvals.models import Approval, Mergeability, Proposal, Revision, User
 from approvals.permissions import ReviewAction
 from approvals.review.targets import BlockState
+from approvals.review.whole_blocks import NewBlock, is_deletion, new_block_of
 from approvals.services.decide.approve import approve, claim, naming_who_was_first
 from approvals.services.decide.checks import Seen, proposal_for, require_fit, require_target_as_seen
 from approvals.services.decide.refusals import NotEditable, NoText, SameAsNow
@@ -22,13 +23,21 @@ from memory_app.text import edits
 
 
 def approve_edited(
-    *, actor: User, proposal_id: int, revision: int, seen_sha256: str, text: str, comment: str = ""
+    *,
+    actor: User,
+    proposal_id: int,
+    revision: int,
+    seen_sha256: str,
+    text: str,
+    title: str | None = None,
+    comment: str = "",
 ) -> Proposal:
     """Approve a proposal in the reviewer's words, in one commit with both authorships.
 
     Args:
         revision, seen_sha256, comment: as for `approve`.
         text: the whole block, or the content of the note, as it is to be. The text as proposed is a plain approval.
+        title: of a new block, as it is to be; as proposed by default. Of no meaning for other proposals.
 
     Raises:
         SameAsNow: it is today's text.
@@ -47,6 +56,7 @@ def approve_edited(
         seen_sha256=seen_sha256,
         text=text,
         comment=comment,
+        title=title,
     )
 
 
@@ -83,15 +93,21 @@ def _approve_text(
     seen_sha256: str,
     text: str,
     comment: str,
+    title: str | None = None,
 ) -> Proposal:
     proposal = proposal_for(action, actor, proposal_id, revision)
     edits.check_text(text, field="text")
+    new = new_block_of(proposal.current_revision)
+    if new and title is not None:
+        edits.check_text(title, field="title")
+        new = replace(new, title=title)
     with naming_who_was_first(proposal, revision):
         seen = require_target_as_seen(proposal, seen_sha256)
-        is_as_proposed = seen.assessment.can_be_approved and text == _proposed(proposal, seen)
-        if not is_as_proposed:
+        is_same = text == _proposed(proposal, seen) and new == new_block_of(proposal.current_revision)
+        is_as_proposed = seen.assessment.can_be_approved and is_same
+        if not is_as_proposed and new is None:
             _require_text(proposal, seen, text)
-        texts = {} if is_as_proposed else _texts(proposal, seen, text)
+        texts = {} if is_as_proposed else _texts(proposal, seen, text, new)
         if texts:
             part = Revision(proposal=proposal, **texts)
             target = seen.target.of(part)
@@ -118,7 +134,9 @@ def _proposed(proposal: Proposal, seen: Seen) -> str:
     return proposal.current_revision.result_text
 
 
-def _texts(proposal: Proposal, seen: Seen, text: str) -> dict[str, Any]:
+def _texts(proposal: Proposal, seen: Seen, text: str, new: NewBlock | None) -> dict[str, Any]:
+    if new is not None:
+        return _texts_of_new_block(text, new)
     if isinstance(seen.target, BlockState):
         return _texts_of_block(proposal, seen.target, text)
     return _texts_of_note(proposal, text)
@@ -126,6 +144,8 @@ def _texts(proposal: Proposal, seen: Seen, text: str) -> dict[str, Any]:
 
 def _texts_of_block(proposal: Proposal, target: BlockState, text: str) -> dict[str, Any]:
     block = target.block
+    if is_deletion(proposal.current_revision):
+        raise NotEditable(proposal, _("This proposal deletes the block: there is no text to reword."))
     if block is None:
         raise NoLongerFits(proposal, _("The block was deleted; there is nothing to change."))
     if text == block.body:
@@ -138,6 +158,18 @@ def _texts_of_block(proposal: Proposal, target: BlockState, text: str) -> dict[s
         "base_sha256": block.sha256,
         "base_text": block.body,
         "edits": edits.to_json([edits.Rewrite(text)]),
+        "result_text": text,
+    }
+
+
+def _texts_of_new_block(text: str, new: NewBlock) -> dict[str, Any]:
+    """Return the fields of a revision that makes the block with this text."""
+    if len(text) > new.limit:
+        raise OverLimit(used=len(text), limit=new.limit)
+    return {
+        "base_sha256": "",
+        "base_text": "",
+        "edits": new.as_edits(),
         "result_text": text,
     }
 

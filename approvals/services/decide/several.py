@@ -12,7 +12,17 @@ from dataclasses import dataclass, field
 import structlog
 from django.utils.translation import gettext as _
 
-from approvals.models import TAKEN, Mergeability, Proposal, RejectReason, Revision, Status, User
+from approvals.models import (
+    TAKEN,
+    Kind,
+    Mergeability,
+    Proposal,
+    RejectReason,
+    ReviewReason,
+    Revision,
+    Status,
+    User,
+)
 from approvals.permissions import ReviewAction, proposals_visible_to
 from approvals.review.mergeability import Assessment
 from approvals.review.targets import BlockState, current_state
@@ -176,6 +186,10 @@ def require_plain(proposal: Proposal, assessment: Assessment | None) -> None:
     """
     if proposal.risks:
         raise OpenToDecide(proposal, _("It has a warning. Open it to decide."))
+    if proposal.kind == Kind.DELETE_BLOCK:
+        raise OpenToDecide(proposal, _("It deletes a whole block. Open it to decide."))
+    if proposal.review_reason == ReviewReason.REPEATED:
+        raise OpenToDecide(proposal, _("It was rejected or undone before. Open it to decide."))
     if assessment is None:
         raise OpenToDecide(proposal, _("Whether it still fits could not be checked."))
     if assessment.state == Mergeability.CONFLICT:

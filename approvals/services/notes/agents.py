@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -18,9 +19,10 @@ from django.utils import timezone
 
 from approvals.models import Agent, Kind, Proposal, ProposedNote, ReviewReason, Status, TrustRule
 from approvals.review import trust
+from approvals.review.turn.proposed_again import said_of_note
 from approvals.risks import flags
 from approvals.services.branches import branch_name
-from approvals.services.caps import find_equal_or_require_room, require_room
+from approvals.services.caps import find_equal_or_require_room, pending_of, require_room
 from approvals.services.errors import NotesChanged
 from approvals.services.notes.compare import NoteChangeResult, assess_changes
 from approvals.services.notes.values import ChangeContext, NoteChange, NoteChangeOutcome
@@ -29,6 +31,7 @@ from approvals.services.texts import require_texts
 from approvals.services.trust import applying
 from approvals.services.turn.answering import find_answered
 from approvals.services.turn.next_revision import made_before
+from approvals.services.turn.repeating import Repeated, find_repeated, require_new_reasoning, verdict_of
 from memory_app import reads
 from memory_app.databases.batches import BATCH
 from memory_app.dolt.connections import head_of_main, retrying
@@ -42,14 +45,15 @@ def change(
     """Apply the changes where the owner's policy and the agent's token allow it; propose them otherwise.
 
     Raises:
-        NotesChanged, TooManyPending, MemoryFull, BeingMade: see `change_notes`.
+        RejectedBefore, NotesChanged, TooManyPending, MemoryFull, BeingMade: see `change_notes`.
     """
     if done := earlier_outcome(by):
         return done
     made = assess_changes(kind, changes, said=flags.said_with(by.reasoning, by.evidence))
-    verdict = _verdict(by, agent, owner, kind, made)
+    repeated = _find_repeated(by, agent, owner, made.stored)
+    verdict = verdict_of(repeated, _verdict(by, agent, owner, kind, made))
     try:
-        proposal, created = _prepare(by, agent, owner, kind, changes, made, verdict, base_commit)
+        proposal, created = _prepare(by, agent, owner, kind, changes, made, verdict, base_commit, repeated)
     except IntegrityError:
         return _outcome(finish(Proposal.objects.get(operation=by.operation)))
     return _outcome(finish(proposal, is_mine=created, is_new=created, rule=verdict.rule), created=created)
@@ -78,6 +82,21 @@ def require_room_unless_applied(by: ChangeContext, agent: Agent, owner: str, kin
         return
     if not trust.verdict(owner, agent, kind=kind, may_apply=by.may_apply, may_read=by.may_read).applies:
         require_room(agent, owner)
+
+
+def refuse_repeated_unread(by: ChangeContext, agent: Agent, owner: str, changes: Sequence[NoteChange]) -> None:
+    """Raise RejectedBefore as `change` would, before comparing with texts that the agent may not read.
+
+    Called first for the same reason as `require_room_unless_applied`.
+    """
+    repeated = _find_repeated(by, agent, owner, [each.as_json() for each in changes])
+    if repeated and not pending_of(agent, owner).filter(answers=repeated.earlier).exists():
+        require_new_reasoning(repeated)
+
+
+def _find_repeated(by: ChangeContext, agent: Agent, owner: str, changes: Sequence[dict[str, Any]]) -> Repeated | None:
+    said = [said_of_note(change, may_read=by.may_read) for change in changes]
+    return find_repeated(agent, owner, said, by.reasoning, force=by.force)
 
 
 def finish(
@@ -175,6 +194,7 @@ def _prepare(
     made: NoteChangeResult,
     verdict: trust.Verdict,
     base_commit: str | None,
+    repeated: Repeated | None,
 ) -> tuple[Proposal, bool]:
     """Insert the PREPARING row, unless an equal proposal exists. Return the proposal and whether it is new."""
     waits = not verdict.applies
@@ -199,7 +219,8 @@ def _prepare(
         search_words=made.search_words(target, by.reasoning),
         **made.fields,
     )
-    proposal.answers_id = find_answered(proposal, made.summary.segments, made.after)
+    found = repeated.earlier.pk if repeated else find_answered(proposal, made.summary.segments, made.after)
+    proposal.answers_id = found
     with transaction.atomic(durable=True):
         if waits:  # changes that policy applies do not count against the caps
             # An import contains only what differs from the memory: an equal one would reveal the memory's content.
@@ -207,6 +228,7 @@ def _prepare(
             same = {"kind": kind, "result_sha256": made.fields["result_sha256"]}
             if twin := find_equal_or_require_room(agent, owner, may_tell=may_tell, **same).twin:
                 return twin, False
+        require_new_reasoning(repeated)
         insert_prepared(
             proposal,
             has_branch=waits,

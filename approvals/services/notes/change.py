@@ -232,10 +232,13 @@ def change_notes(
 
     Raises:
         EditNotAllowed: this person may not write this memory.
+        RejectedBefore: a person rejected the same, and it is not forced.
         NotesChanged: a note changed since it was read.
         NoChange, TooManyPending, MemoryFull, BeingMade.
         ProposalNotFound, OtherTarget, NothingAmended and what else `amending.amend` raises: for a proposal to amend.
     """
+    if isinstance(by.actor, Agent) and not by.may_read and by.amends is None:
+        agents.refuse_repeated_unread(by, by.actor, owner, changes)
     changes = tuple(change for change in changes if sha256_of(change.before) != sha256_of(change.after))
     if not changes:
         if isinstance(by.actor, Agent) and not by.may_read:

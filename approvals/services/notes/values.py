@@ -85,6 +85,7 @@ class ChangeContext:
         may_read: whether it may read the memory; if not, refusals must not reveal its texts.
         operation: for agents, 32 hexadecimal digits; a call with the same one has the same outcome.
         amends: for agents, the id of their undecided proposal that gets this change as its next revision.
+        force: for agents, ask a person again about what was rejected; see `propose`.
     """
 
     actor: User | Agent
@@ -96,6 +97,7 @@ class ChangeContext:
     evidence: Sequence[dict[str, Any]] = ()
     operation: str | None = None
     amends: int | None = None
+    force: bool = False
 
     def as_fields(self) -> dict[str, Any]:
         """Return what the agent says with the change, as fields of a proposal."""

@@ -19,6 +19,7 @@ log = structlog.get_logger(__name__)
 #: Rules of one owner: more are not read by anybody, and every call of an agent reads them all.
 MOST_RULES = 100
 
+#: Kinds of changes of a block that exists.
 KINDS_OF_BLOCKS = (Kind.EDIT, Kind.REWRITE)
 
 
@@ -113,10 +114,10 @@ def _require_sensible(owner: str, block: str, kind: str, needs: str) -> None:
         raise RuleInvalid("needs", _("Choose what happens."))
     if kind and kind not in Kind.values:
         raise RuleInvalid("kind", _("Choose a kind of change."))
-    if kind == Kind.DELETE:
+    if kind in (Kind.DELETE, Kind.DELETE_BLOCK):
         raise RuleInvalid("kind", _("Deletions always ask; no rule can change that."))
     if block and kind and kind not in KINDS_OF_BLOCKS:
-        raise RuleInvalid("kind", _("A block is edited or rewritten: the other kinds are about notes."))
+        raise RuleInvalid("kind", _("A block that exists is edited or rewritten: the other kinds are not about it."))
     if not block:
         return
     found = reads.find_block(owner, block)

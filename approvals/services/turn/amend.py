@@ -8,6 +8,7 @@ from typing import Any
 
 from approvals.models import Agent, Kind, Proposal, Revision
 from approvals.review.summary import summarise
+from approvals.review.whole_blocks import is_of_whole_block
 from approvals.risks import flags
 from approvals.services.errors import BlockReadOnly
 from approvals.services.preparing import finish_once, finish_preparing
@@ -110,7 +111,7 @@ def _is_same(
     may_read: bool,
 ) -> bool:
     """Whether a revision asks for this already, on the block as it is now."""
-    if former.base_sha256 != block.sha256:
+    if former.base_sha256 != block.sha256 or is_of_whole_block(former):
         return False
     if may_read:
         return former.result_text == applied.text

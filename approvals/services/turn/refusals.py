@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from django.utils.translation import gettext as _
 
 from approvals.models import Proposal
 from approvals.services.errors import DecisionRefused, NoChange, Refused
+
+if TYPE_CHECKING:
+    from approvals.services.turn.repeating import Repeated
 
 
 class OtherTarget(Refused):
@@ -34,6 +39,17 @@ class TooManyRevisions(Refused):
     def __init__(self, proposal: Proposal, most: int) -> None:
         self.proposal, self.most = proposal, most
         super().__init__(_("Proposal %(id)d has %(most)d revisions.") % {"id": proposal.pk, "most": most})
+
+
+class RejectedBefore(DecisionRefused):
+    """A person rejected the same before, and its agent does not insist with another reasoning."""
+
+    code = "rejected_before"
+
+    def __init__(self, repeated: Repeated) -> None:
+        self.repeated = repeated
+        number = repeated.earlier.pk
+        super().__init__(repeated.earlier, _("This was rejected before, as proposal %(id)d.") % {"id": number})
 
 
 class WithAgent(DecisionRefused):

@@ -16,6 +16,7 @@ from django.utils import timezone
 from approvals.models import Event, Mergeability, Proposal, RejectReason, Status
 from approvals.review.targets import current_state
 from approvals.review.turn import change_requests
+from approvals.services.decide.checks import block_of
 from approvals.services.decide.close import close_by_itself
 from approvals.services.errors import DecisionRefused
 from approvals.services.turn.hand_back import hand_back
@@ -54,15 +55,17 @@ def settle(*, now: datetime | None = None) -> int:
 def _settle(proposal: Proposal) -> bool:
     """Settle one proposal if its target is still as the stored state says; a later recheck writes it otherwise."""
     revision = proposal.current_revision
-    state = current_state(proposal, revision).assess(revision).state
+    target = current_state(proposal, revision)
+    state = target.assess(revision).state
     if state != proposal.mergeability:
         return False
     if state == Mergeability.ALREADY_APPLIED:
         fields = {"decision_reason": RejectReason.DUPLICATE, "decision_comment": ALREADY_APPLIED}
         close_by_itself(proposal, Status.REJECTED, Event.What.REJECTED, fields=fields, text=ALREADY_APPLIED)
         return True
+    why = change_requests.why_handed_back(revision, block_of(target))
     with transaction.atomic(durable=True):
-        is_handed_back = hand_back(proposal, actor=None, automatic=change_requests.CONFLICT)
+        is_handed_back = hand_back(proposal, actor=None, automatic=why)
     if is_handed_back:
-        log.info("handed_back", proposal=proposal.pk, user_id=proposal.owner, why=change_requests.CONFLICT)
+        log.info("handed_back", proposal=proposal.pk, user_id=proposal.owner, why=why)
     return is_handed_back

@@ -14,7 +14,6 @@ from typing import Any
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -27,6 +26,7 @@ from approvals.services.decide.errors import AlreadyUndone, NotUndoable
 from approvals.services.errors import BeingDecided
 from approvals.services.notes.agents import name_notes
 from approvals.services.preparing import lease_of
+from approvals.services.turn import repeating
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import DoltError, RevisionNotFound
@@ -74,6 +74,7 @@ def reopen(proposal: Proposal, actor: User, *, comment: str) -> Proposal:
             Revision.objects.filter(pk=revision.pk).update(head_commit=head)
             if proposal.kind == Kind.IMPORT:
                 name_notes(proposal, [change["id"] for change in revision.note_changes])
+            repeating.forget(proposal)
             events.record(proposal, Event.What.REOPENED, actor=actor, text=comment, decided=decided, reason=reason)
     proposal.refresh_from_db()
     if not opened:
@@ -95,11 +96,10 @@ def _take_lease(proposal: Proposal, as_read: dict[str, Any]) -> datetime:
     duration = lease_of(len(proposal.current_revision.note_changes))
     end = time.monotonic() + min(_PATIENCE, deadlines.remaining())
     while True:
-        now = timezone.now()
-        is_free = Q(lease_expires_at=None) | Q(lease_expires_at__lt=now)
+        until = timezone.now() + duration
         rows_as_read = Proposal.objects.filter(pk=proposal.pk, **as_read)
-        if rows_as_read.filter(is_free).update(lease_expires_at=now + duration):
-            return now + duration
+        if rows_as_read.without_lease().update(lease_expires_at=until):
+            return until
         if not rows_as_read.exists():
             proposal.refresh_from_db()
             raise _changed_since(proposal)

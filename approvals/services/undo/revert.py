@@ -16,14 +16,16 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.models import Event, Proposal, User
+from approvals.models import Event, Kind, Proposal, User
 from approvals.recovery.ledger import retry_after_committing_stray_rows, revert_operation
 from approvals.review.targets import targets_of
 from approvals.review.undo import UndoPlan, plan_undo
 from approvals.services import events
 from approvals.services.decide.errors import AlreadyUndone, ChangedSince, NotUndoable, UndoConflict
 from approvals.services.recheck import after_change
+from approvals.services.turn import repeating
 from approvals.services.undo import rest
+from approvals.services.whole_blocks.others import take_back_others
 from memory_app.dolt.errors import NothingToCommit, RevisionNotFound
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, DirectWrite, TargetKind
@@ -85,6 +87,9 @@ def _close_reverted(proposal: Proposal, person: User, comment: str, commit: str)
     row = Proposal.objects.filter(pk=proposal.pk, reverted_by_commit="")
     if row.update(reverted_by_commit=commit, updated_at=now):
         whole = rest.begin(proposal, person, commit)
+        repeating.forget(proposal)
+        if whole is None:
+            repeating.remember(proposal)
         data = {"commit": commit, "rest": whole.pk} if whole else {"commit": commit}
         events.record(proposal, Event.What.REVERTED, actor=person, text=comment, **data)
     proposal.reverted_by_commit = commit
@@ -93,6 +98,7 @@ def _close_reverted(proposal: Proposal, person: User, comment: str, commit: str)
 def _after(proposal: Proposal, made: Change) -> None:
     log.info("proposal_reverted", proposal=proposal.pk, user_id=proposal.owner, actor=made.actor)
     after_change(proposal.owner, targets_of(proposal, proposal.current_revision))
+    take_back_others(proposal)
     rest.finish(proposal)
 
 
@@ -157,6 +163,10 @@ def why_not(plan: UndoPlan) -> str:
         return _("With it undone, the block would be %(over)s characters over its limit.") % {
             "over": f"{plan.over_limit:,}"
         }
+    if plan.proposal.kind == Kind.DELETE_BLOCK:
+        return _(
+            "There is a new block with this label, and undoing would overwrite it. Edit that block by hand instead."
+        )
     if is_block:
         return _("A later change touches the same text, and undoing would lose it. Edit the block by hand instead.")
     return _("The note was changed again since, and undoing would lose that change. Edit the note instead.")

@@ -35,6 +35,8 @@ from memory_app.text.edits import ForbiddenCharacter
 def resolve(request: Request, pk: int) -> HttpResponse:
     found = proposal_or_404(pk, viewer_of(request))
     texts = reword.texts_of(request, found, ReviewAction.RESOLVE)
+    if texts and texts.new_block:  # nothing to merge it with: its text is edited on the other page
+        return redirect(reword.url_of("edit", request, found))
     if request.method == "POST":
         if "text" in request.POST:
             return reword.sent(request, "resolve", found, texts, services.resolve)

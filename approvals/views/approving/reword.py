@@ -20,7 +20,7 @@ from approvals import services
 from approvals.accounts.names import display_names
 from approvals.accounts.sign_in import signed_in, typed_before
 from approvals.accounts.viewer import viewer_of
-from approvals.forms.proposal import RewordForm
+from approvals.forms.proposal import RewordBlockForm, RewordForm
 from approvals.models import Proposal, Status, User
 from approvals.pages.blocks import url_of_target
 from approvals.permissions import ReviewAction, available_actions
@@ -64,7 +64,8 @@ def page_of(request: Request, name: str, texts: Rewording, kept: dict[str, str],
     Args:
         kept: what was typed into it while signed out.
     """
-    form = RewordForm(initial={"text": text} | kept | seen_of(texts))
+    title = {"title": texts.new_block.title} if texts.new_block else {}
+    form = form_of(texts)(initial={"text": text} | title | kept | seen_of(texts))
     return _page(request, name, texts, form, text=str(form["text"].value()), is_unsaved=bool(kept))
 
 
@@ -72,7 +73,7 @@ def sent(
     request: Request, name: str, found: Proposal, texts: Rewording | None, service: Callable[..., Proposal]
 ) -> HttpResponse:
     """Answer the form of the whole text: show what it changes, or approve it."""
-    form = RewordForm(request.POST)
+    form = form_of(texts)(request.POST)
     if texts and "preview" in request.POST:
         form.is_valid()
         return _page(request, name, texts, form, text=_typed(texts, form), is_unsaved=True)
@@ -138,7 +139,7 @@ def _again(
     if texts is None:
         return nothing_left(request, found, form.data.get("text", ""), status=status, panel=panel)
     if panel:  # sent once more, it is decided about what the page shows now
-        form = RewordForm(request.POST.dict() | seen_of(texts))
+        form = form_of(texts)(request.POST.dict() | seen_of(texts))
         form.is_valid()
     name = "resolve" if texts.is_conflict else "edit"
     return _page(request, name, texts, form, text=_typed(texts, form), is_unsaved=True, status=status, panel=panel)
@@ -180,6 +181,11 @@ def _page(
         **about(request, texts.proposal),
     }
     return render(request, "proposal/reword.html", context, status=status)
+
+
+def form_of(texts: Rewording | None) -> type[RewordForm]:
+    """Return the form of what is reworded: of a new block the title can be changed too."""
+    return RewordBlockForm if texts and texts.new_block else RewordForm
 
 
 def about(request: Request, found: Proposal) -> dict[str, Any]:

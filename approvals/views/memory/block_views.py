@@ -20,7 +20,7 @@ from approvals.accounts.sign_in import signed_in
 from approvals.accounts.viewer import viewer_of
 from approvals.markdown import rendering
 from approvals.models import Proposal, User
-from approvals.pages.blocks import NOW, HistoryEntry, history_entries, version, waiting_by_block
+from approvals.pages.blocks import NOW, HistoryEntry, history_entries, version, waiting_and_new, waiting_by_block
 from approvals.pages.note_list import Automatic, automatic_changes
 from approvals.views.memory.owners import about, readable_owner
 from approvals.views.request import whole_number
@@ -106,7 +106,7 @@ def memory(request: HttpRequest, owner: str) -> HttpResponse:
     shown = blocks[(number - 1) * BLOCKS_ON_A_PAGE : number * BLOCKS_ON_A_PAGE]
     last = reads.last_changes(owner, TargetKind.BLOCK, [block.label for block in shown])
     recent = recent_changes(owner)
-    waiting = waiting_by_block(owner, [block.label for block in shown])
+    waiting, new_blocks = waiting_and_new(owner, [block.label for block in shown])
     changes_shown = [last[block.label] for block in shown if block.label in last]
     entries = {entry.change.pk: entry for entry in history_entries([*changes_shown, *recent])}
     titles = {block.label: block.display_title for block in blocks}
@@ -126,6 +126,7 @@ def memory(request: HttpRequest, owner: str) -> HttpResponse:
                 )
                 for block in shown
             ],
+            "new_blocks": new_blocks,
             "block_count": len(blocks),
             "page": number,
             "pages": pages,

@@ -70,7 +70,7 @@ def test_the_same_rule_twice_names_the_first(alice: User, goals: Block, token: s
     [
         ({"agent": "ghost"}, "ghost has no token for this memory"),
         ({"block": "nowhere"}, "There is no block “nowhere”."),
-        ({"block": "goals", "kind": "save"}, "A block is edited or rewritten"),
+        ({"block": "goals", "kind": "save"}, "A block that exists is edited or rewritten"),
         ({"kind": "delete", "block": ""}, "Deletions always ask"),
         ({"needs": ""}, "Choose what happens."),
     ],

@@ -438,7 +438,8 @@ def said(what, *more):
     print(json.dumps([time.time(), what, *more]), flush=True)
 while True:
     block = reads.block("alice", f"b{mark}")
-    proposal = services.propose(agent=scribe, owner="alice", label=f"b{mark}", kind="edit", reasoning="So it is.",
+    proposal = services.propose(agent=scribe, owner="alice", label=f"b{mark}", kind="edit", force=True,
+                                reasoning=f"So it is, {mark} {number}.",
                                 edits=[Replace(f"mark {number}.", f"mark {number + 1}.")]).proposal
     said("proposed", proposal.pk)
     if number % 3:

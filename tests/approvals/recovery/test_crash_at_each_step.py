@@ -21,6 +21,7 @@ from memory_app.models import Change
 from tests import environment
 from tests.approvals.recovery.test_recover import let_leases_run_out
 from tests.approvals.recovery.use_cases import USE_CASES
+from tests.approvals.recovery.whole_use_cases import WHOLE_USE_CASES
 from tests.conftest import begin_anew
 from tests.support.crashing import crash_at
 from tests.support.histories import ledger_snapshot
@@ -36,7 +37,12 @@ WITH_SERVERS = (
     "undo an approval",
     "undo a rejection",
     "edit",
+    "approve a new block",
+    "approve a stale deletion",
+    "undo a deletion",
 )
+
+EVERY_USE_CASE = USE_CASES | WHOLE_USE_CASES
 
 
 def state() -> dict[str, Any]:
@@ -80,9 +86,9 @@ def _numbered_branch(name: str, numbers: dict[int, int]) -> str:
     return f"{numbers.get(proposal[0])}-{proposal[1]}" if proposal else name
 
 
-@pytest.mark.parametrize("name", USE_CASES if environment.is_embedded() else WITH_SERVERS)
+@pytest.mark.parametrize("name", EVERY_USE_CASE if environment.is_embedded() else WITH_SERVERS)
 def test_a_crash_before_any_write_is_recovered_from(name: str, databases: Any) -> None:
-    use_case = USE_CASES[name]
+    use_case = EVERY_USE_CASE[name]
     states: list[dict[str, Any]] = []
     use_case.before()
     states.append(state())

@@ -91,7 +91,7 @@ def test_an_engine_that_is_away_has_a_name(goals: Block, monkeypatch: pytest.Mon
     for attempt in (
         lambda: reads.block("alice", "goals"),
         lambda: reads.blocks("alice"),
-        lambda: reads.sha256_of_blocks([("alice", "goals")]),
+        lambda: reads.made_at_of_blocks([("alice", "goals")]),
         head_of_main,
     ):
         with pytest.raises(errors.EngineUnavailable):

@@ -284,7 +284,7 @@ def test_what_its_agent_withdrew_stays_withdrawn(goals: Block, tim: User, scribe
 
 def test_what_was_proposed_again_is_not_opened_beside_it(goals: Block, tim: User, propose: Propose) -> None:
     first = reject(tim, propose(goals, "math", "maths"))
-    second = propose(goals, "math", "maths")
+    second = propose(goals, "math", "maths", reasoning="She asked for it again.", force=True)
     with pytest.raises(NotUndoable, match=f"decide proposal {second.pk}"):
         services.undo(actor=tim, proposal_id=first.pk)
     first.refresh_from_db()

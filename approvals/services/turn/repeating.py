@@ -1,0 +1,218 @@
+"""Recognise what its agent proposes again after a person rejected or undid it.
+
+A rejection is remembered as fingerprints (`memory_app.text.alike`), in the transaction that decides, and forgotten when
+it is undone or the same is approved after all. Linking another wording to the rejection it answers is in `answering`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.db import connection
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+
+from approvals.models import Agent, Approval, Proposal, RejectedFingerprint, ReviewReason, Revision, Status
+from approvals.review import trust
+from approvals.review.targets import agents_revision
+from approvals.review.turn import proposed_again
+from approvals.services.turn.refusals import RejectedBefore
+from memory_app.databases.batches import BATCH
+from memory_app.models import TargetKind
+from memory_app.text import alike
+from memory_app.text.alike import Fingerprint, Said
+
+log = structlog.get_logger(__name__)
+
+#: Keys in one statement; with more, all fingerprints of the agent and owner are read instead.
+_MOST_ASKED = 900
+#: Passages of a call that are quoted in its refusal.
+_MOST_PASSAGES = 10
+
+_TABLE = RejectedFingerprint._meta.db_table
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A change that a person rejected or undid before.
+
+    Args:
+        earlier: the newest of its proposals, with its agent and who decided.
+        is_refused: a person rejected it. What was only undone waits for a person again, without a refusal.
+        passages: what of the new change was rejected.
+        is_forced: the agent insists.
+        has_reasoning, is_new: it gives a reasoning, and none that people read when they rejected it.
+    """
+
+    earlier: Proposal
+    is_refused: bool
+    passages: tuple[str, ...]
+    is_forced: bool
+    has_reasoning: bool
+    is_new: bool
+
+
+def require_new_reasoning(repeated: Repeated | None) -> None:
+    """Raise RejectedBefore for what was rejected, unless its agent insists with reasoning that people have not read."""
+    if repeated and repeated.is_refused and not (repeated.is_forced and repeated.has_reasoning and repeated.is_new):
+        raise RejectedBefore(repeated)
+
+
+def find_repeated(agent: Agent, owner: str, said: Sequence[Said], reasoning: str, *, force: bool) -> Repeated | None:
+    """Return what of the agent's own rejected or undone proposals says the same; None when it is new.
+
+    Args:
+        said: of the change, see `proposed_again`.
+        reasoning: the agent's, for it.
+        force: the agent insists.
+    """
+    if not settings.REJECTION_COUNTS:
+        return None
+    secrets = proposed_again.secrets(agent.pk, owner)
+    if len(said) > 1 and not _fingerprints(agent, owner, None):  # reading 100,000 notes takes seconds
+        return None
+    asked = {key: text for secret in secrets for key, text in alike.probes(said, secret).items()}
+    found = _fingerprints(agent, owner, list(asked))
+    again = {pk: rows for pk, rows in found.items() if alike.share_found(rows) >= alike.MOST_OF_IT}
+    if not again:
+        return None
+    since = timezone.now() - settings.REJECTION_COUNTS
+    young = RejectedFingerprint.objects.filter(proposal=OuterRef("pk"), decided_at__gte=since)
+    decided = Proposal.objects.filter(Exists(young), pk__in=again).select_related("agent", "decided_by")
+    counting = sorted(filter(_counts, decided), key=lambda each: (_is_rejected(each), each.decided_at, each.pk))
+    if not counting:
+        return None
+    earlier = counting[-1]
+    passages = dict.fromkeys(asked[row.key] for row in again[earlier.pk] if asked.get(row.key))
+    return Repeated(
+        earlier,
+        is_refused=_is_rejected(earlier),
+        passages=tuple(islice(passages, _MOST_PASSAGES)),
+        is_forced=force,
+        has_reasoning=bool(reasoning.strip()),
+        is_new=not _were_told(counting, {alike.reasoning_key(reasoning, secret) for secret in secrets}),
+    )
+
+
+def verdict_of(repeated: Repeated | None, verdict: trust.Verdict) -> trust.Verdict:
+    """Return the verdict about a change: what a person rejected or undid before waits for a person."""
+    if repeated is None:
+        return verdict
+    return trust.Verdict(applies=False, reason=ReviewReason.REPEATED)
+
+
+def remember(proposal: Proposal) -> None:
+    """Keep the fingerprints of a proposal that was rejected or undone, in the transaction that decides."""
+    asked = agents_revision(proposal)
+    _write(proposal, asked, asked.base_text, asked.note_changes)
+
+
+def remember_if_it_counts(proposal: Proposal) -> None:
+    """Keep the fingerprints of a proposal that is closed, if a person rejected it for a reason that counts."""
+    if proposal.status == Status.REJECTED and proposal.decision_reason in proposed_again.COUNTING:
+        remember(proposal)
+
+
+def remember_what_was_left(proposal: Proposal) -> None:
+    """Keep the fingerprints of what an approval in part rejected, in the transaction that closes it."""
+    if proposal.decision_reason not in proposed_again.COUNTING:
+        return
+    asked, approved = agents_revision(proposal), proposal.current_revision
+    taken = {change["id"] for change in approved.note_changes}
+    left = [change for change in asked.note_changes if change["id"] not in taken]
+    # Against the approved text, what was asked for adds and removes exactly what was left.
+    _write(proposal, asked, approved.result_text, left)
+
+
+def forget(proposal: Proposal) -> None:
+    """Delete the fingerprints of a decision that is undone."""
+    RejectedFingerprint.objects.filter(proposal=proposal).delete()
+
+
+def forget_overruled(proposal: Proposal) -> None:
+    """Delete the fingerprints of the rejection that an approved proposal repeats: people think otherwise now."""
+    if proposal.review_reason == ReviewReason.REPEATED and proposal.answers_id:
+        RejectedFingerprint.objects.filter(proposal=proposal.answers_id).delete()
+
+
+def purge() -> int:
+    """Delete the fingerprints of rejections that count no longer; return how many there were."""
+    old = timezone.now() - settings.REJECTION_COUNTS
+    return RejectedFingerprint.objects.filter(decided_at__lt=old).delete()[0]
+
+
+# -- steps ----------------------------------------------------------------------------------------
+
+
+def _write(proposal: Proposal, asked: Revision, before: str, note_changes: Sequence[dict[str, Any]]) -> None:
+    if not settings.REJECTION_COUNTS or (asked.result_text == before and proposal.target_kind == TargetKind.BLOCK):
+        return
+    said = proposed_again.said_of_revision(
+        proposal.target_kind,
+        proposal.target,
+        base_text=before,
+        result_text=asked.result_text,
+        asked=asked.edits if before == asked.base_text else [],
+        note_changes=note_changes,
+    )
+    kept = alike.fingerprints(
+        said,
+        proposal.reasoning,
+        proposed_again.secrets(proposal.agent_id, proposal.owner)[0],
+        is_exact=proposed_again.is_about_words(proposal.decision_reason),
+    )
+    most = proposed_again.MOST_KEPT
+    if len(kept) > most:
+        log.warning("fingerprints_left_out", proposal=proposal.pk, kept=most, left_out=len(kept) - most)
+    of = {"proposal": proposal, "agent_id": proposal.agent_id, "owner": proposal.owner, "decided_at": timezone.now()}
+    rows = (RejectedFingerprint(**of, part=each.part, key=each.key, share=each.share) for each in kept[:most])
+    RejectedFingerprint.objects.bulk_create(rows, batch_size=BATCH)
+
+
+def _fingerprints(agent: Agent, owner: str, keys: list[int] | None) -> dict[int, list[Fingerprint]]:
+    """Return those of the agent's fingerprints for this owner that have one of the keys, by proposal.
+
+    Args:
+        keys: None for a single fingerprint of any key.
+    """
+    statement = f"SELECT proposal_id, part, key, share FROM {_TABLE} WHERE agent_id = %s AND owner = %s"  # noqa: S608
+    values: list[Any] = [agent.pk, owner]
+    if keys is not None and len(keys) <= _MOST_ASKED:
+        statement += f" AND key IN ({', '.join(['%s'] * len(keys))})"
+        values += keys
+        wanted = None
+    else:
+        statement += " LIMIT 1" if keys is None else ""
+        wanted = None if keys is None else frozenset(keys)
+    found: defaultdict[int, list[Fingerprint]] = defaultdict(list)
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        for proposal, part, key, share in cursor.fetchall():
+            if wanted is None or key in wanted:
+                found[proposal].append(Fingerprint(part, key, share))
+    return found
+
+
+def _were_told(proposals: Sequence[Proposal], keys: Collection[int]) -> bool:
+    """Whether people read a reasoning with one of these keys when they decided about one of the proposals.
+
+    Asked where something was found only: agents give the same reasoning for very many proposals.
+    """
+    return RejectedFingerprint.objects.filter(proposal__in=proposals, part=0, key__in=keys).exists()
+
+
+def _counts(proposal: Proposal) -> bool:
+    """Whether the decision still is what it was when the fingerprints were written."""
+    return _is_rejected(proposal) or bool(proposal.reverted_by_commit)
+
+
+def _is_rejected(proposal: Proposal) -> bool:
+    """Whether a person rejected the proposal, or a part of it."""
+    in_part = proposal.status == Status.APPROVED and proposal.approval == Approval.PART
+    return proposal.status == Status.REJECTED or (in_part and not proposal.reverted_by_commit)

@@ -1,0 +1,187 @@
+"""Fingerprints of rejections: their cost, their table, and what is left of a rejection where they are not enough."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from approvals import services
+from approvals.models import Agent, Kind, Proposal, RejectedFingerprint, Status, User
+from approvals.review.turn import proposed_again
+from approvals.services.turn import repeating
+from approvals.services.turn.refusals import RejectedBefore
+from memory_app.reads import Block
+from memory_app.text import alike
+from memory_app.text.alike import Said
+from memory_app.text.edits import Replace
+from tests.support.fixtures import Propose
+
+ROWING = "She rows on the lake with her brother on Sunday mornings."
+
+
+def reject(tim: User, proposal: Proposal, **more: Any) -> Proposal:
+    return services.reject(actor=tim, proposal_id=proposal.pk, revision=1, **{"reason": "wrong", **more})
+
+
+def two_thousand_rejections(scribe: Agent) -> None:
+    """Insert what 2,000 rejected notes of alice's leave."""
+    now = timezone.now()
+    of = {"owner": "alice", "target_kind": "note", "kind": Kind.SAVE, "agent": scribe, "status": Status.REJECTED}
+    at = {"decided_at": now, "decision_reason": "wrong", "expires_at": now + timedelta(days=30)}
+    made = Proposal.objects.bulk_create(
+        Proposal(**of, **at, target=f"note-{number}", operation=f"{number:032x}") for number in range(2_000)
+    )
+    secret = proposed_again.secrets(scribe.pk, "alice")[0]
+    rows = []
+    for number, proposal in enumerate(made):
+        said = Said(alike.statements_of(f"She rows on the lake with friend {number} on Sunday mornings in summer."))
+        key = {"proposal": proposal, "agent": scribe, "owner": "alice", "decided_at": now}
+        for each in alike.fingerprints([said], "She said so.", secret):
+            rows.append(RejectedFingerprint(**key, part=each.part, key=each.key, share=each.share))
+    RejectedFingerprint.objects.bulk_create(rows, batch_size=500)
+    with connection.cursor() as cursor:  # as the server does by itself after so many rows
+        cursor.execute(f"ANALYZE {RejectedFingerprint._meta.db_table}")
+
+
+def test_among_two_thousand_rejections_one_statement_finds_that_it_is_new(scribe: Agent) -> None:
+    two_thousand_rejections(scribe)
+    said = [Said(alike.statements_of(ROWING))]
+    times = []
+    with CaptureQueriesContext(connection) as asked:
+        for _ in range(20):
+            began = time.perf_counter()
+            assert repeating.find_repeated(scribe, "alice", said, "She said so.", force=False) is None
+            times.append(time.perf_counter() - began)
+    assert len(asked) == 20
+    # 0.07 ms on the embedded edition. Without its index, or asked for a reasoning too, 5 and more.
+    assert min(times) < 0.002
+
+
+def test_the_one_among_two_thousand_is_found(scribe: Agent) -> None:
+    two_thousand_rejections(scribe)
+    again = "On Sunday mornings in summer, she rows on the lake with friend 1234"
+    found = repeating.find_repeated(scribe, "alice", [Said(alike.statements_of(again))], "", force=False)
+    assert found is not None
+    assert found.earlier.target == "note-1234"
+
+
+def test_no_text_is_in_the_table(goals: Block, tim: User, propose: Propose) -> None:
+    reject(tim, propose(goals, "math.", f"math. {ROWING}"))
+    row = RejectedFingerprint.objects.values()[0]
+    assert {type(value) for name, value in row.items() if name not in ("owner", "decided_at")} == {int}
+
+
+def test_equal_texts_of_two_owners_have_nothing_in_common(
+    goals: Block, tim: User, ben: User, scribe: Agent, propose: Propose
+) -> None:
+    reject(tim, propose(goals, "math.", f"math. {ROWING}"))
+    ours = set(RejectedFingerprint.objects.values_list("key", flat=True))
+    theirs = alike.fingerprints(
+        [Said(alike.statements_of(ROWING))], "Alice said so.", proposed_again.secrets(scribe.pk, "ben")[0]
+    )
+    assert not ours & {each.key for each in theirs}
+
+
+def test_what_an_approval_in_part_left_out_is_refused_until_that_is_undone(
+    goals: Block, tim: User, propose: Propose, scribe: Agent
+) -> None:
+    from memory_app.text import worddiff
+
+    both = goals.body.replace("math", "maths").replace("in June.", f"in June. {ROWING}")
+    part = propose(goals, goals.body, both)
+    hunks = worddiff.hunks(goals.body, both)
+    services.approve_some(
+        actor=tim,
+        proposal_id=part.pk,
+        revision=1,
+        seen_sha256=goals.sha256,
+        accepted=[hunk.id for hunk in hunks if "maths" in hunk.after],
+        rest=services.Rest.REJECT,
+        reason="wrong",
+    )
+    with pytest.raises(RejectedBefore):
+        propose(goals, "in June.", f"in June. {ROWING}")
+    services.undo(actor=tim, proposal_id=part.pk)
+    # Most of the whole that was undone: a person is asked.
+    assert propose(goals, "in June.", f"in June. {ROWING}").review_reason == "repeated"
+
+
+def test_what_goes_back_to_its_agent_is_not_rejected(goals: Block, tim: User, propose: Propose) -> None:
+    from memory_app.text import worddiff
+
+    both = goals.body.replace("math", "maths").replace("in June.", f"in June. {ROWING}")
+    part = propose(goals, goals.body, both)
+    services.approve_some(
+        actor=tim,
+        proposal_id=part.pk,
+        revision=1,
+        seen_sha256=goals.sha256,
+        accepted=[hunk.id for hunk in worddiff.hunks(goals.body, both) if "maths" in hunk.after],
+        rest=services.Rest.AGENT,
+        reason="wrong",
+    )
+    assert not RejectedFingerprint.objects.exists()
+
+
+def test_several_rejected_at_once_count_each(goals: Block, tim: User, propose: Propose) -> None:
+    first, second = propose(goals, "math", "physics"), propose(goals, "math", "chemistry")
+    for each in (first, second):
+        reject(tim, each)
+    for word in ("physics", "chemistry"):
+        with pytest.raises(RejectedBefore) as refused:
+            propose(goals, "math", word, reasoning="Alice said so again.")
+        assert refused.value.proposal in (first, second)
+
+
+def test_a_rule_does_not_apply_what_is_forced(goals: Block, alice: User, tim: User, propose: Propose) -> None:
+    from approvals.models import TrustRule
+
+    reject(tim, propose(goals, "math", "maths"))
+    TrustRule.objects.create(owner="alice", block="goals", needs=TrustRule.Needs.NOTHING, made_by=alice)
+    forced = propose(goals, "math", "maths", reasoning="She asked for it.", force=True, may_apply=True)
+    assert (forced.status, forced.auto_applied, forced.review_reason) == (Status.OPEN, False, "repeated")
+
+
+def test_what_assent_closes_by_itself_is_not_remembered(goals: Block, scribe: Agent, propose: Propose) -> None:
+    waiting = propose(goals, "math", "maths")
+    Proposal.objects.filter(pk=waiting.pk).update(expires_at=timezone.now() - timedelta(days=1))
+    services.expire()
+    assert not RejectedFingerprint.objects.exists()
+    assert propose(goals, "math", "maths").status == Status.OPEN
+
+
+def test_older_rejections_get_theirs_in_the_migration(goals: Block, tim: User, propose: Propose) -> None:
+    from importlib import import_module
+
+    from django.apps import apps
+
+    reject(tim, propose(goals, "math.", f"math. {ROWING}"))
+    reject(tim, propose(goals, "one book", "two books"), reason="too_private")
+    of_now = {*RejectedFingerprint.objects.filter(proposal__redacted_at=None).values_list("part", "key", "share")}
+    RejectedFingerprint.objects.all().delete()
+    migration = import_module("approvals.migrations.0015_fingerprints_of_rejections")
+    migration.remember_older_rejections(apps, None)
+    assert {*RejectedFingerprint.objects.values_list("part", "key", "share")} == of_now
+    with pytest.raises(RejectedBefore):
+        propose(goals, "in June.", f"in June. {ROWING}")
+
+
+def test_the_edits_of_a_removed_text_are_not_in_its_place(goals: Block, tim: User, propose: Propose) -> None:
+    private = reject(tim, propose(goals, "math.", f"math. {ROWING}"), reason="too_private")
+    assert private.fingerprints.exists()
+    with pytest.raises(RejectedBefore) as refused:
+        services.propose(
+            agent=private.agent,
+            owner="alice",
+            label="goals",
+            edits=[Replace("in June.", f"in June. {ROWING}")],
+            kind=Kind.EDIT,
+            reasoning="Alice said so.",
+        )
+    assert refused.value.proposal.is_redacted

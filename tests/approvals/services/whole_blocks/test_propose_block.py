@@ -1,0 +1,258 @@
+"""An agent proposes a new block; the memory does not move."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from django.db import connections
+from django.test import override_settings
+
+from approvals import services
+from approvals.models import Agent, Kind, Proposal, RejectReason, Status, TrustRule, User
+from approvals.recovery.integrity import problems
+from approvals.services.errors import AlreadyDecided, LabelInvalid, OverLimit, TooManyPending
+from approvals.services.turn.refusals import NothingAmended, OtherTarget
+from approvals.services.whole_blocks.refusals import BlockExists, BlockWaits, FieldInvalid
+from memory_app import reads
+from memory_app.dolt.connections import dolt, head_of_main
+from memory_app.reads import Block
+from memory_app.text.edits import ForbiddenCharacter, Replace
+from tests.approvals.services.whole_blocks.conftest import NEW, ProposeBlock, ProposeDeletion
+from tests.support.fixtures import Propose
+
+
+def test_a_new_block_is_a_branch_off_main_and_main_stays(goals: Block, propose_block: ProposeBlock) -> None:
+    before = head_of_main()
+    made = propose_block()
+
+    assert head_of_main() == before
+    assert reads.find_block("alice", "diary") is None
+    proposal, revision = made.proposal, made.revision
+    assert (proposal.kind, proposal.status, proposal.target_title) == (Kind.CREATE_BLOCK, Status.OPEN, "Diary")
+    assert (revision.base_commit, revision.base_sha256, revision.base_text) == (before, "", "")
+    there = reads.block_at("alice", "diary", dolt().head(revision.branch))
+    assert (there.title, there.description, there.body) == (NEW["title"], NEW["description"], NEW["body"])
+    assert (there.limit, there.read_only) == (20_000, False)
+    assert (made.created, made.used, made.limit) == (True, len(NEW["body"]), 20_000)
+    assert (proposal.words_added, proposal.words_removed) == (4, 0)
+    assert list(problems()) == []
+
+
+def test_the_first_block_of_all_can_be_proposed(alice: User, propose_block: ProposeBlock) -> None:
+    assert propose_block().proposal.status == Status.OPEN
+
+
+def test_a_block_may_be_empty_and_have_no_title(alice: User, propose_block: ProposeBlock) -> None:
+    made = propose_block("study_log", title="", body="", description="")
+    assert made.proposal.target_title == "Study Log"
+    assert reads.block_at("alice", "study_log", made.revision.branch).body == ""
+
+
+@pytest.mark.parametrize("label", ["", "Diary", "-diary", "my diary", "tagebüch", "a" * 65, "diary\n", "../diary"])
+def test_a_label_is_one_that_a_person_could_choose(alice: User, propose_block: ProposeBlock, label: str) -> None:
+    with pytest.raises(LabelInvalid):
+        propose_block(label)
+    assert not Proposal.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [("title", "x" * 201), ("title", "Diary\n- secret: Yes"), ("title", "Diary\u2028x"), ("description", "x" * 1_001)],
+)
+def test_a_title_is_a_line_and_a_description_is_short(
+    alice: User, propose_block: ProposeBlock, field: str, text: str
+) -> None:
+    with pytest.raises(FieldInvalid) as refusal:
+        propose_block(**{field: text})
+    assert refusal.value.field == field
+
+
+@pytest.mark.parametrize("field", ["title", "description", "body"])
+def test_what_cannot_be_stored_is_refused(alice: User, propose_block: ProposeBlock, field: str) -> None:
+    with pytest.raises(ForbiddenCharacter) as refusal:
+        propose_block(**{field: "a\x00b"})
+    assert refusal.value.field == field
+
+
+def test_the_limit_is_that_of_new_blocks(alice: User, propose_block: ProposeBlock) -> None:
+    with override_settings(BLOCK_LIMIT=10):
+        assert propose_block(body="x" * 10).limit == 10
+        with pytest.raises(OverLimit) as refusal:
+            propose_block("other", body="x" * 11)
+    assert (refusal.value.used, refusal.value.limit) == (11, 10)
+
+
+def test_a_label_that_is_there_is_refused_with_its_block(goals: Block, propose_block: ProposeBlock) -> None:
+    with pytest.raises(BlockExists) as refusal:
+        propose_block("goals")
+    assert refusal.value.block == goals
+
+
+def test_an_equal_proposal_is_returned_and_another_text_for_the_label_is_refused(
+    alice: User, propose_block: ProposeBlock
+) -> None:
+    first = propose_block()
+    again = propose_block(reasoning="Another reason.")
+    assert (again.created, again.proposal.pk) == (False, first.proposal.pk)
+    with pytest.raises(BlockWaits) as refusal:
+        propose_block(body="Something else.")
+    assert refusal.value.proposal.pk == first.proposal.pk
+    with pytest.raises(BlockWaits):
+        propose_block(title="My days")
+    assert Proposal.objects.count() == 1
+
+
+def test_another_agent_may_propose_the_same_label(alice: User, propose_block: ProposeBlock) -> None:
+    other = Agent.objects.create(name="mentor")
+    assert propose_block().proposal.pk != propose_block(agent=other).proposal.pk
+
+
+def test_an_operation_makes_one_proposal(alice: User, propose_block: ProposeBlock) -> None:
+    operation = "0" * 31 + "7"
+    first, again = (propose_block(operation=operation) for _ in range(2))
+    assert (first.proposal.pk, again.created) == (again.proposal.pk, True)
+    assert Proposal.objects.count() == 1
+
+
+def test_two_calls_at_once_make_one_proposal(alice: User, propose_block: ProposeBlock) -> None:
+    made: list[int] = []
+    failed: list[BaseException] = []
+
+    def run(operation: str) -> None:
+        try:
+            made.append(propose_block(operation=operation).proposal.pk)
+        except BaseException as error:
+            failed.append(error)
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=run, args=(f"{number:032x}",)) for number in (1, 1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    assert set(made) == {Proposal.objects.get().pk}
+    assert reads.block_at("alice", "diary", f"p/{made[0]}").title == "Diary"
+
+
+def test_new_blocks_count_against_the_cap(alice: User, propose_block: ProposeBlock) -> None:
+    with override_settings(PENDING_CAP=1):
+        propose_block("one")
+        with pytest.raises(TooManyPending):
+            propose_block("two")
+
+
+# -- amending -------------------------------------------------------------------------------------
+
+
+def test_an_undecided_new_block_is_amended_by_another_text(alice: User, propose_block: ProposeBlock) -> None:
+    first = propose_block().proposal
+    done = propose_block(proposal_id=first.pk, title="Days", body="# Tuesday\n", reasoning="As you asked.")
+    assert (done.amended, done.proposal.pk, done.revision.number, done.revision.branch) == (
+        True,
+        first.pk,
+        2,
+        f"p/{first.pk}-2",
+    )
+    first.refresh_from_db()
+    assert (first.status, first.target_title, first.reasoning) == (Status.OPEN, "Days", "As you asked.")
+    assert reads.block_at("alice", "diary", f"p/{first.pk}-2").body == "# Tuesday\n"
+    assert [branch.name for branch in dolt().branches()].count(f"p/{first.pk}") == 0
+    assert list(problems()) == []
+
+
+def test_nothing_new_is_no_amendment(alice: User, propose_block: ProposeBlock) -> None:
+    first = propose_block().proposal
+    with pytest.raises(NothingAmended):
+        propose_block(proposal_id=first.pk)
+    done = propose_block(proposal_id=first.pk, evidence=[{"role": "user", "content": "My day was fine."}])
+    assert done.amended
+
+
+def test_only_a_proposal_about_the_label_is_amended(alice: User, propose_block: ProposeBlock) -> None:
+    first = propose_block().proposal
+    with pytest.raises(OtherTarget):
+        propose_block("days", proposal_id=first.pk)
+
+
+def test_a_decided_one_is_not_amended(alice: User, propose_block: ProposeBlock) -> None:
+    first = propose_block().proposal
+    services.reject(actor=alice, proposal_id=first.pk, revision=1, reason=RejectReason.WRONG)
+    with pytest.raises(AlreadyDecided):
+        propose_block(proposal_id=first.pk, body="Other.")
+
+
+def test_a_call_repeated_amends_once(alice: User, propose_block: ProposeBlock) -> None:
+    first = propose_block().proposal
+    more: dict[str, Any] = {"proposal_id": first.pk, "body": "Other.", "operation": "a" * 32}
+    assert propose_block(**more).revision.number == propose_block(**more).revision.number == 2
+
+
+def test_an_edit_whose_block_was_deleted_can_become_a_new_block(
+    alice: User, goals: Block, propose: Propose, propose_block: ProposeBlock
+) -> None:
+    proposal = propose(goals, "likes math", "loves math")
+    services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256)
+    done = propose_block("goals", proposal_id=proposal.pk, title="Goals", body="She loves math.")
+    assert (done.proposal.pk, done.proposal.kind, done.proposal.status) == (
+        proposal.pk,
+        Kind.CREATE_BLOCK,
+        Status.OPEN,
+    )
+    assert list(problems()) == []
+
+
+def test_a_new_block_whose_label_was_taken_can_become_an_edit(
+    alice: User, scribe: Agent, propose_block: ProposeBlock, make_block: Any
+) -> None:
+    proposal = propose_block().proposal
+    make_block(alice, "diary", "Nothing yet.")
+    done = services.amend(
+        agent=scribe,
+        owner="alice",
+        proposal_id=proposal.pk,
+        label="diary",
+        edits=[Replace("Nothing yet.", "She read Noether.")],
+        kind=Kind.EDIT,
+        reasoning="It is there now.",
+    )
+    assert (done.proposal.kind, done.proposal.mergeability) == (Kind.EDIT, "clean")
+
+
+def test_an_own_deletion_can_become_an_edit_that_empties_the_block(
+    goals: Block, scribe: Agent, propose_deletion: ProposeDeletion
+) -> None:
+    proposal = propose_deletion().proposal
+    done = services.amend(
+        agent=scribe,
+        owner="alice",
+        proposal_id=proposal.pk,
+        label="goals",
+        edits=[Replace(goals.body, "")],
+        kind=Kind.EDIT,
+        reasoning="Keep the block.",
+    )
+    assert (done.amended, done.proposal.kind) == (True, Kind.EDIT)
+
+
+# -- rules ----------------------------------------------------------------------------------------
+
+
+def test_a_rule_may_let_a_new_block_in_at_once(alice: User, scribe: Agent, propose_block: ProposeBlock) -> None:
+    TrustRule.objects.create(owner="alice", agent=scribe, kind=Kind.CREATE_BLOCK, needs="apply", made_by=alice)
+    made = propose_block(may_apply=True)
+    assert made.proposal.status == Status.APPLIED
+    assert reads.block("alice", "diary").body == NEW["body"]
+    assert list(problems()) == []
+    services.undo(actor=alice, proposal_id=made.proposal.pk)
+    assert reads.find_block("alice", "diary") is None
+
+
+def test_a_secret_waits_whatever_a_rule_says(alice: User, scribe: Agent, propose_block: ProposeBlock) -> None:
+    TrustRule.objects.create(owner="alice", agent=scribe, needs="apply", made_by=alice)
+    made = propose_block(may_apply=True, description="The password is 'swordfish-77'.")
+    assert (made.proposal.status, made.proposal.review_reason) == (Status.OPEN, "secrets")
+    assert made.proposal.risks == ["secrets"]
