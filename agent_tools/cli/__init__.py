@@ -1,13 +1,21 @@
-"""The `memory` command: an owner's notes from a terminal.
+"""What the `memory` command needs of this installation: its memory without a server (`local`).
 
-Belongs here: the subcommands, what they print, and reaching the memory of a server (`remote`) or of this
-installation (`local`). Not here: the memories.md format (`memory_app.text.memories_md`).
-
-Only `local` imports Django, when it is used: the command is also used where only a server's address is known.
+The command itself, and how it reaches a server, is part of the client (clients/python/assent_client/cli). Only `local`
+imports Django, when it is used: the command is also used where only a server's address is known.
 """
 
 from __future__ import annotations
 
-from agent_tools.cli.commands import main
+from assent_client.cli import commands
+from assent_client.cli.memories import Memories
 
-__all__ = ["main"]
+
+def main() -> None:
+    """Run the command, with the memory of this installation where no server is named."""
+    commands.main(local=_local)
+
+
+def _local(owner: str | None) -> Memories:
+    from agent_tools.cli.local import LocalMemories
+
+    return LocalMemories(owner)

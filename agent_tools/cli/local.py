@@ -14,12 +14,12 @@ from typing import Any, Literal
 
 import click
 
-from agent_tools.cli.memories import ChangeResult, Failed, ImportResult, MemoryNotFound
+from assent_client._generated.runtime.progress import Reporter, Stage
+from assent_client._generated.text.memories_md import Memory
+from assent_client.cli.memories import ChangeResult, Failed, ImportResult, MemoryNotFound
 from memory_app.configuration.data_folder import UMASK
 from memory_app.runtime import progress
-from memory_app.runtime.progress import Reporter
 from memory_app.text import memories_md
-from memory_app.text.memories_md import Memory
 
 #: How often another id is tried when a new one is taken.
 _TRIES = 5
@@ -117,7 +117,11 @@ class LocalMemories:
     def import_file(self, data: bytes, show: Reporter | None) -> ImportResult:
         from approvals.services import imports
 
-        with _failing(), progress.reported_to(show) if show else nullcontext():
+        def told(stage: progress.Stage, done: int, of: int) -> None:
+            if show:
+                show(Stage(stage), done, of)
+
+        with _failing(), progress.reported_to(told) if show else nullcontext():
             came = imports.import_file(by=self._by, owner=self._user.username, data=data)
         return ImportResult(
             status="applied" if came.outcome else "unchanged",

@@ -8,9 +8,9 @@ from typing import Any, Literal, Protocol
 
 import click
 
-from agent_tools.cli.output import visible
-from memory_app.runtime.progress import Reporter
-from memory_app.text.memories_md import Memory
+from assent_client._generated.runtime.progress import Reporter
+from assent_client._generated.text.memories_md import Memory
+from assent_client.cli.output import visible
 
 
 class Failed(click.ClickException):

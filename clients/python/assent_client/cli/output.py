@@ -17,9 +17,9 @@ from typing import Any, Literal
 
 import click
 
-from memory_app.runtime.progress import Reporter, Stage, percent
-from memory_app.text import invisible, memories_md
-from memory_app.text.memories_md import Memory
+from assent_client._generated.runtime.progress import Reporter, Stage, percent
+from assent_client._generated.text import invisible, memories_md
+from assent_client._generated.text.memories_md import Memory
 
 Format = Literal["table", "json", "markdown", "quiet"]
 

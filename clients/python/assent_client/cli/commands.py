@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Literal
 
 import click
 
-from agent_tools.cli import files, output
-from agent_tools.cli.memories import ChangeResult, Failed
-from agent_tools.cli.options import (
+from assent_client._generated.text import memories_md
+from assent_client._generated.text.memories_md import TYPES, Memory
+from assent_client.cli import files, output
+from assent_client.cli.mcp import mcp
+from assent_client.cli.memories import ChangeResult, Failed, Memories
+from assent_client.cli.options import (
     FORMATS,
     CliContext,
     CommaSeparated,
@@ -21,8 +25,6 @@ from agent_tools.cli.options import (
     tags_option,
     type_option,
 )
-from memory_app.text import memories_md
-from memory_app.text.memories_md import TYPES, Memory
 
 SEARCH_LIMIT = 10
 
@@ -188,17 +190,21 @@ def skill() -> None:
     click.echo(memories_md.SKILL, nl=False)
 
 
-for command in (files.init, files.import_, files.export):
+for command in (files.init, files.import_, files.export, mcp):
     memory.add_command(command)
 
 
-def main() -> None:
-    """Run the console script."""
+def main(local: Callable[[str | None], Memories] | None = None) -> None:
+    """Run the console script.
+
+    Args:
+        local: makes the memory of this installation, where no entry point names it.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal without UTF-8 gets escapes instead of a traceback.
             stream.reconfigure(errors="backslashreplace")
-    memory(prog_name="memory")
+    memory(prog_name="memory", obj=CliContext(local=local))
 
 
 def _say(outcome: ChangeResult, applied: str, waiting: str) -> None:

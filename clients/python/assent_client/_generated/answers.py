@@ -1,0 +1,864 @@
+"""The answers of the server, as its registry describes them. Written by `manage.py client_code`: not edited by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assent_client.answers import Answer, ListAnswer, Record, absent
+
+
+class BlockSummary(Record):
+    #: the block's name in every call
+    label: str = absent()
+    #: for people; made from the label where the owner gave none
+    title: str = absent()
+    #: what the block is for
+    description: str = absent()
+    #: characters of the text
+    length: int = absent()
+    #: characters the text may have
+    limit: int = absent()
+    #: agents may not change it
+    read_only: bool = absent()
+    #: of the text, for `expected_sha256`
+    sha256: str = absent()
+    #: ISO 8601, UTC
+    created_at: str = absent()
+    #: ISO 8601, UTC
+    updated_at: str = absent()
+
+
+class BlockListWaiting(Record):
+    #: its number in every call
+    proposal_id: int = absent()
+    #: which block; null for notes
+    block_label: str | None = absent()
+    #: which note; null for blocks and imports
+    note_id: str | None = absent()
+    #: preparing, open, changes_requested (your turn: amend it), merging, approved, rejected, withdrawn, expired
+    #: or applied
+    status: str = absent()
+    #: how an undecided one stands to the block as it is now: clean, rebasable (the block changed, the edit still
+    #: fits or the deletion still stands), conflict, already_applied or unknown; null once decided, and without
+    #: memory:read
+    mergeability: str | None = absent()
+    #: yours
+    reasoning: str = absent()
+    #: ISO 8601, UTC
+    created_at: str = absent()
+    #: where people look at it
+    review_url: str = absent()
+
+
+class BlockList(ListAnswer[BlockSummary]):
+    waiting: list[BlockListWaiting] = absent()
+
+
+class Block(Answer):
+    #: the block's name in every call
+    label: str = absent()
+    #: for people; made from the label where the owner gave none
+    title: str = absent()
+    #: what the block is for
+    description: str = absent()
+    #: characters of the text
+    length: int = absent()
+    #: characters the text may have
+    limit: int = absent()
+    #: agents may not change it
+    read_only: bool = absent()
+    #: of the text, for `expected_sha256`
+    sha256: str = absent()
+    #: ISO 8601, UTC
+    created_at: str = absent()
+    #: ISO 8601, UTC
+    updated_at: str = absent()
+    #: the text, or the lines asked for
+    body: str = absent()
+    #: how many lines the text has
+    lines: int = absent()
+    #: the lines in `body`, or null for all
+    view_range: list[int] | None = absent()
+    #: the view_range of the lines that were left out for their length, or null
+    next_range: list[int] | None = absent()
+    #: the commit it was read at
+    commit: str = absent()
+    #: as given, or null
+    as_of: str | None = absent()
+    #: how many more there are, which list_proposals names
+    open_proposals_left_out: int = absent()
+    open_proposals: list[BlockListWaiting] = absent()
+
+
+class BlockChange(Record):
+    #: hash of the commit, for `as_of`
+    commit: str = absent()
+    #: approved, edited, created, superseded, reinstated, deleted, applied, imported, reverted or recovered
+    action: str = absent()
+    #: username of the person, or null
+    actor: str | None = absent()
+    #: name of the agent that proposed it, or null
+    agent: str | None = absent()
+    #: the proposal it came from, or null
+    proposal_id: int | None = absent()
+    #: why the agent proposed it, or null
+    reasoning: str | None = absent()
+    #: what the person wrote with it
+    comment: str = absent()
+    #: ISO 8601, UTC
+    at: str = absent()
+
+
+class BlockHistory(ListAnswer[BlockChange]):
+    pass
+
+
+class ProposedEdit(Answer):
+    #: its number
+    proposal_id: int = absent()
+    #: open while it waits for a person; applied when a rule of the user let it through at once
+    status: str = absent()
+    #: why a person is asked although a rule may apply other changes: scope, secrets, rule or large, as with
+    #: notes; repeated: a person rejected or undid the same before; null where no rule is about it, and once it
+    #: is decided
+    waits_because: str | None = absent()
+    #: the commit that holds it in the memory once it is applied or approved, or null
+    commit: str | None = absent()
+    #: the branch that holds it; null once it is decided
+    branch: str | None = absent()
+    #: the commit it was made on; null without memory:read
+    base_commit: str | None = absent()
+    #: the commit with the change
+    head_commit: str = absent()
+    #: 1 for a new proposal, one more each time it is amended
+    revision: int = absent()
+    #: how many places the edits replace; 0 for additions, sections and a whole text; null without memory:read
+    occurrences_replaced: int | None = absent()
+    #: of the block's text as it is now, without the change; null without memory:read
+    content_sha256: str | None = absent()
+    #: where people look at it
+    review_url: str = absent()
+    #: false when an equal proposal of yours was waiting already and is returned instead
+    created: bool = absent()
+    #: true when `proposal_id` was given: it is the next revision of that proposal
+    amended: bool = absent()
+    #: characters the text will have; null without memory:read
+    length: int | None = absent()
+    #: characters the text may have
+    limit: int = absent()
+    #: sentences, also in the text; none without memory:read
+    warnings: list[str] = absent()
+
+
+class NoteItem(Record):
+    #: the note's name in every call
+    id: str = absent()
+    #: what it says
+    content: str = absent()
+    #: note, fact, assumption, hypothesis, discovery, risk, unknown, decision, convention, lesson_learned,
+    #: pattern, fix, context
+    type: str = absent()
+    #: a list of words
+    tags: list[str] = absent()
+    #: one word more, or null
+    category: str | None = absent()
+    #: 0 to 1
+    confidence: float = absent()
+    #: why it was worth remembering, or null
+    rationale: str | None = absent()
+    #: 0 to 1
+    importance: float = absent()
+    #: agent, user or import
+    source: str = absent()
+    #: the conversation it came from, or null
+    session_id: str | None = absent()
+    #: the note that took its place, or null
+    superseded_by: str | None = absent()
+    #: why it was superseded, or null
+    superseded_reason: str | None = absent()
+    #: when it was superseded, or null while it holds
+    superseded_at: str | None = absent()
+    #: of everything it says
+    sha256: str = absent()
+    #: how often agents recalled it
+    access_count: int = absent()
+    #: when they did last (ISO 8601, UTC), or null
+    last_access: str | None = absent()
+    #: ISO 8601, UTC
+    created_at: str = absent()
+    #: ISO 8601, UTC
+    updated_at: str = absent()
+
+
+class NoteList(ListAnswer[NoteItem]):
+    #: with q, true while the search does not know the newest changes yet: the pages may then repeat or miss
+    #: notes
+    index_behind: bool = absent()
+
+
+class Note(Answer):
+    #: the note's name in every call
+    id: str = absent()
+    #: what it says
+    content: str = absent()
+    #: note, fact, assumption, hypothesis, discovery, risk, unknown, decision, convention, lesson_learned,
+    #: pattern, fix, context
+    type: str = absent()
+    #: a list of words
+    tags: list[str] = absent()
+    #: one word more, or null
+    category: str | None = absent()
+    #: 0 to 1
+    confidence: float = absent()
+    #: why it was worth remembering, or null
+    rationale: str | None = absent()
+    #: 0 to 1
+    importance: float = absent()
+    #: agent, user or import
+    source: str = absent()
+    #: the conversation it came from, or null
+    session_id: str | None = absent()
+    #: the note that took its place, or null
+    superseded_by: str | None = absent()
+    #: why it was superseded, or null
+    superseded_reason: str | None = absent()
+    #: when it was superseded, or null while it holds
+    superseded_at: str | None = absent()
+    #: of everything it says
+    sha256: str = absent()
+    #: how often agents recalled it
+    access_count: int = absent()
+    #: when they did last (ISO 8601, UTC), or null
+    last_access: str | None = absent()
+    #: ISO 8601, UTC
+    created_at: str = absent()
+    #: ISO 8601, UTC
+    updated_at: str = absent()
+    #: the commit it was read at
+    commit: str = absent()
+    #: as given, or null
+    as_of: str | None = absent()
+
+
+class SearchResult(Record):
+    #: of a note; else not there
+    note_id: str | None = absent()
+    #: of a block; else not there
+    block_label: str | None = absent()
+    #: of a message; else not there
+    message_id: str | None = absent()
+    #: the note, the message or the section of the block
+    text: str = absent()
+    #: 0 to 1
+    score: float = absent()
+    #: user_memory, memory_block or conversation
+    source: str = absent()
+    #: the block's title and section, or the first words
+    title: str = absent()
+    #: the note's type, block or message
+    type: str = absent()
+    #: ISO 8601, UTC, or null
+    created_at: str | None = absent()
+    #: the conversation it came from, where there is one
+    session_id: str | None = absent()
+    #: true of a note that does not match and follows as one of the nearest; else not there
+    weak: bool | None = absent()
+
+
+class SearchResults(Answer):
+    #: how many more there are, which were left out for their length
+    left_out: Any = absent()
+    #: true for a question about everything: after what matches, the newest and most used notes follow
+    broad: bool = absent()
+    #: true while the search does not know the newest changes yet
+    index_behind: bool = absent()
+    #: true when meaning was left out, since the embedder did not answer
+    words_only: bool = absent()
+    results: list[SearchResult] = absent()
+
+
+class ChangedNote(Answer):
+    #: the note's id
+    note_id: str = absent()
+    #: applied, open while it waits for a person, or withdrawn: a note of yours that waited and was deleted
+    status: str = absent()
+    #: policy (the user wants to be asked), scope (the token may only propose), secrets (it, its reasoning or its
+    #: evidence reads like a key, token, password or card number, which a person sees first), rule (a rule of the
+    #: user asks, or it reads as risky), large (a rule applies smaller ones at once), repeated (a person rejected
+    #: or undid the same before) or null once it waits no more
+    waits_because: str | None = absent()
+    #: the commit that holds it, or null while it waits
+    commit: str | None = absent()
+    #: its number, applied or not: people see what was applied, and can put it back
+    proposal_id: int = absent()
+    #: the branch that holds it while it waits; null once it is applied or decided
+    branch: str | None = absent()
+    #: the commit it was made on; null without memory:read
+    base_commit: str | None = absent()
+    #: the commit with the change
+    head_commit: str = absent()
+    #: 1 for a new proposal; 2 and more once it was amended, or a note that waits was updated
+    revision: int = absent()
+    #: of the note as it is now (its canonical JSON); null when there is none, and without memory:read
+    content_sha256: str | None = absent()
+    #: where people look at it
+    review_url: str = absent()
+    #: false when an equal proposal of yours was waiting already and is returned instead
+    created: bool = absent()
+    #: true when it is the next revision of a proposal that waited
+    amended: bool = absent()
+
+
+class RememberedNote(Answer):
+    #: true once it is in the memory; false while it waits for a person
+    remembered: bool = absent()
+    #: the memory's id
+    memory_id: str = absent()
+    #: as given
+    memory_type: str = absent()
+    #: as in the text
+    message: str = absent()
+    #: applied, open while it waits for a person, or withdrawn: a note of yours that waited and was deleted
+    status: str = absent()
+    #: policy (the user wants to be asked), scope (the token may only propose), secrets (it, its reasoning or its
+    #: evidence reads like a key, token, password or card number, which a person sees first), rule (a rule of the
+    #: user asks, or it reads as risky), large (a rule applies smaller ones at once), repeated (a person rejected
+    #: or undid the same before) or null once it waits no more
+    waits_because: str | None = absent()
+    #: the commit that holds it, or null while it waits
+    commit: str | None = absent()
+    #: its number, applied or not: people see what was applied, and can put it back
+    proposal_id: int = absent()
+    #: the branch that holds it while it waits; null once it is applied or decided
+    branch: str | None = absent()
+    #: the commit it was made on; null without memory:read
+    base_commit: str | None = absent()
+    #: the commit with the change
+    head_commit: str = absent()
+    #: 1 for a new proposal; 2 and more once it was amended, or a note that waits was updated
+    revision: int = absent()
+    #: of the note as it is now (its canonical JSON); null when there is none, and without memory:read
+    content_sha256: str | None = absent()
+    #: where people look at it
+    review_url: str = absent()
+    #: false when an equal proposal of yours was waiting already and is returned instead
+    created: bool = absent()
+    #: true when it is the next revision of a proposal that waited
+    amended: bool = absent()
+
+
+class RecalledNote(Record):
+    #: the memory's id
+    id: str = absent()
+    #: what it says
+    content: str = absent()
+    #: its type
+    type: str = absent()
+    #: 0 to 1
+    confidence: float = absent()
+    #: when it was stored (ISO 8601, UTC)
+    timestamp: str = absent()
+    #: when it was forgotten (ISO 8601, UTC); not there while it holds
+    superseded_at: str | None = absent()
+    #: the memory that took its place, or null; not there while it holds
+    superseded_by: str | None = absent()
+    #: why it was forgotten, or null; not there while it holds
+    superseded_reason: str | None = absent()
+
+
+class RecalledNotes(Answer):
+    #: how many
+    count: int = absent()
+    #: how many more match, and were left out for their length
+    left_out: Any = absent()
+    #: true while the search does not know the newest changes yet
+    index_behind: bool = absent()
+    memories: list[RecalledNote] = absent()
+
+
+class ForgottenNote(Answer):
+    #: true once it is superseded; false while that waits for a person
+    forgotten: bool = absent()
+    #: the memory's id
+    memory_id: str = absent()
+    #: as given, or null
+    reason: str | None = absent()
+    #: as in the text
+    message: str = absent()
+    #: applied, open while it waits for a person, or withdrawn: a note of yours that waited and was deleted
+    status: str = absent()
+    #: policy (the user wants to be asked), scope (the token may only propose), secrets (it, its reasoning or its
+    #: evidence reads like a key, token, password or card number, which a person sees first), rule (a rule of the
+    #: user asks, or it reads as risky), large (a rule applies smaller ones at once), repeated (a person rejected
+    #: or undid the same before) or null once it waits no more
+    waits_because: str | None = absent()
+    #: the commit that holds it, or null while it waits
+    commit: str | None = absent()
+    #: its number, applied or not: people see what was applied, and can put it back
+    proposal_id: int = absent()
+    #: the branch that holds it while it waits; null once it is applied or decided
+    branch: str | None = absent()
+    #: the commit it was made on; null without memory:read
+    base_commit: str | None = absent()
+    #: the commit with the change
+    head_commit: str = absent()
+    #: 1 for a new proposal; 2 and more once it was amended, or a note that waits was updated
+    revision: int = absent()
+    #: of the note as it is now (its canonical JSON); null when there is none, and without memory:read
+    content_sha256: str | None = absent()
+    #: where people look at it
+    review_url: str = absent()
+    #: false when an equal proposal of yours was waiting already and is returned instead
+    created: bool = absent()
+    #: true when it is the next revision of a proposal that waited
+    amended: bool = absent()
+
+
+class PrimedNotes(Answer):
+    #: `included`: ids, the most valuable first; `left_out`: the first 200, each with `note_id` and `why`
+    #: (superseded, type, tags, recent or budget); `left_out_count`; `tokens` of the text, estimated as one for
+    #: four bytes of UTF-8; `budget`; `over_budget`: true when the one note that is always included is larger
+    #: than the budget; `commit`
+    receipt: dict[str, Any] = absent()
+
+
+class ProposalSummary(Record):
+    #: its number in every call
+    proposal_id: int = absent()
+    #: whose memory
+    user_id: str = absent()
+    #: block, note or import (many notes as a whole)
+    target_kind: str = absent()
+    #: which block; null for notes
+    block_label: str | None = absent()
+    #: which note; null for blocks and imports
+    note_id: str | None = absent()
+    #: the block's title, or the beginning of the note, when it was proposed; null without memory:read, and when
+    #: the block or note was deleted since; once redacted, its label or id
+    title: str | None = absent()
+    #: edit, rewrite, create_block or delete_block; of notes: save, update, delete, forget or import
+    kind: str = absent()
+    #: preparing, open, changes_requested (your turn: amend it), merging, approved, rejected, withdrawn, expired
+    #: or applied
+    status: str = absent()
+    #: how an undecided one stands to the block as it is now: clean, rebasable (the block changed, the edit still
+    #: fits or the deletion still stands), conflict, already_applied or unknown; null once decided, and without
+    #: memory:read
+    mergeability: str | None = absent()
+    #: number of the revision that counts
+    revision: int = absent()
+    #: yours
+    reasoning: str = absent()
+    #: yours: low, medium or high
+    confidence: str = absent()
+    #: yours, or empty
+    session_id: str = absent()
+    #: ISO 8601, UTC
+    created_at: str = absent()
+    #: when it closes by itself; null once decided
+    expires_at: str | None = absent()
+    #: true once its texts were removed, as too private or for its owner: they are empty then
+    redacted: bool = absent()
+    #: null, or `by` (username or null), `at`, `reason` (of a rejection, or of the part that was not accepted:
+    #: wrong, outdated, too_private, duplicate, badly_worded or other; else null) and `comment`, the reviewer's
+    #: words
+    decision: dict[str, Any] | None = absent()
+    #: true when it was approved or applied and undone since: the memory no longer has it; get_proposal says who
+    #: did and why
+    reverted: bool = absent()
+    #: how it was approved: as_proposed, part (some of its changes), edited (in the reviewer's words) or resolved
+    #: (a text that settles a conflict); null for others
+    approval: str | None = absent()
+    #: while it is your turn what you are asked for: `by` (username; null for Assent itself), `at`, `reason`
+    #: (wrong, outdated or badly_worded; conflict where the text changed and it no longer fits, block_deleted or
+    #: block_exists where its block was deleted or made otherwise; or null), `comment` and the `revision` it is
+    #: about; else null
+    changes_requested: dict[str, Any] | None = absent()
+    #: your decided proposal that this one takes up again, as far as can be told; null for none, and without
+    #: memory:read
+    answers: Any = absent()
+    #: where people look at it
+    review_url: str = absent()
+    #: comments in its thread
+    comment_count: int = absent()
+    #: true when a person commented since you last did: read it with get_proposal, answer with
+    #: comment_on_proposal
+    asks_you: bool = absent()
+
+
+class ProposalList(ListAnswer[ProposalSummary]):
+    pass
+
+
+class ProposalComment(Record):
+    #: username of the person, or name of the agent
+    by: str = absent()
+    #: person or agent
+    by_kind: str = absent()
+    #: what was written
+    text: str = absent()
+    #: id of the change it is about, or null for the whole proposal
+    change: str | None = absent()
+    #: the revision it was written about
+    revision: int = absent()
+    #: ISO 8601, UTC
+    at: str = absent()
+
+
+class ProposalCollidesWith(Record):
+    #: your other undecided proposals that change the same; those of other agents are not told
+    proposal_id: int = absent()
+    #: what approving this one makes of it: no_longer_fits, too_long, settled (it asks for no more than this
+    #: one), still_fits or in_part (some notes of that import no longer fit)
+    effect: str = absent()
+    #: what approving it first makes of this one, in the same words; null where that is not known
+    other_first: str | None = absent()
+
+
+class Proposal(Answer):
+    #: its number in every call
+    proposal_id: int = absent()
+    #: whose memory
+    user_id: str = absent()
+    #: block, note or import (many notes as a whole)
+    target_kind: str = absent()
+    #: which block; null for notes
+    block_label: str | None = absent()
+    #: which note; null for blocks and imports
+    note_id: str | None = absent()
+    #: the block's title, or the beginning of the note, when it was proposed; null without memory:read, and when
+    #: the block or note was deleted since; once redacted, its label or id
+    title: str | None = absent()
+    #: edit, rewrite, create_block or delete_block; of notes: save, update, delete, forget or import
+    kind: str = absent()
+    #: preparing, open, changes_requested (your turn: amend it), merging, approved, rejected, withdrawn, expired
+    #: or applied
+    status: str = absent()
+    #: how an undecided one stands to the block as it is now: clean, rebasable (the block changed, the edit still
+    #: fits or the deletion still stands), conflict, already_applied or unknown; null once decided, and without
+    #: memory:read
+    mergeability: str | None = absent()
+    #: number of the revision that counts
+    revision: int = absent()
+    #: yours
+    reasoning: str = absent()
+    #: yours: low, medium or high
+    confidence: str = absent()
+    #: yours, or empty
+    session_id: str = absent()
+    #: ISO 8601, UTC
+    created_at: str = absent()
+    #: when it closes by itself; null once decided
+    expires_at: str | None = absent()
+    #: true once its texts were removed, as too private or for its owner: they are empty then
+    redacted: bool = absent()
+    #: null, or `by` (username or null), `at`, `reason` (of a rejection, or of the part that was not accepted:
+    #: wrong, outdated, too_private, duplicate, badly_worded or other; else null) and `comment`, the reviewer's
+    #: words
+    decision: dict[str, Any] | None = absent()
+    #: true when it was approved or applied and undone since: the memory no longer has it; get_proposal says who
+    #: did and why
+    reverted: bool = absent()
+    #: how it was approved: as_proposed, part (some of its changes), edited (in the reviewer's words) or resolved
+    #: (a text that settles a conflict); null for others
+    approval: str | None = absent()
+    #: while it is your turn what you are asked for: `by` (username; null for Assent itself), `at`, `reason`
+    #: (wrong, outdated or badly_worded; conflict where the text changed and it no longer fits, block_deleted or
+    #: block_exists where its block was deleted or made otherwise; or null), `comment` and the `revision` it is
+    #: about; else null
+    changes_requested: dict[str, Any] | None = absent()
+    #: your decided proposal that this one takes up again, as far as can be told; null for none, and without
+    #: memory:read
+    answers: Any = absent()
+    #: where people look at it
+    review_url: str = absent()
+    #: comments in its thread
+    comment_count: int = absent()
+    #: true when a person commented since you last did: read it with get_proposal, answer with
+    #: comment_on_proposal
+    asks_you: bool = absent()
+    #: the branch that holds it; null once it is decided, since the branch is gone then
+    branch: str | None = absent()
+    #: the commit it was made on
+    base_commit: str = absent()
+    #: the commit with the change
+    head_commit: str = absent()
+    #: the commit that brought it into the memory, or null
+    merge_commit: str | None = absent()
+    #: what was asked for, each with `op`: replace, rewrite, append, prepend, insert, section, create_block or
+    #: delete_block; empty for notes
+    edits: list[dict[str, Any]] = absent()
+    #: what becomes of each note: `id`, `before`, `after` (both null when the note was deleted since); the first
+    #: 50
+    notes: Any = absent()
+    #: how many notes it changes; 0 for a block
+    note_count: int = absent()
+    #: null, or what a person undid: `what` (reverted: the memory is as it was before your change; reopened: a
+    #: rejection was taken back, and it waits again), `by`, `at`, `comment`, and `commit`, the one that reverted
+    #: it or null
+    undone: dict[str, Any] | None = absent()
+    #: the block's text, or the notes' contents, with the change; null when the block, or one of the notes, was
+    #: deleted since
+    result: Any = absent()
+    #: where a person approved something else than you proposed: the block's text, or the notes' contents, as
+    #: approved; else null
+    final_text: str | None = absent()
+    #: of a new block whose title the person changed, the one it got; else null
+    final_title: str | None = absent()
+    #: places where it is not what you proposed, each `proposed` and `approved`; empty for an approval in part,
+    #: and where nothing differs
+    difference: list[dict[str, Any]] = absent()
+    #: of an approval in part: each change that was not accepted, `before` and `after`, of what was to be moved
+    #: `moved_from_line` and `moved_to_line` too; of an import, `id`, `before` and `after` of each note, the
+    #: first 50
+    not_accepted: list[dict[str, Any]] = absent()
+    #: the proposal by which these came back to you to be changed, or null: they were rejected
+    follow_up_proposal_id: int | None = absent()
+    #: what was left out of these for its length, by field
+    left_out: Any = absent()
+    #: null; where the call was to wait and could not, the seconds after which to ask again
+    retry_after: int | None = absent()
+    comments: list[ProposalComment] = absent()
+    collides_with: list[ProposalCollidesWith] = absent()
+
+
+class WithdrawnProposal(Answer):
+    #: its number in every call
+    proposal_id: int = absent()
+    #: whose memory
+    user_id: str = absent()
+    #: block, note or import (many notes as a whole)
+    target_kind: str = absent()
+    #: which block; null for notes
+    block_label: str | None = absent()
+    #: which note; null for blocks and imports
+    note_id: str | None = absent()
+    #: the block's title, or the beginning of the note, when it was proposed; null without memory:read, and when
+    #: the block or note was deleted since; once redacted, its label or id
+    title: str | None = absent()
+    #: edit, rewrite, create_block or delete_block; of notes: save, update, delete, forget or import
+    kind: str = absent()
+    #: preparing, open, changes_requested (your turn: amend it), merging, approved, rejected, withdrawn, expired
+    #: or applied
+    status: str = absent()
+    #: how an undecided one stands to the block as it is now: clean, rebasable (the block changed, the edit still
+    #: fits or the deletion still stands), conflict, already_applied or unknown; null once decided, and without
+    #: memory:read
+    mergeability: str | None = absent()
+    #: number of the revision that counts
+    revision: int = absent()
+    #: yours
+    reasoning: str = absent()
+    #: yours: low, medium or high
+    confidence: str = absent()
+    #: yours, or empty
+    session_id: str = absent()
+    #: ISO 8601, UTC
+    created_at: str = absent()
+    #: when it closes by itself; null once decided
+    expires_at: str | None = absent()
+    #: true once its texts were removed, as too private or for its owner: they are empty then
+    redacted: bool = absent()
+    #: null, or `by` (username or null), `at`, `reason` (of a rejection, or of the part that was not accepted:
+    #: wrong, outdated, too_private, duplicate, badly_worded or other; else null) and `comment`, the reviewer's
+    #: words
+    decision: dict[str, Any] | None = absent()
+    #: true when it was approved or applied and undone since: the memory no longer has it; get_proposal says who
+    #: did and why
+    reverted: bool = absent()
+    #: how it was approved: as_proposed, part (some of its changes), edited (in the reviewer's words) or resolved
+    #: (a text that settles a conflict); null for others
+    approval: str | None = absent()
+    #: while it is your turn what you are asked for: `by` (username; null for Assent itself), `at`, `reason`
+    #: (wrong, outdated or badly_worded; conflict where the text changed and it no longer fits, block_deleted or
+    #: block_exists where its block was deleted or made otherwise; or null), `comment` and the `revision` it is
+    #: about; else null
+    changes_requested: dict[str, Any] | None = absent()
+    #: your decided proposal that this one takes up again, as far as can be told; null for none, and without
+    #: memory:read
+    answers: Any = absent()
+    #: where people look at it
+    review_url: str = absent()
+    #: comments in its thread
+    comment_count: int = absent()
+    #: true when a person commented since you last did: read it with get_proposal, answer with
+    #: comment_on_proposal
+    asks_you: bool = absent()
+
+
+class PostedComment(Answer):
+    #: its number
+    proposal_id: int = absent()
+    #: whose memory
+    user_id: str = absent()
+    #: username of the person, or name of the agent
+    by: str = absent()
+    #: person or agent
+    by_kind: str = absent()
+    #: id of the change it is about, or null for the whole proposal
+    change: str | None = absent()
+    #: the revision it was written about
+    revision: int = absent()
+    #: ISO 8601, UTC
+    at: str = absent()
+
+
+class ContextBlock(Record):
+    #: the block's name in every call
+    label: str = absent()
+    #: what people call it
+    title: str = absent()
+    #: its text
+    body: str = absent()
+    #: of its text
+    sha256: str = absent()
+
+
+class ContextText(Answer):
+    #: `included`: labels; `left_out`: labels of the first 200 blocks that did not fit, the last changed first;
+    #: `left_out_count`; `tokens` of the blocks, estimated; `budget`, 0 for no limit
+    blocks_receipt: dict[str, Any] = absent()
+    #: the primed notes as a memories.md, or empty
+    notes: Any = absent()
+    #: how to use memory blocks
+    instructions: str = absent()
+    #: how to use notes, or empty
+    skill: str = absent()
+    #: auto, manual (no notes) or none (no notes, no skill)
+    inject: str = absent()
+    #: `included`: ids, the most valuable first; `left_out`: the first 200, each with `note_id` and `why`
+    #: (superseded, type, tags, recent or budget); `left_out_count`; `tokens` of the text, estimated as one for
+    #: four bytes of UTF-8; `budget`; `over_budget`: true when the one note that is always included is larger
+    #: than the budget; `commit`; null when no notes are primed
+    receipt: dict[str, Any] | None = absent()
+    blocks: list[ContextBlock] = absent()
+
+
+class Conversation(Record):
+    #: its name in every call
+    session_id: str = absent()
+    #: the beginning of what the user said first
+    title: str = absent()
+    #: how many messages are kept
+    count: int = absent()
+    #: when the first was said (ISO 8601, UTC)
+    first_at: str = absent()
+    #: when the last was said
+    last_at: str = absent()
+    #: names of the agents that handed them in
+    agents: list[str] = absent()
+
+
+class ConversationList(ListAnswer[Conversation]):
+    pass
+
+
+class Message(Record):
+    #: the message's id
+    message_id: str = absent()
+    #: user, assistant, system or tool
+    role: str = absent()
+    #: the speaker's name, or empty
+    author: str = absent()
+    #: what was said, whole
+    content: str = absent()
+    #: name of the agent that handed it in, or empty
+    agent: str = absent()
+    #: when it was said (ISO 8601, UTC)
+    at: str = absent()
+
+
+class MessageList(ListAnswer[Message]):
+    #: which conversation
+    session_id: str = absent()
+
+
+class KeptMessages(Answer):
+    #: whose messages
+    session_id: str = absent()
+    #: ids of those kept now
+    new: list[str] = absent()
+    #: ids of those kept before
+    known: list[str] = absent()
+
+
+class DeletedMessages(Answer):
+    #: whose messages
+    session_id: str = absent()
+    #: how many of yours there were
+    deleted: int = absent()
+    #: how many stay, since another agent handed them in
+    left: int = absent()
+
+
+class ListFilesAnswerItem(Record):
+    #: the file
+    path: Any = absent()
+    #: of a block; of a note its first words
+    title: str = absent()
+    #: in characters
+    length: int = absent()
+
+
+class ListFilesAnswer(ListAnswer[ListFilesAnswerItem]):
+    pass
+
+
+class ViewFileAnswer(Answer):
+    #: the file
+    path: Any = absent()
+    #: the text, or the lines asked for
+    content: str = absent()
+    #: how many lines the text has
+    lines: int = absent()
+    #: the lines in `content`, or null for all
+    view_range: list[int] | None = absent()
+    #: the view_range of the lines that were left out for their length, or null
+    next_range: list[int] | None = absent()
+    #: for `expected_sha256`
+    sha256: str = absent()
+    #: of a block; of a note its type
+    title: str = absent()
+    #: agents may not change it
+    read_only: bool = absent()
+
+
+class EditFileAnswer(Answer):
+    #: the file
+    path: Any = absent()
+    #: of a note, its id
+    note_id: str = absent()
+    #: open while it waits for a person; applied when a rule of the user let it through at once
+    status: str = absent()
+    #: why a person is asked although a rule may apply other changes: scope, secrets, rule or large, as with
+    #: notes; repeated: a person rejected or undid the same before; null where no rule is about it, and once it
+    #: is decided
+    waits_because: str | None = absent()
+    #: the commit that holds it in the memory once it is applied or approved, or null
+    commit: str | None = absent()
+    #: its number
+    proposal_id: int = absent()
+    #: the branch that holds it; null once it is decided
+    branch: str | None = absent()
+    #: the commit it was made on; null without memory:read
+    base_commit: str | None = absent()
+    #: the commit with the change
+    head_commit: str = absent()
+    #: 1 for a new proposal, one more each time it is amended
+    revision: int = absent()
+    #: of the block's text as it is now, without the change; null without memory:read
+    content_sha256: str | None = absent()
+    #: where people look at it
+    review_url: str = absent()
+    #: false when an equal proposal of yours was waiting already and is returned instead
+    created: bool = absent()
+    #: true when `proposal_id` was given: it is the next revision of that proposal
+    amended: bool = absent()
+    #: how many places the edits replace; 0 for additions, sections and a whole text; null without memory:read
+    occurrences_replaced: int | None = absent()
+    #: characters the text will have; null without memory:read
+    length: int | None = absent()
+    #: characters the text may have
+    limit: int = absent()
+    #: sentences, also in the text; none without memory:read
+    warnings: list[str] = absent()

@@ -1,0 +1,437 @@
+"""What an agent's own context keeps, on messages of three shapes. Properties on made-up conversations come last."""
+
+from __future__ import annotations
+
+import copy
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assent_client.context import (
+    CLEARED_PLACEHOLDER,
+    HAND_OVER,
+    PROCESSED_PLACEHOLDER,
+    PROTECTED_TOOLS,
+    ContextConfig,
+    ContextManager,
+    clear_old_tool_results,
+    clear_tool_uses,
+    compact,
+    compaction_control,
+    estimate_tokens,
+    hand_over,
+    has_open_calls,
+    shapes,
+    shorten_tool_results,
+    warning,
+)
+
+Message = dict[str, Any]
+
+
+def chat(id: str, tool: str, result: Any) -> list[Message]:
+    function = {"name": tool, "arguments": "{}"}
+    return [
+        {"role": "assistant", "content": None, "tool_calls": [{"id": id, "type": "function", "function": function}]},
+        {"role": "tool", "tool_call_id": id, "content": result},
+    ]
+
+
+def responses(id: str, tool: str, result: Any) -> list[Message]:
+    return [
+        {"type": "reasoning", "id": f"rs_{id}", "summary": []},
+        {"type": "function_call", "call_id": id, "name": tool, "arguments": "{}"},
+        {"type": "function_call_output", "call_id": id, "output": result},
+    ]
+
+
+def anthropic(id: str, tool: str, result: Any) -> list[Message]:
+    return [
+        {
+            "role": "assistant",
+            "content": [{"type": "text", "text": "…"}, {"type": "tool_use", "id": id, "name": tool, "input": {}}],
+        },
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": result}]},
+    ]
+
+
+SHAPES = pytest.mark.parametrize("shape", [chat, responses, anthropic])
+
+
+def contents(messages: list[Any]) -> list[Any]:
+    """The contents of all results, in order."""
+    found: list[Any] = []
+
+    def note(_: str, content: Any) -> Any:
+        found.append(content)
+        return content
+
+    for message in messages:
+        shapes.with_results(message, note)
+    return found
+
+
+def conversation(shape: Any, *tools: str, length: int = 10) -> list[Message]:
+    said: list[Message] = [{"role": "system", "content": "You tutor."}, {"role": "user", "content": "Begin."}]
+    for number, tool in enumerate(tools):
+        said += shape(f"call_{number}", tool, f"{number}" * length)
+    return said
+
+
+# -- the plan's names, defaults and texts ---------------------------------------------------------
+
+
+def test_the_defaults_are_the_plans() -> None:
+    config = ContextConfig()
+    assert (
+        config.compaction_threshold_tokens,
+        config.summarization_threshold_tokens,
+        config.keep_recent_tool_results,
+        config.keep_recent_messages,
+        config.max_tool_result_length,
+        config.placeholder_text,
+    ) == (80_000, 100_000, 5, 20, 5_000, "[Result processed - see workspace if needed]")
+    assert config.protected_tools >= {"read_file", "list_files", "list_todos", "get_progress", "read_memory_block"}
+    assert CLEARED_PLACEHOLDER == "[Tool result cleared to save context. Re-run the tool if needed.]"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"compaction_threshold_tokens": 0},
+        {"summarization_threshold_tokens": -1},
+        {"max_tool_result_length": 0},
+        {"keep_recent_tool_results": -1},
+        {"keep_recent_messages": -1},
+        {"protected_tools": "read_file"},
+    ],
+)
+def test_numbers_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        ContextConfig(**wrong)
+
+
+# -- clearing -------------------------------------------------------------------------------------
+
+
+@SHAPES
+def test_all_results_but_the_last_five_make_way(shape: Any) -> None:
+    messages = conversation(shape, *["memory_search"] * 7)
+    cleared = clear_old_tool_results(messages)
+    assert contents(cleared) == [PROCESSED_PLACEHOLDER] * 2 + contents(messages)[2:]
+    assert len(cleared) == len(messages)
+    assert [list(shapes.calls(message)) for message in cleared] == [list(shapes.calls(message)) for message in messages]
+
+
+@SHAPES
+def test_results_of_protected_tools_stay(shape: Any) -> None:
+    messages = conversation(shape, *sorted(PROTECTED_TOOLS), "memory_search", *["recall"] * 5)
+    cleared = contents(clear_old_tool_results(messages))
+    assert cleared[: len(PROTECTED_TOOLS)] == contents(messages)[: len(PROTECTED_TOOLS)]
+    assert cleared[len(PROTECTED_TOOLS)] == PROCESSED_PLACEHOLDER
+
+
+@SHAPES
+def test_how_many_stay_and_what_takes_their_place_is_chosen(shape: Any) -> None:
+    config = ContextConfig(
+        keep_recent_tool_results=0, placeholder_text=CLEARED_PLACEHOLDER, protected_tools=frozenset()
+    )
+    messages = conversation(shape, "read_file", "recall")
+    assert contents(clear_old_tool_results(messages, config)) == [CLEARED_PLACEHOLDER] * 2
+
+
+def test_several_results_in_one_message_are_several() -> None:
+    parts = [{"type": "tool_result", "tool_use_id": f"t{n}", "content": "x", "is_error": n == 0} for n in range(3)]
+    config = ContextConfig(keep_recent_tool_results=1)
+    (message,) = clear_old_tool_results(
+        [{"role": "user", "content": [*parts, {"type": "text", "text": "and?"}]}], config
+    )
+    assert [part.get("content") for part in message["content"]] == [PROCESSED_PLACEHOLDER] * 2 + ["x", None]
+    assert message["content"][0]["is_error"] is True
+    assert message["content"][3] == {"type": "text", "text": "and?"}
+
+
+def test_custom_tools_are_cleared_and_screenshots_are_not() -> None:
+    image = {"type": "computer_call_output", "call_id": "c", "output": {"type": "computer_screenshot"}}
+    messages = [
+        {"type": "custom_tool_call", "call_id": "a", "name": "grep", "input": "x"},
+        {"type": "custom_tool_call_output", "call_id": "a", "output": "long"},
+        image,
+    ]
+    cleared = clear_old_tool_results(messages, ContextConfig(keep_recent_tool_results=0))
+    assert cleared[1]["output"] == PROCESSED_PLACEHOLDER
+    assert cleared[2] == image
+
+
+@dataclass
+class Block:
+    """A content block as an SDK returns it: an object."""
+
+    type: str
+    id: str
+    name: str
+
+
+@dataclass
+class Turn:
+    role: str
+    content: list[Block]
+
+
+def test_objects_of_an_sdk_are_read_and_left_as_they_are() -> None:
+    as_object = Turn("assistant", [Block("tool_use", "t1", "read_file")])
+    in_mapping = {"role": "assistant", "content": [Block("tool_use", "t2", "recall")]}
+    result = [
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"t{n}", "content": "x"}]} for n in (1, 2)
+    ]
+    cleared = clear_old_tool_results(
+        [as_object, result[0], in_mapping, result[1]], ContextConfig(keep_recent_tool_results=0)
+    )
+    assert cleared[0] is as_object
+    assert contents(cleared) == ["x", PROCESSED_PLACEHOLDER]
+
+
+@pytest.mark.parametrize("odd", [{}, {"role": "user"}, {"role": "user", "content": ["just text"]}, "text", 3, None])
+def test_what_is_not_understood_is_kept(odd: Any) -> None:
+    for made in (clear_old_tool_results([odd]), shorten_tool_results([odd]), ContextManager().prepare([odd])):
+        assert made == [odd]
+
+
+# -- shortening -----------------------------------------------------------------------------------
+
+
+@SHAPES
+def test_a_long_result_is_cut_and_says_how_much_is_missing(shape: Any) -> None:
+    messages = conversation(shape, "recall", length=6_000)
+    (content,) = contents(shorten_tool_results(messages))
+    assert len(content) <= 5_000
+    kept = len(content.split("\n[…")[0])
+    assert content.endswith(f"\n[… {6_000 - kept} more characters; run the tool again for a part of it]")
+    protected = conversation(shape, "read_file", length=6_000)
+    assert shorten_tool_results(protected) == protected
+
+
+def test_parts_of_a_result_share_its_length_and_images_stay() -> None:
+    parts = [
+        {"type": "text", "text": "a" * 4_000},
+        {"type": "image", "source": {}},
+        {"type": "text", "text": "b" * 4_000},
+    ]
+    (content,) = contents(shorten_tool_results(anthropic("t1", "recall", parts)))
+    assert [part["type"] for part in content] == ["text", "image", "text"]
+    assert sum(len(part.get("text", "")) for part in content) <= 5_000
+    assert content[0]["text"] == "a" * 4_000
+
+
+# -- the manager ----------------------------------------------------------------------------------
+
+
+def manager(**config: Any) -> ContextManager:
+    return ContextManager(ContextConfig(**config))
+
+
+def test_it_warns_once_with_the_share_used_and_before_it_clears() -> None:
+    messages = conversation(chat, *["recall"] * 7)
+    kept = manager()
+    assert kept.prepare(messages, tokens=63_999) == messages
+    warned = kept.prepare(messages, tokens=68_000)
+    assert warned[:-1] == messages
+    assert warned[-1]["role"] == "user"
+    assert "⚠️ CONTEXT APPROACHING LIMIT\n\nYou are at 85% of context capacity." in warned[-1]["content"]
+    assert kept.prepare(messages, tokens=72_000) == messages
+    assert contents(kept.prepare(messages, tokens=80_000))[:2] == [PROCESSED_PLACEHOLDER] * 2
+    assert len(kept.prepare(messages, tokens=70_000)) == len(messages) + 1, "the next time it fills up is another time"
+
+
+def test_the_warnings_text_and_share_are_chosen() -> None:
+    config = ContextConfig(compaction_threshold_tokens=200, warning_share=50, warning_text="{percentage}% of {all}")
+    assert warning(99, config) is None
+    assert warning(100, config) == "50% of {all}"
+
+
+@SHAPES
+def test_no_warning_comes_between_a_call_and_its_result(shape: Any) -> None:
+    messages = conversation(shape, "recall")
+    open_ = messages[:-1]
+    assert has_open_calls(open_)
+    assert not has_open_calls(messages)
+    kept = manager()
+    assert kept.prepare(open_, tokens=70_000) == open_
+    assert len(kept.prepare(messages, tokens=70_000)) == len(messages) + 1
+
+
+def test_tokens_are_counted_where_nobody_says_how_many() -> None:
+    messages = conversation(chat, *["recall"] * 7, length=4_000)
+    assert 7_000 <= estimate_tokens(messages) <= 7_400
+    kept = manager(compaction_threshold_tokens=5_000)
+    assert contents(kept.prepare(messages))[0] == PROCESSED_PLACEHOLDER
+    counted = ContextManager(ContextConfig(compaction_threshold_tokens=8), count_tokens=len)
+    assert contents(counted.prepare(messages))[0] == PROCESSED_PLACEHOLDER
+
+
+def test_a_hand_over_is_due_when_clearing_is_not_enough() -> None:
+    kept = manager(summarization_threshold_tokens=3_000, keep_recent_tool_results=1)
+    assert not kept.is_hand_over_due(conversation(chat, *["recall"] * 7, length=4_000))
+    assert kept.is_hand_over_due(conversation(chat, *["read_file"] * 7, length=4_000))
+    assert kept.is_hand_over_due([], tokens=3_000)
+
+
+# -- the hand-over --------------------------------------------------------------------------------
+
+
+def test_the_hand_over_has_five_parts() -> None:
+    for part in ("Task Overview", "Current State", "Important Discoveries", "Next Steps", "Context to Preserve"):
+        assert f". {part}: " in HAND_OVER
+
+
+def test_system_messages_the_summary_and_the_recent_messages_stay() -> None:
+    said = [{"role": "user", "content": str(number)} for number in range(30)]
+    messages = [{"role": "developer", "content": "You tutor."}, *said]
+    kept = hand_over(messages, "All is well.")
+    assert kept[0] == messages[0]
+    assert kept[1] == {"role": "user", "content": "What was done before, as handed over:\n\nAll is well."}
+    assert kept[2:] == said[-20:]
+    assert hand_over(messages, "x", ContextConfig(keep_recent_messages=0))[2:] == []
+    assert hand_over(messages, "x", ContextConfig(keep_recent_messages=99))[2:] == said
+
+
+@SHAPES
+def test_a_result_among_the_recent_messages_brings_its_call(shape: Any) -> None:
+    messages = conversation(shape, "recall", "recall")
+    kept = hand_over(messages, "x", ContextConfig(keep_recent_messages=1))
+    assert kept[2:] == messages[-len(shape("", "", "")) :], "with its call, and the thought before it"
+
+
+def test_an_agent_that_works_alone_keeps_its_recent_steps() -> None:
+    messages = conversation(chat, *["recall"] * 40)
+    assert len(hand_over(messages, "x")) == 22
+
+
+# -- Anthropic's own means ------------------------------------------------------------------------
+
+
+def test_anthropics_settings_are_the_plans() -> None:
+    (edit,) = clear_tool_uses()["edits"]
+    assert edit == {
+        "type": "clear_tool_uses_20250919",
+        "trigger": {"type": "input_tokens", "value": 30_000},
+        "keep": {"type": "tool_uses", "value": 5},
+        "exclude_tools": sorted(PROTECTED_TOOLS),
+        "clear_at_least": {"type": "input_tokens", "value": 5_000},
+    }
+    assert compaction_control(model="claude-haiku-4-5") == {
+        "enabled": True,
+        "context_token_threshold": 100_000,
+        "summary_prompt": HAND_OVER,
+        "model": "claude-haiku-4-5",
+    }
+    assert "model" not in compaction_control()
+    assert compact()["trigger"]["value"] == 100_000
+    assert compact()["instructions"] == HAND_OVER
+
+
+# -- properties -----------------------------------------------------------------------------------
+
+
+texts = st.text(max_size=60)
+bodies = texts | st.lists(st.builds(lambda text: {"type": "text", "text": text}, texts), max_size=3)
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> list[Message]:
+    """Messages of one shape: people talk, tools are called one by one or several at once, and some calls are open."""
+    shape = draw(st.sampled_from([chat, responses, anthropic]))
+    said: list[Message] = [{"role": "system", "content": "You tutor."}] * draw(st.integers(0, 1))
+    for number in range(draw(st.integers(0, 8))):
+        if draw(st.booleans()):
+            said.append({"role": draw(st.sampled_from(["user", "assistant"])), "content": draw(bodies)})
+        tools = draw(st.lists(st.sampled_from(["recall", "read_file", "grep"]), max_size=3))
+        pairs = [shape(f"c{number}_{at}", tool, draw(bodies)) for at, tool in enumerate(tools)]
+        said += [message for pair in pairs for message in pair[:-1]]
+        said += [pair[-1] for pair in pairs]
+    is_cut: bool = draw(st.booleans())
+    return said[:-1] if is_cut else said
+
+
+configs = st.builds(
+    ContextConfig,
+    compaction_threshold_tokens=st.integers(1, 400),
+    summarization_threshold_tokens=st.integers(1, 400),
+    keep_recent_tool_results=st.integers(0, 6),
+    keep_recent_messages=st.integers(0, 12),
+    max_tool_result_length=st.integers(1, 80),
+    protected_tools=st.frozensets(st.sampled_from(["recall", "read_file"])),
+)
+
+
+def ids(messages: list[Message]) -> tuple[list[str], list[str]]:
+    asked = [call for message in messages for call, _ in shapes.calls(message)]
+    return asked, [call for message in messages for call in shapes.results(message)]
+
+
+@given(conversations(), configs)
+def test_nothing_given_is_changed(messages: list[Message], config: ContextConfig) -> None:
+    before = copy.deepcopy(messages)
+    clear_old_tool_results(messages, config)
+    shorten_tool_results(messages, config)
+    hand_over(messages, "x", config)
+    ContextManager(config).prepare(messages)
+    assert messages == before
+
+
+@given(conversations(), configs)
+def test_no_pair_is_broken(messages: list[Message], config: ContextConfig) -> None:
+    assert ids(clear_old_tool_results(messages, config)) == ids(messages)
+    assert ids(shorten_tool_results(messages, config)) == ids(messages)
+    assert ids(ContextManager(config).prepare(messages)) == ids(messages)
+    asked, answered = ids(hand_over(messages, "x", config))
+    open_ = set(ids(messages)[0]) - set(ids(messages)[1])
+    assert set(answered) <= set(asked)
+    assert set(asked) - set(answered) <= open_
+
+
+@given(conversations(), configs)
+def test_doing_it_twice_changes_nothing_more(messages: list[Message], config: ContextConfig) -> None:
+    cleared = clear_old_tool_results(messages, config)
+    assert clear_old_tool_results(cleared, config) == cleared
+    shortened = shorten_tool_results(messages, config)
+    assert shorten_tool_results(shortened, config) == shortened
+
+
+@given(conversations(), configs)
+def test_no_result_is_longer_than_it_may_be_and_the_newest_are_as_they_were(
+    messages: list[Message], config: ContextConfig
+) -> None:
+    names = {call: name for message in messages for call, name in shapes.calls(message)}
+    order = ids(messages)[1]
+    for call, content in zip(order, contents(shorten_tool_results(messages, config)), strict=True):
+        if names[call] not in config.protected_tools:
+            texts = [content] if isinstance(content, str) else [part["text"] for part in content]
+            assert sum(map(len, texts)) <= config.max_tool_result_length
+    before, after = contents(messages), contents(clear_old_tool_results(messages, config))
+    newest = len(before) - config.keep_recent_tool_results
+    for at, call in enumerate(order):
+        stays = at >= newest or names[call] in config.protected_tools
+        assert after[at] == (before[at] if stays else config.placeholder_text)
+
+
+@given(conversations(), configs)
+def test_a_hand_over_keeps_at_least_the_recent_messages_in_their_order(
+    messages: list[Message], config: ContextConfig
+) -> None:
+    system = [message for message in messages if shapes.is_system(message)]
+    rest = [message for message in messages if not shapes.is_system(message)]
+    kept = hand_over(messages, "x", config)[len(system) + 1 :]
+    assert len(kept) >= min(config.keep_recent_messages, len(rest))
+    assert kept == rest[len(rest) - len(kept) :]
+    assert json.dumps(kept)
+
+
+def test_a_result_without_an_id_is_cleared_like_others() -> None:
+    nameless = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "", "content": "long"}]}
+    (cleared,) = clear_old_tool_results([nameless], ContextConfig(keep_recent_tool_results=0))
+    assert cleared["content"][0]["content"] == ContextConfig().placeholder_text

@@ -1,0 +1,129 @@
+"""The memory tool's steps, driven by hand: what people decided is told, and paths mean one thing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assent_client.adapters.memory_files import commands, paths
+from assent_client.adapters.memory_files.paths import BadPath
+from assent_client.adapters.memory_files.steps import CommandRefused, Provenance, Steps, refusal, with_decisions
+from assent_client.errors import APIStatusError, ConflictError, NotFoundError, UnprocessableEntityError
+
+TOLD = "\n\nDecided since you were last told:\n- #7 was rejected: outdated"
+
+
+@dataclass
+class Said:
+    text: str = ""
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+def told(**data: Any) -> Said:
+    return Said(data=data | {"decisions": {"items": [{"text": "#7 was rejected: outdated", "cursor": "d-9"}]}})
+
+
+def done(steps: Steps, *answers: Said | APIStatusError, before: set[str] | None = None) -> str:
+    """Give these answers to the steps; what they return. `before` is what the tool told before."""
+    whole = with_decisions(steps, set() if before is None else before)
+    try:
+        next(whole)
+        for answer in answers:
+            if isinstance(answer, APIStatusError):
+                whole.throw(answer)
+            else:
+                whole.send(answer)
+    except StopIteration as end:
+        return str(end.value)
+    raise AssertionError("the steps wait for another answer")
+
+
+GOALS = "/memories/blocks/goals.md"
+
+
+def test_reading_tells_what_was_decided() -> None:
+    shown = done(commands.view(GOALS), told(body="a"))
+    assert shown == f"Here's the content of {GOALS} with line numbers:\n     1\ta{TOLD}"
+
+
+def test_reading_again_does_not_tell_it_again() -> None:
+    before: set[str] = set()
+    shown = [done(commands.view(GOALS), told(body="a"), before=before) for _ in range(2)]
+    assert [text.count("#7 was rejected") for text in shown] == [1, 0]
+
+
+def test_what_two_answers_tell_is_told_once() -> None:
+    edit = commands.str_replace(GOALS, "a", "b", Provenance())
+    shown = done(edit, told(body="a", open_proposals=[]), told(proposal_id=8, status="open"))
+    assert shown.endswith(f"Until then the file reads as before.{TOLD}")
+    assert shown.count("#7 was rejected") == 1
+
+
+def test_a_refusal_tells_what_was_decided_too() -> None:
+    edit = commands.str_replace(GOALS, "zzz", "b", Provenance())
+    read = told(body="a", open_proposals=[])
+    with pytest.raises(CommandRefused) as refused:
+        done(edit, read, read)
+    assert str(refused.value) == (
+        f"No replacement was performed, old_str `zzz` did not appear verbatim in {GOALS}.{TOLD}"
+    )
+    edit = commands.str_replace(GOALS, "a", "b", Provenance())
+    over = UnprocessableEntityError("too long", status_code=422, code="over_limit", text="Error: too long")
+    with pytest.raises(CommandRefused) as refused:
+        done(edit, told(body="a", open_proposals=[]), over)
+    assert str(refused.value) == f"too long{TOLD}"
+
+
+def test_without_decisions_nothing_is_added_and_refusals_pass() -> None:
+    assert done(commands.view(GOALS), Said(data={"body": "a"})).endswith("     1\ta")
+    missing = NotFoundError("none", status_code=404, code="not_found")
+    with pytest.raises(NotFoundError):
+        done(commands.view("/memories/blocks"), missing)
+
+
+def test_what_was_rejected_before_is_told_without_an_argument_that_no_command_has() -> None:
+    said = (
+        "Error: The user rejected this before.\nNothing was made.\nIf it has, make the call with force=true, and so on."
+    )
+    error = ConflictError("rejected", status_code=409, code="rejected_before", text=said)
+    assert refusal(error) == "The user rejected this before.\nNothing was made."
+    with pytest.raises(CommandRefused) as refused:
+        done(commands.str_replace(GOALS, "a", "b", Provenance()), told(body="a", open_proposals=[]), error)
+    assert str(refused.value) == f"The user rejected this before.\nNothing was made.{TOLD}"
+
+
+def test_an_empty_line_is_inserted() -> None:
+    steps = commands.insert(GOALS, 1, "", Provenance())
+    next(steps)
+    assert steps.send(Said(data={"body": "a\nb"})).named["content"] == "\n"
+
+
+def test_a_rename_that_is_applied_at_once_says_so() -> None:
+    missing = NotFoundError("none", status_code=404, code="not_found")
+    answers: list[Said | APIStatusError] = [
+        Said(data={"body": "a"}),
+        missing,
+        Said(data={"items": []}),
+        Said(data={"items": []}),
+    ]
+    applied = [Said(data={"proposal_id": number, "status": "applied"}) for number in (8, 9)]
+    shown = done(commands.rename(GOALS, "/memories/x.md", Provenance()), *answers, *applied)
+    assert "asked to approve" not in shown
+    assert "Applied at once (#8)" in shown
+    assert "Applied at once (#9)" in shown
+
+
+@given(st.text(alphabet="./\\%25eEfFcC_memoriesblocks\uff0e\uff0f\u2025\x00 ", max_size=40))
+def test_no_path_means_anything_but_a_block_a_note_or_a_folder(rest: str) -> None:
+    for path in (rest, f"/memories{rest}", f"/memories/{rest}", f"/memories/blocks/{rest}"):
+        try:
+            found = paths.parse(path)
+        except BadPath:
+            continue
+        assert found.canonical == "/memories" or found.canonical.startswith("/memories/")
+        assert ".." not in found.canonical
+        assert paths.parse(found.canonical).canonical == found.canonical

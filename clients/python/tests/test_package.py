@@ -1,0 +1,64 @@
+"""The distribution: its names, its version, and that it works alone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import assent_client
+
+FOLDER = Path(__file__).resolve().parent.parent
+
+
+def test_every_name_that_is_promised_is_there() -> None:
+    for name in assent_client.__all__:
+        assert getattr(assent_client, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'Mem0'"):
+        assent_client.Mem0  # noqa: B018
+
+
+def test_it_says_the_version_it_is_built_with() -> None:
+    assert tomllib.loads((FOLDER / "pyproject.toml").read_text())["project"]["version"] == assent_client.__version__
+
+
+def test_types_are_told_to_type_checkers() -> None:
+    assert (FOLDER / "assent_client" / "py.typed").exists()
+
+
+@pytest.mark.parametrize(
+    ("adapter", "extra"),
+    [
+        ("agno", "agno"),
+        ("anthropic", "anthropic"),
+        ("openai_agents", "openai-agents"),
+        ("langchain", "langchain"),
+    ],
+)
+def test_an_adapter_without_its_package_says_what_installs_it(adapter: str, extra: str) -> None:
+    package = {"openai_agents": "agents", "langchain": "langchain_core"}.get(adapter, adapter)
+    code = f"import sys; sys.modules[{package!r}] = None; import assent_client.adapters.{adapter}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.rstrip().endswith(f"`pip install './clients/python[{extra}]'` installs it.")
+
+
+@pytest.mark.parametrize(
+    ("statement", "without"),
+    [
+        ("import assent_client.client", ("django", "memory_app", "approvals", "agent_tools", "httpx", "click")),
+        ("import assent_client.cli", ("django", "memory_app", "approvals", "agent_tools", "httpx", "httpx2")),
+        ("import assent_client.context", ("django", "httpx2", "pydantic", "click")),
+    ],
+)
+def test_importing_it_imports_nothing_it_has_no_use_for(statement: str, without: tuple[str, ...]) -> None:
+    code = f"{statement}; import sys; print(sorted(set(sys.modules) & set({without!r})))"
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(FOLDER)!r}); {code}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("[]\n", "")
