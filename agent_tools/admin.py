@@ -1,12 +1,15 @@
-"""Tokens, tool calls and idempotency keys in the admin. Everything but making and revoking is read-only."""
+"""Tokens, tool calls, idempotency keys and webhooks in the admin; read-only but for making and revoking tokens and
+disabling webhooks."""
 
 from __future__ import annotations
 
 from collections import ChainMap
+from datetime import datetime
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
@@ -16,7 +19,19 @@ from django.utils.translation import gettext_lazy as _
 from agent_tools.auth import tokens
 from agent_tools.calls.registry import ENDPOINTS, TOOLS
 from agent_tools.errors import ErrorCode
-from agent_tools.models import AgentToken, IdempotencyKey, Scope, ToolCall
+from agent_tools.forms import RotateForm
+from agent_tools.models import (
+    AgentToken,
+    DeliveryState,
+    DisabledWhy,
+    EventType,
+    IdempotencyKey,
+    Scope,
+    ToolCall,
+    WebhookDelivery,
+    WebhookEndpoint,
+)
+from agent_tools.webhooks import deliveries
 from approvals.admin.read_only import ReadOnlyAdmin, values_filter
 from approvals.models import User
 
@@ -40,12 +55,22 @@ class NewTokenForm(forms.ModelForm[AgentToken]):
 @admin.register(AgentToken)
 class AgentTokenAdmin(admin.ModelAdmin[AgentToken]):
     form = NewTokenForm
-    list_display = ["prefix", "agent", "serves", "scopes", "created_by", "created_at", "last_used_at", "state"]
+    list_display = [
+        "prefix",
+        "agent",
+        "serves",
+        "scopes",
+        "created_by",
+        "replaces",
+        "created_at",
+        "last_used_at",
+        "state",
+    ]
     list_filter = ["agent", "all_owners", "revoked_at"]
     search_fields = ["prefix", "agent__name", "owners__username"]
-    list_select_related = ["agent", "created_by"]
+    list_select_related = ["agent", "created_by", "replaces", "replaces__agent"]
     filter_horizontal = ["owners"]
-    actions = ["revoke"]
+    actions = ["rotate", "revoke"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AgentToken]:
         return super().get_queryset(request).prefetch_related("owners")
@@ -82,6 +107,32 @@ class AgentTokenAdmin(admin.ModelAdmin[AgentToken]):
         add_never_cache_headers(response)
         return response
 
+    @admin.action(description=_("Rotate the selected token…"), permissions=["add"])
+    def rotate(self, request: HttpRequest, queryset: QuerySet[AgentToken]) -> HttpResponse | None:
+        """Ask how long the old secret stays valid, then show the new one on a page that no other page repeats."""
+        chosen = list(queryset.select_related("agent")[:2])
+        if len(chosen) != 1:
+            messages.error(request, _("Select one token to rotate."))
+            return None
+        form = RotateForm(request.POST if "grace" in request.POST else None)
+        context = self.admin_site.each_context(request) | {"opts": self.opts, "token": chosen[0], "form": form}
+        if not form.is_valid():
+            context["title"] = _("Rotate a token")
+            return TemplateResponse(request, "agents/admin_rotate.html", context)
+        assert isinstance(request.user, User)
+        try:
+            issued = tokens.rotate(chosen[0], by=request.user, until=form.until)
+        except tokens.NotRotatable:
+            messages.error(request, _("This token can’t be rotated: it was replaced, has ended or has no secret."))
+            return None
+        self.log_change(request, chosen[0], f"rotated: {issued.token.prefix}")
+        self.log_addition(request, issued.token, f"replaces {chosen[0].prefix}")
+        response = TemplateResponse(
+            request, "agents/admin_token.html", context | {"title": _("New secret"), "issued": issued}
+        )
+        add_never_cache_headers(response)
+        return response
+
     @admin.action(description=_("Revoke the selected tokens"), permissions=["add"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[AgentToken]) -> None:
         chosen = list(queryset.filter(revoked_at=None))
@@ -98,6 +149,8 @@ class AgentTokenAdmin(admin.ModelAdmin[AgentToken]):
 
     @admin.display(description=_("state"))
     def state(self, token: AgentToken) -> str:
+        if token.is_playground:
+            return str(_("playground"))
         if token.revoked_at:
             return str(_("revoked"))
         return str(_("usable") if token.is_usable else _("expired"))
@@ -125,3 +178,82 @@ class IdempotencyKeyAdmin(ReadOnlyAdmin[IdempotencyKey]):
     list_select_related = ["token", "token__agent"]
     # The answer kept with a key quotes the memory's text.
     exclude = ["response"]
+
+
+@admin.register(WebhookEndpoint)
+class WebhookEndpointAdmin(ReadOnlyAdmin[WebhookEndpoint]):
+    """Without secrets, and of addresses the host alone: the rest may contain a secret of the receiver's."""
+
+    list_display = [
+        "agent",
+        "host",
+        "created_by",
+        "all_owners",
+        "state",
+        "disabled_why",
+        "last_success_at",
+        "failing_since",
+    ]
+    list_filter = ["state", "disabled_why", "all_owners", "agent"]
+    search_fields = ["url", "agent__name", "created_by__username"]
+    list_select_related = ["agent", "created_by"]
+    fields = [
+        "agent",
+        "host",
+        "created_by",
+        "all_owners",
+        "events",
+        "state",
+        "disabled_why",
+        "disabled_at",
+        "created_at",
+        "last_success_at",
+        "last_failure_at",
+        "failing_since",
+    ]
+    actions = ["disable"]
+
+    @admin.action(description=_("Disable the selected webhooks"), permissions=["view"])
+    def disable(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> None:
+        if not request.user.has_perm("agent_tools.change_webhookendpoint"):
+            raise PermissionDenied
+        stopped = [each for each in queryset if deliveries.disable(each.pk, why=DisabledWhy.BY_PERSON)]
+        for endpoint in stopped:
+            self.log_change(request, endpoint, "disabled")
+        messages.success(request, _("Disabled: %(number)d.") % {"number": len(stopped)})
+
+
+@admin.register(WebhookDelivery)
+class WebhookDeliveryAdmin(ReadOnlyAdmin[WebhookDelivery]):
+    list_display = [
+        "created_at",
+        "endpoint",
+        "type",
+        "proposal_id",
+        "state",
+        "last",
+        "tries",
+        "next_attempt",
+        "done_at",
+    ]
+    list_filter = [
+        values_filter("type", _("type"), EventType.values),
+        values_filter("state", _("state"), DeliveryState.values),
+        "created_at",
+    ]
+    search_fields = ["message_id", "endpoint__agent__name"]
+    list_select_related = ["endpoint", "endpoint__agent"]
+    raw_id_fields = ["proposal"]
+    exclude = ["host"]
+
+    @admin.display(description=_("last answer"))
+    def last(self, delivery: WebhookDelivery) -> str:
+        if not delivery.attempts:
+            return ""
+        attempt = delivery.attempts[-1]
+        said = (attempt["status"], deliveries.ERRORS.get(attempt["error"], attempt["error"]))
+        return ": ".join(str(part) for part in said if part)
+
+    @admin.display(description=_("next attempt"), ordering="next_at")
+    def next_attempt(self, delivery: WebhookDelivery) -> datetime | None:
+        return delivery.next_at if delivery.is_pending else None

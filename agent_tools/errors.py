@@ -39,9 +39,20 @@ class ErrorCode(Enum):
     EMPTY_OLD_STRING = ("empty_old_string", 400, "`old_string` is empty.")
     MISSING_REASONING = ("missing_reasoning", 400, "`reasoning` is missing, empty or only white space.")
     MISSING_SESSION_ID = ("missing_session_id", 400, "`scope` is session, and no `session_id` says which.")
+    LABEL_INVALID = (
+        "label_invalid",
+        400,
+        "`label` is not one: small letters, digits, dash and underscore, at most 64, the first a letter or digit.",
+    )
+    PATH_REFUSED = (
+        "path_refused",
+        400,
+        "`path` is not `/memories` and does not begin with `/memories/`, or has what could lead out of it.",
+    )
     MALFORMED_FILE = ("malformed_file", 400, "The memories.md cannot be read: binary, or two headings with one id.")
     NOT_FOUND = ("not_found", 404, "There is no endpoint at this address.")
     UNKNOWN_TOOL = ("unknown_tool", 404, "There is no tool of that name; `nearest` and `tools` help.")
+    PATH_NOT_FOUND = ("path_not_found", 404, "`path` names no file, or, to list, no folder.")
     BLOCK_NOT_FOUND = (
         "block_not_found",
         404,
@@ -75,7 +86,24 @@ class ErrorCode(Enum):
         409,
         "The note given as `argument` is not in the memory yet: it waits for a person as your own `proposal`.",
     )
+    LABEL_TAKEN = (
+        "label_taken",
+        409,
+        "There is a block with this label; `block` is that one, to who may read.",
+    )
+    BLOCK_WAITS = (
+        "block_waits",
+        409,
+        "You have proposed a block with this label, with other words: `proposal` waits for a person. Amend it.",
+    )
     ALREADY_DECIDED = ("already_decided", 409, "The proposal is not open any more; `proposal` says what it is.")
+    REJECTED_BEFORE = (
+        "rejected_before",
+        409,
+        "The user rejected the same before, as `proposal_id`, for `reason` with `comment`; nothing was made. "
+        "`passages` are what of this call was rejected. With `force` and new reasoning the user is asked again; "
+        "`force_needs` is `reasoning` or `new_reasoning` where only that is missing, else null.",
+    )
     BEING_DECIDED = ("being_decided", 409, "A decision about the proposal is under way.")
     OTHER_TARGET = (
         "other_target",
@@ -109,6 +137,27 @@ class ErrorCode(Enum):
     )
     OLD_STRING_REPEATED = ("old_string_repeated", 422, "`old_string` occurs `count` times, on these `lines`.")
     WRONG_COUNT = ("wrong_count", 422, "`old_string` does not occur `expected_replacements` times.")
+    LINE_OUT_OF_RANGE = (
+        "line_out_of_range",
+        422,
+        "The block has no line `insert_line`, which is between 0 and `last`; `corrected_call` puts it at the end.",
+    )
+    SECTION_NOT_FOUND = (
+        "section_not_found",
+        422,
+        "No header is `section_header`; `headers` names the first 30 of `count`, and `nearest` the one most like it, "
+        "with the `corrected_call` where that names one section.",
+    )
+    SECTION_REPEATED = (
+        "section_repeated",
+        422,
+        "`section_header` occurs on these `lines`, below the headers in `paths`: `section_line` says which is meant.",
+    )
+    SECTION_UNCLOSED = (
+        "section_unclosed",
+        422,
+        "`new_content` leaves a code fence, a comment or the like open, which would swallow the header `swallowed`.",
+    )
     EDIT_REFUSED = (
         "edit_refused",
         422,
@@ -186,6 +235,15 @@ class ApiError(Exception):
             "text": self.text,
             "error": {"code": self.code.code, "message": self.message, "details": self.details},
         }
+
+
+def invalid_token() -> ApiError:
+    """Return the refusal of a token; the same whatever is wrong with it."""
+    return ApiError(
+        ErrorCode.INVALID_TOKEN,
+        "The token is not valid: it is unknown, ended or revoked. A person makes one under Settings, Agents.",
+        headers={"WWW-Authenticate": 'Bearer realm="assent", error="invalid_token"'},
+    )
 
 
 @dataclass(frozen=True)

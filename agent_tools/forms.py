@@ -1,4 +1,4 @@
-"""The form with which a person makes a token for their own memory."""
+"""The forms with which a person makes and rotates tokens for their own memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django import forms
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from agent_tools.models import Scope
+from agent_tools.models import PLAYGROUND, Scope
 from approvals.models import Agent, User
 
 #: Who would seem to speak for this installation.
@@ -31,6 +31,7 @@ class TokenForm(forms.Form):
         choices=Scope.choices,
         initial=[Scope.MEMORY_READ, Scope.MEMORY_PROPOSE],
         widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": _("Choose at least one.")},
     )
     days = forms.TypedChoiceField(
         label=_("Valid"),
@@ -60,11 +61,11 @@ class TokenForm(forms.Form):
         # One answer for all of them: it must not show who has an account or what others call their agents.
         taken = forms.ValidationError(_("This name is taken, or it is a person's. Choose another."))
         if existing is None:
-            if name in _OUR_OWN or User.objects.filter(username=name).exists():
+            if name in _OUR_OWN or name.startswith(PLAYGROUND) or User.objects.filter(username=name).exists():
                 raise taken
             Agent._meta.get_field("name").run_validators(name)
             self.agent = Agent(name=name, created_by=self.owner)
-        elif existing.created_by_id != self.owner.pk:
+        elif existing.created_by_id != self.owner.pk or name.startswith(PLAYGROUND):
             raise taken
         elif not existing.is_active:
             raise forms.ValidationError(_("This agent was deactivated by an admin."))
@@ -76,3 +77,33 @@ class TokenForm(forms.Form):
     def expires_at(self) -> datetime | None:
         days = self.cleaned_data["days"]
         return timezone.now() + timedelta(days=days) if days else None
+
+
+class RotateForm(forms.Form):
+    """How long the old secret stays valid beside the new one."""
+
+    grace = forms.ChoiceField(
+        label=_("The old secret stays valid"),
+        choices=[
+            ("hour", _("for an hour")),
+            ("day", _("for a day")),
+            ("week", _("for a week")),
+            ("open", _("until you end it")),
+            ("none", _("not at all: it ends now")),
+        ],
+        initial="day",
+        widget=forms.RadioSelect,
+    )
+
+    @property
+    def until(self) -> datetime | None:
+        """Return when it ends; None where the person ends it."""
+        return None if self.cleaned_data["grace"] == "open" else timezone.now() + _GRACES[self.cleaned_data["grace"]]
+
+
+_GRACES = {
+    "none": timedelta(),
+    "hour": timedelta(hours=1),
+    "day": timedelta(days=1),
+    "week": timedelta(days=7),
+}

@@ -1,8 +1,12 @@
 """Celery tasks of the agent API. Each may come twice without harm."""
 
-from celery import shared_task
+from typing import Any
+
+from celery import shared_task, signals
 
 from agent_tools.calls import audit, idempotency
+from agent_tools.tools import block_reads
+from agent_tools.webhooks import deliveries, sending
 
 
 @shared_task(name="agent_tools.purge")
@@ -13,5 +17,24 @@ def purge() -> int:
 
 @shared_task(name="agent_tools.purge_tool_calls")
 def purge_tool_calls() -> int:
-    """Delete the rows about tool calls after `settings.TOOL_CALL_DAYS`."""
-    return audit.purge()
+    """Delete the rows about tool calls after `settings.TOOL_CALL_DAYS`, and those about reads that count no more."""
+    return audit.purge() + block_reads.purge()
+
+
+@shared_task(name=sending.TASK)
+def send_webhooks() -> int:
+    """Make the deliveries of what was decided, and begin to send what is due."""
+    return sending.run()
+
+
+@shared_task(name="agent_tools.purge_webhook_deliveries")
+def purge_webhook_deliveries() -> int:
+    """Delete the log of what was sent to webhooks after `settings.WEBHOOK_DELIVERY_DAYS`."""
+    return deliveries.purge()
+
+
+@signals.worker_process_shutdown.connect
+@signals.worker_shutdown.connect
+def _end_sending(**kwargs: Any) -> None:
+    # The tasks of a worker have ended then, not the threads they began.
+    sending.stop()

@@ -1,14 +1,16 @@
-"""The addresses of machines: the agent API, its description, health; and the settings page of agents."""
+"""The addresses of machines: the agent API, its description, health; and people's pages about agents and webhooks."""
 
 from __future__ import annotations
 
 from django.urls import path, re_path
 
-from agent_tools.views import agents, api, conversations, health, memory, notes, schema, tools
+from agent_tools.console import agent_page, playground_page, rotate_page, tokens_page
+from agent_tools.views import api, conversations, health, llms, mcp, memory, notes, schema, tools, webhooks
 
 _USER = "api/v1/users/<str:user_id>/"
 _BLOCKS = f"{_USER}blocks/"
 _MESSAGES = f"{_USER}conversations/<str:session_id>/messages/"
+_WEBHOOK = "settings/webhooks/<int:pk>/"
 
 urlpatterns = [
     path("api/v1/token/", tools.TokenDetail.as_view(), name="api_token"),
@@ -28,6 +30,7 @@ urlpatterns = [
     path(_MESSAGES, conversations.Messages.as_view(), name="api_messages"),
     path(f"{_MESSAGES}<str:message_id>/", conversations.MessageDetail.as_view(), name="api_message"),
     path("api/v1/proposals/", memory.ProposalList.as_view(), name="api_proposals"),
+    path("api/v1/proposals/decisions/", memory.DecisionList.as_view(), name="api_decisions"),
     path("api/v1/proposals/<int:proposal_id>/", memory.ProposalDetail.as_view(), name="api_proposal"),
     path(
         "api/v1/proposals/<int:proposal_id>/withdraw/",
@@ -37,8 +40,23 @@ urlpatterns = [
     path("api/schema/", schema.Schema.as_view(), name="api_schema"),
     path("api/docs/", schema.Docs.as_view(), name="api_docs"),
     re_path(r"^api/", api.unknown_endpoint),
+    path("mcp", mcp.mcp, name="mcp"),
+    re_path(r"^mcp/", mcp.mcp, name="mcp_below"),
+    path("llms.txt", llms.llms, name="llms"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
-    path("settings/agents/", agents.agents, name="agents"),
-    path("settings/agents/<int:pk>/revoke/", agents.revoke, name="agent_token_revoke"),
+    path("settings/agents/", tokens_page.agents, name="agents"),
+    path("settings/agents/<int:pk>/revoke/", tokens_page.revoke, name="agent_token_revoke"),
+    path("settings/agents/<int:pk>/rotate/", rotate_page.rotate, name="agent_token_rotate"),
+    path("settings/agents/<str:agent>/", agent_page.agent_page, name="agent_calls"),
+    path("settings/playground/", playground_page.playground, name="playground"),
+    path("settings/webhooks/", webhooks.webhooks, name="webhooks"),
+    path(_WEBHOOK, webhooks.webhook, name="webhook"),
+    path(f"{_WEBHOOK}rotate/", webhooks.rotate, name="webhook_rotate"),
+    path(f"{_WEBHOOK}overlap/end/", webhooks.end_overlap, name="webhook_end_overlap"),
+    path(f"{_WEBHOOK}state/", webhooks.switch, name="webhook_switch"),
+    path(f"{_WEBHOOK}test/", webhooks.send_test, name="webhook_test"),
+    path(f"{_WEBHOOK}delete/", webhooks.delete, name="webhook_delete"),
+    path(f"{_WEBHOOK}deliveries/<int:delivery>/", webhooks.delivery, name="webhook_delivery"),
+    path(f"{_WEBHOOK}deliveries/<int:delivery>/again/", webhooks.send_again, name="webhook_send_again"),
 ]

@@ -28,6 +28,7 @@ def data_of(proposal: Proposal, gone: Collection[str] = ()) -> dict[str, Any]:
     told: dict[str, Any] = {
         "approval": proposal.approval or None,
         "final_text": None,
+        "final_title": None,
         "difference": [],
         "not_accepted": [],
         "follow_up_proposal_id": rest.pk if rest else None,
@@ -35,14 +36,17 @@ def data_of(proposal: Proposal, gone: Collection[str] = ()) -> dict[str, Any]:
     if taken is None or proposal.target in gone:
         return told
     if proposal.approval != Approval.PART:
-        told["difference"] = [
-            {"proposed": place.before, "approved": place.after, **_moved(place)}
-            for place in (() if gone else taken.differences)
-        ]
+        told["difference"] = [] if gone else difference(taken)
     return told | {
         "final_text": None if gone else taken.final_text,
-        "not_accepted": _changes_left(taken, gone),
+        "final_title": None if gone else taken.new_title,
+        "not_accepted": changes_left(taken, gone),
     }
+
+
+def difference(taken: ChangedApproval) -> list[dict[str, Any]]:
+    """Return the places where the approved text is not the one asked for."""
+    return [{"proposed": place.before, "approved": place.after, **_moved(place)} for place in taken.differences]
 
 
 def sentence(proposal: Proposal, data: dict[str, Any]) -> str:
@@ -62,7 +66,8 @@ def sentence(proposal: Proposal, data: dict[str, Any]) -> str:
     return f"\n{what} were not accepted (not_accepted). Do not propose them again as they were."
 
 
-def _changes_left(taken: ChangedApproval, gone: Collection[str]) -> list[dict[str, Any]]:
+def changes_left(taken: ChangedApproval, gone: Collection[str] = ()) -> list[dict[str, Any]]:
+    """Return what was asked for and not accepted, of an approval in part."""
     if taken.notes_left:
         return [
             {"id": change["id"], "before": None, "after": None} if change["id"] in gone else change

@@ -43,12 +43,13 @@ PROPOSAL: Fields = {
     "note_id": "which note; null for blocks and imports",
     "title": "the block's title, or the beginning of the note, when it was proposed; null without memory:read, and "
     "when the block or note was deleted since; once redacted, its label or id",
-    "kind": "edit or rewrite; of notes: save, update, delete, forget or import",
+    "kind": "edit, rewrite, create_block or delete_block; of notes: save, update, delete, forget or import",
     "status": "preparing, open, changes_requested (your turn: amend it), merging, approved, rejected, withdrawn, "
     "expired or applied",
     "mergeability": (
         "how an undecided one stands to the block as it is now: clean, rebasable (the block changed, the edit "
-        "still fits), conflict, already_applied or unknown; null once decided, and without memory:read"
+        "still fits or the deletion still stands), conflict, already_applied or unknown; null once decided, and "
+        "without memory:read"
     ),
     "revision": "number of the revision that counts",
     "reasoning": "yours",
@@ -65,8 +66,9 @@ PROPOSAL: Fields = {
     "approval": "how it was approved: as_proposed, part (some of its changes), edited (in the reviewer's words) or "
     "resolved (a text that settles a conflict); null for others",
     "changes_requested": "while it is your turn what you are asked for: `by` (username; null for Assent itself), `at`, "
-    "`reason` (wrong, outdated or badly_worded; conflict where the text changed and it no longer fits; or null), "
-    "`comment` and the `revision` it is about; else null",
+    "`reason` (wrong, outdated or badly_worded; conflict where the text changed and it no longer fits, block_deleted "
+    "or block_exists where its block was deleted or made otherwise; or null), `comment` and the `revision` it is "
+    "about; else null",
     "answers": "your decided proposal that this one takes up again, as far as can be told; null for none, and "
     "without memory:read",
     "review_url": "where people look at it",
@@ -92,7 +94,8 @@ PROPOSAL_IN_FULL: Fields = PROPOSAL | {
     "base_commit": "the commit it was made on",
     "head_commit": "the commit with the change",
     "merge_commit": "the commit that brought it into the memory, or null",
-    "edits": "what was asked for, each with `op` and `occurrences`; empty for notes",
+    "edits": "what was asked for, each with `op`: replace, rewrite, append, prepend, insert, section, create_block or "
+    "delete_block; empty for notes",
     "notes": "what becomes of each note: `id`, `before`, `after` (both null when the note was deleted since); "
     f"the first {NOTES_SHOWN}",
     "note_count": "how many notes it changes; 0 for a block",
@@ -103,12 +106,48 @@ PROPOSAL_IN_FULL: Fields = PROPOSAL | {
     "was deleted since",
     "final_text": "where a person approved something else than you proposed: the block's text, or the notes' contents, "
     "as approved; else null",
+    "final_title": "of a new block whose title the person changed, the one it got; else null",
     "difference": "places where it is not what you proposed, each `proposed` and `approved`; empty for an approval in "
     "part, and where nothing differs",
     "not_accepted": "of an approval in part: each change that was not accepted, `before` and `after`, of what was to "
     "be moved `moved_from_line` and `moved_to_line` too; of an import, `id`, `before` and `after` of each note, the "
     f"first {NOTES_SHOWN}",
     "follow_up_proposal_id": "the proposal by which these came back to you to be changed, or null: they were rejected",
+}
+
+#: Of a call that was to wait.
+RETRY_AFTER = "null; where the call was to wait and could not, the seconds after which to ask again"
+
+_DECISION: Fields = {
+    "proposal_id": PROPOSAL["proposal_id"],
+    "user_id": PROPOSAL["user_id"],
+    "target_kind": PROPOSAL["target_kind"],
+    "block_label": PROPOSAL["block_label"],
+    "note_id": PROPOSAL["note_id"],
+    "title": PROPOSAL["title"],
+    "what": "approved, rejected (also what was in the memory already, with the reason duplicate), changes_requested, "
+    "expired, reverted (an approval, or an automatic change, was undone), reopened (it waits for a person again) or "
+    "commented (by a person)",
+    "by": "username of the person; null for Assent itself",
+    "at": "ISO 8601, UTC",
+    "reason": "of a rejection, a request for changes, or the part that was not accepted, as in `decision`; else null",
+    "comment": "what the person wrote with it, or the comment itself; may be empty",
+    "revision": "the revision it is about",
+    "status": "of the proposal as it is today",
+    "approval": "of an approval: as_proposed, part, edited or resolved; else null",
+    "final_text": "what was approved where it is not as proposed, of up to 2,000 characters; else null",
+    "difference": "as get_proposal has it; places that are too long are left out",
+    "not_accepted": "as get_proposal has it; changes that are too long are left out",
+    "follow_up_proposal_id": "as get_proposal has it",
+    "is_cut": "true when something of these four was left out for its length: get_proposal has it",
+    "text": "all of it in a line for the model",
+    "cursor": "to go on after this one: `since`, or `decided_since`",
+}
+
+DECISIONS: Fields = {f"items[].{name}": meaning for name, meaning in _DECISION.items()} | {
+    "next": "where to go on: `since`, or `decided_since`, of the next call; always given",
+    "more": "true when there is more already",
+    "retry_after": RETRY_AFTER + "; also where somebody is deciding this moment",
 }
 
 COLLISIONS: Fields = {
@@ -124,13 +163,15 @@ PROPOSED: Fields = {
     "proposal_id": "its number",
     "status": "open while it waits for a person; applied when a rule of the user let it through at once",
     "waits_because": "why a person is asked although a rule may apply other changes: scope, secrets, rule or large, as "
-    "with notes; null where no rule is about it, and once it is decided",
+    "with notes; repeated: a person rejected or undid the same before; null where no rule is about it, and once it is "
+    "decided",
     "commit": "the commit that holds it in the memory once it is applied or approved, or null",
     "branch": "the branch that holds it; null once it is decided",
     "base_commit": "the commit it was made on; null without memory:read",
     "head_commit": "the commit with the change",
     "revision": "1 for a new proposal, one more each time it is amended",
-    "occurrences_replaced": "how many places the edits replace; 0 for a whole text; null without memory:read",
+    "occurrences_replaced": "how many places the edits replace; 0 for additions, sections and a whole text; "
+    "null without memory:read",
     "content_sha256": "of the block's text as it is now, without the change; null without memory:read",
     "review_url": "where people look at it",
     "created": "false when an equal proposal of yours was waiting already and is returned instead",
@@ -180,8 +221,8 @@ WRITTEN: Fields = {
     "status": "applied, open while it waits for a person, or withdrawn: a note of yours that waited and was deleted",
     "waits_because": "policy (the user wants to be asked), scope (the token may only propose), secrets (it, its "
     "reasoning or its evidence reads like a key, token, password or card number, which a person sees first), rule (a "
-    "rule of the user asks, or it reads as risky), large (a rule applies smaller ones at once) or null once it waits "
-    "no more",
+    "rule of the user asks, or it reads as risky), large (a rule applies smaller ones at once), repeated (a person "
+    "rejected or undid the same before) or null once it waits no more",
     "commit": "the commit that holds it, or null while it waits",
     "proposal_id": "its number, applied or not: people see what was applied, and can put it back",
     "branch": "the branch that holds it while it waits; null once it is applied or decided",

@@ -12,6 +12,7 @@ from typing import Any
 from django.conf import settings
 
 from agent_tools.answers import approved_otherwise, fields
+from agent_tools.answers.asked import wanted
 from approvals.models import DECIDABLE, Approval, Event, Kind, Proposal, Revision, Status
 from approvals.pages.talk import threads
 from approvals.review.targets import agents_revision
@@ -24,7 +25,7 @@ from memory_app.recall_counts import Access
 
 _REDACTED = "Its texts were removed: what you proposed, and why, is kept no more. Do not propose it again."
 
-_CONFLICT = "The text has changed and your change no longer fits. Propose it again on the text as it is now."
+_WHOLE_BLOCKS: dict[str, str] = {Kind.CREATE_BLOCK: "new block", Kind.DELETE_BLOCK: "the deletion of block"}
 
 #: Characters of a reviewer's comment in a list.
 _WORDS_LISTED = 300
@@ -97,7 +98,7 @@ def proposal(
         "created_at": time(proposal.created_at),
         "expires_at": time(proposal.expires_at) if proposal.status in DECIDABLE else None,
         "redacted": proposal.is_redacted,
-        "decision": _decision(proposal) if decided and proposal.is_decided else None,
+        "decision": decision(proposal) if decided and proposal.is_decided else None,
         "reverted": bool(proposal.reverted_by_commit),
         "approval": proposal.approval or None,
         "changes_requested": _asked(asked) if asked else None,
@@ -225,6 +226,8 @@ def target(proposal: Proposal) -> str:
     """Return what a proposal is about, for a sentence."""
     if proposal.target_kind == TargetKind.IMPORT:
         return "an import of memories"
+    if proposal.kind in _WHOLE_BLOCKS:
+        return f"{_WHOLE_BLOCKS[proposal.kind]} '{proposal.target}'"
     return f"{'block' if proposal.target_kind == 'block' else 'note'} '{proposal.target}'"
 
 
@@ -237,7 +240,8 @@ def told(proposal: Proposal, asked: ChangeRequest | None = None) -> str:
     if asked:
         by = f" by {asked.by}" if asked.by else " by Assent, not by a person"
         why = f" ({asked.reason})" if asked.reason else ""
-        first = f"Proposal {proposal.pk} for {target(proposal)}: changes are requested{by}{why}: {_wanted(asked)}"
+        words = wanted(asked.comment, asked.automatic)
+        first = f"Proposal {proposal.pk} for {target(proposal)}: changes are requested{by}{why}: {words}"
         return f"{first}\n{how_to_amend(proposal)}"
     told = f"Proposal {proposal.pk} for {target(proposal)} is {outcome(proposal)}"
     if proposal.is_decided and proposal.decided_by is not None:
@@ -254,7 +258,9 @@ def told(proposal: Proposal, asked: ChangeRequest | None = None) -> str:
 
 def how_to_amend(proposal: Proposal) -> str:
     """Return what to do about a request for changes, in a sentence."""
-    if proposal.target_kind == TargetKind.BLOCK:
+    if proposal.kind == Kind.CREATE_BLOCK:
+        how = "propose the block again"
+    elif proposal.target_kind == TargetKind.BLOCK:
         how = "read the block and propose again"
     elif proposal.target_kind == TargetKind.IMPORT:
         how = "import the corrected file"
@@ -280,7 +286,7 @@ def listed(proposal: Proposal, asked: ChangeRequest | None = None, *, asks_you: 
         line += ", undone since"
     if asked and asked.reason:
         line += f" ({asked.reason})"
-    words = " ".join((_wanted(asked) if asked else proposal.decision_comment).split())
+    words = " ".join((wanted(asked.comment, asked.automatic) if asked else proposal.decision_comment).split())
     if not (asked or proposal.is_decided):
         words = ""
     if len(words) > _WORDS_LISTED:
@@ -328,17 +334,13 @@ def _asked(asked: ChangeRequest) -> dict[str, Any]:
         "by": asked.by or None,
         "at": time(asked.at),
         "reason": asked.reason or asked.automatic or None,
-        "comment": _wanted(asked),
+        "comment": wanted(asked.comment, asked.automatic),
         "revision": asked.revision,
     }
 
 
-def _wanted(asked: ChangeRequest) -> str:
-    """Return what an agent is asked for; the same words in every language where Assent asks."""
-    return _CONFLICT if asked.automatic else asked.comment
-
-
-def _decision(proposal: Proposal) -> dict[str, Any]:
+def decision(proposal: Proposal) -> dict[str, Any]:
+    """Return who decided about a proposal, when and why."""
     return {
         "by": proposal.decided_by.username if proposal.decided_by else None,
         "at": time(proposal.decided_at) if proposal.decided_at else None,

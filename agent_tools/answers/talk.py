@@ -48,6 +48,7 @@ _WHY_IT_WAITS = {
         "instead."
     ),
     ReviewReason.LARGE: "A rule of the user applies small changes at once; this one is larger, so it waits.",
+    ReviewReason.REPEATED: "A person rejected or undid the same before, so a person decides about it again.",
     ReviewReason.RULE: "A rule of the user asks for a person here.",
 }
 

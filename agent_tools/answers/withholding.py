@@ -9,15 +9,17 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from datetime import datetime
 
 from agent_tools.calls.api_operation import Call
-from approvals.models import Kind, Proposal, Status
+from approvals.models import Event, Kind, Proposal, Status
 from approvals.review.targets import agents_revision
 from memory_app import reads
 from memory_app.models import TargetKind
 
 _COUNTED = re.compile(r"\d+ notes")
 _IN_MEMORY = (Status.APPROVED, Status.APPLIED)
+_MAKING = (Kind.CREATE_BLOCK, Kind.SAVE)
 
 
 def deleted_since(call: Call, proposal: Proposal) -> frozenset[str]:
@@ -25,33 +27,67 @@ def deleted_since(call: Call, proposal: Proposal) -> frozenset[str]:
     if call.may_read_deleted:
         return frozenset()
     if proposal.target_kind == TargetKind.BLOCK:
+        if _was_never_there(proposal):
+            return frozenset()
         block = reads.find_block(proposal.owner, proposal.target)
-        is_another = block is not None and block.created_at > proposal.created_at
+        is_another = block is not None and block.created_at > _there_since(proposal)
         return frozenset({proposal.target}) if block is None or is_another else frozenset()
     # Of an approval in part, the agent is told of the other notes too.
-    taken = {change["id"] for change in proposal.current_revision.note_changes}
+    taken = {change["id"]: change["after"] for change in proposal.current_revision.note_changes}
     was_there = {
-        change["id"]
+        change["id"]: datetime.fromisoformat(note["created_at"])
         for change in agents_revision(proposal).note_changes
-        if change["before"] is not None or (proposal.status in _IN_MEMORY and change["id"] in taken)
+        if (note := change["before"] or (taken.get(change["id"]) if proposal.status in _IN_MEMORY else None))
     }
-    return frozenset(was_there - reads.note_sha256s(proposal.owner, was_there).keys())
+    made_at = reads.made_at_of_notes(proposal.owner, was_there)
+    return frozenset(id_ for id_, then in was_there.items() if made_at.get(id_) != then)
+
+
+def _was_never_there(proposal: Proposal) -> bool:
+    """Whether its texts are the agent's own: a new block or note that is not in the memory."""
+    return proposal.kind in _MAKING and proposal.status not in _IN_MEMORY
+
+
+def _there_since(proposal: Proposal) -> datetime:
+    """Return when the block that a proposal is about was there: before it, or made by it."""
+    if proposal.kind != Kind.CREATE_BLOCK:
+        return proposal.created_at
+    return reads.block_at(proposal.owner, proposal.target, proposal.merge_commit).created_at
+
+
+def _there_at(proposals: Sequence[Proposal]) -> dict[int, datetime]:
+    """Return a time at which the target of each was there: before it, or made by it."""
+    there_at = {each.pk: each.created_at for each in proposals}
+    making = [each.pk for each in proposals if each.kind in _MAKING]
+    if making:
+        made = Event.objects.filter(proposal__in=making, what__in=(Event.What.APPROVED, Event.What.APPLIED))
+        there_at |= dict(made.order_by("pk").values_list("proposal", "at"))
+    return there_at
+
+
+def _is_there(made_at: datetime | None, there_at: datetime) -> bool:
+    return made_at is not None and made_at <= there_at
 
 
 def about_deleted(call: Call, proposals: Sequence[Proposal]) -> frozenset[int]:
-    """Return the numbers of the proposals about something deleted, in one or two queries for each owner."""
+    """Return the numbers of the proposals about something deleted, in one or two queries for each owner.
+
+    A block or note that has the name of the deleted one is another: it was made after the proposal.
+    """
     if call.may_read_deleted:
         return frozenset()
-    blocks = [each for each in proposals if each.target_kind == TargetKind.BLOCK]
-    there = reads.sha256_of_blocks((each.owner, each.target) for each in blocks)
-    gone = {each.pk for each in blocks if (each.owner, each.target) not in there}
+    was_there = [each for each in proposals if not _was_never_there(each)]
+    there_at = _there_at(was_there)
+    blocks = [each for each in was_there if each.target_kind == TargetKind.BLOCK]
+    made_at = reads.made_at_of_blocks((each.owner, each.target) for each in blocks)
+    gone = {each.pk for each in blocks if not _is_there(made_at.get((each.owner, each.target)), there_at[each.pk])}
     notes: defaultdict[str, list[Proposal]] = defaultdict(list)
-    for each in proposals:
-        if each.target_kind == TargetKind.NOTE and (each.kind != Kind.SAVE or each.status in _IN_MEMORY):
+    for each in was_there:
+        if each.target_kind == TargetKind.NOTE:
             notes[each.owner].append(each)
     for owner, some in notes.items():
-        known = reads.note_sha256s(owner, [each.target for each in some])
-        gone |= {each.pk for each in some if each.target not in known}
+        known = reads.made_at_of_notes(owner, [each.target for each in some])
+        gone |= {each.pk for each in some if not _is_there(known.get(each.target), there_at[each.pk])}
     # The title of an import says how many notes there are; of a single one it has the first words, as of a note.
     of_one = [
         each

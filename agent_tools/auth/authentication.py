@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
+from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated
 from rest_framework.request import Request
 
 from agent_tools.auth import tokens
@@ -17,32 +19,50 @@ from memory_app.runtime import deadlines
 _SECONDS = 5.0
 
 
+def _is_here() -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Caller:
-    """What stands in `request.user`: no person."""
+    """What stands in `request.user`: no person.
+
+    Args:
+        is_gone: whether the client has hung up, as far as can be known.
+    """
 
     token: AgentToken
     is_authenticated: bool = True
+    is_gone: Callable[[], bool] = field(default=_is_here, compare=False)
 
     @property
     def agent(self) -> Agent:
         return self.token.agent
 
 
+def caller_of(request: HttpRequest) -> Caller | None:
+    """Return who calls by the header Authorization; None without it. Raise an error for any other."""
+    scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
+    if not scheme:
+        return None
+    if scheme.lower() != "bearer" or not secret.strip():
+        raise NotAuthenticated
+    # A database that hangs would keep the call here for ever, before any tool's time begins.
+    with deadlines.within(_SECONDS):
+        token = tokens.find(secret.strip())
+    if token is None:
+        raise AuthenticationFailed
+    tokens.touch(token)
+    client = request.META.get("gunicorn.socket")
+    return Caller(token, is_gone=client.is_gone if client is not None else _is_here)
+
+
 class TokenAuthentication(BaseAuthentication):
     """`Authorization: Bearer <token>`, and nothing else."""
 
     def authenticate(self, request: Request) -> tuple[Caller, AgentToken] | None:
-        scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
-        if not scheme:
-            return None
-        # A database that hangs would keep the call here for ever, before any tool's time begins.
-        with deadlines.within(_SECONDS):
-            token = tokens.find(secret.strip()) if scheme.lower() == "bearer" else None
-        if token is None:
-            raise AuthenticationFailed
-        tokens.touch(token)
-        return Caller(token), token
+        caller = caller_of(request._request)
+        return (caller, caller.token) if caller else None
 
     def authenticate_header(self, request: Request) -> str:
         """Make Django REST framework answer 401; the header itself is written in `http.exceptions`."""

@@ -53,16 +53,40 @@ def owner_for(token: AgentToken, user_id: object) -> str:
         raise ApiError(
             ErrorCode.OWNER_NOT_GRANTED,
             f"This token does not serve user_id '{user_id}'.",
+            help=[_whom_it_serves(token)],
             details={"user_id": user_id},
         )
     return user_id
 
 
+def _whom_it_serves(token: AgentToken) -> str:
+    owner = sole_owner(token)
+    return f"It serves {owner}: leave user_id out." if owner else "GET /api/v1/token/ says whom it serves."
+
+
+def sole_owner(token: AgentToken) -> str | None:
+    """Return whom the token serves where that is one owner; None where it serves several, everyone or nobody."""
+    usernames = [] if token.all_owners else _served(token)
+    return usernames[0] if len(usernames) == 1 else None
+
+
+def owners_beginning(token: AgentToken, beginning: str, most: int) -> list[str]:
+    """Return the first owners the token serves whose username begins so, in the order of the alphabet."""
+    owners = _ACTIVE if token.all_owners else _ACTIVE.filter(agent_tokens=token)
+    found = owners.filter(username__startswith=beginning).order_by("username")
+    return list(found.values_list("username", flat=True)[:most])
+
+
 def visible_proposals(token: AgentToken, owner: str | None = None) -> ProposalQuerySet:
     """Return the proposals of the token's agent, made with any of its tokens, for owners this token serves."""
-    owners = _ACTIVE if token.all_owners else _ACTIVE.filter(agent_tokens=token)
-    proposals = _visible(token.agent_id, owners)
+    proposals = Proposal.objects.filter(agent=token.agent_id, owner__in=served_owners(token))
     return proposals if owner is None else proposals.of_owner(owner)
+
+
+def served_owners(token: AgentToken) -> QuerySet[User, str]:
+    """Return the usernames of the owners this token serves, as a part of a query."""
+    owners = _ACTIVE if token.all_owners else _ACTIVE.filter(agent_tokens=token)
+    return owners.order_by().values_list("username", flat=True)
 
 
 def visible_proposal(token: AgentToken, proposal_id: int) -> Proposal | None:
@@ -71,12 +95,9 @@ def visible_proposal(token: AgentToken, proposal_id: int) -> Proposal | None:
     return _ONE.first(**asked) if token.all_owners else _ONE_OF_SERVED.first(**asked, token=token.pk)
 
 
-def _visible(agent: int, owners: QuerySet[User]) -> ProposalQuerySet:
-    return Proposal.objects.filter(agent=agent, owner__in=owners.order_by().values("username"))
-
-
 def _one(pk: int, agent: int, owners: QuerySet[User]) -> ProposalQuerySet:
-    return _visible(agent, owners).filter(pk=pk).select_related("decided_by", "agent").order_by()
+    visible = Proposal.objects.filter(agent=agent, owner__in=owners.order_by().values("username"))
+    return visible.filter(pk=pk).select_related("decided_by", "agent").order_by()
 
 
 _ACTIVE = User.objects.filter(is_active=True)
@@ -94,10 +115,15 @@ def agents_serving(owner: str) -> set[int]:
 def _only_owner(token: AgentToken) -> str:
     if token.all_owners:
         raise _bad_user_id("is required: this token serves every owner")
-    usernames = list(token.owners.filter(is_active=True).values_list("username", flat=True)[:2])
+    usernames = _served(token)
     if len(usernames) == 1:
         return usernames[0]
     raise _bad_user_id(f"is required: this token serves {'several owners' if usernames else 'nobody'}")
+
+
+def _served(token: AgentToken) -> list[str]:
+    """Return the first two of the owners named for the token."""
+    return list(token.owners.filter(is_active=True).values_list("username", flat=True)[:2])
 
 
 def _bad_user_id(reason: str) -> ApiError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import timedelta
+from typing import cast
 
 import structlog
 from django.conf import settings
@@ -12,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
+from agent_tools.models import AgentToken
 from memory_app.runtime import rate_limit
 
 log = structlog.get_logger(__name__)
@@ -32,14 +34,23 @@ class TokenThrottle(BaseThrottle):
         self._wait = 0.0
 
     def allow_request(self, request: Request, view: APIView) -> bool:
-        now, seconds = time.time(), _WINDOW.total_seconds()
-        minute = int(now // seconds)
-        self._wait = (minute + 1) * seconds - now
-        try:
-            return not rate_limit.hit(f"calls:{request.auth.pk}:{minute}", settings.RATE_LIMIT, _WINDOW)
-        except RedisError as error:
-            log.warning("rate_limit_not_counted", error=type(error).__name__)
-            return True
+        self._wait = count(cast(AgentToken, request.auth))
+        return not self._wait
 
     def wait(self) -> float:
         return self._wait
+
+
+def count(token: AgentToken) -> float:
+    """Count a call. Return 0, or the seconds to wait where it is over the limit.
+
+    A token and the one it replaces are counted as one: while both are valid, they have no more calls than one has.
+    """
+    now, seconds = time.time(), _WINDOW.total_seconds()
+    minute = int(now // seconds)
+    try:
+        is_over = rate_limit.hit(f"calls:{token.original_id}:{minute}", settings.RATE_LIMIT, _WINDOW)
+    except RedisError as error:
+        log.warning("rate_limit_not_counted", error=type(error).__name__)
+        return 0.0
+    return (minute + 1) * seconds - now if is_over else 0.0

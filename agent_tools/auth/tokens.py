@@ -1,4 +1,4 @@
-"""Making, finding and revoking tokens. The only module that sees a secret.
+"""Making, rotating, finding and revoking tokens. The only module that sees a secret.
 
 A secret is random with 256 bits, so a plain SHA-256 is enough to keep it: there is nothing to guess, and
 a slow hash would cost every call what it protects only for passwords.
@@ -17,12 +17,12 @@ from datetime import datetime, timedelta
 
 import structlog
 from django.db import Error as DatabaseError
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from agent_tools.models import AgentToken, Scope
-from approvals.models import Agent, User
+from agent_tools.models import PLAYGROUND, AgentToken, Scope
+from approvals.models import Agent, Event, User
 from memory_app.databases.prepared import Prepared
 from memory_app.runtime import deadlines
 
@@ -42,7 +42,7 @@ _TOUCH_SECONDS = 1.0
 _USABLE = Prepared(
     lambda prefix, now: (
         AgentToken.objects.usable(now)
-        .filter(prefix=prefix, agent__is_active=True)
+        .filter(prefix=prefix, agent__is_active=True, is_playground=False)
         .filter(Q(created_by=None) | Q(created_by__is_active=True))
         .select_related("agent")
         .order_by()
@@ -58,6 +58,10 @@ class Issued:
 
     token: AgentToken
     secret: str
+
+
+class NotRotatable(Exception):
+    """The token has no second replacement: it was replaced before, it ended, or it has no secret."""
 
 
 def issue(
@@ -78,9 +82,7 @@ def issue(
             None for the command line.
     """
     known = {Scope(scope) for scope in scopes}
-    alphabet = string.ascii_lowercase + string.digits
-    prefix = PREFIX + "".join(secrets.choice(alphabet) for _ in range(_PREFIX_LENGTH - len(PREFIX)))
-    secret = f"{prefix}_{secrets.token_urlsafe(32)}"
+    prefix, secret = _new_secret()
     with transaction.atomic():
         token = AgentToken.objects.create(
             agent=agent,
@@ -90,9 +92,104 @@ def issue(
             all_owners=all_owners,
             created_by=created_by,
             expires_at=expires_at,
+            tells_after=_newest_event(),
         )
         token.owners.set(owners)
     return Issued(token=token, secret=secret)
+
+
+def may_rotate(token: AgentToken, user: User) -> bool:
+    """Whether a person may ask for a new secret of a token: one with the rights of those they can make for themselves.
+
+    A token that serves others would open their memory, one of another's agent would let its holder propose under that
+    agent's name. Those an admin rotates.
+    """
+    if token.is_playground or token.all_owners or token.agent.created_by_id != user.pk or not token.agent.is_active:
+        return False
+    if not token.is_usable or hasattr(token, "replaced_by"):
+        return False
+    return [owner.pk for owner in token.owners.all()] == [user.pk]
+
+
+def rotate(token: AgentToken, *, by: User, until: datetime | None) -> Issued:
+    """Make a new secret with the rights of a token: its agent, scopes, owners and end.
+
+    Args:
+        by: who asked for it: the new token stops working when they are deactivated.
+        until: when the old secret ends; None leaves it as it was, until somebody revokes it.
+
+    Raises:
+        NotRotatable: the token was replaced before, ended, or belongs to the playground.
+    """
+    prefix, secret = _new_secret()
+    try:
+        with transaction.atomic():
+            # Locked, so that who is served is not narrowed between reading and copying it.
+            old = AgentToken.objects.select_for_update(no_key=True).get(pk=token.pk)
+            if not old.is_usable or old.is_playground or not old.agent.is_active:
+                raise NotRotatable
+            new = AgentToken.objects.create(
+                agent=old.agent,
+                prefix=prefix,
+                sha256=_sha256(secret),
+                scopes=old.scopes,
+                all_owners=old.all_owners,
+                created_by=by,
+                expires_at=old.expires_at,
+                tells_after=old.tells_after,
+                replaces=old,
+                first_id=old.original_id,
+                owners_since=old.owners_since,
+            )
+            new.owners.set(old.owners.all())
+            if until is not None and (old.expires_at is None or until < old.expires_at):
+                AgentToken.objects.filter(pk=old.pk).update(expires_at=until)
+    except IntegrityError as error:
+        raise NotRotatable from error
+    log.info("token_rotated", agent=old.agent.name, old=old.prefix, new=prefix, by=by.username)
+    return Issued(token=new, secret=secret)
+
+
+def playground_of(user: User) -> AgentToken:
+    """Return the token that a person's playground runs with; made when it is first needed.
+
+    It serves this person alone and has no secret, so it opens nothing but that page.
+    """
+    if (found := find_playground(user)) is not None:
+        return found
+    prefix, _secret = _new_secret()
+    try:
+        with transaction.atomic():
+            token = AgentToken.objects.create(
+                agent=_playground_agent(user),
+                prefix=prefix,
+                sha256="",
+                scopes=list(Scope.values),
+                created_by=user,
+                is_playground=True,
+                tells_after=_newest_event(),
+            )
+            token.owners.set([user])
+    except IntegrityError:  # made by another request this moment
+        return AgentToken.objects.usable().select_related("agent").get(created_by=user, is_playground=True)
+    return token
+
+
+def find_playground(user: User) -> AgentToken | None:
+    """Return the token of a person's playground, if there is one that works."""
+    mine = AgentToken.objects.usable().filter(created_by=user, is_playground=True)
+    return mine.select_related("agent").first()
+
+
+def _playground_agent(user: User) -> Agent:
+    """Return the agent whose name proposals of a person's playground bear."""
+    made_before = AgentToken.objects.filter(created_by=user, is_playground=True).select_related("agent").first()
+    if made_before is not None:
+        return made_before.agent
+    name = f"{PLAYGROUND}{user.username}"
+    if len(name) > 64 or Agent.objects.filter(name=name).exists():  # somebody's, from before the name was reserved
+        name = f"{PLAYGROUND}{user.pk}-{secrets.token_hex(4)}"
+    return Agent.objects.create(name=name, description="Tools tried out by hand", created_by=user)
 
 
 def find(secret: str) -> AgentToken | None:
@@ -106,6 +203,11 @@ def find(secret: str) -> AgentToken | None:
     if token is None or not hmac.compare_digest(token.sha256, _sha256(secret)):
         return None
     return token
+
+
+def find_again(token: AgentToken) -> AgentToken | None:
+    """Return a token as it is now, after its caller has waited; None where it is no longer usable."""
+    return _USABLE.first(prefix=token.prefix, now=timezone.now())
 
 
 def touch(token: AgentToken) -> None:
@@ -129,8 +231,20 @@ def stop_serving(token: AgentToken, owner: User) -> None:
     """Take one owner away from a token; a token that serves no other owner is revoked."""
     with transaction.atomic():
         token.owners.remove(owner)
+        AgentToken.objects.filter(pk=token.pk).update(owners_since=timezone.now())
         if not token.all_owners and not token.owners.exists():
             revoke(token)
+
+
+def _newest_event() -> int:
+    return Event.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+
+
+def _new_secret() -> tuple[str, str]:
+    """Return a prefix and the secret that begins with it."""
+    alphabet = string.ascii_lowercase + string.digits
+    prefix = PREFIX + "".join(secrets.choice(alphabet) for _ in range(_PREFIX_LENGTH - len(PREFIX)))
+    return prefix, f"{prefix}_{secrets.token_urlsafe(32)}"
 
 
 def _sha256(secret: str) -> str:

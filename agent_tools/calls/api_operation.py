@@ -5,6 +5,7 @@ Not here: which operations there are (`registry`), and running one (`execution`)
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,6 +20,8 @@ from agent_tools.calls.json_schema import json_schema
 from agent_tools.models import Scope
 
 A = TypeVar("A", bound=Arguments)
+
+_AFTER_A_SENTENCE = re.compile(r"(?<=\.)\s")
 
 
 class Effect(StrEnum):
@@ -45,6 +48,11 @@ class Call:
     operation: str | None = None
 
     @property
+    def may_apply(self) -> bool:
+        """Whether policy and rules may let the caller's changes through; else a person decides about each."""
+        return grants.has_scope(self.caller.token, Scope.NOTES_WRITE)
+
+    @property
     def may_read(self) -> bool:
         """Whether the token may read the memory; if not, nothing that depends on its texts is answered."""
         return grants.has_scope(self.caller.token, Scope.MEMORY_READ)
@@ -57,10 +65,17 @@ class Call:
 
 @dataclass(frozen=True)
 class Answer:
-    """A text for the model, and the same as data."""
+    """A text for the model, and the same as data.
+
+    Args:
+        retry_after: seconds after which to ask again, where the call was to wait and could not.
+        tells_decisions: it is about what people decided, so that nothing is added about that.
+    """
 
     text: str
     data: dict[str, Any]
+    retry_after: int | None = None
+    tells_decisions: bool = False
 
     def payload(self) -> dict[str, Any]:
         """Return the body of a success, as every endpoint sends it."""
@@ -81,6 +96,8 @@ class ApiOperation(Generic[A]):
         target: name of the argument that names what the call is about, for the audit row.
         if_timed_out: what to do when the time was up, where that is more than with other tools.
         called: what a refusal calls it: `the list of notes`.
+        is_repeatable: it writes, and the same call again changes nothing more.
+        text_is_complete: nothing is added to the text of its answers: it is a file, or goes into a prompt as it is.
     """
 
     run: Callable[[Call, A], Answer]
@@ -95,6 +112,8 @@ class ApiOperation(Generic[A]):
     owner_optional: bool = False
     target: str = ""
     if_timed_out: str = ""
+    is_repeatable: bool = False
+    text_is_complete: bool = False
 
     @property
     def name(self) -> str:
@@ -103,6 +122,11 @@ class ApiOperation(Generic[A]):
     @property
     def effect(self) -> Effect:
         return Effect.SIDE_EFFECTING if issubclass(self.arguments, WriteArguments) else Effect.READ_ONLY
+
+    @property
+    def first_sentence(self) -> str:
+        """Return the first sentence of the description, which says what it does."""
+        return _AFTER_A_SENTENCE.split(self.description, maxsplit=1)[0]
 
     @property
     def scopes(self) -> tuple[Scope, ...]:

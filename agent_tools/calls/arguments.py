@@ -116,6 +116,15 @@ _AmendedId = Annotated[
 ]
 
 
+_Force = Annotated[
+    bool,
+    Field(
+        description="Ask the user again about what was rejected before (rejected_before), with new reasoning. "
+        "Only where something has changed since.",
+    ),
+]
+
+
 class NoteWriteArguments(WriteArguments):
     """What every tool that changes notes takes."""
 
@@ -127,10 +136,11 @@ class NoteWriteArguments(WriteArguments):
         Field(description="The conversation turns this change rests on, shown beside it.", max_length=50),
     ] = Field(default_factory=list)
     proposal_id: _AmendedId = None
+    force: _Force = False
 
 
-class ProposeArguments(WriteArguments):
-    """What every tool that proposes takes."""
+class ReasonedArguments(WriteArguments):
+    """What every tool that proposes a change of blocks takes."""
 
     reasoning: Annotated[
         str,
@@ -147,6 +157,13 @@ class ProposeArguments(WriteArguments):
         list[TurnArguments],
         Field(description="The conversation turns this change rests on, shown beside it.", max_length=50),
     ] = Field(default_factory=list)
+    proposal_id: _AmendedId = None
+    force: _Force = False
+
+
+class ProposeArguments(ReasonedArguments):
+    """What every tool that proposes a change of a block that exists takes."""
+
     expected_sha256: Annotated[
         str | None,
         Field(
@@ -154,7 +171,6 @@ class ProposeArguments(WriteArguments):
             pattern="^[0-9a-f]{64}$",
         ),
     ] = None
-    proposal_id: _AmendedId = None
 
 
 def accepted(model: type[Arguments]) -> list[str]:
@@ -179,6 +195,7 @@ _SHARED: tuple[tuple[int, type[Strict]], ...] = (
     (3, BoundedArguments),
     (3, WriteArguments),
     (2, NoteWriteArguments),
+    (2, ReasonedArguments),
     (2, ProposeArguments),
 )
 

@@ -5,6 +5,7 @@ REST endpoints and the tool endpoint all come through here, so that a rule holds
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import structlog
@@ -16,13 +17,17 @@ from agent_tools.calls import idempotency, registry, timeouts
 from agent_tools.calls.api_operation import Answer, ApiOperation, Call, Effect
 from agent_tools.calls.arguments import Arguments
 from agent_tools.calls.audit import Audit
-from agent_tools.calls.idempotency import StoredAnswer
+from agent_tools.calls.idempotency import Finish, StoredAnswer
 from agent_tools.calls.parsing import invalid, parse
 from approvals import services
 from memory_app.reads import EngineUnavailable, OutcomeUnknown
 from memory_app.runtime import deadlines
 
 log = structlog.get_logger(__name__)
+
+#: What adds to the answers of all tools: asked after each success, it returns a function that does, or None.
+#: `decisions.telling` is one; a refusal is there to repair the call, and nothing is added to it.
+additions: list[Callable[[ApiOperation[Any], Call, Answer], Finish | None]] = []
 
 #: Seconds for what comes after a call: the idempotency row and the audit.
 _AFTERWARDS = 25
@@ -67,21 +72,39 @@ def _execute(
     if tool.effect is Effect.READ_ONLY:
         services.recover_on_read()
 
+    done: list[tuple[Call, Answer]] = []
+
     def run(operation: str | None) -> dict[str, Any]:
         call = Call(caller=caller, owner=owner, name=tool.name, called=tool.called, operation=operation)
         answer: Answer = tool.run(call, arguments)
         audit.owner = audit.owner or str(answer.data.get("user_id", ""))
+        done.append((call, answer))
         return answer.payload()
+
+    def finish() -> Finish | None:
+        return _finish_of(tool, *done[-1])
 
     key = _key(tool, arguments, key)
     if key is None:
-        return StoredAnswer(200, run(None))
+        payload = run(None)
+        completed = finish()
+        return StoredAnswer(200, completed(payload) if completed else payload, retry_after=done[-1][1].retry_after)
     asked = arguments.model_dump(exclude={"idempotency_key"})
     fingerprint = idempotency.fingerprint(tool.name, owner, asked)
-    kept = idempotency.once(caller.token, key, fingerprint, run, seconds=tool.time_limit + deadlines.GRACE)
+    seconds = tool.time_limit + deadlines.GRACE
+    kept = idempotency.once(caller.token, key, fingerprint, run, seconds=seconds, finish=finish)
     if kept.replayed and not owner and (about := _owner_in(kept.payload)):
         grants.owner_for(caller.token, about)  # whom the token served then, it may serve no more
     return kept
+
+
+def _finish_of(tool: ApiOperation[Any], call: Call, answer: Answer) -> Finish | None:
+    """Return what completes the answer, if anything does. A success stays one where that cannot be asked."""
+    try:
+        return next((finish for add in additions if (finish := add(tool, call, answer))), None)
+    except DatabaseError as error:
+        log.warning("nothing_added", tool=tool.name, error=type(error).__name__)
+        return None
 
 
 def _owner_in(payload: dict[str, Any]) -> str | None:

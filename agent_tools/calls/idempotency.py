@@ -6,6 +6,9 @@ same proposal. A key is leased, and a call that takes longer renews the lease: w
 killed import was answered "try again shortly" for ten minutes. Where the proposal of the operation is no longer
 PREPARING, only the answer is missing, and the next call makes it at once.
 
+A key belongs to a token and to those that replace it: a call whose answer was lost may be sent again with the new
+secret, and is still done once.
+
 Refusals that follow from the arguments and the memory (4xx) are answers too and are kept. Not kept: 429 and 5xx, which
 say "try again".
 """
@@ -17,7 +20,7 @@ import json
 import threading
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -35,6 +38,9 @@ from memory_app.runtime import deadlines
 
 log = structlog.get_logger(__name__)
 
+#: Completes the payload of a success.
+Finish = Callable[[dict[str, Any]], dict[str, Any]]
+
 #: Seconds between two renewals of a lease, at the least: a lease lasts three of them.
 BEAT = 2.0
 
@@ -46,6 +52,7 @@ class StoredAnswer:
     status: int
     payload: dict[str, Any]
     replayed: bool = False
+    retry_after: int | None = None
 
 
 def fingerprint(tool: str, owner: str, arguments: dict[str, Any]) -> str:
@@ -55,13 +62,20 @@ def fingerprint(tool: str, owner: str, arguments: dict[str, Any]) -> str:
 
 
 def once(
-    token: AgentToken, key: str, arguments_sha256: str, work: Callable[[str], dict[str, Any]], *, seconds: float = 0
+    token: AgentToken,
+    key: str,
+    arguments_sha256: str,
+    work: Callable[[str], dict[str, Any]],
+    *,
+    seconds: float = 0,
+    finish: Callable[[], Finish | None] = lambda: None,
 ) -> StoredAnswer:
     """Do `work` unless it was done under this key; return its answer either way.
 
     Args:
         work: takes the operation id, returns the payload of a success or raises ApiError.
         seconds: how long that may take. Where it is more than a lease, the lease is renewed until then.
+        finish: asked after the work for what completes its payload, in the transaction that keeps it.
 
     Raises:
         ApiError: what `work` raises; `idempotency_key_reused`, `idempotency_in_progress`.
@@ -82,8 +96,7 @@ def once(
     except BaseException:
         _let_go(row)
         raise
-    _keep(row, 200, payload)
-    return StoredAnswer(200, payload)
+    return StoredAnswer(200, _keep(row, 200, payload, finish()))
 
 
 def purge() -> int:
@@ -97,11 +110,11 @@ def _claim(token: AgentToken, key: str, arguments_sha256: str, lease: timedelta)
     now = timezone.now()
     # Here too, and not only in `purge`: without Celery beat keys have to expire as well.
     old = now - timedelta(hours=settings.IDEMPOTENCY_HOURS)
-    IdempotencyKey.objects.filter(token=token, key=key, created_at__lt=old).delete()
+    IdempotencyKey.objects.filter(token=token.original_id, key=key, created_at__lt=old).delete()
     try:
         with transaction.atomic():
             return IdempotencyKey.objects.create(
-                token=token,
+                token_id=token.original_id,
                 key=key,
                 arguments_sha256=arguments_sha256,
                 operation=uuid.uuid4().hex,
@@ -109,7 +122,7 @@ def _claim(token: AgentToken, key: str, arguments_sha256: str, lease: timedelta)
                 created_at=now,
             )
     except IntegrityError:
-        row = IdempotencyKey.objects.filter(token=token, key=key).first()
+        row = IdempotencyKey.objects.filter(token=token.original_id, key=key).first()
     if row is None:  # purged in between
         return _claim(token, key, arguments_sha256, lease)
     if row.arguments_sha256 != arguments_sha256:
@@ -176,14 +189,17 @@ def _renew(row: IdempotencyKey, lease: timedelta, is_over: threading.Event) -> N
         connections.close_all()
 
 
-def _keep(row: IdempotencyKey, status: int, payload: dict[str, Any]) -> None:
-    response = json.dumps(payload, ensure_ascii=False)
+def _keep(row: IdempotencyKey, status: int, payload: dict[str, Any], finish: Finish | None = None) -> dict[str, Any]:
     deadlines.extend()
     try:
-        IdempotencyKey.objects.filter(pk=row.pk).update(status=status, response=response)
+        with transaction.atomic() if finish else nullcontext():
+            payload = finish(payload) if finish else payload
+            response = json.dumps(payload, ensure_ascii=False)
+            IdempotencyKey.objects.filter(pk=row.pk).update(status=status, response=response)
     except DatabaseError:
         _let_go(row)
         raise
+    return payload
 
 
 def _let_go(row: IdempotencyKey) -> None:

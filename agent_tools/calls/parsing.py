@@ -16,6 +16,25 @@ from agent_tools.errors import ApiError, ErrorCode
 #: Bad arguments that a refusal explains; a reader of more would have to be a program.
 MOST_REASONS = 20
 
+#: What other systems call an argument, and ours: told in a refusal, never taken for it. The first that the tool has.
+_FOREIGN_NAMES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        ("text", "file_text", "insert_text", "body", "data", "value", "new_text"), ("content", "new_content")
+    ),
+    **dict.fromkeys(("new_string", "new_str", "replacement"), ("content", "new_content", "new_string")),
+    **dict.fromkeys(("old_text", "find", "search", "target"), ("old_string",)),
+    "content": ("new_content", "new_string", "body"),
+    "memory": ("content",),
+    **dict.fromkeys(("line", "line_number", "after_line", "position", "at"), ("insert_line", "section_line")),
+    **dict.fromkeys(("header", "heading", "section", "section_name", "section_title"), ("section_header",)),
+    **dict.fromkeys(
+        ("block", "name", "path", "file_path", "file", "block_name", "block_id", "title"), ("block_label",)
+    ),
+    **dict.fromkeys(("why", "explanation", "rationale", "justification", "description", "summary"), ("reasoning",)),
+    **dict.fromkeys(("replacements", "changes", "operations"), ("edits",)),
+    **dict.fromkeys(("sha256", "base_sha256", "etag", "version"), ("expected_sha256",)),
+}
+
 _NOT_BARE = re.compile(r"[^a-z0-9]")
 
 A = TypeVar("A", bound=Arguments)
@@ -117,12 +136,16 @@ def _number(bound: float) -> str:
 
 
 def _unknown(model: type[Arguments], loc: tuple[int | str, ...]) -> str:
-    """Return the reason with the nearest known name; case and punctuation (`replaceAll`) do not count."""
+    """Return the reason with the name that is meant; case and punctuation (`replaceAll`) do not count."""
     fields = _model_at(model, loc).model_fields
     known = {_bare(name): name for name in fields}
     known |= {_bare(alias): name for alias, name in ALIASES.items() if name in fields and alias not in fields}
-    near = difflib.get_close_matches(_bare(str(loc[-1])), known, n=1, cutoff=0.6)
-    return "is not known here" + (f" (did you mean {known[near[0]]}?)" if near else "")
+    name = str(loc[-1])
+    meant = next((ours for ours in _FOREIGN_NAMES.get(name, ()) if ours in fields), None)
+    if meant is None:
+        near = difflib.get_close_matches(_bare(name), known, n=1, cutoff=0.6)
+        meant = known[near[0]] if near else None
+    return "is not known here" + (f" (did you mean {meant}?)" if meant else "")
 
 
 def _model_at(model: type[Strict], loc: tuple[int | str, ...]) -> type[Strict]:

@@ -6,14 +6,15 @@ tool does is in `tools/`; running one, with everything around it, in `execution`
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
+from enum import StrEnum
 from typing import Any, Required, TypedDict, TypeVar, Unpack, get_type_hints
 
 from django.conf import settings
 
 from agent_tools.calls.api_operation import Answer, ApiOperation, Call, Effect
-from agent_tools.calls.arguments import Arguments
+from agent_tools.calls.arguments import Arguments, WriteArguments
+from agent_tools.calls.foreign_names import nearest
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
 
@@ -26,8 +27,31 @@ NOTE_TOOLS = frozenset(
 )
 
 
+#: Tools that show the memory as files. They do what others do, so lists have them only for a model that asks.
+FILE_TOOLS = frozenset(
+    "list_files view_file edit_file append_to_file prepend_to_file update_section write_file".split()
+)
+#: What a model that works on files needs beside them.
+_BESIDE_FILES = frozenset(
+    "memory_search list_proposals get_proposal withdraw_proposal comment_on_proposal propose_block_deletion".split()
+)
+
+
+class Family(StrEnum):
+    """Which tools a list has. Each runs by its name, whatever a list had."""
+
+    MEMORY = "memory"
+    FILES = "files"
+    ALL = "all"
+
+
 class Tool(ApiOperation[A]):
     """What is offered to models, and run by its name."""
+
+    @property
+    def title(self) -> str:
+        """Return the name as people read it: `Read memory block`."""
+        return self.name.replace("_", " ").capitalize()
 
 
 TOOLS: dict[str, Tool[Any]] = {}
@@ -47,6 +71,8 @@ class Declared(TypedDict, total=False):
     owner_optional: bool
     target: str
     if_timed_out: str
+    is_repeatable: bool
+    text_is_complete: bool
 
 
 Run = Callable[[Call, A], Answer]
@@ -66,12 +92,16 @@ def tool(**declared: Unpack[Declared]) -> Callable[[Run[A]], Tool[A]]:
 def endpoint(*, called: str, **declared: Unpack[Declared]) -> Callable[[Run[A]], ApiOperation[A]]:
     """Make a function what a view runs by address, and register it.
 
+    What programs read by address they take from the data, so the text of such a read is complete as it stands.
+
     Args:
         called: what a refusal calls it: `the list of notes`.
     """
 
     def register(run: Run[A]) -> ApiOperation[A]:
-        made = ApiOperation(run=run, arguments=_arguments_of(run), called=called, **declared)
+        arguments = _arguments_of(run)
+        declared.setdefault("text_is_complete", not issubclass(arguments, WriteArguments))
+        made = ApiOperation(run=run, arguments=arguments, called=called, **declared)
         ENDPOINTS[made.name] = made
         return made
 
@@ -83,9 +113,15 @@ def _arguments_of(run: Run[A]) -> type[A]:
     return model
 
 
-def switched_on() -> list[Tool[Any]]:
-    """Return the tools of this installation."""
-    return [tool for tool in TOOLS.values() if is_on(tool)]
+def switched_on(family: Family = Family.MEMORY) -> list[Tool[Any]]:
+    """Return the tools of this installation, of one family."""
+    return [tool for tool in TOOLS.values() if is_on(tool) and _is_of(tool, family)]
+
+
+def _is_of(tool: Tool[Any], family: Family) -> bool:
+    if family is Family.FILES:
+        return tool.name in FILE_TOOLS | _BESIDE_FILES
+    return family is Family.ALL or tool.name not in FILE_TOOLS
 
 
 def is_on(asked: ApiOperation[Any]) -> bool:
@@ -96,11 +132,21 @@ def is_on(asked: ApiOperation[Any]) -> bool:
 def require_on(tool: ApiOperation[Any]) -> None:
     """Raise ApiError (`notes_disabled`) for what is switched off."""
     if not is_on(tool):
-        raise ApiError(
-            ErrorCode.NOTES_DISABLED,
-            f"This installation keeps no notes (MEMORIES_ENABLED is off), so {tool.name} is switched off.",
-            help=["Memory blocks are there as ever: list_memory_blocks names them."],
-        )
+        raise _notes_disabled(f"{tool.name} is switched off")
+
+
+def require_notes(name: str) -> None:
+    """Raise ApiError (`notes_disabled`) where a tool of blocks and notes is asked for a note, and there are none."""
+    if not settings.MEMORIES_ENABLED:
+        raise _notes_disabled(f"{name} has blocks only")
+
+
+def _notes_disabled(so: str) -> ApiError:
+    return ApiError(
+        ErrorCode.NOTES_DISABLED,
+        f"This installation keeps no notes (MEMORIES_ENABLED is off), so {so}.",
+        help=["Memory blocks are there as ever: list_memory_blocks names them."],
+    )
 
 
 def find(name: str) -> Tool[Any]:
@@ -108,13 +154,13 @@ def find(name: str) -> Tool[Any]:
     if name in TOOLS:
         return TOOLS[name]
     there = [tool.name for tool in switched_on()]
-    near = difflib.get_close_matches(name, there, n=1, cutoff=0.5)
-    hint = f" Did you mean {near[0]}?" if near else ""
+    near = nearest(name, there)
+    hint = f" Did you mean {near}?" if near else ""
     raise ApiError(
         ErrorCode.UNKNOWN_TOOL,
         f"There is no tool '{name[:100]}'.{hint}",
         help=[f"There are: {', '.join(there)}."],
-        details={"nearest": near[0] if near else None, "tools": there},
+        details={"nearest": near, "tools": there},
     )
 
 
@@ -149,10 +195,17 @@ def _mcp(tool: Tool[Any]) -> dict[str, Any]:
     read_only = tool.effect is Effect.READ_ONLY
     return {
         "name": tool.name,
+        "title": tool.title,
         "description": tool.description,
         "inputSchema": tool.schema,
         # Nothing a tool does destroys: it waits for a person, or is one click from being put back.
-        "annotations": {"readOnlyHint": read_only, "destructiveHint": False, "openWorldHint": False},
+        "annotations": {
+            "title": tool.title,
+            "readOnlyHint": read_only,
+            "destructiveHint": False,
+            "idempotentHint": read_only or tool.is_repeatable,
+            "openWorldHint": False,
+        },
     }
 
 

@@ -34,11 +34,20 @@ def read_object(request: HttpRequest) -> tuple[dict[str, Any], int]:
     Raises:
         ApiError: body_too_large, length_required, unsupported_media_type, invalid_json, forbidden_character.
     """
+    raw = read_json(request)
+    return (parse_object(raw) if raw.strip() else {}), len(raw)
+
+
+def read_json(request: HttpRequest) -> bytes:
+    """Return the bytes of a body that has to be JSON, or is empty.
+
+    Raises:
+        ApiError: body_too_large, length_required, unsupported_media_type.
+    """
     raw = _read(request, settings.REQUEST_LIMIT)
-    if not raw.strip():
-        return {}, len(raw)
-    _check_media_type(request)
-    return parse_object(raw), len(raw)
+    if raw.strip():
+        _check_media_type(request)
+    return raw
 
 
 def read_markdown(request: HttpRequest, limit: int) -> bytes:
@@ -60,8 +69,17 @@ def read_markdown(request: HttpRequest, limit: int) -> bytes:
 
 def parse_object(raw: bytes) -> dict[str, Any]:
     """Return `raw` as a JSON object. Raise ApiError (invalid_json, forbidden_character)."""
+    value = parse(raw)
+    if not isinstance(value, dict):
+        raise _invalid("The body must be one JSON object with the arguments.")
+    check_texts(value)
+    return value
+
+
+def parse(raw: bytes) -> Any:
+    """Return `raw` as JSON of any kind, its texts unchecked. Raise ApiError (invalid_json)."""
     try:
-        value = json.loads(raw.decode("utf-8-sig"), parse_constant=_refuse_constant, object_pairs_hook=_unique)
+        return json.loads(raw.decode("utf-8-sig"), parse_constant=_refuse_constant, object_pairs_hook=_unique)
     except UnicodeDecodeError as error:
         raise _invalid(f"The body is not UTF-8 (byte {error.start}).") from error
     except json.JSONDecodeError as error:
@@ -72,15 +90,11 @@ def parse_object(raw: bytes) -> dict[str, Any]:
         raise _invalid("The body is nested too deeply.") from error
     except ValueError as error:  # a number of thousands of digits
         raise _invalid("The body holds a number that is too long.") from error
-    if not isinstance(value, dict):
-        raise _invalid("The body must be one JSON object with the arguments.")
-    check_texts(value)
-    return value
 
 
 def _read(request: HttpRequest, limit: int) -> bytes:
     if addresses.is_refused(request):  # by the web server, which goes on reading and forgetting it
-        raise _too_large(limit)
+        raise too_large(limit)
     if "chunked" in request.headers.get("Transfer-Encoding", "").lower():
         return _read_chunked(request, limit)
     try:
@@ -89,11 +103,11 @@ def _read(request: HttpRequest, limit: int) -> bytes:
         length = 0
     if length > limit:
         _drain(request, length)
-        raise _too_large(limit)
+        raise too_large(limit)
     # Not `request.body`, which has a limit of Django's own.
     body = request.read(limit + 1)
     if len(body) > limit:
-        raise _too_large(limit)
+        raise too_large(limit)
     return body
 
 
@@ -112,7 +126,7 @@ def _read_chunked(request: HttpRequest, limit: int) -> bytes:
         except ParseException as error:
             raise ApiError(ErrorCode.BAD_REQUEST, "The chunks of the body are not well-formed.") from error
     if len(body) > limit:
-        raise _too_large(limit)
+        raise too_large(limit)
     return bytes(body)
 
 
@@ -177,7 +191,8 @@ def _invalid(message: str) -> ApiError:
     return ApiError(ErrorCode.INVALID_JSON, message)
 
 
-def _too_large(limit: int) -> ApiError:
+def too_large(limit: int) -> ApiError:
+    """Return the refusal of a body over the limit, in bytes."""
     return ApiError(
         ErrorCode.BODY_TOO_LARGE, f"The body is over the limit of {limit:,} bytes.", details={"limit": limit}
     )

@@ -9,11 +9,12 @@ from typing import Any
 
 import structlog
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
-from django.http import Http404, HttpResponse
+from django.http import Http404
 from django.http.request import UnreadablePostError
 from rest_framework import exceptions
 
-from agent_tools.errors import ApiError, ErrorCode, ErrorRow, ErrorTable, find_row
+from agent_tools.calls.audit import Audit
+from agent_tools.errors import ApiError, ErrorCode, ErrorRow, ErrorTable, find_row, invalid_token
 from agent_tools.http import responses
 from memory_app.configuration.logs import current_request_id
 from memory_app.runtime.unavailable import is_away
@@ -27,18 +28,22 @@ _AWAY = 5
 _OURS = (ErrorCode.INTERNAL_ERROR, ErrorCode.ENGINE_UNAVAILABLE, ErrorCode.TIMEOUT)
 
 
-def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse:
-    """Return the answer to whatever a view raised; the hook of Django REST framework.
+def exception_handler(error: Exception, context: dict[str, Any]) -> responses.ApiResponse:
+    """Return the answer to whatever a view raised; the hook of Django REST framework, and used by the playground.
 
     An unexpected exception is logged with its stack; the answer has no word of it.
     """
     view: Any = context.get("view")
     answer = as_api_error(error, failing=getattr(view, "failing", "Error"), view=view)
-    if answer.code in _OURS and (audit := getattr(view, "audit", None)) and audit.tool:
-        # Names and the kind of error, never a text: `read_memory_block_error`.
+    report(answer, error, getattr(view, "audit", None))
+    return responses.failure(answer)
+
+
+def report(answer: ApiError, error: Exception, audit: Audit | None) -> None:
+    """Log a call that failed by our fault: names and the kind of error, never a text (`read_memory_block_error`)."""
+    if answer.code in _OURS and audit and audit.tool:
         kind = type(answer.__cause__ or error).__name__
         log.error(f"{audit.tool}_error", user_id=audit.owner, block_label=audit.target, error=kind)
-    return responses.failure(answer)
 
 
 def as_api_error(error: Exception, *, failing: str = "Error", view: Any = None) -> ApiError:
@@ -90,8 +95,7 @@ def _not_authenticated(error: exceptions.NotAuthenticated, view: Any) -> ApiErro
 
 
 def _invalid_token(error: exceptions.AuthenticationFailed, view: Any) -> ApiError:
-    headers = {"WWW-Authenticate": 'Bearer realm="assent", error="invalid_token"'}
-    return ApiError(ErrorCode.INVALID_TOKEN, "The token is not valid.", headers=headers)
+    return invalid_token()
 
 
 def _throttled(error: exceptions.Throttled, view: Any) -> ApiError:

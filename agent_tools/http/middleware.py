@@ -1,7 +1,7 @@
 """The id of a request: taken from the caller or made here, in each log line and in the answer.
 
-Also the last guard of the error shape: what Django itself answers under /api/ (a bad host, an exception before or after
-a view) is sent as JSON like every other error.
+Also the last guard of the error shape: what Django itself answers under /api/ and at /mcp (a bad host, an exception
+before or after a view) is sent as JSON like every other error there.
 """
 
 from __future__ import annotations
@@ -9,10 +9,15 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 from django.http import HttpRequest, HttpResponse
+
+from memory_app.webserver import addresses
+
+if TYPE_CHECKING:
+    from agent_tools.errors import ApiError
 
 # Goes into logs and headers as it is, so nothing in it may break a line or a terminal.
 _VALID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
@@ -32,27 +37,36 @@ class RequestIdMiddleware:
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             response = self.get_response(request)
             if request.path.startswith(_MACHINES):
-                response = _in_our_shape(response)
+                response = _in_our_shape(response, is_mcp=False)
+            elif addresses.is_mcp(request.path):
+                response = _in_our_shape(response, is_mcp=True)
         response["X-Request-ID"] = request_id
         return response
 
 
-def _in_our_shape(response: HttpResponse) -> Any:
+def _in_our_shape(response: HttpResponse, *, is_mcp: bool) -> Any:
     # Imported late: settings load the middleware before the apps are ready.
-    from agent_tools.errors import ApiError, ErrorCode
-    from agent_tools.http.exceptions import internal_error, unavailable
-    from agent_tools.http.responses import failure
+    from agent_tools.http import json_rpc, responses
 
     if response.status_code < 400 or response.headers.get("Content-Type", "").startswith("application/"):
         return response
+    error = _error_of(response)
+    return json_rpc.failed(json_rpc.refusal(error)) if is_mcp else responses.failure(error)
+
+
+def _error_of(response: HttpResponse) -> ApiError:
+    """Return what a page of Django's says, as an error of ours."""
+    from agent_tools.errors import ApiError, ErrorCode
+    from agent_tools.http.exceptions import internal_error, unavailable
+
     if response.status_code == 503:
-        return failure(unavailable())
+        return unavailable()
     if response.status_code >= 500:
-        return failure(internal_error(RuntimeError(response.reason_phrase)))
+        return internal_error(RuntimeError(response.reason_phrase))
     if response.status_code == 404:
-        return failure(ApiError(ErrorCode.NOT_FOUND, "There is no such endpoint."))
+        return ApiError(ErrorCode.NOT_FOUND, "There is no such endpoint.")
     message = (
         "The request could not be read. Does its Host header name an address this installation answers to, "
         "and its Content-Type no charset but UTF-8?"
     )
-    return failure(ApiError(ErrorCode.BAD_REQUEST, message))
+    return ApiError(ErrorCode.BAD_REQUEST, message)

@@ -45,6 +45,10 @@ with the same arguments gives the first answer again, marked `Idempotency-Replay
 Answers 429 and 5xx are not kept under the key: try again with it, after `Retry-After` seconds. A call that was cut off
 can be sent again with its key: it goes on with what was begun, and is answered as soon as that is done.
 
+The answer to a tool that is about one owner has `data.decisions` when something was decided about the agent's proposals
+for that owner since its token was last told: `items` as in decision_list (at most five), `left_out` (how many more),
+`more`, and `next` for `decided_since`. Each is a line below the text, but where the text is complete as it stands.
+
 A proposal rejected as `too_private`, or redacted for its owner later, keeps who decided, when and why, and none of its
 texts (`redacted`). The call that made it, sent again with its key, is answered `already_decided`.
 """
@@ -64,14 +68,15 @@ def _tool(tool: ApiOperation[Any]) -> str:
         [
             f"### {tool.name}",
             tool.description,
-            f"Scope {_scopes(tool)} · {tool.effect} · timeout {tool.timeout} s",
+            f"Scope {scopes(tool)} · {tool.effect} · timeout {tool.timeout} s",
             _arguments(tool),
-            _table(("`data`", ""), [(f"`{name}`", meaning) for name, meaning in tool.returns.items()]),
+            table(("`data`", ""), [(f"`{name}`", meaning) for name, meaning in tool.returns.items()]),
         ]
     )
 
 
-def _scopes(tool: ApiOperation[Any]) -> str:
+def scopes(tool: ApiOperation[Any]) -> str:
+    """Return the scope a token needs, in Markdown."""
     return f"`{tool.scope}`" + (f" (with `{tool.or_scope}` alone it waits for a person)" if tool.or_scope else "")
 
 
@@ -85,7 +90,7 @@ def _arguments(tool: ApiOperation[Any]) -> str:
         )
         for name, field in schema["properties"].items()
     ]
-    return _table(("argument", "type", ""), rows)
+    return table(("argument", "type", ""), rows)
 
 
 def _endpoints() -> str:
@@ -110,17 +115,17 @@ def _endpoints() -> str:
             "",
         ),
     ]
-    return _table(("endpoint", "", "query"), rows)
+    return table(("endpoint", "", "query"), rows)
 
 
 def _fields_of(tool: ApiOperation[Any]) -> str:
-    table = _table(("`data`", ""), [(f"`{name}`", meaning) for name, meaning in tool.returns.items()])
-    return f"### {tool.name}\n\n{tool.description}\n\n{_arguments(tool)}\n\n{table}"
+    fields = table(("`data`", ""), [(f"`{name}`", meaning) for name, meaning in tool.returns.items()])
+    return f"### {tool.name}\n\n{tool.description}\n\n{_arguments(tool)}\n\n{fields}"
 
 
 def _errors() -> str:
     rows = [(str(code.status), f"`{code.code}`", code.meaning) for code in ErrorCode]
-    return _table(("status", "code", "meaning; names in `code` type are fields of `details`"), sorted(rows))
+    return table(("status", "code", "meaning; names in `code` type are fields of `details`"), sorted(rows))
 
 
 def _type(field: dict[str, Any]) -> str:
@@ -139,6 +144,7 @@ def _literal(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """Return a table in Markdown."""
     lines = [head, tuple("---" for _ in head), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines)

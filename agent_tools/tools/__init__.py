@@ -6,6 +6,8 @@ Called by `agent_tools.calls` through the registry. A tool knows no HTTP: it tak
 from agent_tools.tools import (  # noqa: I001 - the order of the list of tools
     read,
     propose,
+    whole_blocks,
+    memory_files,
     proposals,
     search,
     notes,
@@ -19,10 +21,12 @@ __all__ = [
     "context",
     "conversations",
     "files",
+    "memory_files",
     "notes",
     "proposals",
     "propose",
     "read",
     "recall",
     "search",
+    "whole_blocks",
 ]

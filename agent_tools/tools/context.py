@@ -11,7 +11,7 @@ from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import Arguments
 from agent_tools.calls.registry import endpoint, tool
 from agent_tools.models import Scope
-from agent_tools.tools import guidance
+from agent_tools.tools import block_reads, guidance
 from agent_tools.tools.note_arguments import Type
 from memory_app import reads
 from memory_app.text import context_budget
@@ -57,6 +57,7 @@ class PrimeArguments(Arguments):
     scope=Scope.MEMORY_READ,
     failing="Error priming memories",
     returns={"text": "the memories, as in the text; empty when there are none", "receipt": _RECEIPT},
+    text_is_complete=True,
 )
 def prime_memories(call: Call, arguments: PrimeArguments) -> Answer:
     commit = reads.head()
@@ -109,6 +110,7 @@ class ContextArguments(Arguments):
 def context_read(call: Call, arguments: ContextArguments) -> Answer:
     context = guidance.context_of(call.owner, budget=arguments.budget)
     text = context.text
+    block_reads.note(call, arguments.session_id, {block.label: block.body_sha256 for block in context.shown.blocks})
     data: dict[str, Any] = {
         "text": text,
         "blocks": [

@@ -8,11 +8,12 @@ from typing import Annotated
 from pydantic import Field, field_serializer
 
 from agent_tools.answers import refusals, representations, talk
+from agent_tools.answers.subject import Subject
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import Arguments, NoteWriteArguments
 from agent_tools.calls.registry import endpoint
 from agent_tools.models import Scope
-from agent_tools.tools.notes import by, subject
+from agent_tools.tools.note_arguments import changed_by
 from approvals.pages import import_progress
 from approvals.services import imports
 from approvals.services.imports import ImportOutcome
@@ -45,8 +46,8 @@ class ImportArguments(NoteWriteArguments):
     returns={
         "proposal_id": "its number, or null when there was nothing to change",
         "status": "applied, open while it waits for a person, or unchanged",
-        "waits_because": "why a person has to look at it first, as with notes: policy, scope, secrets, rule or large; "
-        "else null",
+        "waits_because": "why a person has to look at it first, as with notes: policy, scope, secrets, rule, large "
+        "or repeated; else null",
         "commit": "the commit that holds it, or null",
         "review_url": "where people look at it, or null",
         "created": "how many notes are new; null without memory:read, as are the next two",
@@ -64,12 +65,12 @@ class ImportArguments(NoteWriteArguments):
     ),
 )
 def import_file(call: Call, arguments: ImportArguments) -> Answer:
-    viewer = import_progress.of_token(call.caller.token.pk)
+    viewer = import_progress.of_token(call.caller.token.original_id)
     with (
-        refusals.explained(subject(call, arguments)),
+        refusals.explained(Subject.of_write(call, arguments)),
         import_progress.watched(viewer, arguments.progress_key),
     ):
-        done = imports.import_file(by=by(call, arguments), owner=call.owner, data=arguments.file)
+        done = imports.import_file(by=changed_by(call, arguments), owner=call.owner, data=arguments.file)
     proposal = done.outcome.proposal if done.outcome else None
     data = {
         "proposal_id": proposal.pk if proposal else None,

@@ -43,6 +43,24 @@ _NOTES_GUIDE = """
   marks it as outdated and names what took its place, `memory_delete` removes it: use these when the user asks, or
   when it is wrong."""
 
+#: Which tool changes a block in which case.
+BLOCK_TOOLS = """\
+### Changing a Memory Block
+
+| Scenario | Tool |
+|----------|------|
+| Change a specific value | `propose_memory_edit`; several that belong together: `propose_memory_edits` |
+| Add a new entry or section | `propose_memory_append`, `propose_memory_prepend` (no need to read first) |
+| Add a line in the middle | `propose_memory_insert` |
+| Update a Markdown section | `propose_section_update` |
+| Create a new block | `propose_memory_block`, when no block is about it yet |
+| Replace the full text (rare) | Read first with `read_memory_block`, then `propose_memory_rewrite` |
+| Delete a whole block (rare) | `propose_block_deletion`; a person always decides |
+
+Prefer these atomic edits over full rewrites: they change only what you name, and what people changed since stays. An
+empty block is filled by `propose_memory_append`. When a reviewer asks for changes, call the same tool again with that
+proposal's number as `proposal_id`."""
+
 #: Which tools to use for what: for agents, and in the reference page.
 WHICH_TOOLS = f"""\
 ## Which Tool for What
@@ -50,11 +68,13 @@ WHICH_TOOLS = f"""\
 - **At the start** of a conversation: the context (`GET /api/v1/users/{{user_id}}/context/`) has blocks, notes and
   these words. Without it, `list_memory_blocks` and `prime_memories` give the same. Look further only for what is
   missing.{_NOTES_GUIDE}
-- **Longer texts** about the user that belong together: memory blocks. `read_memory_block`, then `propose_memory_edit`;
-  a person decides about each change.
+- **Longer texts** about the user that belong together: a memory block. Update it with `propose_memory_edit` or
+  `propose_memory_append` to persist important information; a person decides about each change.
 - **What was said**, word for word: `memory_search` with `include_conversation` finds passages, `memory_list_sessions`
   names conversations and `memory_read_session` reads one. What is worth keeping from them belongs in a note.
-- **What became of your changes**: `list_proposals`, `get_proposal`; `withdraw_proposal` takes one back."""
+- **What became of your changes**: `list_proposals`, `get_proposal`; `withdraw_proposal` takes one back.
+
+{BLOCK_TOOLS}"""
 
 
 @dataclass(frozen=True)
@@ -138,7 +158,8 @@ def context_of(owner: str, *, budget: int | None = None) -> Context:
         left = max(1, budget - shown.tokens) if budget else budget
         primed = prime(owner, budget=left, filters=filters)
     explains = settings.MEMORIES_ENABLED and settings.MEMORIES_INJECT != "none" and settings.MEMORIES_SKILL_INJECTION
-    skill = memories_md.skill(included=bool(primed and primed.included)) if explains else ""
+    is_manual = settings.MEMORIES_INJECT == "manual"
+    skill = memories_md.skill(included=bool(primed and primed.included), on_request=is_manual) if explains else ""
     return Context(shown, primed, skill, commit)
 
 

@@ -1,4 +1,4 @@
-"""What the tools on notes take in common: content, types, tags, ids, with the words that explain them."""
+"""What the tools on notes take in common, with the words that explain it, and who changes a note in their name."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
+from agent_tools.calls.api_operation import Call
+from agent_tools.calls.arguments import NoteWriteArguments, ReasonedArguments
+from approvals.services.notes import ChangeContext
 from memory_app.text import notes
 
 ALL = "all"
@@ -57,3 +60,18 @@ Tags = Annotated[
 Confidence = Annotated[
     float, Field(description="Confidence level, 0.0 to 1.0; what lies outside is brought to the nearer end.")
 ]
+
+
+def changed_by(call: Call, arguments: NoteWriteArguments | ReasonedArguments) -> ChangeContext:
+    """Return who changes notes, for the record."""
+    return ChangeContext(
+        actor=call.caller.agent,
+        may_apply=call.may_apply,
+        may_read=call.may_read,
+        reasoning=arguments.reasoning.strip(),
+        session_id=arguments.session_id,
+        evidence=[turn.model_dump(exclude_none=True) for turn in arguments.evidence],
+        operation=call.operation,
+        amends=arguments.proposal_id,
+        force=arguments.force,
+    )

@@ -13,16 +13,15 @@ from pydantic import Field
 
 from agent_tools.answers import fields, refusals, representations, talk
 from agent_tools.answers.subject import Subject
-from agent_tools.auth import grants
 from agent_tools.calls import signals
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import NoteWriteArguments
 from agent_tools.calls.registry import tool
 from agent_tools.models import Scope
-from agent_tools.tools.note_arguments import Category, Confidence, Content, NoteId, Tags, Type
+from agent_tools.tools.note_arguments import Category, Confidence, Content, NoteId, Tags, Type, changed_by
 from approvals.review.turn.change_requests import change_request
 from approvals.services import notes
-from approvals.services.notes import ChangeContext, NoteChangeOutcome
+from approvals.services.notes import NoteChangeOutcome
 
 _WRITTEN = {"note_id": "the note's id"} | fields.WRITTEN
 
@@ -46,9 +45,9 @@ class SaveArguments(NoteWriteArguments):
     returns=_WRITTEN,
 )
 def memory_save(call: Call, arguments: SaveArguments) -> Answer:
-    with refusals.explained(subject(call, arguments)):
+    with refusals.explained(Subject.of_write(call, arguments)):
         outcome = notes.save(
-            by=by(call, arguments),
+            by=changed_by(call, arguments),
             owner=call.owner,
             content=arguments.content,
             category=arguments.category,
@@ -73,11 +72,12 @@ class UpdateArguments(NoteWriteArguments):
     failing="Error updating note",
     returns=_WRITTEN,
     target="note_id",
+    is_repeatable=True,
 )
 def memory_update(call: Call, arguments: UpdateArguments) -> Answer:
-    with refusals.explained(subject(call, arguments)):
+    with refusals.explained(Subject.of_write(call, arguments)):
         outcome = notes.update(
-            by=by(call, arguments), owner=call.owner, note_id=arguments.note_id, content=arguments.content
+            by=changed_by(call, arguments), owner=call.owner, note_id=arguments.note_id, content=arguments.content
         )
     return _answer(call, outcome, "updated")
 
@@ -98,8 +98,8 @@ class DeleteArguments(NoteWriteArguments):
     target="note_id",
 )
 def memory_delete(call: Call, arguments: DeleteArguments) -> Answer:
-    with refusals.explained(subject(call, arguments)):
-        outcome = notes.delete(by=by(call, arguments), owner=call.owner, note_id=arguments.note_id)
+    with refusals.explained(Subject.of_write(call, arguments)):
+        outcome = notes.delete(by=changed_by(call, arguments), owner=call.owner, note_id=arguments.note_id)
     if outcome.is_withdrawn:
         number = outcome.proposal.pk if outcome.proposal else 0
         text = f"Note {outcome.note_id} was not in the memory yet: your proposal {number}, which waited, is withdrawn."
@@ -141,9 +141,9 @@ class RememberArguments(NoteWriteArguments):
 )
 def remember(call: Call, arguments: RememberArguments) -> Answer:
     began = time.perf_counter()
-    with refusals.explained(subject(call, arguments, fields={"note_id": "memory_id"})):
+    with refusals.explained(Subject.of_write(call, arguments, fields={"note_id": "memory_id"})):
         outcome = notes.save(
-            by=by(call, arguments),
+            by=changed_by(call, arguments),
             owner=call.owner,
             content=arguments.content,
             type=arguments.type,
@@ -197,12 +197,13 @@ class ForgetArguments(NoteWriteArguments):
     }
     | fields.WRITTEN,
     target="memory_id",
+    is_repeatable=True,
 )
 def forget(call: Call, arguments: ForgetArguments) -> Answer:
     began = time.perf_counter()
-    with refusals.explained(subject(call, arguments, fields={"note_id": "memory_id"})):
+    with refusals.explained(Subject.of_write(call, arguments, fields={"note_id": "memory_id"})):
         outcome = notes.supersede(
-            by=by(call, arguments),
+            by=changed_by(call, arguments),
             owner=call.owner,
             note_id=arguments.memory_id,
             reason=arguments.reason,
@@ -227,25 +228,6 @@ def forget(call: Call, arguments: ForgetArguments) -> Answer:
         "message": message.partition("\n")[0],
     }
     return Answer(message, data | representations.written(outcome, may_read=call.may_read))
-
-
-def by(call: Call, arguments: NoteWriteArguments) -> ChangeContext:
-    """Return who changes notes, for the record."""
-    return ChangeContext(
-        actor=call.caller.agent,
-        may_apply=grants.has_scope(call.caller.token, Scope.NOTES_WRITE),
-        may_read=call.may_read,
-        reasoning=arguments.reasoning.strip(),
-        session_id=arguments.session_id,
-        evidence=[turn.model_dump(exclude_none=True) for turn in arguments.evidence],
-        operation=call.operation,
-        amends=arguments.proposal_id,
-    )
-
-
-def subject(call: Call, arguments: NoteWriteArguments, **more: Any) -> Subject:
-    """Return what a call asked for, for its refusal."""
-    return Subject(call, proposal_id=arguments.proposal_id or 0, amends=arguments.proposal_id is not None, **more)
 
 
 def _answer(call: Call, outcome: NoteChangeOutcome, done: str) -> Answer:

@@ -15,7 +15,8 @@ from agent_tools.auth import grants
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import LARGEST_ID, LONGEST_ANSWER, BoundedArguments, WriteArguments
 from agent_tools.calls.parsing import invalid
-from agent_tools.calls.registry import tool
+from agent_tools.calls.registry import endpoint, tool
+from agent_tools.decisions import listing, waiting
 from agent_tools.models import Scope
 from approvals import services
 from approvals.models import DECIDABLE, Proposal, ProposalQuerySet, Status
@@ -38,13 +39,30 @@ class ProposalListArguments(paging.PagedArguments, BoundedArguments):
         ),
     ] = None
     block_label: Annotated[str | None, Field(description="Only proposals to this block.", max_length=200)] = None
+    decided_since: Annotated[
+        str | None,
+        Field(
+            description="List what people decided about your proposals instead, in the order it happened: after this "
+            "`next` of an answer before, from the start (empty), or from now on ('now'). Items are those of "
+            "decision_list.",
+            max_length=200,
+        ),
+    ] = None
+    wait: Annotated[
+        int,
+        Field(
+            description="With decided_since: seconds to wait for a decision while there is none.",
+            ge=0,
+            le=waiting.LONGEST_OF_TOOL,
+        ),
+    ] = 0
 
 
 @tool(
     description=(
         "List your own proposals, newest first: their status, what the reviewer said, "
         "and whether those still open apply to the block as it is now. "
-        "With status changes_requested: those you are asked to change."
+        "With status changes_requested: those you are asked to change. With decided_since: what was decided since."
     ),
     scope=Scope.MEMORY_READ,
     failing="Error listing proposals",
@@ -52,6 +70,8 @@ class ProposalListArguments(paging.PagedArguments, BoundedArguments):
     owner_optional=True,
 )
 def list_proposals(call: Call, arguments: ProposalListArguments) -> Answer:
+    if arguments.decided_since is not None or arguments.wait:
+        return _decided_since(call, arguments)
     if arguments.status is not None and arguments.status not in Status.values:
         raise invalid({"status": f"must be one of {', '.join(Status.values)}"}, called=call.called)
     last = paging.after(call, arguments, int)
@@ -78,11 +98,43 @@ def list_proposals(call: Call, arguments: ProposalListArguments) -> Answer:
     text = "\n".join(["Your proposals:", "", *lines]) if shown else "You have no such proposals."
     if cursor:
         text += f"\n\n(There are more: call again with cursor {cursor}.)"
-    return Answer(text, {"items": items[: len(shown)], "next": cursor})
+    return Answer(text, {"items": items[: len(shown)], "next": cursor}, tells_decisions=True)
+
+
+def _decided_since(call: Call, arguments: ProposalListArguments) -> Answer:
+    """Return the list of decisions, for the tool."""
+    if arguments.decided_since is None:
+        raise invalid({"wait": "goes with decided_since"}, called=call.called)
+    beside = {"status": arguments.status, "block_label": arguments.block_label, "cursor": arguments.cursor}
+    if given := [name for name, value in beside.items() if value is not None]:
+        raise invalid(dict.fromkeys(given, "cannot be given with decided_since"), called=call.called)
+    asked = listing.DecisionListArguments(
+        since=arguments.decided_since,
+        limit=arguments.limit,
+        wait=arguments.wait,
+        max_characters=arguments.max_characters,
+    )
+    return listing.decisions(call, asked, argument="decided_since")
 
 
 class ProposalReadArguments(BoundedArguments):
     proposal_id: _Id
+    wait: Annotated[
+        int,
+        Field(
+            description="Seconds to wait while a person has it to decide; then you get it as it is.",
+            ge=0,
+            le=waiting.LONGEST_OF_TOOL,
+        ),
+    ] = 0
+
+
+_READ = (
+    fields.PROPOSAL_IN_FULL
+    | fields.COMMENTS
+    | fields.COLLISIONS
+    | {"left_out": "what was left out of these for its length, by field", "retry_after": fields.RETRY_AFTER}
+)
 
 
 @tool(
@@ -92,21 +144,53 @@ class ProposalReadArguments(BoundedArguments):
     ),
     scope=Scope.MEMORY_READ,
     failing="Error reading proposal",
-    returns=fields.PROPOSAL_IN_FULL
-    | fields.COMMENTS
-    | fields.COLLISIONS
-    | {"left_out": "what was left out of these for its length, by field"},
+    returns=_READ,
     owner_optional=True,
     target="proposal_id",
 )
 def get_proposal(call: Call, arguments: ProposalReadArguments) -> Answer:
-    proposal = _own(call, arguments.proposal_id)
+    return _proposal(call, arguments.proposal_id, arguments.wait, bounds.characters(arguments))
+
+
+class ProposalAwaitArguments(BoundedArguments):
+    proposal_id: _Id
+    wait: Annotated[
+        int,
+        Field(description="Seconds to wait while a person has it to decide.", ge=0, le=waiting.LONGEST),
+    ] = 0
+
+
+@endpoint(
+    called="the proposal",
+    description="One of the agent's own proposals: at once, or as soon as it is decided or the agent's turn.",
+    scope=Scope.MEMORY_READ,
+    failing="Error reading proposal",
+    returns=_READ,
+    owner_optional=True,
+    target="proposal_id",
+)
+def proposal_read(call: Call, arguments: ProposalAwaitArguments) -> Answer:
+    return _proposal(call, arguments.proposal_id, arguments.wait, bounds.characters(arguments))
+
+
+def _is_settled(call: Call, proposal_id: int) -> bool:
+    """Whether nothing is left to wait for: it is decided, its agent's turn, or no longer the caller's to see."""
+    proposal = grants.visible_proposal(call.caller.token, proposal_id)
+    return proposal is None or proposal.is_decided or proposal.is_with_agent
+
+
+def _proposal(call: Call, proposal_id: int, seconds: int, most: int) -> Answer:
+    proposal = _own(call, proposal_id)
+    waited = waiting.until(lambda now: _is_settled(now, proposal_id), call, seconds, work=get_proposal.time_limit)
+    if seconds:
+        call = waited.call
+        proposal = _own(call, proposal_id)
     gone = withholding.deleted_since(call, proposal)
     asked = change_request(proposal)
     data = representations.proposal_in_full(proposal, proposal.current_revision, gone, asked=asked)
     data["comments"] = talk.comments(proposal)
     data["collides_with"] = _collisions(call, proposal)
-    left_out, needed = _left_out(data, bounds.characters(arguments))
+    left_out, needed = _left_out(data, most)
     text = representations.told(proposal, asked) + approved_otherwise.sentence(proposal, data)
     text += talk.unanswered(data["comments"])
     if against := [each["proposal_id"] for each in data["collides_with"] if each["effect"] == "no_longer_fits"]:
@@ -115,7 +199,8 @@ def get_proposal(call: Call, arguments: ProposalReadArguments) -> Answer:
     if left_out:
         what = ", ".join(f"{count:,} {_LEFT_OUT[name]}" for name, count in left_out.items())
         text += f"\n(Left out for their length: {what}. max_characters={needed} brings all.)"
-    return Answer(text, data | {"left_out": left_out})
+    more = {"left_out": left_out, "retry_after": waited.retry_after}
+    return Answer(text, data | more, retry_after=waited.retry_after)
 
 
 def _collisions(call: Call, proposal: Proposal) -> list[dict[str, Any]]:
@@ -180,6 +265,7 @@ class WithdrawArguments(WriteArguments):
     returns=fields.PROPOSAL,
     owner_optional=True,
     target="proposal_id",
+    is_repeatable=True,
 )
 def withdraw_proposal(call: Call, arguments: WithdrawArguments) -> Answer:
     proposal = _own(call, arguments.proposal_id)
@@ -242,11 +328,8 @@ def _shown(call: Call, proposal: Proposal) -> dict[str, Any]:
 
 
 def _visible(call: Call) -> ProposalQuerySet:
-    visible = grants.visible_proposals(call.caller.token, call.owner or None)
-    # Without a worker no process expires proposals on time, so reading them does.
-    if settings.CELERY_TASK_ALWAYS_EAGER and visible.decidable().filter(expires_at__lte=timezone.now()).exists():
-        services.expire()
-    return visible.select_related("decided_by", "agent")
+    listing.expire_overdue(call)
+    return grants.visible_proposals(call.caller.token, call.owner or None).select_related("decided_by", "agent")
 
 
 def _is_overdue(proposal: Proposal) -> bool:

@@ -10,17 +10,21 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from agent_tools.answers import bounds, fields, paging, refusals, representations
+from agent_tools.answers.cutting import cut
 from agent_tools.answers.subject import Subject
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import LONGEST_ANSWER, BoundedArguments
-from agent_tools.calls.parsing import invalid
 from agent_tools.calls.registry import endpoint, tool
 from agent_tools.models import Scope
-from approvals.models import Proposal
+from agent_tools.tools import block_reads
+from approvals.models import Kind, Proposal
 from memory_app import reads
 from memory_app.databases.prepared import Prepared
 from memory_app.models import Change, TargetKind
 from memory_app.reads import Block, BlockNotFound
+
+#: Beside a list of blocks, whose text says only what is in the memory.
+WAITING = {f"waiting[].{name}": meaning for name, meaning in fields.OPEN_PROPOSAL.items()}
 
 
 class BlockListArguments(paging.PagedArguments, BoundedArguments):
@@ -34,7 +38,8 @@ class BlockListArguments(paging.PagedArguments, BoundedArguments):
     ),
     scope=Scope.MEMORY_READ,
     failing="Error listing memory blocks",
-    returns=fields.paged(fields.BLOCK),
+    returns=fields.paged(fields.BLOCK) | WAITING,
+    text_is_complete=True,
 )
 def list_memory_blocks(call: Call, arguments: BlockListArguments) -> Answer:
     return _blocks_after(call, arguments, bounds.characters(arguments))
@@ -49,7 +54,7 @@ class BlockPageArguments(paging.PagedArguments):
     description="The memory blocks of an owner, by label, page by page.",
     scope=Scope.MEMORY_READ,
     failing="Error listing memory blocks",
-    returns=fields.paged(fields.BLOCK),
+    returns=fields.paged(fields.BLOCK) | WAITING,
 )
 def block_list(call: Call, arguments: BlockPageArguments) -> Answer:
     return _blocks_after(call, arguments, LONGEST_ANSWER)
@@ -103,34 +108,28 @@ class ReadArguments(BoundedArguments):
     failing="Error reading memory block",
     returns=READ,
     target="block_label",
+    text_is_complete=True,
 )
 def read_memory_block(call: Call, arguments: ReadArguments) -> Answer:
     with refusals.explained(Subject(call, label=arguments.block_label, as_of=arguments.as_of)):
         commit, block = _at(call, arguments.block_label, arguments.as_of)
-    lines = _lines(block.body)
-    text, shown, following = block.body, None, None
     most = bounds.characters(arguments)
-    if arguments.view_range is not None or len(text) > most:
-        first, last = _range(call, arguments.view_range or [1, -1], len(lines))
-        fitting = first - 1 + bounds.lines_that_fit(lines[first - 1 : last], most)
-        if fitting < last:
-            following, last = [fitting + 1, last], fitting
-        if arguments.view_range is not None or following:
-            text, shown = "\n".join(lines[first - 1 : last]), [first, last]
+    part = cut(call, block.body, arguments.view_range, most)
+    if arguments.as_of is None and part.is_whole:
+        block_reads.note(call, arguments.session_id, {block.label: block.body_sha256})
     waiting = representations.open_proposals(_own_open(call, block.label), may_read=True)
     told = bounds.that_fit(waiting, most)
     data = representations.block(block) | {
-        "body": text,
-        "lines": len(lines),
-        "view_range": shown,
-        "next_range": following,
+        "body": part.text,
+        "lines": part.lines,
+        "view_range": part.shown,
+        "next_range": part.following,
         "commit": commit,
         "as_of": arguments.as_of,
         "open_proposals": waiting[:told],
         "open_proposals_left_out": len(waiting) - told,
     }
-    rest = _rest(shown, following, len(lines)) if shown and following else ""
-    return Answer(f"# {block.display_title}\n\n{text or '(empty)'}{rest}", data)
+    return Answer(f"# {block.display_title}\n\n{part.text or '(empty)'}{part.rest('read_memory_block')}", data)
 
 
 class HistoryArguments(paging.PagedArguments):
@@ -184,21 +183,15 @@ def _blocks_after(call: Call, arguments: paging.PagedArguments, most: int) -> An
     text = _listed(shown)
     if cursor:
         text += f"\n\n({len(shown)} of {len(blocks)} blocks; call again with cursor {cursor} for the next.)"
-    return Answer(text, {"items": items[: len(shown)], "next": cursor})
+    waiting = [] if last else _OWN_NEW.all(agent=call.caller.agent.pk, owner=call.owner)
+    told = representations.open_proposals(waiting, may_read=True)
+    return Answer(text, {"items": items[: len(shown)], "next": cursor, "waiting": told})
 
 
 def _listed(blocks: Any) -> str:
     if not blocks:
         return "No memory blocks exist for this student yet."
     return "\n".join(["Available memory blocks:", "", *(f"- {block.label}: {block.display_title}" for block in blocks)])
-
-
-def _rest(shown: list[int], following: list[int], lines: int) -> str:
-    """Return what is said below a text that was cut, so that it is not taken for the whole."""
-    return (
-        f"\n\n(These are lines {shown[0]}-{shown[1]} of {lines}. The rest was left out for its length: call "
-        f"read_memory_block with view_range {following} for it.)"
-    )
 
 
 def _at(call: Call, label: str, as_of: str | None) -> tuple[str, Block]:
@@ -212,6 +205,18 @@ def _at(call: Call, label: str, as_of: str | None) -> tuple[str, Block]:
 
 #: What `representations.open_proposals` shows; a proposal has thirty columns, some of them long.
 _SHOWN = ("id", "target_kind", "target", "status", "mergeability", "reasoning", "created_at")
+
+_OWN_NEW = Prepared(
+    lambda agent, owner: (
+        Proposal.objects.filter(agent=agent, kind=Kind.CREATE_BLOCK)
+        .of_owner(owner)
+        .pending()
+        .only(*_SHOWN)
+        .order_by("created_at", "id")
+    ),
+    agent=int,
+    owner=str,
+)
 
 _OWN_OPEN = Prepared(
     lambda agent, owner, label: (
@@ -229,21 +234,3 @@ _OWN_OPEN = Prepared(
 
 def _own_open(call: Call, label: str) -> list[Proposal]:
     return _OWN_OPEN.all(agent=call.caller.agent.pk, owner=call.owner, label=label)
-
-
-def _lines(text: str) -> list[str]:
-    """Return lines as editors count them: a line end at the end begins no further line."""
-    lines = text.split("\n")
-    return lines[:-1] if lines[-1] == "" else lines
-
-
-def _range(call: Call, wanted: list[int], count: int) -> tuple[int, int]:
-    first, last = wanted
-    last = count if last == -1 else min(last, count)
-    if count == 0 and first == 1:
-        return 1, 0
-    if not 1 <= first <= last:
-        lines = f"{count} line" if count == 1 else f"{count} lines"
-        reason = f"must be [first, last] with 1 <= first <= last; the block has {lines}"
-        raise invalid({"view_range": reason}, called=call.called)
-    return first, last

@@ -88,6 +88,8 @@ class ApiView(APIView):
         kept = execution.execute(asked, self.caller, given, key=key, audit=self.audit)
         outcome = "ok" if kept.payload["ok"] else kept.payload["error"]["code"]
         headers = {"Idempotency-Replayed": "true"} if kept.replayed else {}
+        if kept.retry_after is not None:
+            headers["Retry-After"] = str(kept.retry_after)
         return responses.json_response(kept.payload, status=kept.status, headers=headers, outcome=outcome)
 
     def body(self, request: Request) -> dict[str, Any]:

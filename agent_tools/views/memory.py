@@ -6,8 +6,10 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from agent_tools.calls.arguments import LONGEST_ANSWER
+from agent_tools.decisions import listing
 from agent_tools.http.openapi import answers, body, describe, query
-from agent_tools.tools import proposals, propose, read
+from agent_tools.tools import proposals, read
+from agent_tools.tools.propose import rewriting
 from agent_tools.views.api import ApiView
 
 #: By address programs read, which have room for a whole block or proposal.
@@ -55,11 +57,11 @@ class BlockPropose(ApiView):
         operation_id="block_propose",
         tags=["blocks"],
         summary="Propose a whole text, or several replacements",
-        request=body(propose.BlockProposeArguments, leave_out={"block_label"}),
+        request=body(rewriting.BlockProposeArguments, leave_out={"block_label"}),
         responses=answers("data.proposal_id, data.branch, data.review_url and more.", 400, 404, 409, 413, 415, 422),
     )
     def post(self, request: Request, user_id: str, label: str) -> HttpResponse:
-        return self.by_body(request, propose.block_propose, user_id=user_id, block_label=label)
+        return self.by_body(request, rewriting.block_propose, user_id=user_id, block_label=label)
 
 
 class ProposalList(ApiView):
@@ -78,11 +80,24 @@ class ProposalDetail(ApiView):
     @describe(
         operation_id="proposal_read",
         tags=["proposals"],
-        summary="One of the agent's own proposals, in full",
-        responses=answers("data.status, data.decision, data.mergeability and more.", 404),
+        summary="One of the agent's own proposals, in full; with wait, once it is decided",
+        parameters=query(proposals.ProposalAwaitArguments, leave_out={"proposal_id"}),
+        responses=answers("data.status, data.decision, data.mergeability and more.", 400, 404),
     )
     def get(self, request: Request, proposal_id: int) -> HttpResponse:
-        return self.by_query(request, proposals.get_proposal, defaults=_WHOLE, proposal_id=proposal_id)
+        return self.by_query(request, proposals.proposal_read, defaults=_WHOLE, proposal_id=proposal_id)
+
+
+class DecisionList(ApiView):
+    @describe(
+        operation_id="decision_list",
+        tags=["proposals"],
+        summary="What people decided about the agent's own proposals, in the order it happened",
+        parameters=query(listing.DecisionListArguments, also={"user_id": "Only those for this owner."}),
+        responses=answers("data.items: the decisions; data.next: where to go on; data.more.", 400),
+    )
+    def get(self, request: Request) -> HttpResponse:
+        return self.by_query(request, listing.decision_list)
 
 
 class ProposalWithdraw(ApiView):

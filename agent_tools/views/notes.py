@@ -121,7 +121,7 @@ class MemoriesFile(ApiView):
         key = request.headers.get("Progress-Key", "")
         given = from_path(given, user_id=user_id) | {"file": file, "progress_key": key}
         try:
-            with import_progress.claimed(import_progress.of_token(self.caller.token.pk), key):
+            with import_progress.claimed(import_progress.of_token(self.caller.token.original_id), key):
                 return self.run(request, files.import_file, given)
         except import_progress.UnderWay as error:
             raise ApiError(
@@ -152,7 +152,7 @@ class ImportProgress(ApiView):
     def get(self, request: Request, user_id: str, key: str) -> HttpResponse:
         parse(Arguments, from_query(request, Arguments), called="this endpoint")
         grants.owner_for(self.caller.token, user_id)
-        found = import_progress.look(import_progress.of_token(self.caller.token.pk), key)
+        found = import_progress.look(import_progress.of_token(self.caller.token.original_id), key)
         data: dict[str, Any] = {
             "state": found.state if found else "unknown",
             "stage": found.stage if found else None,

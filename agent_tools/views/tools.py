@@ -26,20 +26,32 @@ class ListQuery(Arguments):
     ] = "native"
 
 
+class ToolListQuery(ListQuery):
+    family: Annotated[
+        Literal["memory", "files", "all"],
+        Field(
+            description="memory: tools for blocks and notes. files: the same memory as files (view_file, edit_file …), "
+            "with the tools for proposals and search. all: both. Every tool runs by its name, listed or not."
+        ),
+    ] = "memory"
+
+
 class ToolList(ApiView):
     @describe(
         operation_id="tool_list",
         tags=["tools"],
         summary="The tools this token may use, ready to hand to a model",
-        parameters=query(ListQuery),
+        parameters=query(ToolListQuery),
         responses=answers("data.tools: the definitions.", 400),
     )
     def get(self, request: Request) -> HttpResponse:
-        asked = parse(ListQuery, from_query(request, ListQuery), called="the list of tools")
+        asked = parse(ToolListQuery, from_query(request, ToolListQuery), called="the list of tools")
         write = registry.FORMATS[asked.format]
         # A tool the token has no scope for would only teach a model to fail.
-        usable = [tool for tool in registry.switched_on() if grants.has_scope(self.caller.token, *tool.scopes)]
-        data: dict[str, Any] = {"format": asked.format, "tools": [write(tool) for tool in usable]}
+        family, token = registry.Family(asked.family), self.caller.token
+        usable = [tool for tool in registry.switched_on(family) if grants.has_scope(token, *tool.scopes)]
+        data: dict[str, Any] = {"format": asked.format, "family": asked.family}
+        data["tools"] = [write(tool) for tool in usable]
         text = "\n".join(f"- {tool.name}: {tool.description}" for tool in usable)
         return responses.json_response(Answer(text or "This token may use no tools.", data).payload())
 

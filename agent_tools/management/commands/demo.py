@@ -6,6 +6,7 @@ import io
 import json
 import logging
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,7 +65,9 @@ class Command(BaseCommand):
                     f"as {address}/api/docs/ says.",
                 ]
             ),
-            f"The token is kept in {_token_path()}",
+            "For every other way in (docs/agents/README.md), in a second terminal:",
+            "",
+            f"export MEMORY_URL={address} MEMORY_TOKEN=$(cat {shlex.quote(str(_token_path()))})",
         ]
         self.stdout.write("\n".join(lines))
 

@@ -177,6 +177,8 @@ def test_the_notes_of_a_proposal_are_cut_too(api: Machine, call: Call, alice: Us
 def test_the_tools_whose_answers_may_be_long_take_the_argument() -> None:
     bounded = {name for name, tool in TOOLS.items() if "max_characters" in tool.schema["properties"]}
     assert bounded == {
+        "list_files",
+        "view_file",
         "read_memory_block",
         "list_memory_blocks",
         "recall",

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from approvals import services
-from approvals.models import Status, User
+from approvals.models import Proposal, Status, User
 from approvals.services import notes
 from memory_app import reads
 from memory_app.reads import Block
 from memory_app.search import service
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
+from tests.agent_tools.decisions.test_read_decisions import seen as as_seen
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 
 BLOCK = "/api/v1/users/alice/blocks/diary/"
@@ -162,10 +163,16 @@ def test_nor_that_of_a_deleted_note(machine: MachineOf, issue: Issue, call: Call
     assert "peppermint" in historian.call("get_proposal", proposal_id=saved["proposal_id"]).content.decode()
 
 
-def test_nor_what_an_import_brought(api: Machine, call: Call, alice: User) -> None:
-    text = "# Memories\n\n## Facts\n\n### mem-1737372000-a1b2\n> Alice drinks peppermint tea.\n"
+def _imported(api: Machine, note_id: str) -> int:
+    """The number of the proposal by which a note about tea was imported."""
+    text = f"# Memories\n\n## Facts\n\n### {note_id}\n> Alice drinks peppermint tea.\n"
     sent = api.http.post("/api/v1/users/alice/memories.md", text, content_type="text/markdown")
-    number = answered(sent)["data"]["proposal_id"]
+    number: int = answered(sent)["data"]["proposal_id"]
+    return number
+
+
+def test_nor_what_an_import_brought(api: Machine, call: Call, alice: User) -> None:
+    number = _imported(api, "mem-1737372000-a1b2")
     assert "peppermint" in call("get_proposal", proposal_id=number).content.decode()
     notes.delete(by=notes.ChangeContext(actor=alice), owner="alice", note_id="mem-1737372000-a1b2")
     assert "peppermint" not in call("get_proposal", proposal_id=number).content.decode()
@@ -178,3 +185,53 @@ def test_an_agents_own_note_that_waits_stays_its_own(machine: MachineOf, issue: 
     seen = answered(waits.call("get_proposal", proposal_id=saved["proposal_id"]))["data"]
     assert (seen["status"], seen["title"]) == (Status.OPEN, "Alice drinks peppermint tea.")
     assert seen["notes"][0]["after"]["content"] == "Alice drinks peppermint tea."
+
+
+def test_a_note_made_again_under_its_id_does_not_open_the_first_one(
+    machine: MachineOf, issue: Issue, api: Machine, call: Call, alice: User
+) -> None:
+    """An agent chooses the id where it writes a file."""
+    saved = answered(call("memory_save", content="Alice drinks peppermint tea."))["data"]
+    waits = machine(issue(alice, scopes=["memory:read", "memory:propose"]))
+    update = answered(waits.call("memory_update", note_id=saved["note_id"], content="Alice drinks coffee."))["data"]
+    change = _imported(api, "mem-1737372000-a1b2")
+    for id_ in (saved["note_id"], "mem-1737372000-a1b2"):
+        notes.delete(by=notes.ChangeContext(actor=alice), owner="alice", note_id=id_)
+        made = answered(call("write_file", path=f"/memories/notes/{id_}.md", content="Something else."))["data"]
+        assert made["status"] == "applied"
+    for number in (saved["proposal_id"], update["proposal_id"], change):
+        seen = call("get_proposal", proposal_id=number)
+        assert (answered(seen)["data"]["title"], seen.json()["data"]["result"]) == (None, None)
+        assert "peppermint" not in seen.content.decode()
+    assert "peppermint" not in call("list_proposals").content.decode()
+    assert "peppermint" not in call("list_proposals", decided_since="").content.decode()
+    assert "Something else." in call("get_proposal", proposal_id=made["proposal_id"]).content.decode()
+
+
+def test_a_block_made_again_under_its_label_keeps_the_title_of_the_first_one(
+    call: Call, alice: User, make_block: MakeBlock, propose: Propose
+) -> None:
+    first = make_block(alice, "diary", "I am afraid.", title="Zebras frighten me")
+    propose(first, "afraid", "amused")
+    services.delete_block(actor=alice, owner="alice", label="diary", loaded_sha256=first.sha256)
+    second = make_block(alice, "diary", "Another page.", title="Second")
+    propose(second, "Another", "One more")
+    said = call("list_proposals").content.decode()
+    assert "Zebras" not in said
+    assert "Second" in said
+
+
+def test_a_new_block_and_note_of_the_agents_are_shown_when_approved_in_other_words(
+    machine: MachineOf, issue: Issue, alice: User, tim: User
+) -> None:
+    waits = machine(issue(alice, scopes=["memory:read", "memory:propose"]))
+    new = {"label": "plan", "title": "The plan", "body": "Read.\n", "reasoning": "So."}
+    for made in (
+        answered(waits.call("propose_memory_block", **new))["data"],
+        answered(waits.call("memory_save", content="Read."))["data"],
+    ):
+        services.approve_edited(actor=tim, **as_seen(Proposal.objects.get(pk=made["proposal_id"])), text="Write.")
+        answer = answered(waits.call("list_proposals", decided_since=""))
+        assert answer["data"]["items"][-1]["final_text"] is not None
+        assert answer["data"]["items"][-1]["title"] is not None
+        assert answered(waits.call("get_proposal", proposal_id=made["proposal_id"]))["data"]["title"] is not None

@@ -236,3 +236,58 @@ def test_no_tool_answers_a_right_guess_otherwise_than_a_wrong_one(
                 asked += 1
     assert asked > 40
     assert reads.block("alice", "safe").body == block.body
+
+
+# -- the memory as files --------------------------------------------------------------------------
+
+#: Calls that change a file, each with a guess at its text or at how long that is.
+FILE_CALLS: dict[str, Callable[[str], tuple[str, dict[str, Any]]]] = {
+    "a result over the limit": lambda guess: ("edit_file", {"old_string": guess, "new_string": "x" * 2_001}),
+    "another text expected": lambda guess: (
+        "edit_file",
+        {"old_string": guess, "new_string": "x", "expected_sha256": "0" * 64},
+    ),
+    "new_string there or not": lambda guess: ("edit_file", {"old_string": "nowhere", "new_string": guess}),
+    "how long it is": lambda guess: ("append_to_file", {"content": "x" * (1_999 if guess == RIGHT else 2_000)}),
+    "how long it is, from its beginning": lambda guess: (
+        "prepend_to_file",
+        {"content": "x" * (1_999 if guess == RIGHT else 2_000)},
+    ),
+    "a header": lambda guess: ("update_section", {"section_header": guess, "new_content": "x" * 2_001}),
+    "its whole text expected": lambda guess: ("write_file", {"content": guess, "expected_sha256": "0" * 64}),
+}
+
+
+@pytest.mark.parametrize("cap", [1, 1_000])
+@pytest.mark.parametrize("why", FILE_CALLS)
+def test_no_file_tool_answers_a_right_guess_otherwise_than_a_wrong_one(
+    unread: Any, block: Any, note: str, why: str, cap: int
+) -> None:
+    answered(unread.call("memory_save", content="One that waits."))
+    before = Proposal.objects.count()
+    with override_settings(PENDING_CAP=cap):
+        for path in (f"/memories/notes/{note}.md", "/memories/blocks/safe.md"):
+            answers = []
+            for guess in (RIGHT, WRONG):
+                tool, arguments = FILE_CALLS[why](guess)
+                response = unread.call(tool, path=path, **arguments)
+                assert response.status_code != 200, response.content
+                answers.append(same(response, guess))
+            assert answers[0] == answers[1]
+    assert Proposal.objects.count() == before
+
+
+def test_a_part_of_a_note_is_changed_by_who_may_read_it_only(unread: Any, note: str) -> None:
+    """What was rejected is quoted when it comes again, and whole sentences of the note would be in it."""
+    for id_ in (note, "note-00000000-0000-4000-8000-000000000000"):
+        path = f"/memories/notes/{id_}.md"
+        calls: dict[str, dict[str, Any]] = {
+            "edit_file": {"old_string": "safe", "new_string": "vault"},
+            "append_to_file": {"content": " Or so."},
+            "prepend_to_file": {"content": "I think: "},
+            "update_section": {"section_header": "# The", "new_content": "x"},
+        }
+        for tool, arguments in calls.items():
+            error = refused(unread.call(tool, path=path, **arguments), 403, "missing_scope")
+            assert error["details"]["required"] == "memory:read"
+        assert answered(unread.call("write_file", path=path, content=f"It is {id_}."))["data"]["status"] == "open"

@@ -25,9 +25,16 @@ def test_a_call_without_a_token_is_told_to_send_one(machine: MachineOf) -> None:
     assert response["WWW-Authenticate"].startswith("Bearer")
 
 
+# "Bearer " is what an unset variable leaves, and "Token" what other services ask for.
+@pytest.mark.parametrize("header", ["Bearer", "Bearer ", "Basic abc", "Token asn_abcdefgh_x"])
+def test_a_header_of_another_form_is_told_which(machine: MachineOf, header: str) -> None:
+    error = refused(machine(None).get(TOOLS, Authorization=header), 401, "not_authenticated")
+    assert error["text"] == "Error: Send the header Authorization: Bearer <token>."
+
+
 @pytest.mark.parametrize(
     "header",
-    ["Bearer", "Bearer ", "Basic abc", "Bearer asn_nobody12_x", "Bearer \u00fc", "Token x", "Bearer asn_\x00bcdefgh_x"],
+    ["Bearer asn_nobody12_x", "Bearer \u00fc", "Bearer asn_\x00bcdefgh_x"],
 )
 def test_a_header_that_holds_no_token_of_ours_is_refused(machine: MachineOf, header: str) -> None:
     response = machine(None).get(TOOLS, Authorization=header)
@@ -44,6 +51,7 @@ def test_revoked_expired_and_unknown_tokens_get_the_same_answer(machine: Machine
     tokens.revoke(AgentToken.objects.get(prefix=revoked[:12]))
     texts = {machine(secret).get(TOOLS).content for secret in (revoked, expired, f"asn_unknown0_{'x' * 43}")}
     assert len(texts) == 1
+    assert b"A person makes one under Settings, Agents." in texts.pop()
 
 
 def test_a_deactivated_agent_gets_in_no_longer(machine: MachineOf, token: str, scribe: Agent) -> None:

@@ -120,6 +120,12 @@ def test_a_bad_form_makes_nothing(client_of: ClientOf, alice: User, changes: Any
     assert not Agent.objects.exists()
 
 
+def test_a_token_that_may_do_nothing_is_told_to_choose(client_of: ClientOf, alice: User) -> None:
+    page = words(new_token(client_of(alice), scopes=[]))
+    assert "Choose at least one." in page
+    assert "This field is required." not in page
+
+
 def test_a_token_is_revoked_after_asking(client_of: ClientOf, machine: MachineOf, alice: User, token: str) -> None:
     client, row = client_of(alice), AgentToken.objects.get()
     assert row.prefix in client.get(f"{PAGE}{row.pk}/revoke/").content.decode()

@@ -51,6 +51,7 @@ class Contract:
         may_read: whether the token may read the memory; if not, an import's counts are not told.
         policy: `apply`, or `review`, where every write waits for a person.
         taken: ids that `remember` calls taken, as if another client had just used them.
+        decided: what people decided, told beside the next answer of a tool.
         told: what is said of a running import's progress, one after another; it is answered when all were asked for.
         fixed: an answer (status, content type, body) to give to everything instead.
     """
@@ -61,6 +62,7 @@ class Contract:
     policy: str = "apply"
     may_read: bool = True
     taken: int = 0
+    decided: list[dict[str, Any]] = field(default_factory=list)
     told: list[dict[str, Any]] = field(default_factory=list)
     all_told: threading.Event = field(default_factory=threading.Event)
     fixed: tuple[int, str, bytes] | None = None
@@ -100,7 +102,10 @@ class Contract:
             raise Problem(400, "invalid_arguments", "user_id is required.", fields={"user_id": "is required"})
         self._granted(owner or self.owners[0])
         waiting = {"status": "open", "proposal_id": 12, "review_url": "http://assent.test/proposals/12/"}
-        came = waiting if self.policy == "review" else {"status": "applied", "commit": "c0ffee"}
+        came: dict[str, Any] = waiting if self.policy == "review" else {"status": "applied", "commit": "c0ffee"}
+        if self.decided:
+            beside, self.decided = self.decided, []
+            came |= {"decisions": {"items": beside, "next": "abc", "more": True, "left_out": 3}}
         match name:
             case "remember":
                 return self._remember(**arguments) | came
@@ -110,7 +115,7 @@ class Contract:
                     del self.notes[arguments["note_id"]]
                 return came | {"note_id": arguments["note_id"]}
             case "prime_memories":
-                return self._prime(**arguments)
+                return came | self._prime(**arguments)
         raise Problem(404, "unknown_tool", f"There is no tool {name}.")
 
     def _remember(self, content: str, type: str, memory_id: str, tags: list[str]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from agent_tools.cli.commands import memory
+from assent_client.cli.commands import memory
 from memory_app.text import memories_md
 from tests.agent_tools.cli.memory_server import TOKEN, Contract, serving
 
@@ -73,6 +73,19 @@ def test_add_stores_a_memory_under_an_id_of_its_own(run: Run, server: Contract) 
         "tags": ["imports", "structure"],
         "created_at": "",
     }
+
+
+@pytest.mark.parametrize("words", ["add x", "delete mem-1-aaaa", "prime"])
+def test_what_people_decided_is_told_beside_the_output(run: Run, some: Contract, words: str) -> None:
+    some.decided = [{"proposal_id": 7, "text": "Proposal 7 for block 'goals' was rejected by alice (wrong): No.\x1b"}]
+    done = run(*words.split())
+    assert (done.exit_code, "Proposal 7" in done.stdout) == (0, False)
+    assert done.stderr == (
+        "Decided since you were last told:\n"
+        "- Proposal 7 for block 'goals' was rejected by alice (wrong): No.⟨U+001B ESCAPE⟩\n"
+        "(3 more: list_proposals with decided_since abc.)\n"
+    )
+    assert run("add", "She rows.").stderr == ""
 
 
 def test_add_makes_a_pattern_where_no_type_is_given(run: Run, server: Contract) -> None:
@@ -442,6 +455,7 @@ def test_a_server_that_is_away_is_named(run: Run) -> None:
     done = run("list", "--owner", "alice", MEMORY_URL="http://127.0.0.1:1/")
     assert done.exit_code == 1
     assert done.stderr.startswith("Error: http://127.0.0.1:1 cannot be reached: ")
+    assert done.stderr.endswith("Is the server running?\n")
 
 
 @pytest.mark.parametrize(

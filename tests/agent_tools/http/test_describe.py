@@ -20,6 +20,32 @@ from tests.support.fixtures import Propose
 
 EDIT = {"block_label": "goals", "old_string": "likes math", "new_string": "loves math", "reasoning": "She said so."}
 
+NEW = {"label": "diary", "title": "Diary", "body": "She read.", "reasoning": "She tells me about her days."}
+GONE = {"block_label": "goals", "reasoning": "All of it is outdated."}
+GOALS = {"path": "/memories/blocks/goals.md"}
+OF_FILES: dict[str, dict[str, Any]] = {
+    "list_files": {},
+    "view_file": GOALS,
+    "edit_file": GOALS | {"old_string": "likes math", "new_string": "adores math"},
+    "append_to_file": GOALS | {"content": "More."},
+    "prepend_to_file": GOALS | {"content": "First."},
+    "update_section": GOALS | {"section_header": "# Goals", "new_content": "None."},
+    "write_file": GOALS | {"content": "All new."},
+}
+
+#: The other tools that propose a change of a block that exists.
+PROPOSING: dict[str, dict[str, Any]] = {
+    name: {"block_label": "goals", "reasoning": "She said so."} | given
+    for name, given in {
+        "propose_memory_edits": {"edits": [{"old_string": "one book", "new_string": "two books"}]},
+        "propose_memory_append": {"content": "She rows."},
+        "propose_memory_prepend": {"content": "Hers."},
+        "propose_memory_insert": {"insert_line": 3, "content": "She sails."},
+        "propose_section_update": {"section_header": "# Goals", "new_content": "She skis."},
+        "propose_memory_rewrite": {"content": "She skates."},
+    }.items()
+}
+
 
 def fields_of(data: dict[str, Any]) -> set[str]:
     """Names as the reference writes them: `items[].label` for what is in a list of objects."""
@@ -39,20 +65,34 @@ def test_every_field_of_every_answer_is_described(api: Machine, call: Call, tim:
     number = proposed["proposal_id"]
     said = answered(call("comment_on_proposal", proposal_id=number, comment="Is that right?"))["data"]
     answered(call("propose_memory_edit", **EDIT | {"new_string": "changes the same"}))
-    answers = {
-        "propose_memory_edit": proposed,
-        "comment_on_proposal": said,
-        "list_memory_blocks": answered(call("list_memory_blocks"))["data"],
-        "read_memory_block": answered(call("read_memory_block", block_label="goals"))["data"],
-        "list_proposals": answered(call("list_proposals"))["data"],
-        "get_proposal": answered(call("get_proposal", proposal_id=number))["data"],
-        "block_list": answered(api.get("/api/v1/users/alice/blocks/"))["data"],
-        "block_history": answered(api.get("/api/v1/users/alice/blocks/goals/history/"))["data"],
-        "block_propose": answered(
-            api.post("/api/v1/users/alice/blocks/goals/propose/", {"body": "x", "reasoning": "r"})
-        )["data"],
-        "withdraw_proposal": answered(call("withdraw_proposal", proposal_id=number))["data"],
-    } | answers_about_notes(api, call)
+    services.comment(actor=tim, proposal_id=number, text="It is.")
+    decided = answered(api.get("/api/v1/proposals/decisions/"))["data"]
+    beside = answered(call("memory_save", content="Alice rows."))["data"]["decisions"]
+    assert set(beside["items"][0]) == set(decided["items"][0])
+    assert set(beside) == {"items", "next", "more", "left_out"}
+    answers = (
+        {name: answered(call(name, **given))["data"] for name, given in PROPOSING.items()}
+        | {
+            "propose_memory_edit": proposed,
+            "propose_memory_block": answered(call("propose_memory_block", **NEW))["data"],
+            "propose_block_deletion": answered(call("propose_block_deletion", **GONE))["data"],
+            **{name: answered(call(name, **given))["data"] for name, given in OF_FILES.items()},
+            "comment_on_proposal": said,
+            "list_memory_blocks": answered(call("list_memory_blocks"))["data"],
+            "read_memory_block": answered(call("read_memory_block", block_label="goals"))["data"],
+            "list_proposals": answered(call("list_proposals"))["data"],
+            "get_proposal": answered(call("get_proposal", proposal_id=number))["data"],
+            "proposal_read": answered(api.get(f"/api/v1/proposals/{number}/"))["data"],
+            "decision_list": decided,
+            "block_list": answered(api.get("/api/v1/users/alice/blocks/"))["data"],
+            "block_history": answered(api.get("/api/v1/users/alice/blocks/goals/history/"))["data"],
+            "block_propose": answered(
+                api.post("/api/v1/users/alice/blocks/goals/propose/", {"body": "x", "reasoning": "r"})
+            )["data"],
+            "withdraw_proposal": answered(call("withdraw_proposal", proposal_id=number))["data"],
+        }
+        | answers_about_notes(api, call)
+    )
     every = registry.TOOLS | registry.ENDPOINTS
     assert set(answers) == set(every)
     for name, data in answers.items():
@@ -127,6 +167,10 @@ def test_only_notes_and_what_a_rule_applies_move_main(call: Call, alice: User, g
         "list_memory_blocks": {},
         "read_memory_block": {"block_label": "goals"},
         "propose_memory_edit": EDIT,
+        "propose_memory_block": NEW,
+        "propose_block_deletion": GONE,
+        **OF_FILES,
+        **PROPOSING,
         "list_proposals": {},
         "get_proposal": {"proposal_id": number},
         "comment_on_proposal": {"proposal_id": number, "comment": "Is that right?"},
@@ -142,9 +186,9 @@ def test_only_notes_and_what_a_rule_applies_move_main(call: Call, alice: User, g
     assert head_of_main() == before
 
     services.create_rule(actor=alice, owner="alice", agent="scribe", block="goals", kind="edit", needs="small")
-    del arguments["withdraw_proposal"], arguments["propose_memory_edit"]
     for name, given in arguments.items():
-        answered(call(name, **given))
+        if name not in OF_FILES and not name.startswith(("withdraw_", "propose_")):
+            answered(call(name, **given))
     assert head_of_main() == before
     another = EDIT | {"new_string": EDIT["new_string"] + " a lot"}
     data = answered(call("propose_memory_edit", **another))["data"]

@@ -8,7 +8,7 @@ import pytest
 
 from agent_tools import tools  # noqa: F401 - `tools` fills the registry
 from agent_tools.calls import registry
-from agent_tools.calls.arguments import NoteWriteArguments, ProposeArguments
+from agent_tools.calls.arguments import NoteWriteArguments, ReasonedArguments
 from approvals import services
 from approvals.models import Agent, Policy, Proposal, User
 from memory_app import reads
@@ -37,7 +37,7 @@ def test_every_proposing_tool_takes_a_proposal_to_amend() -> None:
     proposing = {
         name
         for name, tool in registry.TOOLS.items()
-        if issubclass(tool.arguments, ProposeArguments | NoteWriteArguments)
+        if issubclass(tool.arguments, ReasonedArguments | NoteWriteArguments)
     }
     assert proposing
     assert taking == proposing | {"get_proposal", "withdraw_proposal", "comment_on_proposal"}

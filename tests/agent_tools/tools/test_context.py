@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
+from agent_tools.calls.registry import TOOLS
 from agent_tools.tools import guidance
 from approvals.models import User
 from approvals.services import notes
@@ -164,10 +165,20 @@ def test_settings_say_what_goes_in(api: Machine, alice: User, changed: Any, has_
     save(alice, "Alice likes tea.", tags=["food"])
     with override_settings(**changed):
         text = answered(api.get(CONTEXT))["data"]["text"]
-    skilled = skill(included=has_notes).strip() in text
+    on_request = changed.get("MEMORIES_INJECT") == "manual"
+    skilled = skill(included=has_notes, on_request=on_request).strip() in text
+    assert ("Memories are not in your context by themselves." in text) == on_request
     assert ("> Alice likes tea." in text, skilled) == (has_notes, has_skill)
     assert ("Review the `# Memories` section above" in text) == (has_notes and has_skill)
     assert guidance.INSTRUCTIONS in text
+
+
+def test_the_guide_says_which_tool_changes_a_block_and_prefers_the_small_ones(api: Machine, alice: User) -> None:
+    text = answered(api.get(CONTEXT))["data"]["text"]
+    assert "Update it with `propose_memory_edit` or\n  `propose_memory_append` to persist important information" in text
+    assert "Prefer these atomic edits over full rewrites" in text
+    proposing = [name for name in TOOLS if name.startswith("propose_")]
+    assert [name for name in proposing if f"`{name}`" not in guidance.BLOCK_TOOLS] == []
 
 
 def test_the_skill_names_all_types_and_the_tools(api: Machine, alice: User) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.test import override_settings
 from jsonschema import Draft202012Validator
 
+from agent_tools.calls import foreign_names
 from approvals.models import User
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
@@ -15,6 +17,14 @@ NAMES = [
     "list_memory_blocks",
     "read_memory_block",
     "propose_memory_edit",
+    "propose_memory_edits",
+    "propose_memory_append",
+    "propose_memory_prepend",
+    "propose_memory_insert",
+    "propose_section_update",
+    "propose_memory_rewrite",
+    "propose_memory_block",
+    "propose_block_deletion",
     "list_proposals",
     "get_proposal",
     "withdraw_proposal",
@@ -52,7 +62,7 @@ def test_every_format_has_every_tool_with_a_plain_schema(api: Machine, form: str
         Draft202012Validator.check_schema(schema)
         assert schema["type"] == "object"
         assert schema["additionalProperties"] is False
-        for noise in ("$defs", "$ref", "anyOf", "'title'", "null", "x-required"):
+        for noise in ("$defs", "$ref", "anyOf", "'title': '", "null", "x-required"):
             assert noise not in str(schema)
 
 
@@ -120,3 +130,45 @@ def test_an_unknown_tool_names_the_nearest(call: Call) -> None:
     error = refused(call("read_memory_blok", block_label="goals"), 404, "unknown_tool")
     assert error["details"]["nearest"] == "read_memory_block"
     assert "Did you mean read_memory_block?" in error["text"]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("edit_block", "propose_memory_edit"),
+        ("str_replace", "propose_memory_edit"),
+        ("str_replace_based_edit_tool", "propose_memory_edit"),
+        ("multi_edit", "propose_memory_edits"),
+        ("append", "propose_memory_append"),
+        ("core_memory_append", "propose_memory_append"),
+        ("insert_line", "propose_memory_insert"),
+        ("replace_section", "propose_section_update"),
+        ("overwrite", "propose_memory_rewrite"),
+        ("archival_memory_search", "memory_search"),
+        ("add_memory", "memory_save"),
+        ("update_memory", "memory_update"),
+        ("undo_edit", "withdraw_proposal"),
+        ("mcp__assent__read_memory_block", "read_memory_block"),
+        ("functions.readMemoryBlock", "read_memory_block"),
+        ("memory_serach", "memory_search"),
+        ("send_email", None),
+        ("x", None),
+    ],
+)
+def test_a_name_of_another_system_is_answered_with_ours(call: Call, name: str, meant: str | None) -> None:
+    error = refused(call(name, text="x"), 404, "unknown_tool")
+    assert error["details"]["nearest"] == meant
+    assert (f"Did you mean {meant}?" in error["text"]) == (meant is not None)
+
+
+def test_without_notes_a_name_for_one_is_answered_with_a_tool_for_blocks(call: Call) -> None:
+    with override_settings(MEMORIES_ENABLED=False):
+        error = refused(call("add_memory", text="x"), 404, "unknown_tool")
+    assert error["details"]["nearest"] == "propose_memory_append"
+
+
+@pytest.mark.pure
+def test_every_name_in_the_table_is_written_as_it_is_looked_up_and_stands_once() -> None:
+    others = [other for names in foreign_names._OTHERS.values() for other in names.split()]
+    assert sorted(set(others)) == sorted(others)
+    assert all(foreign_names._plain(other.lower()) == other for other in others)

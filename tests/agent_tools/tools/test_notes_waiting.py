@@ -280,3 +280,14 @@ def test_an_amendment_cut_short_is_finished(call: Call, tea: dict[str, Any], mon
     assert (proposal.status, proposal.current_revision_number) == (Status.OPEN, 2)
     assert proposal.current_revision.head_commit
     assert list(problems()) == []
+
+
+def test_as_a_file_it_is_not_there_and_stays_as_it_is(call: Call, tea: dict[str, Any]) -> None:
+    path = f"/memories/notes/{tea['note_id']}.md"
+    edit = {"old_string": "tea", "new_string": "mate"}
+    for more in ({}, {"proposal_id": tea["proposal_id"]}):
+        error = refused(call("edit_file", path=path, **edit, **more), 404, "note_not_found")
+        assert error["message"] == f"File not found: {path}"
+    assert call("append_to_file", path=path, content="!").status_code == 409
+    shown = answered(call("get_proposal", proposal_id=tea["proposal_id"]))["data"]
+    assert (shown["revision"], shown["notes"][0]["after"]["content"]) == (1, "Alice likes tea.")

@@ -258,7 +258,11 @@ def test_invisible_characters_and_markup_are_taken_as_text(call: Call, goals: Bl
 
 def test_a_missing_block_names_those_there_are(call: Call, goals: Block) -> None:
     error = refused(call("propose_memory_edit", **edit(block_label="gaols")), 404, "block_not_found")
-    assert error["text"].splitlines()[1] == "There are: goals."
+    assert error["text"].splitlines()[1:] == [
+        "There are: goals.",
+        "The nearest is goals.",
+        "To make a new block, use propose_memory_block.",
+    ]
     assert error["details"]["nearest"] == "goals"
 
 
@@ -328,6 +332,19 @@ def test_a_corrected_call_keeps_the_rest_and_drops_the_used_up_key(call: Call, g
     asked = edit(old_string="alice likes MATH", session_id="s-1", idempotency_key="k", expected_replacements=1)
     corrected = refused(call("propose_memory_edit", **asked), 422, "old_string_not_found")["details"]["corrected_call"]
     assert corrected == edit(old_string="Alice likes math", new_string="loves math", session_id="s-1")
+
+
+def test_an_edit_of_what_an_earlier_one_takes_is_told_so(call: Call, goals: Block) -> None:
+    edits = [{"old_string": "likes math", "new_string": "loves it"}, {"old_string": "likes math", "new_string": "x"}]
+    asked = {"block_label": "goals", "reasoning": "r"}
+    error = refused(call("propose_memory_edits", edits=edits, **asked), 422, "old_string_not_found")
+    assert error["text"].splitlines()[1:3] == [
+        "This is about edit 2 of 2; none was made.",
+        "The block has the text, but an edit before this one changes it: quote what that one leaves.",
+    ]
+    edits = [{"old_string": "likes math", "new_string": "a\nb\na"}, {"old_string": "a", "new_string": "x"}]
+    error = refused(call("propose_memory_edits", edits=edits, **asked), 422, "old_string_repeated")
+    assert error["text"].splitlines()[-1].endswith(", counted after the edits before it.")
 
 
 def test_a_corrected_call_of_several_edits_holds_them_all(api: Machine, goals: Block) -> None:

@@ -29,12 +29,15 @@ GROWING = frozenset(
         "approvals_revision",
         "approvals_event",
         "approvals_proposednote",
+        "approvals_rejectedfingerprint",
         "memory_app_change",
         "memory_app_chunk",
         "memory_app_message",
         "memory_app_noteaccess",
         "agent_tools_toolcall",
+        "agent_tools_blockread",
         "agent_tools_idempotencykey",
+        "agent_tools_tolduntil",
     }
 )
 
@@ -249,6 +252,8 @@ def _main_paths(token: str) -> dict[str, Callable[[], Any]]:
         f"/api/v1/proposals/?user_id={OWNER}",
         f"/api/v1/proposals/?user_id={OWNER}&status=approved",
         f"/api/v1/proposals/{decided}/",
+        "/api/v1/proposals/decisions/",
+        f"/api/v1/proposals/decisions/?user_id={OWNER}&since=now",
         "/api/v1/token/",
         "/readyz",
     ]

@@ -1,7 +1,7 @@
 """The error table of the memory: what each refusal of the services, of an edit or of a reader is answered with.
 
 A row is a code, which has the HTTP status, and a text; where the answer is more than that, a function in
-`edit_refusals` or `note_refusals`.
+`edits`, `places` or `notes`.
 
 The help in them is for agents that may read. One that may only propose gets one answer for everything that depends on a
 text: with two of them a block was read letter by letter (36 characters in 701 calls) without a proposal to show for it.
@@ -12,21 +12,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from agent_tools.answers import edit_refusals, note_refusals, representations
+from agent_tools.answers import representations
+from agent_tools.answers.refusals import edits as edit_refusals
+from agent_tools.answers.refusals import notes as note_refusals
+from agent_tools.answers.refusals import places
+from agent_tools.answers.refusals import whole_blocks as whole_block_refusals
 from agent_tools.answers.subject import Subject
 from agent_tools.errors import ApiError, ErrorCode, ErrorRow, ErrorTable, find_row
 from approvals.models import Status
 from approvals.review.turn.change_requests import change_request
 from approvals.services import errors
 from approvals.services.talk import refusals as talk_refusals
-from approvals.services.turn.refusals import NothingAmended, OtherTarget, TooManyRevisions
+from approvals.services.turn.refusals import NothingAmended, OtherTarget, RejectedBefore, TooManyRevisions
+from approvals.services.whole_blocks.refusals import BlockExists, BlockWaits, FieldInvalid
 from memory_app.models import TargetKind
 from memory_app.reads import BlockNotFound, NoteNotFound, RevisionNotFound
 from memory_app.text import edits, memories_md
+from memory_app.text.first_words import first_words
 
 #: Seconds after which to try again: a proposal that another call makes, an import of a thousand memories, a decision of
 #: a person.
 _MADE_BY_THEN, _NEXT_TURN, _PENDING_RETRY = 2, 5, 3_600
+
+#: Characters of a passage that a refusal quotes in its text.
+_QUOTED = 200
 
 #: What to do about a decided proposal that was to be amended.
 _ANEW = (
@@ -51,7 +60,8 @@ def explained(subject: Subject) -> Iterator[None]:
 
 def explain(error: Exception, subject: Subject) -> ApiError:
     """Return the answer to a refusal; raise any other exception again."""
-    if not subject.call.may_read and (
+    is_of_own_text = isinstance(error, errors.OverLimit) and subject.is_of_whole_block
+    if not (subject.call.may_read or is_of_own_text) and (
         isinstance(error, _OF_THE_TEXT) or (isinstance(error, edits.EditError) and not isinstance(error, _OF_THE_CALL))
     ):
         return _refused_unread(subject)
@@ -68,13 +78,31 @@ def _refused_unread(subject: Subject) -> ApiError:
             "The change cannot be made: the note says so already, or it does not hold any more. "
             "Save a new note instead, or use a token with the scope memory:read, which is told more.",
         )
+    if subject.is_of_whole_block:
+        return ApiError(
+            ErrorCode.EDIT_REFUSED,
+            f"Block '{subject.label}' cannot be deleted as asked: it is not as you expect. Leave expected_sha256 out, "
+            "or use a token with the scope memory:read, which is told more.",
+            details={"block_label": subject.label},
+        )
     return ApiError(
         ErrorCode.EDIT_REFUSED,
-        f"The edit cannot be made in block '{subject.label}' as it is now. Ask the user for the exact text, which has "
-        "to occur once (or as often as expected_replacements says), or use a token with the scope memory:read, which "
-        "is told more.",
+        f"The edit cannot be made in block '{subject.label}' as it is now. {_instead(subject)}, or use a token with "
+        "the scope memory:read, which is told more.",
         details={"block_label": subject.label},
     )
+
+
+def _instead(subject: Subject) -> str:
+    """Return what an agent that may not read can do; it follows from the call alone."""
+    kinds = {type(edit) for edit in subject.edits}
+    if edits.SectionUpdate in kinds:
+        return "Ask the user for the exact header, which has to occur once"
+    if edits.Insert in kinds:
+        return "Use propose_memory_append, which needs no line"
+    if kinds <= {edits.Append, edits.Prepend, edits.Rewrite}:
+        return "Propose a shorter text, or another one"
+    return "Ask the user for the exact text, which has to occur once (or as often as expected_replacements says)"
 
 
 def _no_change(error: errors.NoChange, subject: Subject) -> ApiError:
@@ -90,6 +118,34 @@ def _already_decided(error: errors.AlreadyDecided, subject: Subject) -> ApiError
     message = representations.told(error.proposal)
     help = [_ANEW] if subject.amends and not error.proposal.is_redacted else []
     return ApiError(ErrorCode.ALREADY_DECIDED, message, help=help, details={"proposal": shown(error.proposal)})
+
+
+def _rejected_before(error: RejectedBefore, subject: Subject) -> ApiError:
+    """Return why people rejected the same, and what to do where something has changed since."""
+    before, repeated = error.proposal, error.repeated
+    # A call that is answered under an idempotency key is kept with its answer, and these texts were removed.
+    passages = [] if before.is_redacted else list(repeated.passages)
+    quoted = "; ".join(f"“{first_words(each, _QUOTED)}”" for each in passages)
+    help = [f"What was rejected is: {quoted}"] if quoted else []
+    help.append("Nothing was made, and the user is not asked. Do not propose it again unless something has changed.")
+    needs = None
+    if repeated.is_forced:
+        needs = "new_reasoning" if repeated.has_reasoning else "reasoning"
+        help.append("force needs a reasoning that you have not given before: say what has changed since.")
+    else:
+        help.append("If it has, make the call with force=true, a reasoning that says what, and a key of its own.")
+    decision = representations.decision(before)
+    details = {
+        "proposal_id": before.pk,
+        "reason": decision["reason"],
+        "comment": decision["comment"],
+        "decided_by": decision["by"],
+        "decided_at": decision["at"],
+        "passages": passages,
+        "force_needs": needs,
+    }
+    message = f"The user rejected this before. {representations.told(before)}"
+    return ApiError(ErrorCode.REJECTED_BEFORE, message, help=help, details=details)
 
 
 def _talk_closed(error: talk_refusals.TalkClosed, subject: Subject) -> ApiError:
@@ -177,6 +233,8 @@ TABLE: ErrorTable = {
     edits.OldStringNotFound: edit_refusals.old_string_not_found,
     edits.OldStringRepeated: edit_refusals.repeated,
     edits.WrongCount: edit_refusals.wrong_count,
+    edits.LineOutOfRange: places.line_out_of_range,
+    edits.SectionRefused: places.section_refused,
     edits.TextTooLong: edit_refusals.text_too_long,
     # Blocks.
     BlockNotFound: edit_refusals.block_not_found,
@@ -185,6 +243,10 @@ TABLE: ErrorTable = {
         "Memory block '{about.label}' is read-only for agents.",
         details=lambda error, about: {"block_label": about.label},
     ),
+    errors.LabelInvalid: whole_block_refusals.label_invalid,
+    BlockExists: whole_block_refusals.block_exists,
+    BlockWaits: whole_block_refusals.block_waits,
+    FieldInvalid: whole_block_refusals.field_invalid,
     errors.OverLimit: edit_refusals.over_limit,
     errors.PreconditionFailed: ErrorRow(
         ErrorCode.PRECONDITION_FAILED,
@@ -243,6 +305,7 @@ TABLE: ErrorTable = {
         details=lambda error, about: {"proposal_id": error.proposal.pk, "revisions": error.most},
     ),
     errors.AlreadyDecided: _already_decided,
+    RejectedBefore: _rejected_before,
     errors.BeingDecided: _being_decided,
     talk_refusals.CommentInvalid: ErrorRow(
         ErrorCode.INVALID_ARGUMENTS, "Invalid arguments: comment is empty or too long."

@@ -12,7 +12,8 @@ import json
 from collections.abc import Callable
 from typing import Any, Literal
 
-from agent_tools.answers import made_before
+from agent_tools.answers import made_before, representations
+from agent_tools.answers.refusals import whole_blocks as whole_block_refusals
 from agent_tools.answers.subject import Subject
 from agent_tools.auth import grants
 from agent_tools.errors import ApiError, ErrorCode
@@ -48,7 +49,7 @@ def edit_row(code: ErrorCode, message: str) -> Callable[[edits.EditError, Subjec
     """Return a row of the error table for an edit about which there is no more to say."""
 
     def answer(error: edits.EditError, subject: Subject) -> ApiError:
-        return ApiError(code, message, help=_which_edit(error, subject), details=_details(error, subject))
+        return ApiError(code, message, help=which_edit(error, subject), details=details_of(error, subject))
 
     return answer
 
@@ -58,8 +59,8 @@ def forbidden_character(error: edits.ForbiddenCharacter, subject: Subject) -> Ap
     return ApiError(
         ErrorCode.FORBIDDEN_CHARACTER,
         f"{error.field} {reason}, which cannot be stored.",
-        help=_which_edit(error, subject),
-        details=_details(error, subject) | {"fields": {error.field: reason}},
+        help=which_edit(error, subject),
+        details=details_of(error, subject) | {"fields": {error.field: reason}},
     )
 
 
@@ -68,8 +69,8 @@ def wrong_count(error: edits.WrongCount, subject: Subject) -> ApiError:
         ErrorCode.WRONG_COUNT,
         f"old_string appears {_times(error.found)} in block '{subject.label}', "
         f"not {_times(error.expected)} as expected_replacements says.",
-        help=_which_edit(error, subject),
-        details=_details(error, subject) | {"expected": error.expected, "count": error.found},
+        help=which_edit(error, subject),
+        details=details_of(error, subject) | {"expected": error.expected, "count": error.found},
     )
 
 
@@ -77,12 +78,13 @@ def repeated(error: edits.OldStringRepeated, subject: Subject) -> ApiError:
     shown = ", ".join(str(line) for line in error.lines[:_LINES_SHOWN])
     more = f" and {len(error.lines) - _LINES_SHOWN} more" if len(error.lines) > _LINES_SHOWN else ""
     where = "on line" if len(error.lines) == 1 else "on lines"
+    made = ", counted after the edits before it" if error.index else ""
     return ApiError(
         ErrorCode.OLD_STRING_REPEATED,
         f"old_string appears {error.count} times in block '{subject.label}'. Provide a larger unique string "
         "with more surrounding context, or set replace_all=True to replace all occurrences.",
-        help=[*_which_edit(error, subject), f"It begins {where} {shown}{more}."],
-        details=_details(error, subject) | {"count": error.count, "lines": list(error.lines[: 10 * _LINES_SHOWN])},
+        help=[*which_edit(error, subject), f"It begins {where} {shown}{more}{made}."],
+        details=details_of(error, subject) | {"count": error.count, "lines": list(error.lines[: 10 * _LINES_SHOWN])},
     )
 
 
@@ -99,15 +101,23 @@ def block_not_found(error: BlockNotFound, subject: Subject) -> ApiError:
     """Return the refusal, with the labels there are. The contract words reading and proposing differently."""
     label = subject.label
     message = f"Memory block '{label}' not found."
-    if subject.edits and not subject.call.may_read:
+    if not subject.call.may_read:
         return ApiError(ErrorCode.BLOCK_NOT_FOUND, message, details={"block_label": label})
     available = [block.label for block in reads.blocks(subject.call.owner)]
     near = difflib.get_close_matches(label.lower(), available, n=1, cutoff=0.6)
     details: dict[str, Any] = {"block_label": label, "available": available, "nearest": near[0] if near else None}
-    if not subject.edits:
-        return ApiError(ErrorCode.BLOCK_NOT_FOUND, message, text=message, details=details)
-    there = f"There are: {', '.join(available)}." if available else "There are no memory blocks yet."
-    return ApiError(ErrorCode.BLOCK_NOT_FOUND, message, help=[there], details=details)
+    waits = whole_block_refusals.own_waiting(subject)
+    if waits:
+        details["waiting"] = representations.proposal(waits)
+    help = [whole_block_refusals.waits(waits)] if waits else []
+    if not subject.proposes:
+        return ApiError(ErrorCode.BLOCK_NOT_FOUND, message, text=message, help=help, details=details)
+    there = [f"There are: {', '.join(available)}." if available else "There are no memory blocks yet."]
+    if near:
+        there.append(f"The nearest is {near[0]}.")
+    if subject.edits and not waits:
+        there.append("To make a new block, use propose_memory_block.")
+    return ApiError(ErrorCode.BLOCK_NOT_FOUND, message, help=[*there, *help], details=details)
 
 
 def old_string_not_found(error: edits.OldStringNotFound, subject: Subject) -> ApiError:
@@ -117,8 +127,10 @@ def old_string_not_found(error: edits.OldStringNotFound, subject: Subject) -> Ap
     edit = subject.edits[error.index]
     if not isinstance(edit, edits.Replace):
         raise error
-    help, details = _which_edit(error, subject), _details(error, subject)
+    help, details = which_edit(error, subject), details_of(error, subject)
     text = made_before.applied(block.body, subject.edits[: error.index])
+    if edit.old_string in block.body:
+        help.append("The block has the text, but an edit before this one changes it: quote what that one leaves.")
     details["content_sha256"] = block.body_sha256
     code = ErrorCode.OLD_STRING_NOT_FOUND
     near = nearest(text, edit.old_string)
@@ -181,12 +193,26 @@ def _nearest_help(
         replacement = near.lead + replacement + near.trail
         if replacement == near.corrected:
             return help  # what the agent wants to write is what the passage says
-        call = subject.corrected(index, near.corrected, replacement)
-        details["corrected_call"] = call
-        shown = json.dumps(call, ensure_ascii=False)
-        if len(shown) <= _SHOWN:
-            help += ["If you meant that passage, call again with:", shown]
+        changed = {"old_string": near.corrected, "new_string": replacement}
+        help += corrected_call("If you meant that passage", changed, index, subject, details)
     return help
+
+
+def corrected_call(
+    if_meant: str, changed: dict[str, Any], index: int, subject: Subject, details: dict[str, Any]
+) -> list[str]:
+    """Return the lines with the call that would work, and put it into the details; none where there is no such call.
+
+    Args:
+        if_meant: under which condition it is the right one, in words.
+        changed: the arguments that are other than in the failed call.
+    """
+    if subject.corrected is None:
+        return []
+    call = subject.corrected(index, changed)
+    details["corrected_call"] = call
+    shown = json.dumps(call, ensure_ascii=False)
+    return [f"{if_meant}, call again with:", shown] if len(shown) <= _SHOWN else []
 
 
 def _said(differences: Differences) -> str:
@@ -212,13 +238,15 @@ def _own_proposal_with(old_string: str, subject: Subject) -> Proposal | None:
     return None
 
 
-def _which_edit(error: edits.EditError, subject: Subject) -> list[str]:
+def which_edit(error: edits.EditError, subject: Subject) -> list[str]:
+    """Return the line that says which edit of several an error is about; none for a single edit."""
     if len(subject.edits) < 2:
         return []
     return [f"This is about edit {error.index + 1} of {len(subject.edits)}; none was made."]
 
 
-def _details(error: edits.EditError, subject: Subject) -> dict[str, Any]:
+def details_of(error: edits.EditError, subject: Subject) -> dict[str, Any]:
+    """Return which block and which edit of several an error is about."""
     details: dict[str, Any] = {"block_label": subject.label} if subject.label else {}
     return details | ({"edit": error.index} if len(subject.edits) > 1 else {})
 

@@ -1,8 +1,4 @@
-"""Tokens, tool calls and idempotency keys; all in the `default` database.
-
-No texts here: a tool call's row holds names, sizes and outcomes. The answer kept with an idempotency
-key is the exception, for as long as the key is kept.
-"""
+"""Tokens: which agent, for whom, what it may do."""
 
 from __future__ import annotations
 
@@ -15,6 +11,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from approvals.models import Agent
+
+#: Begins the names of the agents of playgrounds; no other agent is called so.
+PLAYGROUND = "playground-"
 
 
 class Scope(models.TextChoices):
@@ -67,6 +66,24 @@ class AgentToken(models.Model):
     last_used_at = models.DateTimeField(_("last used"), null=True, blank=True, editable=False)
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
     revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True, editable=False)
+    # Id of the last event when it was made: what was decided before, its answers do not tell.
+    tells_after = models.BigIntegerField(default=0, editable=False)
+    # Rotating makes another row with the same rights. One replacement each: two rotations at once cannot both succeed.
+    replaces = models.OneToOneField(
+        "self",
+        models.PROTECT,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="replaced_by",
+        verbose_name=_("replaces"),
+    )
+    # The first row of those that replaced each other; empty for the first one itself.
+    first = models.ForeignKey("self", models.PROTECT, null=True, blank=True, editable=False, related_name="+")
+    # Since when it serves whom it serves: calls before that may have been about somebody else, too.
+    owners_since = models.DateTimeField(default=timezone.now, editable=False)
+    # A person's own, for trying out tools on a page. It has no secret: no request is authenticated by it.
+    is_playground = models.BooleanField(_("playground"), default=False, editable=False)
 
     objects = AgentTokenQuerySet.as_manager()
 
@@ -74,9 +91,20 @@ class AgentToken(models.Model):
         verbose_name = _("agent token")
         verbose_name_plural = _("agent tokens")
         ordering = ["-created_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["created_by"], condition=Q(is_playground=True, revoked_at=None), name="playground_once"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.prefix}… ({self.agent})"
+
+    @property
+    def original_id(self) -> int:
+        """Return the id under which everything is counted and remembered that outlives a rotation: idempotency keys,
+        the rate limit, progress of imports, waiting, and what was told."""
+        return self.first_id or self.pk
 
     @property
     def is_usable(self) -> bool:
@@ -86,63 +114,3 @@ class AgentToken(models.Model):
     def scope_names(self) -> list[str]:
         """Return the scopes in words, in the order of `Scope`."""
         return [str(scope.label) for scope in Scope if scope.value in self.scopes]
-
-
-class ToolCall(models.Model):
-    """One call of a tool or of an endpoint that does what a tool does, with its outcome."""
-
-    token = models.ForeignKey(AgentToken, models.SET_NULL, null=True, related_name="calls", verbose_name=_("token"))
-    agent = models.ForeignKey(Agent, models.PROTECT, related_name="calls", verbose_name=_("agent"))
-    owner = models.CharField(_("owner"), max_length=64, blank=True)
-    tool = models.CharField(_("tool"), max_length=64)
-    target = models.CharField(_("target"), max_length=64, blank=True)
-    session_id = models.CharField(_("session"), max_length=128, blank=True)
-    # "ok" or an error code.
-    outcome = models.CharField(_("outcome"), max_length=40)
-    status = models.PositiveSmallIntegerField(_("HTTP status"))
-    duration_ms = models.FloatField(_("milliseconds"))
-    request_bytes = models.PositiveIntegerField(_("bytes in"))
-    response_bytes = models.PositiveIntegerField(_("bytes out"))
-    request_id = models.CharField(_("request id"), max_length=64)
-    at = models.DateTimeField(_("at"), default=timezone.now)
-
-    class Meta:
-        verbose_name = _("tool call")
-        verbose_name_plural = _("tool calls")
-        ordering = ["-at", "-id"]
-        indexes = [
-            models.Index(fields=["owner", "-at", "-id"], name="call_of_owner"),
-            models.Index(fields=["agent", "-at", "-id"], name="call_of_agent"),
-            models.Index(fields=["at"], name="call_age"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.tool} {self.outcome}"
-
-
-class IdempotencyKey(models.Model):
-    """A write that a caller may send twice: inserted before the work, completed with its answer.
-
-    `token` and `key` are unique together, and that constraint decides which call does the work. `operation` goes with
-    the work, so that a crashed call is resumed rather than repeated.
-    """
-
-    token = models.ForeignKey(AgentToken, models.CASCADE, related_name="idempotency_keys")
-    key = models.CharField(max_length=200)
-    arguments_sha256 = models.CharField(max_length=64)
-    operation = models.CharField(max_length=32)
-    # The first answer; without a status until there is one. Text, since PostgreSQL's JSON forgets the order of
-    # keys, and the answer is to be the same to the byte.
-    status = models.PositiveSmallIntegerField(null=True)
-    response = models.TextField(blank=True)
-    lease_expires_at = models.DateTimeField()
-    created_at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        verbose_name = _("idempotency key")
-        verbose_name_plural = _("idempotency keys")
-        constraints = [models.UniqueConstraint(fields=["token", "key"], name="idempotency_key_once")]
-        indexes = [models.Index(fields=["created_at"], name="idempotency_key_age")]
-
-    def __str__(self) -> str:
-        return self.key

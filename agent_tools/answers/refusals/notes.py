@@ -1,4 +1,4 @@
-"""What is wrong with a change of notes, where the answer is more than a row of the error table (`refusals`)."""
+"""What is wrong with a change of notes, where the answer is more than a row of the error table (`table`)."""
 
 from __future__ import annotations
 

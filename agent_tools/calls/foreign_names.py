@@ -1,0 +1,120 @@
+"""What other systems call what our tools do, for the answer to an unknown name.
+
+Models have learnt the names of other memories and of editors. The table only suggests: nothing is run under such a
+name, since its arguments mean something else there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from rapidfuzz import fuzz, process
+
+#: Ours, and the names others have for it. In lower case, words joined by underscores.
+_OTHERS: dict[str, str] = {
+    "list_memory_blocks": (
+        "list_blocks list_files ls list_memory list_labels get_blocks list_core_memory list_directory "
+        "get_memory_blocks show_blocks glob list_resources"
+    ),
+    "read_memory_block": (
+        "view view_file read read_file cat open open_file read_block get_block get_memory_block "
+        "core_memory_read view_block get_core_memory retrieve_block show_block read_resource fetch get_memory "
+        "get_memories memory_view"
+    ),
+    "propose_memory_edit": (
+        "edit edit_file str_replace str_replace_editor str_replace_based_edit_tool replace replace_text "
+        "replace_string find_and_replace search_replace search_and_replace core_memory_replace memory_replace "
+        "edit_block edit_memory update_block update_memory_block apply_patch apply_diff patch modify "
+        "modify_block replace_in_file memory_str_replace propose_edit edit_memory_block"
+    ),
+    "propose_memory_edits": (
+        "multi_edit multiedit multi_replace batch_edit edit_files edit_many apply_edits multi_str_replace propose_edits"
+    ),
+    "propose_memory_append": (
+        "append append_file append_to_file core_memory_append memory_append append_block append_memory "
+        "append_to_memory append_to_block add_to_block add_to_memory_block append_text append_content "
+        "append_note core_memory_add"
+    ),
+    "propose_memory_prepend": (
+        "prepend prepend_file prepend_to_file prepend_block prepend_to_block prepend_memory add_to_start"
+    ),
+    "propose_memory_insert": (
+        "insert insert_text insert_line insert_lines insert_at_line memory_insert insert_block insert_content "
+        "insert_into_file insert_after"
+    ),
+    "propose_section_update": (
+        "update_section replace_section edit_section set_section rewrite_section write_section "
+        "update_markdown_section section_update"
+    ),
+    "propose_memory_rewrite": (
+        "write write_file overwrite overwrite_file save_file put_file memory_rethink core_memory_rewrite "
+        "rethink_memory rewrite rewrite_block replace_block set_block write_block set_memory rewrite_memory "
+        "update_file core_memory_set propose_rewrite"
+    ),
+    "propose_memory_block": (
+        "create create_file new_file create_block new_block add_block create_memory_block memory_create make_block"
+    ),
+    "propose_block_deletion": "delete_block delete_file remove_file remove_block rm unlink delete_memory_block",
+    "memory_search": (
+        "archival_memory_search search_memory search_memories search_notes find_memory find_memories query "
+        "query_memory semantic_search retrieve retrieve_memories retrieve_memory search_nodes "
+        "knowledge_search grep lookup conversation_search search_files recall_memory_search memories_search "
+        "search_facts"
+    ),
+    "memory_save": (
+        "archival_memory_insert add_memory add_memories create_memory save_memory save_note store_memory "
+        "store write_memory insert_memory put_memory add_note create_note new_memory memorize bio "
+        "create_entities add_observations add_fact save_fact manage_memory memory_add memory_store"
+    ),
+    "memory_update": "update_memory modify_memory update_note edit_note change_memory correct_memory",
+    "memory_delete": (
+        "delete_memory remove_memory delete_note remove_note delete_memories delete_entities delete "
+        "erase_memory archival_memory_delete"
+    ),
+    "forget": "supersede supersede_memory invalidate invalidate_memory retire_memory forget_memory mark_outdated",
+    "recall": "recall_memory recall_memories list_memories get_all_memories get_all list_notes all_memories",
+    "prime_memories": "prime get_context load_memories load_context memory_context get_memory_context",
+    "memory_list_sessions": "list_sessions list_conversations get_sessions recent_chats list_chats",
+    "memory_read_session": "read_session get_session read_conversation get_conversation get_messages read_chat",
+    "withdraw_proposal": ("undo_edit undo revert cancel cancel_proposal cancel_edit retract delete_proposal rollback"),
+    "list_proposals": "list_edits pending_edits list_pending my_proposals get_proposals proposals list_changes",
+    "get_proposal": "read_proposal show_proposal proposal_status check_proposal",
+}
+#: Where an installation has no such tool, the one that comes nearest.
+_OTHERWISE = {
+    "memory_save": "propose_memory_append",
+    "memory_update": "propose_memory_edit",
+    "memory_search": "list_memory_blocks",
+    "recall": "list_memory_blocks",
+}
+_OURS = {other: ours for ours, others in _OTHERS.items() for other in others.split()}
+
+#: Whose names come with the name of their server or namespace before them.
+_PREFIX = re.compile(r"^(?:mcp__[a-z0-9-]+?__|mcp_[a-z0-9]+_|functions?[._]|tools?[._]|[a-z0-9-]+[.:/])")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_APART = re.compile(r"[^a-z0-9.:/]+")
+#: Per cent of likeness from which a name may be a slip of the pen.
+_LIKELY = 65
+
+
+def nearest(name: str, there: Collection[str]) -> str | None:
+    """Return the tool that is likely meant by a name that is none; None where that cannot be said.
+
+    Args:
+        there: the tools of this installation, in the order agents meet them.
+    """
+    asked = _HUMP.sub("_", name[:200]).lower()
+    # A prefix is one of somebody's; without it the name may be ours.
+    for plain in dict.fromkeys((_plain(asked), _plain(_PREFIX.sub("", asked)))):
+        if plain in there:
+            return plain
+        if ours := _OURS.get(plain):
+            return next((each for each in (ours, _OTHERWISE.get(ours)) if each in there), None)
+    known = {each: each for each in there} | {other: ours for other, ours in _OURS.items() if ours in there}
+    found = process.extractOne(_plain(_PREFIX.sub("", asked)), list(known), scorer=fuzz.ratio, score_cutoff=_LIKELY)
+    return known[found[0]] if found else None
+
+
+def _plain(name: str) -> str:
+    return _APART.sub("_", name).strip("_")

@@ -1,0 +1,155 @@
+"""`/settings/agents/`: which agents serve me, a token for my own memory, revoking one."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from django.contrib import messages
+from django.db import IntegrityError, transaction
+from django.db.models import Q
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from agent_tools import snippets
+from agent_tools.auth import tokens
+from agent_tools.console.token_list import rows_of, usable_of
+from agent_tools.forms import TokenForm
+from agent_tools.models import AgentToken, Scope
+from approvals.accounts.sign_in import signed_in
+from approvals.accounts.viewer import viewer_of
+from approvals.models import User
+
+#: Where the session keeps which forms have made their token.
+_USED = "token_forms_used"
+
+
+@signed_in()
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def agents(request: HttpRequest) -> HttpResponse:
+    """Show the tokens that serve this person, and make one.
+
+    A new secret is in the answer to the POST only: not in the session, not behind an address.
+    """
+    viewer = viewer_of(request)
+    if request.method != "POST":
+        return tokens_page(request, viewer)
+    form = TokenForm(request.POST, owner=viewer)
+    if was_sent_before(request):
+        return redirect("agents")
+    if not form.is_valid() or form.agent is None:
+        return tokens_page(request, viewer, form, status=422)
+    try:
+        with transaction.atomic():
+            form.agent.save()
+    except IntegrityError:  # made by another request since the form was checked
+        form.add_error("name", _("An agent of this name was just created. Create the token again."))
+        return tokens_page(request, viewer, form, status=422)
+    mark_as_sent(request)
+    issued = tokens.issue(
+        agent=form.agent,
+        scopes=form.cleaned_data["scopes"],
+        owners=[viewer],
+        created_by=viewer,
+        expires_at=form.expires_at,
+    )
+    return tokens_page(request, viewer, issued=issued)
+
+
+@signed_in(return_to=lambda pk: reverse("agents"))
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def revoke(request: HttpRequest, pk: int) -> HttpResponse:
+    """Ask, then end a token; one that serves others too only stops serving this person."""
+    viewer = viewer_of(request)
+    serving_me = AgentToken.objects.usable().filter(owners=viewer, all_owners=False).select_related("agent")
+    token = serving_me.filter(pk=pk).first()
+    if token is None:
+        raise Http404
+    old = list(serving_me.filter(pk__in=_replaced_by(token)))
+    if request.method != "POST":
+        context = {"section": "settings", "token": token, "old": old}
+        return render(request, "agents/revoke.html", context)
+    ended = [token, *(old if "old" in request.POST else [])]
+    for each in ended:
+        tokens.stop_serving(each, viewer)
+    messages.success(
+        request,
+        _("The token %(prefix)s… of %(agent)s no longer opens your memory.")
+        % {"prefix": "…, ".join(each.prefix for each in ended), "agent": token.agent.name},
+    )
+    return redirect("agents")
+
+
+def _replaced_by(token: AgentToken) -> list[int]:
+    """Return the ids of the tokens that this one took over from."""
+    if token.first_id is None:
+        return []
+    family = AgentToken.objects.filter(Q(first=token.first_id) | Q(pk=token.first_id), pk__lt=token.pk)
+    return list(family.values_list("pk", flat=True))
+
+
+def was_sent_before(request: HttpRequest) -> bool:
+    """Whether this form has made its token: the page with the secret was loaded again. One press, one token."""
+    if request.POST.get("nonce", "")[:64] not in request.session.get(_USED, []):
+        return False
+    messages.info(request, _("That token has already been created. Its secret was shown once and is not stored."))
+    return True
+
+
+def mark_as_sent(request: HttpRequest) -> None:
+    """Remember that this form makes its token now."""
+    if nonce := request.POST.get("nonce", "")[:64]:
+        request.session[_USED] = [*request.session.get(_USED, []), nonce][-20:]
+
+
+def new_nonce() -> str:
+    return secrets.token_hex(8)
+
+
+def tokens_page(
+    request: HttpRequest,
+    viewer: User,
+    form: TokenForm | None = None,
+    *,
+    issued: tokens.Issued | None = None,
+    old: AgentToken | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    """Render the page.
+
+    Args:
+        form: as it was refused.
+        issued: the token that was made by this request, with its secret.
+        old: the one it replaces.
+    """
+    serving = AgentToken.objects.serving(viewer.username).select_related("agent")
+    context: dict[str, Any] = {
+        "section": "settings",
+        "form": form or TokenForm(owner=viewer),
+        "nonce": new_nonce(),
+        "rows": rows_of(viewer),
+        "ended": serving.exclude(pk__in=usable_of(viewer).values("pk"))[:20],
+        "issued": issued,
+        "old": old,
+        "ways": _ways(request, issued),
+    }
+    return render(request, "agents/agents.html", context, status=status)
+
+
+def _ways(request: HttpRequest, issued: tokens.Issued | None) -> tuple[snippets.Way, ...]:
+    """Return what to type to connect: with the new secret, or with the variable it belongs into."""
+    if issued is None:
+        return snippets.ways(address_of(request), "asn_…")
+    may_read = Scope.MEMORY_READ.value in issued.token.scopes
+    return snippets.ways(address_of(request), issued.secret, may_read=may_read)
+
+
+def address_of(request: HttpRequest) -> str:
+    """Return the address of this installation as the viewer reaches it, without a slash at the end."""
+    return request.build_absolute_uri("/").rstrip("/")

@@ -1,0 +1,231 @@
+"""What an agent is told of a decision about one of its proposals: as data, and as a line for the model.
+
+The same in the list and beside other answers. An item says what happened, with what a person said then; `status` and
+the wording that was approved are those of today, as far as the token may read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import F, Q
+
+from agent_tools.answers import approved_otherwise, bounds, representations, withholding
+from agent_tools.answers.asked import wanted
+from agent_tools.calls.api_operation import Call
+from agent_tools.decisions import cursors
+from approvals.models import Approval, Event, Proposal, Revision, Status
+from approvals.review.reworded.taken import ChangedApproval, taken_of
+from memory_app.models import TargetKind
+
+#: Characters of the approved text, and of the places where it differs, in an item; get_proposal has longer ones.
+#: A note fits whole.
+MOST_CHARACTERS = 2_000
+#: Characters of a comment, and of a wording, in a line.
+_WORDS = 300
+_WORDING = 120
+
+_CHANGED = (Approval.PART, Approval.EDITED, Approval.RESOLVED)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What all items of an answer need, read together.
+
+    Args:
+        gone: numbers of the proposals about something that was deleted since, for a caller who may not read that.
+        taken: how an approval differs from what was proposed, by proposal.
+        rests: the proposal by which its agent got back what was not taken, by proposal.
+    """
+
+    gone: frozenset[int]
+    taken: dict[int, ChangedApproval]
+    rests: dict[int, int]
+
+
+def of_events(call: Call, events: Sequence[Event]) -> list[dict[str, Any]]:
+    """Return an item for each event, in their order.
+
+    Args:
+        events: read with their proposals, all visible to the caller.
+    """
+    proposals: dict[int, Proposal] = {}
+    for event in events:
+        event.proposal = proposals.setdefault(event.proposal_id, event.proposal)
+    read = _read(call, list(proposals.values()))
+    return [_item(event, read) for event in events]
+
+
+def _item(event: Event, read: _Read) -> dict[str, Any]:
+    proposal = event.proposal
+    is_block, is_note = proposal.target_kind == TargetKind.BLOCK, proposal.target_kind == TargetKind.NOTE
+    item = {
+        "proposal_id": proposal.pk,
+        "user_id": event.owner,
+        "target_kind": proposal.target_kind,
+        "block_label": proposal.target if is_block else None,
+        "note_id": proposal.target if is_note else None,
+        "title": None if proposal.pk in read.gone else proposal.target_title,
+        "what": event.what,
+        "by": event.actor if event.actor_kind == Event.ActorKind.PERSON else None,
+        "at": representations.time(event.at),
+        "reason": _reason(event),
+        "comment": wanted(event.text, str(event.data.get("automatic", ""))),
+        "revision": event.revision,
+        "status": proposal.status,
+        **_wording(event, read),
+    }
+    return item | {"text": line(item), "cursor": cursors.after(event.pk)}
+
+
+def _reason(event: Event) -> str | None:
+    if event.what == Event.What.APPROVED:
+        return event.proposal.decision_reason or None if _is_approval_of_today(event) else None
+    if event.what in (Event.What.REJECTED, Event.What.CHANGES_REQUESTED):
+        return str(event.data.get("reason") or event.data.get("automatic") or "") or None
+    return None
+
+
+def _is_approval_of_today(event: Event) -> bool:
+    return event.what == Event.What.APPROVED and event.proposal.status == Status.APPROVED
+
+
+def _wording(event: Event, read: _Read) -> dict[str, Any]:
+    """Return what was approved in which words, cut where it is long."""
+    told: dict[str, Any] = {
+        "approval": event.data.get("approval") or None if event.what == Event.What.APPROVED else None,
+        "final_text": None,
+        "difference": [],
+        "not_accepted": [],
+        "follow_up_proposal_id": None,
+        "is_cut": False,
+    }
+    if not _is_approval_of_today(event) or event.proposal.approval not in _CHANGED:
+        return told
+    told["follow_up_proposal_id"] = read.rests.get(event.proposal_id)
+    taken = read.taken.get(event.proposal_id)
+    if taken is None:
+        return told | {"is_cut": event.proposal.target_kind == TargetKind.IMPORT}
+    final = taken.final_text if len(taken.final_text) <= MOST_CHARACTERS else None
+    is_part = event.proposal.approval == Approval.PART
+    difference = [] if is_part else approved_otherwise.difference(taken)
+    left = approved_otherwise.changes_left(taken) if is_part else []
+    told |= {"final_text": final, "difference": _that_fit(difference), "not_accepted": _that_fit(left)}
+    is_cut = final is None or len(told["difference"]) < len(difference) or len(told["not_accepted"]) < len(left)
+    return told | {"is_cut": is_cut}
+
+
+def _that_fit(places: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the first places, whole; none where the first is too long by itself."""
+    count = bounds.that_fit(places, MOST_CHARACTERS)
+    fitting = places[:count]
+    return [] if fitting and bounds.size_of(fitting[0]) > MOST_CHARACTERS else fitting
+
+
+# -- the line ---------------------------------------------------------------------------------------
+
+
+def line(item: dict[str, Any]) -> str:
+    """Return what happened in one line, for the model."""
+    what = f"Proposal {item['proposal_id']} for {_target(item)}"
+    by = f" by {item['by']}" if item["by"] else ""
+    reason = f" ({item['reason']})" if item["reason"] else ""
+    said = _said(item["comment"])
+    match item["what"]:
+        case Event.What.APPROVED:
+            how = approved_otherwise.HOW.get(Approval(item["approval"]), "") if item["approval"] else ""
+            return f"{what} was approved{how}{by}{reason}{said}{_changed(item)}"
+        case Event.What.REJECTED:
+            return f"{what} was rejected{by or ' by Assent'}{reason}{said}"
+        case Event.What.CHANGES_REQUESTED:
+            number = item["proposal_id"]
+            still = f" Amend it with proposal_id={number}." if item["status"] == Status.CHANGES_REQUESTED else ""
+            return f"{what}: changes are requested{by or ' by Assent'}{reason}{said}{still}"
+        case Event.What.EXPIRED:
+            return f"{what} has expired: no person decided in time."
+        case Event.What.REVERTED:
+            return f"{what} was undone{by}, and the memory no longer has it{said}"
+        case Event.What.REOPENED:
+            return f"{what} was opened again{by} and waits for a person{said}"
+        case _:
+            return f"{what}: {item['by']} commented{said} Answer with comment_on_proposal."
+
+
+def _said(comment: str) -> str:
+    """Return the end of a sentence: what a person said, or a full stop."""
+    words = _short(comment, _WORDS)
+    if not words:
+        return "."
+    return f": {words}" if words[-1] in ".!?…" else f": {words}."
+
+
+def _target(item: dict[str, Any]) -> str:
+    if item["target_kind"] == TargetKind.IMPORT:
+        return "an import of memories"
+    return f"block '{item['block_label']}'" if item["block_label"] else f"note '{item['note_id']}'"
+
+
+def _changed(item: dict[str, Any]) -> str:
+    """Return what of an approval is not as proposed."""
+    more = " get_proposal has all of it." if item["is_cut"] else ""
+    if item["follow_up_proposal_id"]:
+        return f" The rest came back to you as proposal {item['follow_up_proposal_id']}.{more}"
+    if left := item["not_accepted"]:
+        quoted = _quoted(str(left[0].get("after") or left[0].get("before") or ""))
+        return f" Not accepted: {quoted}{_and_more(left)}.{more}"
+    if places := item["difference"]:
+        first = places[0]
+        instead = f"{_quoted(first['approved'])} instead of {_quoted(first['proposed'])}"
+        return f" The memory has {instead}{_and_more(places)}.{more}"
+    return more
+
+
+def _and_more(places: list[dict[str, Any]]) -> str:
+    return f" and {len(places) - 1} more" if len(places) > 1 else ""
+
+
+def _quoted(text: str) -> str:
+    return f'"{_short(text, _WORDING)}"' if text.strip() else "nothing"
+
+
+def _short(text: str, most: int) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= most else f"{words[:most].rstrip()}…"
+
+
+# -- reading ----------------------------------------------------------------------------------------
+
+
+def _read(call: Call, proposals: list[Proposal]) -> _Read:
+    """Read what the items need, in a few queries however many there are."""
+    gone = withholding.about_deleted(call, proposals)
+    approved = [each for each in proposals if each.status == Status.APPROVED and each.approval in _CHANGED]
+    # An import's revisions have thousands of notes; what was approved of one is in get_proposal.
+    changed = [each for each in approved if each.target_kind != TargetKind.IMPORT and each.pk not in gone]
+    return _Read(gone=gone, taken=_taken(changed), rests=_rests(approved))
+
+
+def _taken(proposals: list[Proposal]) -> dict[int, ChangedApproval]:
+    if not proposals:
+        return {}
+    counts = Q(origin=Revision.Origin.AGENT) | Q(number=F("proposal__current_revision_number"))
+    by_number = {each.pk: each for each in proposals}
+    asked: dict[int, Revision] = {}
+    for revision in Revision.objects.filter(counts, proposal__in=by_number).order_by("number"):
+        proposal = revision.proposal = by_number[revision.proposal_id]
+        if revision.origin == Revision.Origin.AGENT:
+            asked[proposal.pk] = revision
+        if revision.number == proposal.current_revision_number:
+            proposal.hold_current_revision(revision)
+    found = {each.pk: taken_of(each, asked=asked.get(each.pk)) for each in proposals}
+    return {number: taken for number, taken in found.items() if taken is not None}
+
+
+def _rests(proposals: list[Proposal]) -> dict[int, int]:
+    parts = [each.pk for each in proposals if each.approval == Approval.PART]
+    if not parts:
+        return {}
+    came_back = Proposal.objects.filter(answers__in=parts).exclude(status=Status.PREPARING).order_by("-pk")
+    return dict(came_back.values_list("answers_id", "pk"))

@@ -1,0 +1,131 @@
+"""The decisions about an agent's own proposals, in the order they happened.
+
+The order is that of the events' ids, which become visible in their order (`memory_app.databases.row_order`): who reads
+on from a cursor misses none and gets none twice.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Max, Q, QuerySet
+
+from agent_tools.answers import bounds
+from agent_tools.auth import grants
+from agent_tools.calls.api_operation import Answer, Call
+from agent_tools.calls.parsing import invalid
+from agent_tools.decisions import cursors, items
+from approvals.models import Event
+from approvals.services.events import told_to
+from memory_app.databases import row_order
+
+#: How often to look again while somebody decides, and the seconds between two looks.
+_LOOKS = 50
+_LOOK = 0.01
+#: Seconds after which to ask again where somebody is still deciding.
+_RETRY_AFTER = 1
+
+#: Long columns of a proposal that no item shows.
+_UNSHOWN = tuple(f"proposal__{name}" for name in ("search_words", "evidence", "excerpt", "risks", "reasoning"))
+
+
+@dataclass(frozen=True)
+class DecisionPage:
+    """A part of the reading.
+
+    Args:
+        until: id of the last event in it, or where it began.
+        is_settled: False where somebody was deciding, so that nothing could be read.
+    """
+
+    events: list[Event]
+    until: int
+    has_more: bool
+    is_settled: bool = True
+
+
+def visible(call: Call) -> QuerySet[Event]:
+    """Return what the caller may be told, about the owner of the call or all it serves, in its order."""
+    told = Event.objects.filter(tells=call.caller.agent, owner__in=grants.served_owners(call.caller.token))
+    if call.owner:
+        told = told.filter(owner=call.owner)
+    # The text of a comment was removed with the proposal's; nothing is left to tell.
+    return told.exclude(Q(what=Event.What.COMMENTED) & Q(text="")).order_by("pk")
+
+
+def place_of(call: Call, since: str, *, argument: str) -> int | None:
+    """Return the id of the event after which to read, from a cursor; None for from now on.
+
+    Args:
+        argument: what the call calls it, for the refusal.
+
+    Raises:
+        ApiError: `invalid_arguments`.
+    """
+    if since == cursors.NOW:
+        return None
+    try:
+        return cursors.read(since)
+    except cursors.NoCursor as error:
+        reason = "is no cursor of decisions; leave it empty to read from the start, or give 'now'"
+        raise invalid({argument: reason}, called=call.called) from error
+
+
+def read(call: Call, after: int, *, limit: int) -> DecisionPage:
+    """Return the decisions after an event."""
+    for _ in range(_LOOKS):
+        with row_order.settled(told_to(call.caller.agent.pk)) as is_settled:
+            if is_settled:
+                found = list(with_proposals(visible(call).filter(pk__gt=after))[: limit + 1])
+                events = found[:limit]
+                return DecisionPage(events, events[-1].pk if events else after, has_more=len(found) > limit)
+        time.sleep(_LOOK)
+    return DecisionPage([], after, has_more=True, is_settled=False)
+
+
+def last(call: Call) -> int:
+    """Return the id of the last event there is: from there on, a caller reads what is decided from now on.
+
+    What somebody is still deciding after half a second counts as decided before now.
+    """
+    for _ in range(_LOOKS):
+        with row_order.settled(told_to(call.caller.agent.pk)) as is_settled:
+            if is_settled:
+                return _last(call)
+        time.sleep(_LOOK)
+    return _last(call)
+
+
+def _last(call: Call) -> int:
+    return visible(call).order_by().aggregate(last=Max("pk"))["last"] or 0
+
+
+def with_proposals(events: QuerySet[Event]) -> QuerySet[Event]:
+    """Have the events read with what `items.of_events` needs of their proposals."""
+    return events.select_related("proposal").defer(*_UNSHOWN)
+
+
+def has_news(call: Call, after: int) -> bool:
+    """Whether there is a decision after this event, in one query."""
+    return visible(call).filter(pk__gt=after).exists()
+
+
+def answer(call: Call, page: DecisionPage, *, characters: int, retry_after: int | None = None) -> Answer:
+    """Return a page as an answer, cut between items where it is longer than it may be."""
+    told = items.of_events(call, page.events)
+    fitting = bounds.that_fit(told, characters)
+    has_more = page.has_more or fitting < len(told)
+    until = page.events[fitting - 1].pk if fitting < len(told) else page.until
+    data: dict[str, Any] = {
+        "items": told[:fitting],
+        "next": cursors.after(until),
+        "more": has_more,
+        "retry_after": retry_after if page.is_settled else _RETRY_AFTER,
+    }
+    lines = [f"- {item['text']}" for item in data["items"]]
+    text = "\n".join(["Decided about your proposals:", "", *lines]) if lines else "Nothing was decided since."
+    if has_more:
+        text += f"\n\n(There is more: call again with {data['next']}.)"
+    return Answer(text, data, retry_after=data["retry_after"], tells_decisions=True)

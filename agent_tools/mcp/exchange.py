@@ -1,0 +1,65 @@
+"""One request and what is known of it: who asks, by which address, and what is noted about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from agent_tools.auth import grants
+from agent_tools.auth.authentication import Caller
+from agent_tools.calls import execution
+from agent_tools.calls.api_operation import ApiOperation
+from agent_tools.calls.audit import Audit
+from agent_tools.errors import ApiError
+from agent_tools.http import exceptions
+from agent_tools.http.json_rpc import RpcCode, RpcError, data_of
+from agent_tools.mcp.options import AddressChoices
+
+
+@dataclass
+class Exchange:
+    """A request to be answered.
+
+    Attributes:
+        outcome: for the audit row: `ok`, or an error code.
+        status: the same as REST would answer, for the audit row.
+    """
+
+    caller: Caller
+    options: AddressChoices
+    audit: Audit
+    outcome: str = "ok"
+    status: int = 200
+
+    @cached_property
+    def owner(self) -> str | None:
+        """Return whose memory all calls are about; None where each call says.
+
+        Raises:
+            ApiError: the token does not serve the user of the address.
+        """
+        if self.options.user is not None:
+            return grants.owner_for(self.caller.token, self.options.user)
+        return grants.sole_owner(self.caller.token)
+
+    def run(self, operation: ApiOperation[Any], given: dict[str, Any]) -> dict[str, Any]:
+        """Run what is no tool's call, with the same checks and audit, and return its payload.
+
+        Raises:
+            RpcError: for whatever it refuses, or fails by our fault.
+        """
+        self.audit.tool = operation.name
+        try:
+            kept = execution.execute(operation, self.caller, given, key=None, audit=self.audit)
+        except Exception as error:
+            answer = exceptions.as_api_error(error, failing=operation.failing)
+            exceptions.report(answer, error, self.audit)
+            raise self.failure(answer) from error
+        return kept.payload
+
+    def failure(self, error: ApiError, *, message: str = "", **more: Any) -> RpcError:
+        """Return the error of the protocol for a refusal of ours, and note it."""
+        self.outcome, self.status = error.code.code, error.code.status
+        code = RpcCode.INTERNAL_ERROR if error.code.status >= 500 else RpcCode.INVALID_PARAMS
+        return RpcError(code, message or error.message, data=data_of(error) | more, outcome=error.code.code)

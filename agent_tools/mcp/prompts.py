@@ -1,0 +1,93 @@
+"""The prompts: how to use the memory, and what has to be done about the agent's own proposals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+
+from agent_tools.auth import grants
+from agent_tools.http.json_rpc import RpcCode, RpcError
+from agent_tools.mcp import paging
+from agent_tools.mcp.exchange import Exchange
+from agent_tools.models import Scope
+from agent_tools.tools import guidance
+from agent_tools.tools.proposals import list_proposals
+from approvals.models import Status
+from memory_app.text import memories_md
+
+_SKILL, _REVIEW = "memory_skill", "review_my_proposals"
+_DESCRIBED = {
+    _SKILL: ("How to use the memory", "When to read what is remembered about the user, and how to propose changes."),
+    _REVIEW: ("Review my proposals", "What people decided about your proposals, and what they ask you to change."),
+}
+#: What became of a proposal without its agent: one that it withdrew itself is no news to it.
+_BY_PEOPLE = (Status.APPROVED.value, Status.REJECTED.value, Status.EXPIRED.value)
+#: Decided proposals that are shown, of as many of the newest.
+_DECIDED, _LOOKED_AT = 20, 100
+_ACT = """\
+Go through them one by one:
+- Changes are requested: read it with `get_proposal`, then answer with the same tool as before and its number as
+  `proposal_id`.
+- Approved: the memory says so now. Where a person used other words than yours, keep to theirs.
+- Rejected: do not propose it again. Read the reason, and take it into account in what you propose next.
+- Expired or a conflict: read the block again, and propose the change anew only if it is still right."""
+
+
+def list_prompts(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
+    """Return the prompts this token has a use for."""
+    paging.cursor_of(params)
+    prompts = [
+        {"name": name, "title": title, "description": description}
+        for name, (title, description) in _DESCRIBED.items()
+        if name in _offered(exchange)
+    ]
+    return {"prompts": prompts}
+
+
+def get_prompt(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
+    """Return a prompt as one message of the user. Raise RpcError for one that is not there."""
+    name, arguments = params.get("name"), params.get("arguments")
+    if not isinstance(name, str) or name not in _offered(exchange):
+        raise RpcError(
+            RpcCode.INVALID_PARAMS, f"There is no such prompt; there are: {', '.join(_offered(exchange)) or 'none'}."
+        )
+    if arguments:
+        raise RpcError(RpcCode.INVALID_PARAMS, f"The prompt {name} takes no arguments.")
+    text = _skill() if name == _SKILL else _proposals(exchange)
+    message = {"role": "user", "content": {"type": "text", "text": text}}
+    return {"description": _DESCRIBED[name][1], "messages": [message]}
+
+
+def _offered(exchange: Exchange) -> list[str]:
+    may_read = grants.has_scope(exchange.caller.token, Scope.MEMORY_READ)
+    return [name for name in _DESCRIBED if may_read or name == _SKILL]
+
+
+def _skill() -> str:
+    parts = [guidance.INSTRUCTIONS, guidance.which_tools()]
+    if settings.MEMORIES_ENABLED:
+        parts.append(memories_md.skill(included=False).strip())
+    return "\n\n".join(parts) + "\n"
+
+
+def _proposals(exchange: Exchange) -> str:
+    """Return the agent's proposals that want something of it, and what to do about each."""
+    about = {"user_id": exchange.owner} if exchange.owner else {}
+    asked = exchange.run(list_proposals, about | {"status": Status.CHANGES_REQUESTED.value, "limit": _DECIDED})
+    found = exchange.run(list_proposals, about | {"limit": _LOOKED_AT})
+    lines = dict(zip((item["proposal_id"] for item in found["data"]["items"]), _lines(found["text"]), strict=False))
+    decided = [item["proposal_id"] for item in found["data"]["items"] if item["status"] in _BY_PEOPLE][:_DECIDED]
+    parts = []
+    if asked["data"]["items"]:
+        parts += ["These of your proposals wait for changes of yours:", *_lines(asked["text"]), ""]
+    if decided:
+        parts += ["These were decided:", *(lines[number] for number in decided if number in lines), ""]
+    if not parts:
+        return "No person has decided about your proposals or asked you for changes. There is nothing to do.\n"
+    return "\n".join([*parts, _ACT]) + "\n"
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of a list of proposals, one for each."""
+    return [line for line in text.split("\n") if line.startswith("- ")]

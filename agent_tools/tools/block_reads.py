@@ -1,0 +1,107 @@
+"""Which blocks an agent has read, for the warning about replacing a text unseen. It never refuses anything.
+
+A block counts as read when all of its text was in an answer: of `read_memory_block`, or of the context. What was read
+is kept as a keyed hash, as is the session: this table tells nothing of either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from enum import Enum
+
+import structlog
+from django.db import Error as DatabaseError
+from django.db import transaction
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+
+from agent_tools.calls.api_operation import Call
+from agent_tools.models import BlockRead
+from approvals.services import Proposed
+from memory_app.runtime import deadlines
+from memory_app.runtime.gatherer import Gatherer
+
+log = structlog.get_logger(__name__)
+
+#: How long a read counts for calls that name no session, or whose own did not read.
+WITHOUT_SESSION = timedelta(hours=24)
+#: How long a session's reads count, and are kept.
+OF_SESSION = timedelta(days=30)
+#: Seconds a row may wait for a busy database.
+_SECONDS = 20.0
+
+
+class Known(Enum):
+    """What an agent knows of a text."""
+
+    AS_IT_IS = "it has read the text as it is now"
+    OLDER = "it has read the block, whose text was another then"
+    NOT_AT_ALL = "it has not read the block"
+
+
+def note(call: Call, session_id: str, read: Mapping[str, str]) -> None:
+    """Note that a call was answered with the whole text of blocks.
+
+    The rows are written a moment after the answer, together with those of other calls. A process that is killed before
+    that loses them: the agent may be warned once more.
+
+    Args:
+        read: the SHA-256 of each text, by the label of its block.
+    """
+    session, at = _hash(session_id) if session_id else "", timezone.now()
+    agent = call.caller.agent.pk
+    for label, sha256 in read.items():
+        _rows.add(BlockRead(agent_id=agent, owner=call.owner, label=label, session=session, text=_hash(sha256), at=at))
+
+
+def known(call: Call, session_id: str, outcome: Proposed) -> Known:
+    """Return what the agent knows of the block that a proposal is about.
+
+    Reads of the session count. Reads that named none count for a day, and where the call names no session, so do
+    those of any.
+    """
+    _rows.settle()
+    day = timezone.now() - WITHOUT_SESSION
+    reads = BlockRead.objects.filter(agent=call.caller.agent, owner=call.owner, label=outcome.proposal.target)
+    if session_id:
+        found = list(reads.filter(session__in=["", _hash(session_id)]).order_by("-at"))
+        counting = [read for read in found if read.session or read.at >= day]
+    else:
+        counting = list(reads.filter(at__gte=day).order_by("-at")[:1])
+    if not counting:
+        return Known.NOT_AT_ALL
+    now = _hash(outcome.content_sha256)
+    return Known.AS_IT_IS if any(read.text == now for read in counting) else Known.OLDER
+
+
+def settle() -> None:
+    """Wait until the reads that this process has answered are written."""
+    _rows.settle()
+
+
+def purge() -> int:
+    """Delete what counts no more; return how many rows there were."""
+    return BlockRead.objects.filter(at__lt=timezone.now() - OF_SESSION).delete()[0]
+
+
+def _hash(value: str) -> str:
+    return salted_hmac("agent_tools.block_reads", value, algorithm="sha256").hexdigest()
+
+
+def _write(rows: list[BlockRead]) -> None:
+    # The last read of each: one statement may not write a row twice.
+    last = {(row.agent_id, row.owner, row.label, row.session): row for row in rows}
+    try:
+        with deadlines.within(_SECONDS), transaction.atomic():
+            BlockRead.objects.bulk_create(
+                last.values(),
+                update_conflicts=True,
+                unique_fields=["agent", "owner", "label", "session"],
+                update_fields=["text", "at"],
+            )
+    except DatabaseError as error:
+        log.error("block_reads_not_recorded", count=len(last), error=type(error).__name__)
+
+
+_rows = Gatherer("block reads", _write)

@@ -1,0 +1,113 @@
+"""`/mcp`: the Model Context Protocol, one POST for each message and one answer to it.
+
+A view of Django alone: no session, no stream, no state between two requests. What the methods do: `agent_tools.mcp`.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
+from rest_framework.exceptions import NotAuthenticated, Throttled
+
+from agent_tools.auth import throttle
+from agent_tools.auth.authentication import Caller, caller_of
+from agent_tools.calls.audit import Audit
+from agent_tools.errors import ApiError, ErrorCode
+from agent_tools.http import body, json_rpc
+from agent_tools.http.exceptions import as_api_error
+from agent_tools.http.json_rpc import Id, RpcCode, RpcError
+from agent_tools.http.responses import ApiResponse
+from agent_tools.mcp import methods, options, protocol
+from agent_tools.mcp.exchange import Exchange
+
+#: Where it is; the second for people who end an address with a slash.
+_PATHS = ("/mcp", "/mcp/")
+
+
+@csrf_exempt  # no cookie is looked at
+def mcp(request: HttpRequest) -> HttpResponse:
+    try:
+        _check_request(request)
+        caller = _caller(request)
+        audit = Audit()
+        raw = body.read_json(request)
+        audit.request_bytes = len(raw)
+        if not raw.strip():
+            raise RpcError(RpcCode.PARSE_ERROR, "The body is empty: send one JSON-RPC message.")
+        value = body.parse(raw)
+    except RpcError as error:
+        return json_rpc.failed(error)
+    except Exception as error:
+        return json_rpc.failed(json_rpc.refusal(as_api_error(error)))
+    return _answer(request, caller, audit, value)
+
+
+def _answer(request: HttpRequest, caller: Caller, audit: Audit, value: object) -> ApiResponse:
+    """Return the answer to a decoded body, after the audit row is written where a tool or resource was asked for."""
+    id: Id = None
+    is_modern = False
+    exchange = None
+    try:
+        id = protocol.id_of(value)
+        message = protocol.read(value)
+        is_modern = protocol.is_modern(message, request.headers)
+        if is_modern:
+            protocol.check_envelope(message, request.headers)
+        if message.is_notification:
+            return json_rpc.accepted()
+        exchange = Exchange(caller, options.read(dict(request.GET.lists())), audit)
+        result = methods.call(exchange, message.method, message.params, is_modern=is_modern)
+        answer = json_rpc.succeeded(result, id, outcome=exchange.outcome)
+    except RpcError as error:
+        answer = json_rpc.failed(error, id, is_modern=is_modern)
+    except Exception as error:
+        answer = json_rpc.failed(json_rpc.refusal(as_api_error(error)), id)
+    if exchange is not None and audit.tool:
+        outcome, status = exchange.outcome, exchange.status
+        if outcome == "ok" and answer.outcome != "ok":
+            outcome, status = answer.outcome, answer.status_code
+        audit.write(caller.token, outcome=outcome, status=status, response_bytes=len(answer.content))
+    return answer
+
+
+def _check_request(request: HttpRequest) -> None:
+    """Raise RpcError for another address, a page of another site, and another method than POST."""
+    if request.path_info not in _PATHS:
+        raise json_rpc.refusal(ApiError(ErrorCode.NOT_FOUND, "There is no such endpoint; it is /mcp."))
+    origin = request.headers.get("Origin")
+    if origin is not None and not _is_ours(origin, request):
+        raise RpcError(
+            RpcCode.REFUSED,
+            "This server does not answer pages of other sites.",
+            data={"code": "origin_not_allowed"},
+            status=403,
+            outcome="origin_not_allowed",
+        )
+    if request.method != "POST":
+        error = ApiError(
+            ErrorCode.METHOD_NOT_ALLOWED,
+            "This endpoint answers to POST only: each message is one request, and nothing is sent unasked.",
+            details={"allowed": ["POST"]},
+            headers={"Allow": "POST"},
+        )
+        raise json_rpc.refusal(error)
+
+
+def _is_ours(origin: str, request: HttpRequest) -> bool:
+    """Whether the page that sends the request is of this installation, or of a site its settings trust."""
+    public = urlsplit(settings.PUBLIC_URL)
+    own = (f"{public.scheme}://{public.netloc}", f"{request.scheme}://{request.get_host()}")
+    return origin in own or origin in settings.CSRF_TRUSTED_ORIGINS
+
+
+def _caller(request: HttpRequest) -> Caller:
+    """Return whose token it is. Raise NotAuthenticated, AuthenticationFailed or Throttled."""
+    caller = caller_of(request)
+    if caller is None:
+        raise NotAuthenticated
+    if wait := throttle.count(caller.token):
+        raise Throttled(wait)
+    return caller

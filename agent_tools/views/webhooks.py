@@ -1,0 +1,282 @@
+"""`/settings/webhooks/`: the addresses that are told about decisions, their secrets, and the log of what was sent."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+from redis.exceptions import RedisError
+
+from agent_tools.models import DeliveryState, WebhookDelivery, WebhookEndpoint
+from agent_tools.webhooks import deliveries, endpoints
+from agent_tools.webhooks.forms import EndpointForm, NewEndpointForm
+from approvals.accounts.sign_in import signed_in, typed_before
+from approvals.accounts.viewer import viewer_of
+from approvals.models import User
+from memory_app.runtime import rate_limit
+
+#: Deliveries on one page of the log.
+PAGE = 25
+#: Where the session keeps which forms have shown their secret.
+_USED = "webhook_forms_used"
+#: Tests one person may send in a minute: each makes this server connect somewhere.
+_TESTS, _MINUTE = 10, timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class ShownAttempt:
+    """One attempt in words."""
+
+    at: datetime | None
+    status: int | None
+    error: str
+    milliseconds: int
+
+    @property
+    def is_accepted(self) -> bool:
+        return not self.error
+
+
+@signed_in()
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def webhooks(request: HttpRequest) -> HttpResponse:
+    """Show a person's webhooks, and create one. A new secret is in the answer to the POST only."""
+    viewer = viewer_of(request)
+    if request.method != "POST":
+        kept = typed_before(request)
+        initial = {name: kept[name] for name in ("url", "agent") if name in kept}
+        return _list(request, viewer, NewEndpointForm(person=viewer, initial=initial or None))
+    form = NewEndpointForm(request.POST, person=viewer)
+    if _was_used(request):
+        messages.info(request, _("That webhook has already been created. Its secret was shown once."))
+        return redirect("webhooks")
+    if not form.is_valid():
+        return _list(request, viewer, form, status=422)
+    try:
+        made = endpoints.create(
+            actor=viewer,
+            agent=form.chosen_agent,
+            url=form.cleaned_data["url"],
+            events=form.cleaned_data["events"],
+            all_owners=form.cleaned_data.get("everyone", False),
+        )
+    except endpoints.TooManyWebhooks:
+        form.add_error(None, _("You have %(most)d webhooks. Delete one first.") % {"most": endpoints.MOST})
+        return _list(request, viewer, form, status=422)
+    _mark_used(request)
+    return _list(request, viewer, NewEndpointForm(person=viewer), made=made)
+
+
+@signed_in()
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def webhook(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show a webhook with its log, and save its address and events."""
+    endpoint = _own(request, pk)
+    if request.method == "POST":
+        form = EndpointForm(request.POST)
+        if form.is_valid():
+            endpoints.change(endpoint, url=form.cleaned_data["url"], events=form.cleaned_data["events"])
+            messages.success(request, _("Saved."))
+            return redirect("webhook", pk)
+        return _page(request, endpoint, form, status=422)
+    return _page(request, endpoint, EndpointForm.of(endpoint))
+
+
+@signed_in(return_to=lambda pk: reverse("webhook", args=[pk]))
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def rotate(request: HttpRequest, pk: int) -> HttpResponse:
+    """Ask, then replace the secret; the answer to the POST shows the new one."""
+    endpoint = _own(request, pk)
+    context = {"section": "settings", "endpoint": endpoint, "hours": round(endpoints.OVERLAP.total_seconds() / 3600)}
+    if request.method == "POST":
+        if _was_used(request):  # the page with the secret was loaded again: the one before must go on signing
+            messages.info(request, _("The secret has already been replaced. The new one was shown once."))
+            return redirect("webhook", pk)
+        _mark_used(request)
+        return render(request, "webhooks/rotate.html", context | {"made": endpoints.rotate(endpoint)})
+    return render(request, "webhooks/rotate.html", context | {"nonce": secrets.token_hex(8)})
+
+
+@signed_in(return_to=lambda pk: reverse("webhook", args=[pk]))
+@require_POST
+def end_overlap(request: HttpRequest, pk: int) -> HttpResponse:
+    """Let the former secret sign no more."""
+    endpoints.drop_previous_secret(_own(request, pk))
+    messages.success(request, _("Only the new secret signs messages now."))
+    return redirect("webhook", pk)
+
+
+@signed_in(return_to=lambda pk: reverse("webhook", args=[pk]))
+@require_POST
+def switch(request: HttpRequest, pk: int) -> HttpResponse:
+    """Enable or disable a webhook."""
+    endpoint = _own(request, pk)
+    if request.POST.get("state") != "active":
+        endpoints.disable(endpoint)
+        messages.success(request, _("The webhook is disabled. Nothing is sent until you enable it."))
+        return redirect("webhook", pk)
+    missed = endpoints.enable(endpoint)
+    said = _("The webhook is enabled: new decisions are sent again.")
+    if missed:
+        said += " " + ngettext(
+            "%(number)d message was missed. It can be sent again from the log.",
+            "%(number)d messages were missed. Each can be sent again from the log.",
+            missed,
+        ) % {"number": missed}
+    messages.success(request, said)
+    return redirect("webhook", pk)
+
+
+@signed_in(return_to=lambda pk: reverse("webhook", args=[pk]))
+@require_POST
+def send_test(request: HttpRequest, pk: int) -> HttpResponse:
+    """Send a test, and show the page where its result appears."""
+    endpoint = _own(request, pk)
+    if _over_limit(viewer_of(request)):
+        messages.error(request, _("Too many tests. Wait a minute, then try again."))
+        return redirect("webhook", pk)
+    return redirect("webhook_delivery", pk, endpoints.send_test(endpoint).pk)
+
+
+@signed_in(return_to=lambda pk: reverse("webhook", args=[pk]))
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete(request: HttpRequest, pk: int) -> HttpResponse:
+    """Ask, then delete a webhook with its log."""
+    endpoint = _own(request, pk)
+    if request.method == "POST":
+        endpoints.delete(endpoint)
+        messages.success(request, _("The webhook is deleted. Nothing more is sent to it."))
+        return redirect("webhooks")
+    return render(request, "webhooks/delete.html", {"section": "settings", "endpoint": endpoint})
+
+
+@signed_in()
+@never_cache
+@require_http_methods(["GET", "HEAD"])
+def delivery(request: HttpRequest, pk: int, delivery: int) -> HttpResponse:
+    """Show one message: what was sent, and every attempt. The part that changes is asked for again by itself."""
+    endpoint = _own(request, pk)
+    found = _delivery(endpoint, delivery)
+    is_sent_soon = found.is_pending and not found.attempts
+    context = {
+        "section": "settings",
+        "endpoint": endpoint,
+        "delivery": found,
+        "attempts": [_shown(each) for each in reversed(found.attempts)],
+        "body": json.dumps(json.loads(found.body), indent=2),
+        "is_sent_soon": is_sent_soon,
+        "may_send_again": not found.is_test and endpoint.is_active,
+    }
+    part = bool(request.headers.get("HX-Request")) and request.headers.get("HX-Boosted") != "true"
+    return render(request, "webhooks/delivery_state.html" if part else "webhooks/delivery.html", context)
+
+
+@signed_in(return_to=lambda pk, delivery: reverse("webhook_delivery", args=[pk, delivery]))
+@require_POST
+def send_again(request: HttpRequest, pk: int, delivery: int) -> HttpResponse:
+    """Send one message once more."""
+    found = _delivery(_own(request, pk), delivery)
+    try:
+        endpoints.send_again(found)
+    except endpoints.NotSendable:
+        messages.error(request, _("It can’t be sent now: it is being sent, or the webhook is disabled."))
+    return redirect("webhook_delivery", pk, delivery)
+
+
+def _own(request: HttpRequest, pk: int) -> WebhookEndpoint:
+    endpoint = endpoints.of_person(viewer_of(request)).filter(pk=pk).first()
+    if endpoint is None:
+        raise Http404
+    return endpoint
+
+
+def _delivery(endpoint: WebhookEndpoint, number: int) -> WebhookDelivery:
+    found = WebhookDelivery.objects.filter(endpoint=endpoint, pk=number).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+def _list(
+    request: HttpRequest,
+    viewer: User,
+    form: NewEndpointForm,
+    *,
+    made: endpoints.NewSecret | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    context = {
+        "section": "settings",
+        "form": form,
+        "made": made,
+        "nonce": secrets.token_hex(8),
+        "endpoints": endpoints.of_person(viewer),
+        "others": endpoints.of_others_about(viewer),
+    }
+    return render(request, "webhooks/webhooks.html", context, status=status)
+
+
+def _page(request: HttpRequest, endpoint: WebhookEndpoint, form: EndpointForm, *, status: int = 200) -> HttpResponse:
+    shown = request.GET.get("state", "")
+    before = request.GET.get("before", "")
+    log = WebhookDelivery.objects.filter(endpoint=endpoint).order_by("-pk")
+    if shown in DeliveryState.values:
+        log = log.filter(state=shown)
+    if before.isascii() and before.isdecimal() and len(before) < 19:
+        log = log.filter(pk__lt=int(before))
+    found = list(log[: PAGE + 1])
+    counts = endpoints.counts(endpoint)
+    context: dict[str, Any] = {
+        "section": "settings",
+        "endpoint": endpoint,
+        "form": form,
+        "serves": endpoints.serves(endpoint),
+        "overlaps": len(deliveries.secrets_of(endpoint, timezone.now())) > 1,
+        "missed": endpoints.missed_since_disabled(endpoint),
+        "rows": [(each, _shown(each.attempts[-1]) if each.attempts else None) for each in found[:PAGE]],
+        "older": found[PAGE - 1].pk if len(found) > PAGE else None,
+        "is_first_page": not before,
+        "shown": shown if shown in DeliveryState.values else "",
+        "filters": [(state.value, state.label, counts[state.value]) for state in DeliveryState if counts[state.value]],
+        "total": sum(counts.values()),
+    }
+    return render(request, "webhooks/webhook.html", context, status=status)
+
+
+def _shown(attempt: dict[str, Any]) -> ShownAttempt:
+    error = str(deliveries.ERRORS.get(attempt["error"], attempt["error"]))
+    return ShownAttempt(parse_datetime(attempt["at"]), attempt["status"], error, attempt["ms"])
+
+
+def _was_used(request: HttpRequest) -> bool:
+    nonce = request.POST.get("nonce", "")[:64]
+    return bool(nonce) and nonce in request.session.get(_USED, [])
+
+
+def _mark_used(request: HttpRequest) -> None:
+    if nonce := request.POST.get("nonce", "")[:64]:
+        request.session[_USED] = [*request.session.get(_USED, []), nonce][-20:]
+
+
+def _over_limit(person: User) -> bool:
+    try:
+        return rate_limit.hit(f"webhook-tests:{person.pk}", _TESTS, _MINUTE)
+    except RedisError:
+        return False

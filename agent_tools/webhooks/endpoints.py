@@ -1,0 +1,195 @@
+"""What people do with webhooks: create, change, rotate, enable, disable, test, send again, delete.
+
+Whose webhook it is, is asked by `of_person`, which every view goes through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import Count, QuerySet
+from django.utils import timezone
+
+from agent_tools.auth import grants
+from agent_tools.models import (
+    AgentToken,
+    DeliveryState,
+    DisabledWhy,
+    EndpointState,
+    EventType,
+    WebhookDelivery,
+    WebhookEndpoint,
+)
+from agent_tools.webhooks import deliveries, messages, outbox, sending, signing
+from agent_tools.webhooks.addresses import place_of
+from approvals.models import Agent, User
+
+#: Webhooks of one person.
+MOST = 20
+#: After a rotation both secrets sign for so long.
+OVERLAP = timedelta(hours=24)
+
+
+class TooManyWebhooks(Exception):
+    """The person has `MOST` of them."""
+
+
+class NotSendable(Exception):
+    """The delivery is being sent, or its webhook is disabled."""
+
+
+@dataclass(frozen=True)
+class NewSecret:
+    """A webhook and its secret, for the one page that shows it."""
+
+    endpoint: WebhookEndpoint
+    secret: str
+
+
+def of_person(person: User) -> QuerySet[WebhookEndpoint]:
+    """Return the webhooks this person made, in the order they made them."""
+    return WebhookEndpoint.objects.filter(created_by=person).select_related("agent", "created_by")
+
+
+def of_others_about(person: User) -> QuerySet[WebhookEndpoint]:
+    """Return the webhooks of admins that are told about this person's memory too."""
+    agents = grants.agents_serving(person.username)
+    everyones = outbox.listening().filter(all_owners=True, agent__in=agents).exclude(created_by=person)
+    return everyones.select_related("agent")
+
+
+def selectable_agents(person: User) -> QuerySet[Agent]:
+    """Return the agents a person may make a webhook for: those that serve them; for staff, any that is active."""
+    agents = Agent.objects.filter(is_active=True).order_by("name")
+    return agents if person.is_staff else agents.filter(pk__in=grants.agents_serving(person.username))
+
+
+def serves(endpoint: WebhookEndpoint) -> bool:
+    """Whether its agent has a token, without which nothing is sent."""
+    tokens = AgentToken.objects.usable().filter(agent=endpoint.agent)
+    if not endpoint.all_owners:
+        tokens = tokens.serving(endpoint.created_by.username)
+    return tokens.exists()
+
+
+def create(*, actor: User, agent: Agent, url: str, events: Iterable[str], all_owners: bool = False) -> NewSecret:
+    """Create a webhook; it is told what is decided from now on.
+
+    Raises:
+        TooManyWebhooks: the person has `MOST`.
+    """
+    if of_person(actor).count() >= MOST:
+        raise TooManyWebhooks
+    secret = signing.make_secret()
+    endpoint = WebhookEndpoint.objects.create(
+        agent=agent,
+        created_by=actor,
+        all_owners=all_owners and actor.is_staff,
+        url=url,
+        events=_in_order(events),
+        secret=secret,
+        seen_event=outbox.newest_event(),
+    )
+    return NewSecret(endpoint, secret)
+
+
+def change(endpoint: WebhookEndpoint, *, url: str, events: Iterable[str]) -> None:
+    """Change the address and what it is told. What waits goes to the new address."""
+    mine = WebhookEndpoint.objects.filter(pk=endpoint.pk)
+    with transaction.atomic():
+        mine.update(events=_in_order(events))
+        if mine.exclude(url=url).update(url=url, failing_since=None, paused_until=None):
+            waiting = WebhookDelivery.objects.filter(endpoint=endpoint, state=DeliveryState.PENDING, lease="")
+            waiting.update(host=place_of(url).name)
+
+
+def rotate(endpoint: WebhookEndpoint) -> NewSecret:
+    """Replace the secret; the one until now signs too for `OVERLAP`."""
+    secret = signing.make_secret()
+    until = timezone.now() + OVERLAP
+    with transaction.atomic():
+        locked = WebhookEndpoint.objects.select_for_update().get(pk=endpoint.pk)
+        locked.previous_secret, locked.previous_secret_until, locked.secret = locked.secret, until, secret
+        locked.save(update_fields=["previous_secret", "previous_secret_until", "secret"])
+    endpoint.refresh_from_db()
+    return NewSecret(endpoint, secret)
+
+
+def drop_previous_secret(endpoint: WebhookEndpoint) -> None:
+    """End the overlap now: the former secret no longer signs."""
+    WebhookEndpoint.objects.filter(pk=endpoint.pk).update(previous_secret="", previous_secret_until=None)
+
+
+def disable(endpoint: WebhookEndpoint) -> None:
+    """Stop sending to it, until somebody enables it."""
+    deliveries.disable(endpoint.pk, why=DisabledWhy.BY_PERSON)
+
+
+def enable(endpoint: WebhookEndpoint) -> int:
+    """Send to it again what is decided from now on. Return how many messages it missed; they are not sent by this."""
+    # What was decided up to here was missed: it is made as missed before the state changes.
+    outbox.collect()
+    missed = missed_since_disabled(endpoint)
+    disabled = WebhookEndpoint.objects.filter(pk=endpoint.pk, state=EndpointState.DISABLED)
+    disabled.update(
+        state=EndpointState.ACTIVE,
+        disabled_why="",
+        disabled_at=None,
+        told_at=None,
+        failing_since=None,
+        paused_until=None,
+    )
+    return missed
+
+
+def missed_since_disabled(endpoint: WebhookEndpoint) -> int:
+    """Return how many messages were missed since it was disabled; 0 for one that is active."""
+    if endpoint.disabled_at is None:
+        return 0
+    missed = WebhookDelivery.objects.filter(endpoint=endpoint, state=DeliveryState.MISSED)
+    return missed.filter(done_at__gte=endpoint.disabled_at).count()
+
+
+def send_test(endpoint: WebhookEndpoint) -> WebhookDelivery:
+    """Send a test, once and also while it is disabled; return it, or the one that is still on its way."""
+    waiting = WebhookDelivery.objects.filter(endpoint=endpoint, type=EventType.TEST, state=DeliveryState.PENDING)
+    found = waiting.first()
+    if found is None:
+        body = messages.of_test(endpoint.agent.name, timezone.now())
+        found = outbox.make(endpoint, EventType.TEST, body)
+        found.save()
+    sending.soon()
+    return found
+
+
+def send_again(delivery: WebhookDelivery) -> None:
+    """Send a message once more, under its id: at once, and then by the schedule from its beginning.
+
+    Raises:
+        NotSendable: it is being sent, or its webhook is disabled.
+    """
+    rows = WebhookDelivery.objects.filter(pk=delivery.pk, lease="", endpoint__state=EndpointState.ACTIVE)
+    now = timezone.now()
+    if delivery.is_test or not rows.update(state=DeliveryState.PENDING, next_at=now, tries=0, done_at=None):
+        raise NotSendable
+    sending.soon()
+
+
+def delete(endpoint: WebhookEndpoint) -> None:
+    """Delete a webhook with the log of its deliveries."""
+    endpoint.delete()
+
+
+def counts(endpoint: WebhookEndpoint) -> dict[str, int]:
+    """Return how many deliveries there are in each state."""
+    rows = WebhookDelivery.objects.filter(endpoint=endpoint).order_by().values("state").annotate(count=Count("pk"))
+    found = {row["state"]: row["count"] for row in rows}
+    return {state.value: found.get(state.value, 0) for state in DeliveryState}
+
+
+def _in_order(events: Iterable[str]) -> list[str]:
+    chosen = set(events)
+    return [each.value for each in EventType.selectable() if each.value in chosen]

@@ -1,0 +1,83 @@
+"""What to type to connect: well-formed, with the address and the token where they belong, and nowhere else."""
+
+from __future__ import annotations
+
+import ast
+import json
+import shlex
+import subprocess
+import tomllib
+
+import pytest
+
+from agent_tools.snippets import Snippet, playground_call, ways
+
+pytestmark = pytest.mark.pure
+
+ADDRESS, TOKEN = "https://memory.example:8443", "asn_abcdefgh_" + "x" * 43
+SNIPPETS = [snippet for way in ways(ADDRESS, TOKEN) for snippet in way.snippets]
+
+
+@pytest.mark.parametrize("snippet", SNIPPETS, ids=lambda snippet: snippet.key)
+def test_each_is_well_formed(snippet: Snippet) -> None:
+    if snippet.language == "json":
+        assert json.loads(snippet.text)["mcpServers"]["assent"]["url"] == f"{ADDRESS}/mcp"
+    elif snippet.language == "toml":
+        assert tomllib.loads(snippet.text)["mcp_servers"]["assent"]["url"] == f"{ADDRESS}/mcp"
+    elif snippet.language == "python":
+        ast.parse(snippet.text)
+    else:
+        assert snippet.language == "sh"
+        subprocess.run(["sh", "-n", "-c", snippet.text], check=True)
+
+
+def test_every_way_and_every_snippet_has_a_key_of_its_own() -> None:
+    keys = [way.key for way in ways(ADDRESS, TOKEN)]
+    assert len(set(keys)) == len(keys)
+    assert len({snippet.key for snippet in SNIPPETS}) == len(SNIPPETS)
+
+
+def test_the_token_is_in_the_terminal_only() -> None:
+    """What is saved in a file names the variable: files are committed and shared."""
+    assert {snippet.key for snippet in SNIPPETS if TOKEN in snippet.text} == {"curl", "environment"}
+    for snippet in SNIPPETS:
+        if "mcp" in snippet.text and snippet.language != "python":
+            assert "MEMORY_TOKEN" in snippet.text, snippet.key
+
+
+def test_the_environment_is_what_a_shell_reads() -> None:
+    text = next(snippet.text for snippet in SNIPPETS if snippet.key == "environment")
+    said = subprocess.run(
+        ["sh", "-c", f'{text}\nprintf \'%s %s\' "$MEMORY_URL" "$MEMORY_TOKEN"'], capture_output=True, check=True
+    )
+    assert said.stdout.decode() == f"{ADDRESS} {TOKEN}"
+
+
+def test_the_command_of_claude_code_leaves_the_variable_to_it() -> None:
+    text = next(snippet.text for snippet in SNIPPETS if snippet.key == "claude-code-command")
+    words = shlex.split(text.replace("\\\n", ""))
+    assert words[:5] == ["claude", "mcp", "add", "--transport", "http"]
+    assert words[-1] == "Authorization: Bearer ${MEMORY_TOKEN}"
+    assert f"{ADDRESS}/mcp" in words
+
+
+def test_a_token_that_may_not_read_asks_for_its_tools_first() -> None:
+    first = ways(ADDRESS, TOKEN, may_read=False)[0].snippets[0].text
+    assert f"{ADDRESS}/api/v1/tools/" in first
+    assert "list_memory_blocks" not in first
+
+
+@pytest.mark.parametrize("text", ["it's", '"', "$(id)", "`id`", "@/etc/passwd", "a\nb", "\\", "ünïcode", "%s"])
+def test_no_argument_breaks_out_of_the_command(text: str) -> None:
+    command = playground_call(ADDRESS, "memory_save", {"content": text})
+    # The shell's own reading of it, with printf in the place of curl.
+    shown = subprocess.run(
+        ["sh", "-c", command.replace("curl -s", "printf '%s\\0'", 1)],
+        capture_output=True,
+        check=True,
+        env={"MEMORY_TOKEN": "t"},
+    )
+    words = shown.stdout.decode().split("\0")
+    assert words[0] == f"{ADDRESS}/api/v1/tools/memory_save/"
+    assert words[2] == "Authorization: Bearer t"
+    assert json.loads(words[words.index("--data-raw") + 1]) == {"content": text}

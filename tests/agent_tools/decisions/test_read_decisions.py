@@ -1,0 +1,343 @@
+"""The feed: what people decided, in its order, and nothing that a token may not read."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import override_settings
+from django.utils import timezone
+
+from agent_tools.auth import tokens
+from agent_tools.models import AgentToken
+from approvals import services
+from approvals.models import Agent, Kind, Policy, Proposal, User
+from approvals.review.targets import current_state
+from approvals.services import Rest
+from approvals.services.notes import ChangeContext
+from memory_app import reads
+from memory_app.reads import Block
+from memory_app.text import worddiff
+from memory_app.text.edits import Replace
+from tests.agent_tools.checks import answered, refused
+from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
+from tests.agent_tools.decisions.conftest import FEED, ReadOn
+from tests.support.acts import approve, edit
+from tests.support.fixtures import MakeBlock, Propose
+
+
+def reject(person: User, proposal: Proposal, **more: Any) -> Proposal:
+    fields: dict[str, Any] = {"reason": "wrong", "comment": "No.", "revision": 1} | more
+    return services.reject(actor=person, proposal_id=proposal.pk, **fields)
+
+
+def seen(proposal: Proposal) -> dict[str, Any]:
+    sha256 = current_state(proposal, proposal.current_revision).sha256
+    return {"proposal_id": proposal.pk, "revision": proposal.current_revision_number, "seen_sha256": sha256}
+
+
+def whats(items: list[Any]) -> list[tuple[int, str]]:
+    return [(item["proposal_id"], item["what"]) for item in items]
+
+
+def test_an_approval_is_told_with_who_when_and_a_line(
+    api: Machine, tim: User, proposal: Proposal, read_on: ReadOn
+) -> None:
+    approve(tim, proposal, comment="Well seen.")
+    (item,), _ = read_on(api)
+    assert (item["proposal_id"], item["user_id"], item["block_label"], item["title"]) == (
+        proposal.pk,
+        "alice",
+        "goals",
+        "Learning goals",
+    )
+    assert (item["what"], item["by"], item["comment"], item["status"]) == ("approved", "tim", "Well seen.", "approved")
+    assert (item["approval"], item["final_text"], item["difference"]) == ("as_proposed", None, [])
+    assert item["at"].endswith("Z")
+    assert item["text"] == f"Proposal {proposal.pk} for block 'goals' was approved by tim: Well seen."
+
+
+def test_everything_that_can_become_of_a_proposal_is_told_in_its_order(
+    api: Machine, alice: User, tim: User, goals: Block, propose: Propose, proposal: Proposal, read_on: ReadOn
+) -> None:
+    number = proposal.pk
+    services.comment(actor=tim, proposal_id=number, text="Which exam?")
+    services.request_changes(actor=tim, proposal_id=number, revision=1, comment="Say which.", reason="badly_worded")
+    services.back_to_review(actor=tim, proposal_id=number, revision=1)
+    reject(tim, proposal, comment="Not so.")
+    services.undo(actor=alice, proposal_id=number, comment="It is.")
+    approve(alice, Proposal.objects.get(pk=number))
+    services.undo(actor=alice, proposal_id=number, comment="No, it was not.")
+    late = propose(goals, "one book", "two books")
+    Proposal.objects.filter(pk=late.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+    services.expire()
+
+    items, _ = read_on(api, limit=3)
+    assert whats(items) == [
+        (number, "commented"),
+        (number, "changes_requested"),
+        (number, "reopened"),
+        (number, "rejected"),
+        (number, "reopened"),
+        (number, "approved"),
+        (number, "reverted"),
+        (late.pk, "expired"),
+    ]
+    what = f"Proposal {number} for block 'goals'"
+    assert [item["text"] for item in items] == [
+        f"{what}: tim commented: Which exam? Answer with comment_on_proposal.",
+        f"{what}: changes are requested by tim (badly_worded): Say which.",
+        f"{what} was opened again by tim and waits for a person.",
+        f"{what} was rejected by tim (wrong): Not so.",
+        f"{what} was opened again by alice and waits for a person: It is.",
+        f"{what} was approved by alice.",
+        f"{what} was undone by alice, and the memory no longer has it: No, it was not.",
+        f"Proposal {late.pk} for block 'goals' has expired: no person decided in time.",
+    ]
+    assert [item["by"] for item in items] == ["tim", "tim", "tim", "tim", "alice", "alice", "alice", None]
+
+
+def test_what_an_agent_does_itself_is_no_decision(
+    api: Machine, call: Call, scribe: Agent, goals: Block, proposal: Proposal, read_on: ReadOn
+) -> None:
+    answered(call("comment_on_proposal", proposal_id=proposal.pk, comment="Is that right?"))
+    answered(call("withdraw_proposal", proposal_id=proposal.pk))
+    answered(call("memory_save", content="She rows."))
+    assert read_on(api)[0] == []
+
+
+def test_an_automatic_change_that_was_undone_is_told(api: Machine, call: Call, alice: User, read_on: ReadOn) -> None:
+    number = answered(call("memory_save", content="She rows."))["data"]["proposal_id"]
+    services.undo(actor=alice, proposal_id=number, comment="She does not.")
+    (item,), _ = read_on(api)
+    assert (item["what"], item["proposal_id"], item["note_id"]) == (
+        "reverted",
+        number,
+        Proposal.objects.get(pk=number).target,
+    )
+
+
+def test_what_is_in_the_memory_already_is_closed_as_a_duplicate(
+    api: Machine, alice: User, goals: Block, proposal: Proposal, read_on: ReadOn
+) -> None:
+    edit(alice, "goals", "likes math", "loves math")
+    services.recheck("alice", [("block", "goals")])
+    services.settle(now=timezone.now() + timedelta(days=30))
+    (item,), _ = read_on(api)
+    assert (item["what"], item["reason"], item["by"]) == ("rejected", "duplicate", None)
+    assert "was rejected by Assent (duplicate): This is already in the memory" in item["text"]
+
+
+def test_the_reviewers_wording_comes_with_the_difference(
+    api: Machine, tim: User, goals: Block, proposal: Proposal, read_on: ReadOn
+) -> None:
+    text = goals.body.replace("likes math", "enjoys algebra")
+    services.approve_edited(actor=tim, **seen(proposal), text=text)
+    (item,), _ = read_on(api)
+    assert (item["approval"], item["final_text"], item["is_cut"]) == ("edited", text, False)
+    assert item["difference"] == [{"proposed": "Alice loves math.\n", "approved": "Alice enjoys algebra.\n"}]
+    assert item["text"] == (
+        f"Proposal {proposal.pk} for block 'goals' was approved with changes by tim. "
+        'The memory has "Alice enjoys algebra." instead of "Alice loves math."'
+        "."
+    )
+
+
+def test_what_was_not_accepted_and_what_came_back_are_told(
+    api: Machine, tim: User, scribe: Agent, goals: Block, read_on: ReadOn
+) -> None:
+    edits = [Replace("math", "maths"), Replace("one book", "two books")]
+
+    def two() -> Proposal:
+        return services.propose(
+            agent=scribe, owner="alice", label="goals", edits=edits, kind=Kind.EDIT, reasoning="She said so."
+        ).proposal
+
+    wanted = goals.body.replace("math", "maths").replace("one book", "two books")
+    first = worddiff.hunks(goals.body, wanted)[0].id
+    proposal = two()
+    services.approve_some(
+        actor=tim, **seen(proposal), accepted=[first], rest=Rest.REJECT, reason="wrong", comment="Only one."
+    )
+    (item,), cursor = read_on(api)
+    assert (item["approval"], item["reason"], item["difference"]) == ("part", "wrong", [])
+    assert [each["after"] for each in item["not_accepted"]] == ["She reads two books a month.\n"]
+    assert item["text"].endswith('(wrong): Only one. Not accepted: "She reads two books a month.".')
+
+    services.undo(actor=tim, proposal_id=proposal.pk)
+    again = two()
+    services.approve_some(actor=tim, **seen(again), accepted=[first], rest=Rest.AGENT, comment="Ask her.")
+    items, _ = read_on(api, cursor)
+    back = Proposal.objects.get(answers=again, status="changes_requested").pk
+    assert whats(items) == [(proposal.pk, "reverted"), (again.pk, "approved"), (back, "changes_requested")]
+    assert items[1]["follow_up_proposal_id"] == back
+    assert items[1]["text"].endswith(f"The rest came back to you as proposal {back}.")
+    assert items[2]["text"].endswith(f"Amend it with proposal_id={back}.")
+
+
+def test_a_long_wording_is_left_to_the_call_that_reads_one(
+    api: Machine, alice: User, tim: User, make_block: MakeBlock, propose: Propose, read_on: ReadOn
+) -> None:
+    block = make_block(alice, "log", "Likes math.\n" + "One line of many.\n" * 300)
+    proposal = propose(block, "Likes", "Loves")
+    text = block.body.replace("Likes math.", "Enjoys algebra. " + "x" * 3_000)
+    services.approve_edited(actor=tim, **seen(proposal), text=text)
+    (item,), _ = read_on(api)
+    assert (item["final_text"], item["difference"], item["is_cut"]) == (None, [], True)
+    assert item["text"].endswith("get_proposal has all of it.")
+    assert len(item["text"]) < 500
+
+
+def test_it_begins_at_the_start_or_now_and_goes_on_from_a_cursor(
+    api: Machine, tim: User, goals: Block, propose: Propose, proposal: Proposal, read_on: ReadOn
+) -> None:
+    reject(tim, proposal)
+    now = answered(api.get(f"{FEED}?since=now"))["data"]
+    assert (now["items"], now["more"]) == ([], False)
+    assert read_on(api, now["next"]) == ([], now["next"])
+    second = propose(goals, "one book", "two books")
+    reject(tim, second)
+    (item,), cursor = read_on(api, now["next"])
+    assert item["proposal_id"] == second.pk
+    assert item["cursor"] == cursor
+    every, _ = read_on(api, limit=1)
+    assert whats(every) == [(proposal.pk, "rejected"), (second.pk, "rejected")]
+    assert read_on(api, every[0]["cursor"])[0] == every[1:]
+    assert read_on(api, cursor) == ([], cursor)
+    nothing = answered(api.get(f"{FEED}?since={cursor}"))
+    assert nothing["text"] == "Nothing was decided since."
+
+
+@pytest.mark.parametrize("since", ["x", "bm90IG9uZQ==", "WyJwcm9wb3NhbHMiLDFd", "WyJkZWNpc2lvbnMiLC0xXQ==", "%00"])
+def test_what_is_no_cursor_is_named(api: Machine, since: str) -> None:
+    response = api.get(f"{FEED}?since={since}")
+    if since == "%00":
+        refused(response, 400, "forbidden_character")
+        return
+    error = refused(response, 400, "invalid_arguments")
+    assert "leave it empty" in error["details"]["fields"]["since"]
+
+
+def test_the_tool_lists_the_same(api: Machine, call: Call, tim: User, proposal: Proposal) -> None:
+    reject(tim, proposal)
+    by_tool = answered(call("list_proposals", decided_since=""))
+    assert by_tool == answered(api.get(FEED))
+    assert by_tool["text"].splitlines()[-1] == (
+        f"- Proposal {proposal.pk} for block 'goals' was rejected by tim (wrong): No."
+    )
+    assert answered(call("list_proposals", decided_since=by_tool["data"]["next"]))["data"]["items"] == []
+    error = refused(call("list_proposals", decided_since="", status="open", cursor="x"), 400, "invalid_arguments")
+    assert set(error["details"]["fields"]) == {"status", "cursor"}
+    refused(call("list_proposals", wait=5), 400, "invalid_arguments")
+    refused(call("list_proposals", decided_since="x"), 400, "invalid_arguments")
+
+
+def test_a_page_keeps_to_its_length(api: Machine, tim: User, goals: Block, propose: Propose) -> None:
+    for number in range(4):
+        reject(tim, propose(goals, "likes math", f"likes math {number}"), comment="x" * 1_500)
+    first = answered(api.get(f"{FEED}?max_characters=5000"))
+    assert (len(first["data"]["items"]), first["data"]["more"]) == (2, True)
+    assert f"(There is more: call again with {first['data']['next']}.)" in first["text"]
+    rest = answered(api.get(f"{FEED}?max_characters=10000&since={first['data']['next']}"))["data"]
+    assert (len(rest["items"]), rest["more"]) == (2, False)
+
+
+@override_settings(CELERY_TASK_ALWAYS_EAGER=True)
+def test_what_is_overdue_has_expired_for_who_asks(api: Machine, proposal: Proposal, read_on: ReadOn) -> None:
+    Proposal.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert whats(read_on(api)[0]) == [(proposal.pk, "expired")]
+
+
+# -- what a token may not read ------------------------------------------------------------------------
+
+
+def test_another_agent_and_another_owner_hear_nothing(
+    machine: MachineOf, issue: Issue, alice: User, ben: User, tim: User, proposal: Proposal, read_on: ReadOn
+) -> None:
+    reject(tim, proposal)
+    assert read_on(machine(issue(alice)))[0]
+    other_agent = machine(issue(alice, agent=Agent.objects.create(name="reader")))
+    other_owner = machine(issue(ben))
+    both = machine(issue(alice, ben))
+    assert read_on(other_agent)[0] == read_on(other_owner)[0] == []
+    assert len(read_on(both)[0]) == 1
+    assert answered(both.get(f"{FEED}?user_id=ben"))["data"]["items"] == []
+    refused(other_owner.get(f"{FEED}?user_id=alice"), 403, "owner_not_granted")
+    now = answered(other_owner.get(f"{FEED}?since=now"))["data"]["next"]
+    assert now == read_on(other_owner)[1], "where others' decisions end is not told"
+
+
+def test_what_a_token_no_longer_serves_it_no_longer_reads(
+    machine: MachineOf, issue: Issue, alice: User, ben: User, tim: User, proposal: Proposal, read_on: ReadOn
+) -> None:
+    both = machine(issue(alice, ben))
+    reject(tim, proposal)
+    assert len(read_on(both)[0]) == 1
+    tokens.stop_serving(AgentToken.objects.get(owners=ben), alice)
+    assert read_on(both)[0] == []
+    everyone = machine(issue(all_owners=True))
+    assert len(read_on(everyone)[0]) == 1
+    alice.is_active = False
+    alice.save()
+    assert read_on(everyone)[0] == []
+
+
+def test_a_token_that_may_not_read_the_memory_reads_no_decisions(
+    machine: MachineOf, issue: Issue, alice: User, proposal: Proposal
+) -> None:
+    refused(machine(issue(alice, scopes=["memory:propose"])).get(FEED), 403, "missing_scope")
+
+
+def test_a_deleted_block_has_no_words_in_it(
+    api: Machine, machine: MachineOf, issue: Issue, alice: User, tim: User, make_block: MakeBlock, propose: Propose,
+    read_on: ReadOn,
+) -> None:  # fmt: skip
+    diary = make_block(alice, "diary", "Zebras frighten me.", title="Zebras")
+    proposal = propose(diary, "frighten", "amuse")
+    services.approve_edited(actor=tim, **seen(proposal), text="Zebras bore me.")
+    assert "Zebras bore me." in str(read_on(api)[0])
+    now = reads.block("alice", "diary")
+    services.delete_block(actor=alice, owner="alice", label="diary", loaded_sha256=now.sha256, comment="")
+    historian = machine(issue(alice, scopes=["memory:read", "memory:history"]))
+    (item,), _ = read_on(api)
+    assert "ebras" not in str(item)
+    assert (item["title"], item["final_text"], item["difference"]) == (None, None, [])
+    assert item["text"] == f"Proposal {proposal.pk} for block 'diary' was approved with changes by tim."
+    assert "Zebras bore me." in str(read_on(historian)[0])
+
+
+def test_a_block_of_the_same_label_is_another(
+    api: Machine, alice: User, tim: User, make_block: MakeBlock, propose: Propose, read_on: ReadOn
+) -> None:
+    diary = make_block(alice, "diary", "Zebras frighten me.", title="Zebras")
+    services.approve_edited(actor=tim, **seen(propose(diary, "frighten", "amuse")), text="Zebras bore me.")
+    now = reads.block("alice", "diary")
+    services.delete_block(actor=alice, owner="alice", label="diary", loaded_sha256=now.sha256, comment="")
+    make_block(alice, "diary", "Another diary.", title="Another")
+    (item,), _ = read_on(api)
+    assert "ebras" not in str(item)
+
+
+def test_a_deleted_note_has_no_words_in_it(api: Machine, call: Call, alice: User, tim: User, read_on: ReadOn) -> None:
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    saved = answered(call("memory_save", content="She rows."))["data"]
+    proposal = Proposal.objects.get(pk=saved["proposal_id"])
+    services.approve_edited(actor=tim, **seen(proposal), text="She rows on Mondays.")
+    assert read_on(api)[0][0]["final_text"] == "She rows on Mondays."
+    services.notes.delete(by=ChangeContext(actor=alice), owner="alice", note_id=proposal.target)
+    assert "rows" not in str(read_on(api)[0])
+
+
+def test_texts_that_were_removed_are_in_no_item(
+    api: Machine, call: Call, alice: User, tim: User, goals: Block, read_on: ReadOn
+) -> None:
+    change = {"block_label": "goals", "old_string": "likes math", "new_string": "has a zebrafinch"}
+    number = answered(call("propose_memory_edit", **change, reasoning="Her zebrafinch."))["data"]["proposal_id"]
+    services.comment(actor=tim, proposal_id=number, text="A zebrafinch?")
+    assert "zebrafinch" in str(read_on(api)[0])
+    reject(alice, Proposal.objects.get(pk=number), reason="too_private", comment="Not about birds.")
+    items, _ = read_on(api)
+    assert whats(items) == [(number, "rejected")]
+    assert "zebrafinch" not in str(items)
+    assert items[0]["comment"] == "Not about birds."

@@ -1,0 +1,269 @@
+"""What was decided, beside the answers to other calls: once, about that owner alone, and lost by nothing."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connections
+from django.utils import timezone
+
+from agent_tools import tools  # noqa: F401 - fills the registry
+from agent_tools.auth import tokens
+from agent_tools.auth.authentication import Caller
+from agent_tools.calls import execution, registry
+from agent_tools.calls.audit import Audit
+from agent_tools.models import IdempotencyKey, ToldUntil
+from approvals import services
+from approvals.models import Agent, Proposal, User
+from memory_app.reads import Block
+from tests.agent_tools.calls.test_statements import statements
+from tests.agent_tools.checks import answered, refused
+from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
+from tests.agent_tools.decisions.conftest import ReadOn
+from tests.agent_tools.decisions.test_order_of_decisions import deciding, needs_postgresql
+from tests.conftest import in_a_thread
+from tests.support.acts import approve
+from tests.support.crashing import crash_at
+from tests.support.fixtures import MakeBlock, Propose
+
+HEADING = "Decided since you were last told:"
+
+
+@pytest.fixture
+def number(token: str, proposal: Proposal) -> int:
+    """A proposal that waits, made after the token."""
+    return proposal.pk
+
+
+def reject(person: User, number: int, comment: str = "No.", reason: str = "wrong") -> None:
+    services.reject(actor=person, proposal_id=number, revision=1, reason=reason, comment=comment)
+
+
+def told(response: Any) -> list[int]:
+    """The numbers of the proposals whose decisions an answer tells, in its data and in its text alike."""
+    answer = answered(response)
+    decisions = answer["data"].get("decisions")
+    if decisions is None:
+        assert HEADING not in answer["text"]
+        return []
+    body, _, lines = answer["text"].partition(f"\n\n{HEADING}\n")
+    assert body
+    assert lines.split("\n")[: len(decisions["items"])] == [f"- {item['text']}" for item in decisions["items"]]
+    return [item["proposal_id"] for item in decisions["items"]]
+
+
+def test_the_next_answer_tells_what_was_decided_once(call: Call, tim: User, number: int) -> None:
+    assert told(call("recall")) == []
+    reject(tim, number, comment="Say it warmer.", reason="badly_worded")
+    answer = answered(call("recall"))
+    assert answer["text"].endswith(
+        f"\n\n{HEADING}\n- Proposal {number} for block 'goals' was rejected by tim (badly_worded): Say it warmer."
+    )
+    (item,) = answer["data"]["decisions"]["items"]
+    assert (item["what"], item["reason"], item["comment"]) == ("rejected", "badly_worded", "Say it warmer.")
+    assert told(call("recall")) == []
+
+
+def test_a_write_tells_too_and_says_the_same_when_repeated(call: Call, tim: User, number: int) -> None:
+    reject(tim, number)
+    first = call("memory_save", content="She rows.", idempotency_key="k")
+    assert told(first) == [number]
+    again = call("memory_save", content="She rows.", idempotency_key="k")
+    assert again.content == first.content
+    assert again["Idempotency-Replayed"] == "true"
+    assert told(call("memory_save", content="She sails.", idempotency_key="l")) == []
+
+
+def test_texts_that_are_complete_stay_as_they_are_and_tell_it_as_data_until_it_was_said(
+    api: Machine, call: Call, tim: User, goals: Block, number: int
+) -> None:
+    asked: list[Any] = [
+        lambda: call("list_memory_blocks"),
+        lambda: call("read_memory_block", block_label="goals"),
+        lambda: call("prime_memories", format="json"),
+        lambda: api.get("/api/v1/users/alice/context/"),
+        lambda: api.get("/api/v1/users/alice/notes/"),
+        lambda: api.get("/api/v1/users/alice/search/?q=nothing"),
+    ]
+    before = [answered(ask())["text"] for ask in asked]
+    reject(tim, number)
+    for _ in range(2):
+        after = [answered(ask()) for ask in asked]
+        assert [answer["text"] for answer in after] == before
+        assert [answer["data"]["decisions"]["items"][0]["proposal_id"] for answer in after] == [number] * len(asked)
+    assert HEADING not in api.get("/api/v1/users/alice/memories.md").content.decode()
+    assert told(call("recall")) == [number]
+    assert "decisions" not in answered(call("list_memory_blocks"))["data"]
+
+
+def test_the_list_of_proposals_neither_says_it_twice_nor_swallows_it(call: Call, tim: User, number: int) -> None:
+    reject(tim, number)
+    assert told(call("list_proposals", user_id="alice")) == []
+    assert told(call("recall")) == [number]
+
+
+def test_a_refusal_tells_nothing_and_loses_nothing(call: Call, tim: User, number: int) -> None:
+    reject(tim, number)
+    error = refused(call("memory_update", note_id="note-x", content="x"), 404, "note_not_found")
+    assert HEADING not in error["text"]
+    assert told(call("recall")) == [number]
+
+
+def test_only_the_owner_of_the_call_is_talked_about(
+    machine: MachineOf, issue: Issue, alice: User, ben: User, tim: User, number: int, make_block: MakeBlock,
+    propose: Propose,
+) -> None:  # fmt: skip
+    both = machine(issue(alice, ben))
+    diary = propose(make_block(ben, "diary", "Ben rows."), "rows", "sails").pk
+    reject(tim, number)
+    reject(ben, diary)
+    assert told(both.call("recall", user_id="ben")) == [diary]
+    assert told(both.call("list_proposals")) == [], "this call is about no owner"
+    assert told(both.call("recall", user_id="ben")) == []
+    assert told(both.call("recall", user_id="alice")) == [number]
+
+
+def test_a_call_about_a_proposal_is_about_its_owner(
+    machine: MachineOf, issue: Issue, alice: User, ben: User, tim: User, goals: Block, number: int, propose: Propose
+) -> None:
+    both = machine(issue(alice, ben))
+    other = propose(goals, "one book", "two books").pk
+    reject(tim, number)
+    assert told(both.call("comment_on_proposal", proposal_id=other, comment="Is that right?")) == [number]
+
+
+def test_what_a_proposal_says_of_itself_is_not_told_again(
+    call: Call, tim: User, goals: Block, number: int, propose: Propose
+) -> None:
+    reject(tim, number)
+    answer = answered(call("get_proposal", proposal_id=number))
+    assert HEADING not in answer["text"]
+    assert "decisions" not in answer["data"]
+    assert told(call("recall")) == []
+    services.undo(actor=tim, proposal_id=number)
+    services.comment(actor=tim, proposal_id=number, text="Which exam?")
+    answer = answered(call("get_proposal", proposal_id=number))
+    assert [item["what"] for item in answer["data"]["decisions"]["items"]] == ["reopened", "commented"]
+
+
+def test_each_token_of_an_agent_is_told(
+    machine: MachineOf, issue: Issue, alice: User, tim: User, call: Call, number: int
+) -> None:
+    other = machine(issue(alice))
+    reject(tim, number)
+    later = machine(issue(alice))
+    assert told(call("recall")) == [number]
+    assert told(other.call("recall")) == [number]
+    assert told(later.call("recall")) == [], "a new token is not told what was decided before it"
+    another = machine(issue(alice, agent=Agent.objects.create(name="reader")))
+    assert told(another.call("recall")) == []
+
+
+def test_a_token_that_may_not_read_is_told_nothing(
+    machine: MachineOf, issue: Issue, alice: User, tim: User, number: int
+) -> None:
+    writer = machine(issue(alice, scopes=["memory:propose", "notes:write"]))
+    reject(tim, number)
+    assert told(writer.call("memory_save", content="She rows.")) == []
+
+
+def test_a_handful_is_told_at_a_time_and_how_to_get_the_rest(
+    api: Machine, call: Call, tim: User, goals: Block, number: int, propose: Propose, read_on: ReadOn
+) -> None:
+    numbers = [number, *(propose(goals, "likes math", f"likes math {n}").pk for n in range(7))]
+    for each in numbers:
+        reject(tim, each)
+    answer = answered(call("recall"))
+    decisions = answer["data"]["decisions"]
+    assert [item["proposal_id"] for item in decisions["items"]] == numbers[:5]
+    assert (decisions["more"], decisions["left_out"]) == (True, 3)
+    assert answer["text"].endswith(f"(3 more: list_proposals with decided_since {decisions['next']} has them.)")
+    rest = answered(call("list_proposals", decided_since=decisions["next"]))
+    assert [item["proposal_id"] for item in rest["data"]["items"]] == numbers[5:]
+    assert "decisions" not in rest["data"]
+    assert told(call("recall")) == numbers[5:], "the feed does not move what the answers tell"
+
+
+def test_calls_at_the_same_time_tell_it_once(machine: MachineOf, token: str, tim: User, number: int) -> None:
+    reject(tim, number)
+
+    def ask(_: int) -> list[int]:
+        try:
+            return told(machine(token).call("recall"))
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(ask, range(16)))
+    # Two that meet may both leave it to the next one, on a server.
+    answers.append(told(machine(token).call("recall")))
+    assert sorted(answers) == [[]] * 16 + [[number]]
+
+
+@needs_postgresql
+def test_nothing_is_told_while_somebody_decides_and_all_of_it_afterwards(
+    call: Call, tim: User, goals: Block, number: int, propose: Propose
+) -> None:
+    second = propose(goals, "one book", "two books").pk
+    with deciding(tim, number):
+        reject(tim, second)
+        assert told(call("recall")) == []
+    assert told(call("recall")) == [number, second]
+
+
+@pytest.mark.slow
+def test_a_call_that_dies_anywhere_tells_it_when_it_is_repeated(token: str, tim: User, number: int) -> None:
+    reject(tim, number)
+    step = 1
+    while crash_at(step, save_with_key, token, f"k{step}"):
+        IdempotencyKey.objects.filter(status=None).update(lease_expires_at=timezone.now() - timedelta(seconds=1))
+        assert told(save(token, f"k{step}")) == [number], f"after a crash at step {step}"
+        ToldUntil.objects.all().delete()
+        step += 1
+    assert step > 3
+
+
+def save(token: str, key: str) -> Any:
+    return Machine(token).call("memory_save", content="She rows.", idempotency_key=key)
+
+
+def save_with_key(token: str, key: str) -> None:
+    """The same call in a process without a test client."""
+    found = tokens.find(token)
+    assert found is not None
+    given = {"content": "She rows.", "idempotency_key": key}
+    execution.execute(registry.find("memory_save"), Caller(found), given, key=None, audit=Audit())
+
+
+def test_texts_that_were_removed_leave_the_kept_answers(call: Call, alice: User, tim: User, goals: Block) -> None:
+    change = {"block_label": "goals", "old_string": "likes math", "new_string": "has a zebrafinch", "reasoning": "So."}
+    number = answered(call("propose_memory_edit", **change))["data"]["proposal_id"]
+    services.comment(actor=tim, proposal_id=number, text="A zebrafinch?")
+    first = call("memory_save", content="She rows.", idempotency_key="k")
+    assert "zebrafinch" in first.content.decode()
+    reject(alice, number, reason="too_private", comment="Not about birds.")
+    again = call("memory_save", content="She rows.", idempotency_key="k")
+    assert "zebrafinch" not in again.content.decode()
+    assert answered(again)["data"]["note_id"] == first.json()["data"]["note_id"]
+    assert Proposal.objects.filter(kind="save").count() == 1
+
+
+def test_where_it_is_comes_from_the_database_alone(machine: MachineOf, token: str, tim: User, number: int) -> None:
+    """As after a restart: nothing of a process is asked."""
+    reject(tim, number)
+    assert told(machine(token).call("recall")) == [number]
+    seen: list[Any] = []
+    in_a_thread(lambda: seen.append(told(machine(token).call("recall")))).join()
+    assert seen == [[]]
+
+
+def test_when_nothing_is_new_it_costs_one_query(call: Call, tim: User, number: int) -> None:
+    approve(tim, Proposal.objects.get(pk=number))
+    assert told(call("recall")) == [number]
+    call("recall")
+    with statements() as asked:
+        assert told(call("recall")) == []
+    assert len([each for each in asked if "approvals_event" in each]) == 1

@@ -1,0 +1,288 @@
+"""Waiting for a decision: who may, what it holds, what ends it, and what is answered then."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import connection, connections
+from django.test import override_settings
+
+from agent_tools.auth import tokens
+from agent_tools.models import AgentToken
+from approvals import services
+from approvals.models import Event, Proposal, User
+from memory_app.runtime import waits
+from tests import environment
+from tests.agent_tools.checks import answered, refused
+from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
+from tests.agent_tools.decisions.conftest import FEED
+from tests.conftest import eventually, in_a_thread
+from tests.support.acts import approve
+
+
+class Waiting:
+    """A call that waits in a thread of its own; `answer` once it is back."""
+
+    def __init__(self, ask: Callable[[], Any], *, among: int = 1) -> None:
+        self.answer: Any = None
+        self.seconds = 0.0
+
+        def run() -> None:
+            began = time.monotonic()
+            self.answer = ask()
+            self.seconds = time.monotonic() - began
+
+        self.thread = in_a_thread(run)
+        eventually(lambda: waits.waiting() == among or not self.thread.is_alive())
+        assert self.thread.is_alive(), "it was answered at once"
+
+    def end(self) -> Any:
+        self.thread.join(30)
+        assert not self.thread.is_alive()
+        return self.answer
+
+
+@pytest.fixture(autouse=True)
+def _nothing_waits() -> Iterator[None]:
+    yield
+    assert waits.waiting() == 0
+
+
+def path_of(proposal: Proposal, wait: int = 20) -> str:
+    return f"/api/v1/proposals/{proposal.pk}/?wait={wait}"
+
+
+def reject(person: User, proposal: Proposal) -> None:
+    services.reject(actor=person, proposal_id=proposal.pk, revision=1, reason="wrong", comment="No.")
+
+
+def test_a_decided_proposal_is_answered_at_once(api: Machine, tim: User, proposal: Proposal) -> None:
+    reject(tim, proposal)
+    response = api.get(path_of(proposal))
+    data = answered(response)["data"]
+    assert (data["status"], data["retry_after"]) == ("rejected", None)
+    assert "Retry-After" not in response
+
+
+def test_one_whose_turn_it_is_is_answered_at_once(api: Machine, tim: User, proposal: Proposal) -> None:
+    services.request_changes(actor=tim, proposal_id=proposal.pk, revision=1, comment="Say which.")
+    assert answered(api.get(path_of(proposal)))["data"]["status"] == "changes_requested"
+
+
+@pytest.mark.parametrize("what", ["rejected", "approved", "changes_requested"])
+def test_a_decision_wakes_who_waits_for_it(api: Machine, tim: User, proposal: Proposal, what: str) -> None:
+    waiting = Waiting(lambda: api.get(path_of(proposal)))
+    if what == "rejected":
+        reject(tim, proposal)
+    elif what == "approved":
+        approve(tim, proposal)
+    else:
+        services.request_changes(actor=tim, proposal_id=proposal.pk, revision=1, comment="Say which.")
+    assert answered(waiting.end())["data"]["status"] == what
+    assert waiting.seconds < 15
+
+
+def test_when_the_time_is_up_it_is_answered_as_it_is(api: Machine, call: Call, proposal: Proposal) -> None:
+    waiting = Waiting(lambda: api.get(path_of(proposal, wait=1)))
+    data = answered(waiting.end())["data"]
+    assert (data["status"], data["retry_after"]) == ("open", None)
+    assert 1 <= waiting.seconds < 8
+    by_tool = Waiting(lambda: call("get_proposal", proposal_id=proposal.pk, wait=1))
+    assert answered(by_tool.end())["data"] == data
+
+
+def test_a_decision_that_is_undone_in_between_is_waited_for_again(api: Machine, tim: User, proposal: Proposal) -> None:
+    waiting = Waiting(lambda: api.get(path_of(proposal, wait=4)))
+    with _unwoken():
+        reject(tim, proposal)
+        services.undo(actor=tim, proposal_id=proposal.pk)
+    waits.wake(f"decisions of agent {proposal.agent_id}")
+    assert answered(waiting.end())["data"]["status"] == "open"
+    assert waiting.seconds >= 4
+
+
+class _unwoken:  # noqa: N801 - reads as a verb
+    """Holds the lock of who waits, so that nothing is looked at before all of it has happened."""
+
+    def __enter__(self) -> None:
+        waits._room.changed.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        waits._room.changed.release()
+
+
+def test_the_feed_waits_too(api: Machine, call: Call, tim: User, proposal: Proposal) -> None:
+    now = answered(api.get(f"{FEED}?since=now"))["data"]["next"]
+    waiting = Waiting(lambda: api.get(f"{FEED}?since={now}&wait=20"))
+    services.comment(actor=tim, proposal_id=proposal.pk, text="Which exam?")
+    (item,) = answered(waiting.end())["data"]["items"]
+    assert item["what"] == "commented"
+    from_now = Waiting(lambda: call("list_proposals", decided_since="now", wait=8))
+    reject(tim, proposal)
+    (item,) = answered(from_now.end())["data"]["items"]
+    assert item["what"] == "rejected"
+    nothing = Waiting(lambda: api.get(f"{FEED}?since=now&wait=1"))
+    assert answered(nothing.end())["data"]["items"] == []
+
+
+def test_what_another_process_decides_is_seen_within_a_second(api: Machine, tim: User, proposal: Proposal) -> None:
+    """No one wakes it: as where another worker, or Celery, decides."""
+    waiting = Waiting(lambda: api.get(path_of(proposal)))
+    Proposal.objects.filter(pk=proposal.pk).update(status="rejected")
+    assert answered(waiting.end())["data"]["status"] == "rejected"
+    assert waiting.seconds < 10
+
+
+def test_a_third_of_the_threads_may_wait_and_the_rest_is_answered_at_once(
+    machine: MachineOf, issue: Issue, alice: User, tim: User, proposal: Proposal
+) -> None:
+    assert settings.MOST_WAITING == 2, "of the 8 threads that are the default"
+    machines = [machine(issue(alice)) for _ in range(3)]
+    first = Waiting(lambda: machines[0].get(path_of(proposal)))
+    second = Waiting(lambda: machines[1].get(path_of(proposal)), among=2)
+    began = time.monotonic()
+    response = machines[2].get(path_of(proposal))
+    assert time.monotonic() - began < 5
+    data = answered(response)["data"]
+    assert (data["status"], data["retry_after"], response["Retry-After"]) == ("open", 5, "5")
+    reject(tim, proposal)
+    assert {answered(each.end())["data"]["status"] for each in (first, second)} == {"rejected"}
+
+
+def test_a_token_waits_once_at_a_time(api: Machine, call: Call, tim: User, proposal: Proposal) -> None:
+    waiting = Waiting(lambda: api.get(path_of(proposal)))
+    response = api.get(f"{FEED}?since=now&wait=20")
+    assert (answered(response)["data"]["retry_after"], response["Retry-After"]) == (5, "5")
+    assert call("get_proposal", proposal_id=proposal.pk, wait=8)["Retry-After"] == "5"
+    assert "Retry-After" not in api.get(path_of(proposal, wait=0))
+    reject(tim, proposal)
+    waiting.end()
+
+
+def test_secrets_of_one_token_wait_once_between_them(
+    api: Machine, machine: MachineOf, alice: User, tim: User, proposal: Proposal
+) -> None:
+    new = tokens.rotate(AgentToken.objects.get(), by=alice, until=None).secret
+    waiting = Waiting(lambda: api.get(path_of(proposal)))
+    assert machine(new).get(path_of(proposal))["Retry-After"] == "5"
+    reject(tim, proposal)
+    waiting.end()
+
+
+@override_settings(MOST_WAITING=0)
+def test_where_no_thread_can_be_spared_no_call_waits(api: Machine, proposal: Proposal) -> None:
+    assert api.get(path_of(proposal))["Retry-After"] == "5"
+
+
+@pytest.mark.parametrize("wait", ["21", "-1", "x", "1.5", "99999999999999999999"])
+def test_how_long_is_bounded(api: Machine, call: Call, proposal: Proposal, wait: str) -> None:
+    for path in (f"/api/v1/proposals/{proposal.pk}/?wait={wait}", f"{FEED}?wait={wait}"):
+        assert "wait" in refused(api.get(path), 400, "invalid_arguments")["details"]["fields"]
+    refused(call("get_proposal", proposal_id=proposal.pk, wait=9), 400, "invalid_arguments")
+    refused(call("list_proposals", decided_since="", wait=9), 400, "invalid_arguments")
+
+
+def test_a_token_that_is_revoked_while_it_waits_learns_nothing(api: Machine, tim: User, proposal: Proposal) -> None:
+    waiting = Waiting(lambda: api.get(path_of(proposal)))
+    tokens.revoke(AgentToken.objects.get())
+    reject(tim, proposal)
+    response = waiting.end()
+    refused(response, 401, "invalid_token")
+    assert "invalid_token" in response["WWW-Authenticate"]
+
+
+def test_an_owner_who_is_taken_away_while_it_waits_is_not_told_of(
+    machine: MachineOf, issue: Issue, alice: User, ben: User, tim: User, proposal: Proposal
+) -> None:
+    both = machine(issue(alice, ben))
+    feed = Waiting(lambda: both.get(f"{FEED}?since=now&wait=3"))
+    tokens.stop_serving(AgentToken.objects.get(owners=ben), alice)
+    reject(tim, proposal)
+    assert answered(feed.end())["data"]["items"] == []
+
+
+def test_a_proposal_of_an_owner_who_is_taken_away_is_none(
+    machine: MachineOf, issue: Issue, alice: User, ben: User, proposal: Proposal
+) -> None:
+    both = machine(issue(alice, ben))
+    waiting = Waiting(lambda: both.get(path_of(proposal)))
+    tokens.stop_serving(AgentToken.objects.get(owners=ben), alice)
+    refused(waiting.end(), 404, "proposal_not_found")
+
+
+def test_a_foreign_proposal_is_not_waited_for(machine: MachineOf, issue: Issue, ben: User, proposal: Proposal) -> None:
+    refused(machine(issue(ben)).get(path_of(proposal)), 404, "proposal_not_found")
+
+
+def test_the_end_of_the_process_ends_the_wait(
+    api: Machine, proposal: Proposal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting = Waiting(lambda: api.get(path_of(proposal)))
+    monkeypatch.setattr(waits._room, "is_closed", True)  # as `close` does, and undone for the next test
+    response = waiting.end()
+    assert (answered(response)["data"]["status"], response["Retry-After"]) == ("open", "1")
+    assert waiting.seconds < 10
+    assert api.get(path_of(proposal))["Retry-After"] == "1"
+
+
+def test_no_database_connection_is_held(api: Machine, tim: User, proposal: Proposal) -> None:
+    held: list[Any] = []
+
+    def ask() -> Any:
+        held.extend(connections[alias] for alias in connections)
+        return api.get(path_of(proposal))
+
+    before = _sessions()
+    waiting = Waiting(ask)
+    eventually(lambda: all(each.connection is None for each in held), seconds=5)
+    if not environment.is_embedded():
+        eventually(lambda: _sessions() <= before, seconds=5)
+    reject(tim, proposal)
+    assert answered(waiting.end())["data"]["status"] == "rejected"
+
+
+def _sessions() -> int:
+    """How many sessions this database's servers have: PostgreSQL's and Dolt's."""
+    if environment.is_embedded():
+        return 0
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()")
+        (postgres,) = cursor.fetchone()
+    with connections["memory"].cursor() as cursor:
+        cursor.execute("SHOW PROCESSLIST")
+        return int(postgres) + len(cursor.fetchall())
+
+
+def test_a_wait_counts_as_one_call_for_the_rate_limit(api: Machine, proposal: Proposal) -> None:
+    eventually(lambda: time.time() % 60 < 50, seconds=15)  # calls are counted in each minute of the clock
+    with override_settings(RATE_LIMIT=2):
+        Waiting(lambda: api.get(path_of(proposal, wait=2))).end()
+        answered(api.get(path_of(proposal, wait=0)))
+        refused(api.get(path_of(proposal, wait=0)), 429, "rate_limited")
+
+
+def test_nobody_is_left_behind_by_many_who_come_and_go(
+    machine: MachineOf, issue: Issue, alice: User, tim: User, proposal: Proposal
+) -> None:
+    machines = [machine(issue(alice)) for _ in range(6)]
+    answers: list[Any] = []
+    lock = threading.Lock()
+
+    def ask(each: Machine) -> None:
+        response = each.get(path_of(proposal))
+        with lock:
+            answers.append(response)
+
+    threads = [in_a_thread(lambda each=each: ask(each)) for each in machines]  # type: ignore[misc]
+    eventually(lambda: waits.waiting() == 2 and len(answers) == 4)
+    reject(tim, proposal)
+    for thread in threads:
+        thread.join(30)
+    states = sorted(answered(response)["data"]["status"] for response in answers)
+    assert states == ["open"] * 4 + ["rejected"] * 2
+    assert Event.objects.filter(what="rejected").count() == 1

@@ -1,0 +1,256 @@
+"""Blocks and notes as resources, their templates, and completion of their addresses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import override_settings
+
+from agent_tools.calls import audit
+from agent_tools.mcp import paging
+from agent_tools.models import ToolCall
+from approvals.models import User
+from memory_app.reads import Block
+from tests.agent_tools.conftest import Issue
+from tests.agent_tools.mcp.peer import OLD, Peer, error_of
+from tests.support.fixtures import MakeBlock
+
+PARAMS, INTERNAL = -32602, -32603
+
+
+def saved(peer: Peer, content: str) -> str:
+    note_id: str = peer.call("memory_save", content=content)["_meta"]["assent/data"]["note_id"]
+    return note_id
+
+
+def all_of(peer: Peer) -> list[Any]:
+    """Every resource, over all pages."""
+    found: list[Any] = []
+    params: dict[str, Any] = {}
+    while True:
+        page = peer.result("resources/list", params)
+        found += page["resources"]
+        if "nextCursor" not in page:
+            return found
+        params = {"cursor": page["nextCursor"]}
+
+
+def test_blocks_come_first_and_then_notes_newest_first(peer: Peer, goals: Block) -> None:
+    first, second = saved(peer, "Likes tea.\nWithout sugar."), saved(peer, "x" * 200)
+    block, newest, oldest = all_of(peer)
+    assert (block["uri"], block["name"], block["title"]) == ("memory://alice/blocks/goals", "goals", "Learning goals")
+    assert block["mimeType"] == "text/markdown"
+    assert block["annotations"]["lastModified"]
+    assert (newest["uri"], oldest["uri"]) == (f"memory://alice/notes/{second}", f"memory://alice/notes/{first}")
+    assert oldest["title"] == "Likes tea. Without sugar."
+    assert len(newest["title"]) == 81
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+def test_a_long_list_comes_in_pages_and_whole(
+    modern: Peer, alice: User, make_block: MakeBlock, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    for label in ("a", "b", "c"):
+        make_block(alice, label, label)
+    for number in range(4):
+        saved(modern, f"note {number}")
+    monkeypatch.setattr(paging, "SIZE", size)
+    names = [each["uri"].split("/")[-2] for each in all_of(modern)]
+    assert names == ["blocks"] * 3 + ["notes"] * 4
+    assert len({each["uri"] for each in all_of(modern)}) == 7
+
+
+def test_an_empty_memory_has_no_resources(peer: Peer) -> None:
+    assert all_of(peer) == []
+
+
+@override_settings(MEMORIES_ENABLED=False)
+def test_without_notes_there_are_blocks(peer: Peer, goals: Block) -> None:
+    assert [each["name"] for each in all_of(peer)] == ["goals"]
+    templates = peer.result("resources/templates/list")["resourceTemplates"]
+    assert [each["name"] for each in templates] == ["block"]
+
+
+def test_what_is_read_is_the_text_and_nothing_else(peer: Peer, goals: Block) -> None:
+    note_id = saved(peer, "Likes tea.")
+    for uri, text in (
+        (f"memory://alice/blocks/{goals.label}", goals.body),
+        (f"memory://alice/notes/{note_id}", "Likes tea."),
+    ):
+        read = peer.result("resources/read", {"uri": uri})
+        assert read["contents"] == [{"uri": uri, "mimeType": "text/markdown", "text": text}]
+        assert read.get("ttlMs") == (0 if peer.is_modern else None)
+
+
+def test_a_block_longer_than_an_answer_is_read_whole(modern: Peer, alice: User, make_block: MakeBlock) -> None:
+    body = "".join(f"line {number}\n" for number in range(10_000))
+    make_block(alice, "long", body, limit=200_000)
+    (read,) = modern.result("resources/read", {"uri": "memory://alice/blocks/long"})["contents"]
+    assert read["text"] == body
+
+
+ESCAPES = [
+    "memory://alice/blocks/gaols",
+    "memory://alice/blocks/",
+    "memory://alice/blocks",
+    "memory://alice/blocks/goals/",
+    "memory://alice/blocks/goals?x",
+    "memory://alice/blocks/goals#x",
+    "memory://alice/blocks/goals\n",
+    "memory://alice/blocks/../blocks/goals",
+    "memory://alice/blocks/%67oals",
+    "memory://alice/blocks/..%2f..%2fben%2fblocks%2fgoals",
+    "memory://alice/../ben/blocks/goals",
+    "memory://alice/blocks/goals%00",
+    "memory://alice/blocks/GOALS",
+    "memory://alice/blocks/ｇoals",
+    "memory://alice@ben/blocks/goals",
+    "memory://alice:80/blocks/goals",
+    "memory://ben/blocks/goals",
+    "memory://nobody/blocks/goals",
+    "memory:///blocks/goals",
+    "memory:/alice/blocks/goals",
+    "MEMORY://alice/blocks/goals",
+    "memory://alice/notes/note-00000000-0000-0000-0000-000000000000",
+    "memory://alice/notes/mem-1-aaaa",
+    "memory://alice/notes/1",
+    "memory://alice/sessions/s",
+    "file:///etc/passwd",
+    "https://memory.example/",
+    "",
+    " memory://alice/blocks/goals",
+    "memory://alice/blocks/" + "a" * 5_000,
+]
+
+
+@pytest.mark.parametrize("uri", ESCAPES)
+def test_what_names_nothing_of_the_owners_is_not_found(old: Peer, goals: Block, uri: str) -> None:
+    error = error_of(old.ask("resources/read", {"uri": uri}), PARAMS, 200)
+    assert error["message"] == "Resource not found"
+    assert error["data"] == {"uri": uri}
+
+
+@pytest.mark.parametrize("params", [{}, {"uri": 7}, {"uri": None}, {"uri": ["memory://alice/blocks/goals"]}])
+def test_an_address_is_a_text(old: Peer, params: dict[str, Any]) -> None:
+    error_of(old.ask("resources/read", params), PARAMS, 200)
+
+
+def test_another_owners_block_is_answered_like_none(old: Peer, ben: User, make_block: MakeBlock) -> None:
+    make_block(ben, "journal", "of ben's")
+    there = error_of(old.ask("resources/read", {"uri": "memory://ben/blocks/journal"}), PARAMS, 200)
+    nowhere = error_of(old.ask("resources/read", {"uri": "memory://ben/blocks/journax"}), PARAMS, 200)
+    assert there["message"] == nowhere["message"]
+    assert set(there["data"]) == set(nowhere["data"]) == {"uri"}
+
+
+def test_an_address_about_one_owner_reads_no_other(
+    alice: User, ben: User, goals: Block, make_block: MakeBlock, issue: Issue
+) -> None:
+    make_block(ben, "journal", "of ben's")
+    secret = issue(alice, ben)
+    about_alice = Peer(secret, OLD[-1], query="user=alice")
+    error_of(about_alice.ask("resources/read", {"uri": "memory://ben/blocks/journal"}), PARAMS, 200)
+    both = Peer(secret)
+    assert both.result("resources/read", {"uri": "memory://ben/blocks/journal"})["contents"][0]["text"] == "of ben's"
+
+
+def test_with_several_owners_the_templates_say_how_to_ask(alice: User, ben: User, goals: Block, issue: Issue) -> None:
+    peer = Peer(issue(alice, ben))
+    assert all_of(peer) == []
+    templates = peer.result("resources/templates/list")["resourceTemplates"]
+    assert templates[0]["uriTemplate"] == "memory://{user}/blocks/{label}"
+    (one,) = Peer(issue(alice)).result("resources/templates/list")["resourceTemplates"][:1]
+    assert one["uriTemplate"] == "memory://alice/blocks/{label}"
+
+
+def test_without_the_scope_nothing_is_read_or_announced(alice: User, goals: Block, issue: Issue) -> None:
+    peer = Peer(issue(alice, scopes=["memory:propose"]), OLD[-1])
+    begun = peer.result("initialize", {"protocolVersion": OLD[-1], "capabilities": {}})
+    assert set(begun["capabilities"]) == {"tools", "prompts"}
+    for method, params in (("resources/list", {}), ("resources/read", {"uri": "memory://alice/blocks/goals"})):
+        assert error_of(peer.ask(method, params), PARAMS, 200)["data"]["code"] == "missing_scope"
+
+
+def test_reading_is_on_record_as_reading_by_a_tool(peer: Peer, goals: Block) -> None:
+    peer.result("resources/read", {"uri": "memory://alice/blocks/goals"})
+    peer.ask("resources/read", {"uri": "memory://alice/blocks/gaols"})
+    audit.settle()
+    rows = list(ToolCall.objects.order_by("pk").values_list("tool", "owner", "target", "outcome"))
+    assert rows == [("read_memory_block", "alice", "goals", "ok"), ("read_memory_block", "alice", "gaols", "not_found")]
+
+
+def test_what_fails_by_our_fault_says_so_and_nothing_more(
+    old: Peer, goals: Block, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*args: Any, **more: Any) -> Any:
+        raise RuntimeError("secret words of an exception")
+
+    monkeypatch.setattr("memory_app.reads.snapshot", fails)
+    response = old.ask("resources/read", {"uri": "memory://alice/blocks/goals"})
+    error = error_of(response, INTERNAL, 200)
+    assert error["message"].startswith("Something went wrong on our side (request ")
+    assert "secret" not in response.content.decode()
+
+
+# -- completion -----------------------------------------------------------------------------------
+
+
+def completed(peer: Peer, name: str, typed: str, **more: Any) -> list[str]:
+    reference = {"type": "ref/resource", "uri": "memory://{user}/blocks/{label}"}
+    found = peer.result("completion/complete", {"ref": reference, "argument": {"name": name, "value": typed}} | more)
+    values: list[str] = found["completion"]["values"]
+    assert found["completion"]["total"] == len(values)
+    return values
+
+
+def test_labels_and_users_are_completed(
+    peer: Peer, alice: User, ben: User, goals: Block, make_block: MakeBlock, issue: Issue
+) -> None:
+    make_block(alice, "goodies", "x")
+    make_block(alice, "student", "x")
+    assert completed(peer, "label", "go") == ["goals", "goodies"]
+    assert completed(peer, "label", "") == ["goals", "goodies", "student"]
+    assert completed(peer, "user", "al") == ["alice"]
+    assert completed(peer, "user", "b") == completed(peer, "id", "") == []
+    both = Peer(issue(alice, ben), peer.version)
+    assert completed(both, "user", "") == ["alice", "ben"]
+    assert completed(both, "label", "go") == []
+    assert completed(both, "label", "go", context={"arguments": {"user": "alice"}}) == ["goals", "goodies"]
+
+
+@pytest.mark.parametrize(
+    "context", [{"arguments": {"user": "../alice"}}, {"arguments": []}, "x", {"arguments": {"user": 7}}]
+)
+def test_a_context_that_names_nobody_completes_nothing(alice: User, ben: User, issue: Issue, context: Any) -> None:
+    assert completed(Peer(issue(alice, ben)), "label", "", context=context) == []
+
+
+def test_another_owners_labels_are_not_completed(
+    alice: User, ben: User, mallory: User, make_block: MakeBlock, issue: Issue
+) -> None:
+    make_block(mallory, "plans", "x")
+    peer = Peer(issue(alice, ben), OLD[-1])
+    reference = {"type": "ref/resource", "uri": "memory://{user}/blocks/{label}"}
+    asked = {
+        "ref": reference,
+        "argument": {"name": "label", "value": ""},
+        "context": {"arguments": {"user": "mallory"}},
+    }
+    assert error_of(peer.ask("completion/complete", asked), PARAMS, 200)["data"]["code"] == "owner_not_granted"
+    assert completed(peer, "user", "m") == []
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"ref": "x"},
+        {"ref": {"type": "ref/resource"}},
+        {"ref": {"type": "ref/tool"}, "argument": {"name": "a", "value": "b"}},
+        {"ref": {"type": "ref/resource"}, "argument": {"name": "label"}},
+        {"ref": {"type": "ref/resource"}, "argument": {"name": "label", "value": 7}},
+    ],
+)
+def test_what_cannot_be_completed_is_refused(old: Peer, params: dict[str, Any]) -> None:
+    error_of(old.ask("completion/complete", params), PARAMS, 200)

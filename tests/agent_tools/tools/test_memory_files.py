@@ -1,0 +1,369 @@
+"""The memory as files: paths, words, what becomes of a change; nothing outside of it can be named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import override_settings
+
+from approvals import services
+from approvals.models import Kind, Policy, Proposal, User
+from approvals.services import notes
+from approvals.services.notes import ChangeContext
+from memory_app import reads
+from memory_app.reads import Block
+from tests.agent_tools.checks import answered, refused
+from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
+from tests.support.acts import approve, edit
+from tests.support.fixtures import MakeBlock
+
+GOALS = "/memories/blocks/goals.md"
+DIARY = "/memories/blocks/diary.md"
+MEM = "/memories/notes/mem-1-aaaa.md"
+FILES = "list_files view_file edit_file append_to_file prepend_to_file update_section write_file".split()
+WRITES: dict[str, dict[str, Any]] = {
+    "edit_file": {"old_string": "likes math", "new_string": "loves math"},
+    "append_to_file": {"content": "\nMore."},
+    "prepend_to_file": {"content": "First.\n"},
+    "update_section": {"section_header": "# Goals", "new_content": "None."},
+    "write_file": {"content": "All new."},
+}
+
+
+@pytest.fixture
+def note(alice: User) -> str:
+    notes.save(by=ChangeContext(actor=alice), owner="alice", content="She rows.", note_id="mem-1-aaaa")
+    return MEM
+
+
+@pytest.fixture
+def asks(alice: User) -> None:
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+
+
+def result_of(answer: dict[str, Any]) -> str:
+    return Proposal.objects.get(pk=answer["data"]["proposal_id"]).current_revision.result_text
+
+
+# -- lists of tools -------------------------------------------------------------------------------
+
+
+def names(api: Machine, query: str = "") -> list[str]:
+    return [tool["name"] for tool in answered(api.get(f"/api/v1/tools/{query}"))["data"]["tools"]]
+
+
+def test_they_are_listed_for_who_asks_and_run_for_everybody(api: Machine, call: Call, goals: Block) -> None:
+    assert not set(FILES) & set(names(api))
+    files = names(api, "?family=files&format=mcp")
+    assert [name for name in files if name in FILES] == FILES
+    assert {"list_proposals", "withdraw_proposal", "memory_search"} <= set(files)
+    assert "propose_memory_edit" not in files
+    assert set(names(api, "?family=all")) == set(names(api)) | set(files)
+    refused(api.get("/api/v1/tools/?family=disk"), 400, "invalid_arguments")
+    answered(call("view_file", path=GOALS))
+
+
+# -- paths ----------------------------------------------------------------------------------------
+
+ESCAPES = [
+    "",
+    "/",
+    "memories/blocks/goals.md",
+    "goals.md",
+    "/memoriesX/blocks/goals.md",
+    "/memories/../memories/blocks/goals.md",
+    "/memories/blocks/../blocks/goals.md",
+    "/memories/./blocks/goals.md",
+    "/memories//blocks/goals.md",
+    "/memories/blocks/%2e%2e/blocks/goals.md",
+    "/memories/%2e%2e%2fblocks/goals.md",
+    "/memories/%252e%252e/blocks/goals.md",
+    "/memories/blocks/goals%2emd",
+    "\\memories\\blocks\\goals.md",
+    "/memories\\..\\blocks/goals.md",
+    "/memories/blocks/goals.md\x00.txt",
+    "/memories/blocks/goals.md\n",
+    " /memories/blocks/goals.md",
+    "/memories/blocks/\u2025/goals.md",
+    "/memories\u2215blocks\u2215goals.md",
+    "/memories/blocks/\uff47oals.md",
+    "/memories/blocks/g\u043eals.md",
+    "/memories/blocks/goals\u200b.md",
+    "/memories/blocks/\u202egoals.md",
+    "~/memories/blocks/goals.md",
+    "file:///memories/blocks/goals.md",
+    "C:/memories/blocks/goals.md",
+]
+
+
+@pytest.mark.parametrize("path", ESCAPES)
+def test_nothing_leads_out_in_any_encoding(call: Call, goals: Block, path: str) -> None:
+    before = reads.head()
+    for tool in ("list_files", "view_file", *WRITES):
+        response = call(tool, path=path, **WRITES.get(tool, {}))
+        codes = {"": "invalid_arguments"} | ({path: "forbidden_character"} if "\x00" in path else {})
+        error = refused(response, 400, codes.get(path, "path_refused"))
+        if path not in codes:
+            assert error["text"].splitlines()[1] == (
+                "Paths are /memories/blocks/{label}.md for memory blocks and /memories/notes/{id}.md for notes."
+            )
+    assert (reads.head(), Proposal.objects.count()) == (before, 0)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/memories/goals.md",
+        "/memories/blocks/goals",
+        "/memories/blocks/Goals.md",
+        "/memories/blocks/goals.md/",
+        "/memories/notes/x.md",
+    ],
+)
+def test_other_paths_name_no_file(call: Call, goals: Block, path: str) -> None:
+    for tool in ("view_file", *WRITES):
+        error = refused(call(tool, path=path, **WRITES.get(tool, {})), 404, "path_not_found")
+        assert error["text"].startswith(f"Error: File not found: {path}")
+    assert not Proposal.objects.exists()
+
+
+def test_folders_are_listed_and_not_read(call: Call, goals: Block) -> None:
+    error = refused(call("view_file", path="/memories/blocks"), 404, "path_not_found")
+    assert error["text"].startswith("Error: /memories/blocks is a folder.\nlist_files names the files in it.")
+    refused(call("list_files", path=GOALS), 404, "path_not_found")
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def test_files_are_blocks_and_notes(call: Call, goals: Block, note: str) -> None:
+    answer = answered(call("list_files"))
+    assert answer["text"].splitlines()[0] == "Files in /memories:"
+    assert answer["data"]["items"] == [
+        {"path": GOALS, "title": "Learning goals", "length": len(goals.body)},
+        {"path": MEM, "title": "She rows.", "length": 9},
+    ]
+    first = answered(call("list_files", limit=1))["data"]
+    assert [each["path"] for each in first["items"]] == [GOALS]
+    then = answered(call("list_files", limit=1, cursor=first["next"]))["data"]
+    assert ([each["path"] for each in then["items"]], then["next"]) == ([MEM], None)
+    assert [each["path"] for each in answered(call("list_files", path="/memories/notes/"))["data"]["items"]] == [MEM]
+
+
+def test_an_empty_memory_says_so(call: Call, alice: User) -> None:
+    assert answered(call("list_files"))["text"] == "There are no files in /memories."
+
+
+def test_a_file_is_shown_as_it_has_to_be_quoted(call: Call, goals: Block, note: str) -> None:
+    answer = answered(call("view_file", path=GOALS))
+    assert (answer["text"], answer["data"]["content"]) == (goals.body, goals.body)
+    assert (answer["data"]["sha256"], answer["data"]["title"]) == (goals.body_sha256, "Learning goals")
+    part = answered(call("view_file", path=GOALS, view_range=[1, 1]))
+    assert part["text"] == goals.body.splitlines()[0]
+    assert answered(call("view_file", path=MEM))["text"] == "She rows."
+
+
+def test_a_file_that_is_not_there_names_the_nearest(call: Call, goals: Block) -> None:
+    error = refused(call("view_file", path="/memories/blocks/goal.md"), 404, "block_not_found")
+    assert error["text"].splitlines()[:2] == [
+        "Error: File not found: /memories/blocks/goal.md",
+        f"The nearest is {GOALS}.",
+    ]
+    error = refused(
+        call("edit_file", path="/memories/blocks/goal.md", old_string="a", new_string="b"), 404, "block_not_found"
+    )
+    assert f"The nearest is {GOALS}." in error["text"]
+    refused(call("view_file", path="/memories/notes/mem-9-zzzz.md"), 404, "note_not_found")
+
+
+# -- changing blocks ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("tool", "said"),
+    [
+        ("edit_file", "replaced 10 chars with 10 chars"),
+        ("append_to_file", "appended 6 chars"),
+        ("prepend_to_file", "prepended 7 chars"),
+        ("update_section", "updated section # Goals with 5 chars"),
+        ("write_file", "wrote 8 chars"),
+    ],
+)
+def test_every_change_of_a_block_is_proposed_without_a_reason(call: Call, goals: Block, tool: str, said: str) -> None:
+    answer = answered(call(tool, path=GOALS, **WRITES[tool]))
+    proposal = Proposal.objects.get()
+    first, then = answer["text"].splitlines()[:2]
+    assert first == f"Proposed for {GOALS}: {said}"
+    assert then == f"The user will be asked to approve proposal {proposal.pk}. Until then the file reads as before."
+    assert (answer["data"]["path"], answer["data"]["status"], proposal.reasoning) == (GOALS, "open", "")
+    assert reads.block("alice", "goals") == goals
+    again = answered(call(tool, path=GOALS, **WRITES[tool]))
+    assert again["text"].startswith(f"Proposed for {GOALS} already: proposal {proposal.pk}")
+
+
+def test_append_and_prepend_add_exactly_the_content(call: Call, alice: User, make_block: MakeBlock) -> None:
+    make_block(alice, "log", "no line end")
+    path = "/memories/blocks/log.md"
+    assert result_of(answered(call("append_to_file", path=path, content=", more"))) == "no line end, more"
+    assert result_of(answered(call("prepend_to_file", path=path, content="So: "))) == "So: no line end"
+
+
+def test_a_rule_that_lets_it_through_is_told_in_the_plans_words(call: Call, alice: User, goals: Block) -> None:
+    services.create_rule(actor=alice, owner="alice", agent="scribe", needs="apply")
+    answer = answered(call("edit_file", path=GOALS, **WRITES["edit_file"]))
+    assert answer["text"].splitlines()[0] == f"Edited {GOALS}: replaced 10 chars with 10 chars"
+    answer = answered(call("append_to_file", path=GOALS, content="x"))
+    assert answer["text"].splitlines()[0] == f"Appended 1 chars to {GOALS}"
+
+
+def test_what_does_not_match_is_refused_in_the_plans_words(call: Call, goals: Block) -> None:
+    error = refused(call("edit_file", path=GOALS, old_string="hates math", new_string="x"), 422, "old_string_not_found")
+    assert error["text"].splitlines()[0] == f"Error: old_string not found in {GOALS}"
+    error = refused(call("edit_file", path=GOALS, old_string="e", new_string="x"), 422, "old_string_repeated")
+    assert error["text"].splitlines()[0] == f"Error: old_string appears multiple times in {GOALS}. Be more specific."
+    error = refused(call("edit_file", path=GOALS, old_string="x", new_string="x"), 400, "identical_strings")
+    error = refused(
+        call("edit_file", path=GOALS, old_string="a", new_string="b", replace_all=True), 400, "invalid_arguments"
+    )
+    assert list(error["details"]["fields"]) == ["replace_all"]
+    error = refused(
+        call("update_section", path=GOALS, section_header="## No", new_content=""), 422, "section_not_found"
+    )
+    assert GOALS in error["text"]
+    assert "propose_memory_append" not in error["text"]
+
+
+def test_a_corrected_call_is_one_of_these_tools(call: Call, goals: Block) -> None:
+    error = refused(
+        call("edit_file", path=GOALS, old_string="Likes math", new_string="Loves math"), 422, "old_string_not_found"
+    )
+    again = error["details"]["corrected_call"]
+    assert again["path"] == GOALS
+    answered(call("edit_file", **again))
+
+
+def test_a_read_only_block_and_a_changed_one_are_refused(call: Call, alice: User, make_block: MakeBlock) -> None:
+    make_block(alice, "rules", "Be kind.", read_only=True)
+    for tool in ("append_to_file", "write_file"):
+        refused(call(tool, path="/memories/blocks/rules.md", content="x"), 422, "block_read_only")
+    make_block(alice, "log", "One.")
+    path = "/memories/blocks/log.md"
+    sha256 = answered(call("view_file", path=path))["data"]["sha256"]
+    edit(alice, "log", "One", "Two")
+    refused(call("append_to_file", path=path, content="x", expected_sha256=sha256), 409, "precondition_failed")
+
+
+def test_replacing_what_was_not_read_warns_and_names_the_atomic_tools(call: Call, alice: User, goals: Block) -> None:
+    answer = answered(call("write_file", path=GOALS, content="All new."))
+    assert f"Warning: you have not read {GOALS}, and this replaces all of its text." in answer["text"]
+    assert "edit_file, append_to_file, prepend_to_file, update_section" in answer["text"]
+    answered(call("view_file", path=GOALS))
+    assert "Warning" not in answered(call("write_file", path=GOALS, content="Other."))["text"]
+    edit(alice, "goals", "math", "maths")
+    assert "has changed since you read it" in answered(call("write_file", path=GOALS, content="Third."))["text"]
+
+
+@pytest.mark.parametrize("tool", ["append_to_file", "prepend_to_file", "write_file"])
+def test_what_is_not_there_is_proposed_as_a_new_block(call: Call, alice: User, tool: str) -> None:
+    answer = answered(call(tool, path=DIARY, content="# Monday\n"))
+    proposal = Proposal.objects.get()
+    assert proposal.kind == Kind.CREATE_BLOCK
+    assert answer["text"].splitlines()[0].startswith(f"Proposed for {DIARY}: ")
+    assert "(a new block)" in answer["text"]
+    error = refused(call("view_file", path=DIARY), 404, "block_not_found")
+    assert f"Your proposal {proposal.pk} for this new block waits" in error["text"]
+    error = refused(call("append_to_file", path=DIARY, content="More.\n"), 409, "block_waits")
+    assert f"write_file with proposal_id={proposal.pk}" in error["text"]
+    answered(call("append_to_file", path=DIARY, content="More.\n", proposal_id=proposal.pk))
+    proposal.refresh_from_db()
+    assert proposal.current_revision.result_text == "# Monday\nMore.\n"
+    answered(call("edit_file", path=DIARY, old_string="Monday", new_string="Tuesday", proposal_id=proposal.pk))
+    proposal.refresh_from_db()
+    approve(alice, proposal)
+    assert reads.block("alice", "diary").body == "# Tuesday\nMore.\n"
+
+
+def test_an_edit_of_what_is_not_there_makes_nothing(call: Call, alice: User) -> None:
+    error = refused(call("edit_file", path=DIARY, old_string="a", new_string="b"), 404, "block_not_found")
+    assert error["text"].splitlines()[0] == f"Error: File not found: {DIARY}"
+    assert not Proposal.objects.exists()
+
+
+# -- changing notes -------------------------------------------------------------------------------
+
+
+def test_a_note_is_changed_as_its_owners_policy_says(call: Call, note: str) -> None:
+    answer = answered(call("edit_file", path=note, old_string="rows", new_string="sails"))
+    assert answer["text"] == f"Edited {note}: replaced 4 chars with 5 chars"
+    assert reads.note("alice", "mem-1-aaaa").content == "She sails."
+    answered(call("append_to_file", path=note, content=" Daily."))
+    assert reads.note("alice", "mem-1-aaaa").content == "She sails. Daily."
+
+
+def test_a_note_waits_where_its_owner_asks_first(call: Call, note: str, asks: None) -> None:
+    answer = answered(call("write_file", path=note, content="She sails."))
+    number = Proposal.objects.latest("pk").pk
+    assert answer["text"].splitlines() == [
+        f"Proposed for {note}: wrote 10 chars",
+        f"The user will be asked to approve proposal {number}.",
+    ]
+    assert reads.note("alice", "mem-1-aaaa").content == "She rows."
+
+
+def test_a_new_note_has_an_id_of_its_agents(call: Call, alice: User) -> None:
+    answered(call("write_file", path=MEM, content="She rows."))
+    assert reads.note("alice", "mem-1-aaaa").content == "She rows."
+
+
+def test_a_note_that_does_not_match_is_refused_in_the_same_words(call: Call, note: str) -> None:
+    error = refused(call("edit_file", path=note, old_string="sails", new_string="x"), 422, "old_string_not_found")
+    assert error["text"].splitlines()[0] == f"Error: old_string not found in {note}"
+    answered(call("append_to_file", path=note, content=" She sings."))
+    error = refused(call("edit_file", path=note, old_string="She", new_string="x"), 422, "old_string_repeated")
+    assert error["text"].splitlines()[0] == f"Error: old_string appears multiple times in {note}. Be more specific."
+    refused(call("write_file", path=note, content="x" * 2_001), 400, "invalid_arguments")
+    refused(
+        call("edit_file", path="/memories/notes/mem-9-zzzz.md", old_string="a", new_string="b"), 404, "note_not_found"
+    )
+    refused(call("write_file", path=note, content="x", expected_sha256="0" * 64), 409, "notes_changed")
+
+
+@pytest.mark.parametrize(
+    ("tool", "more"),
+    [
+        ("append_to_file", {"path": GOALS, "content": "\nShe drinks green tea before every exam."}),
+        ("write_file", {"path": DIARY, "content": "She drinks green tea before every exam."}),
+        ("write_file", {"path": MEM, "content": "She drinks green tea before every exam."}),
+    ],
+    ids=["a block", "a new block", "a note"],
+)
+def test_with_force_a_person_is_asked_again_about_what_was_rejected(
+    call: Call, tim: User, goals: Block, asks: None, tool: str, more: dict[str, Any]
+) -> None:
+    number = answered(call(tool, reasoning="She said so.", **more))["data"]["proposal_id"]
+    services.reject(actor=tim, proposal_id=number, revision=1, reason="wrong", comment="It is coffee.")
+    assert "force=true" in refused(call(tool, reasoning="She said so.", **more), 409, "rejected_before")["text"]
+    again = answered(call(tool, reasoning="She corrected herself today.", force=True, **more))["data"]
+    assert again["waits_because"] == "repeated"
+
+
+def test_without_notes_there_are_only_blocks(call: Call, goals: Block, note: str) -> None:
+    with override_settings(MEMORIES_ENABLED=False):
+        assert [each["path"] for each in answered(call("list_files"))["data"]["items"]] == [GOALS]
+        refused(call("view_file", path=note), 403, "notes_disabled")
+        refused(call("write_file", path=note, content="x"), 403, "notes_disabled")
+        answered(call("append_to_file", path=GOALS, content="x"))
+
+
+# -- tokens ---------------------------------------------------------------------------------------
+
+
+def test_without_memory_read_nothing_is_told(issue: Issue, machine: MachineOf, alice: User, goals: Block) -> None:
+    unread = machine(issue(alice, scopes=["memory:propose"]))
+    refused(unread.call("view_file", path=GOALS), 403, "missing_scope")
+    refused(unread.call("list_files"), 403, "missing_scope")
+    one = refused(unread.call("edit_file", path=GOALS, old_string="hates", new_string="x"), 422, "edit_refused")
+    other = refused(unread.call("edit_file", path=GOALS, old_string="e", new_string="x"), 422, "edit_refused")
+    assert one["text"] == other["text"]
+    assert "Warning" not in answered(unread.call("write_file", path=GOALS, content="x"))["text"]

@@ -1,0 +1,385 @@
+"""Decisions become messages: each once for each address, about one's own memory, without a word of it."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.core.cache import cache
+from django.db import connections, transaction
+from django.test.utils import CaptureQueriesContext
+
+from agent_tools.auth import tokens
+from agent_tools.models import AgentToken, DeliveryState, EventType, WebhookDelivery, WebhookEndpoint
+from agent_tools.webhooks import endpoints, outbox, sending
+from approvals import services
+from approvals.models import Agent, Event, Kind, Proposal, RejectReason, User
+from approvals.services import Rest, events
+from memory_app.text import worddiff
+from memory_app.text.edits import Replace
+from tests import environment
+from tests.agent_tools.webhooks.conftest import create
+from tests.support.acts import approve
+
+if TYPE_CHECKING:
+    from memory_app.reads import Block
+    from tests.agent_tools.conftest import Issue
+    from tests.support.fixtures import MakeBlock, Propose
+
+ADDRESS = "https://hooks.example.org/assent"
+
+
+def reject(proposal: Proposal, person: User, reason: RejectReason = RejectReason.WRONG) -> None:
+    services.reject(actor=person, proposal_id=proposal.pk, revision=1, reason=reason)
+
+
+@pytest.fixture
+def endpoint(alice: User, scribe: Agent, token: str) -> WebhookEndpoint:
+    return create(alice, scribe, ADDRESS).endpoint
+
+
+def made() -> list[dict[str, Any]]:
+    """What is to be sent after another look, in order."""
+    outbox.collect()
+    return [json.loads(row.body) for row in WebhookDelivery.objects.order_by("pk")]
+
+
+def types() -> list[str]:
+    return [body["type"] for body in made()]
+
+
+def test_an_approval_is_told_with_ids_and_states_alone(
+    endpoint: WebhookEndpoint, alice: User, goals: Block, propose: Propose
+) -> None:
+    proposal = propose(goals, "math", "algebra", reasoning="Alice said so, secretly.")
+    approve(alice, proposal)
+    (body,) = made()
+    event = Event.objects.get(what=Event.What.APPROVED)
+    at = body["timestamp"]
+    assert at.endswith("Z")
+    assert at[:19] == event.at.isoformat()[:19]
+    assert body == {
+        "type": "proposal.approved",
+        "timestamp": at,
+        "data": {
+            "proposal_id": proposal.pk,
+            "user_id": "alice",
+            "agent": "scribe",
+            "status": "approved",
+            "approval": "as_proposed",
+            "reason": None,
+            "revision": 1,
+            "target_kind": "block",
+            "note_id": None,
+            "decided_by": "person",
+            "decided_at": at,
+            "review_url": f"http://127.0.0.1:8000/proposals/{proposal.pk}/",
+            "api_url": f"http://127.0.0.1:8000/api/v1/proposals/{proposal.pk}/",
+        },
+    }
+    row = WebhookDelivery.objects.get()
+    stored = json.dumps({field.name: str(getattr(row, field.attname)) for field in row._meta.fields})
+    for text in ("algebra", "secretly", "goals", "Learning"):
+        assert text not in stored
+
+
+def test_every_decision_is_told_as_what_it_is(
+    endpoint: WebhookEndpoint, alice: User, goals: Block, propose: Propose
+) -> None:
+    first = propose(goals, "math", "algebra")
+    reject(first, alice, reason=RejectReason.OUTDATED)
+    assert made()[0]["data"]["reason"] == "outdated"
+    services.undo(actor=alice, proposal_id=first.pk)
+    services.comment(actor=alice, proposal_id=first.pk, text="Who said so?")
+    services.request_changes(actor=alice, proposal_id=first.pk, comment="Say who.", revision=1)
+    second = propose(goals, "one book", "two books")
+    approve(alice, second)
+    services.undo(actor=alice, proposal_id=second.pk)
+    Proposal.objects.filter(pk=first.pk).update(expires_at=first.created_at)
+    services.expire()
+    assert types() == [
+        "proposal.rejected",
+        "proposal.reopened",
+        "proposal.commented",
+        "proposal.changes_requested",
+        "proposal.approved",
+        "proposal.reverted",
+        "proposal.expired",
+    ]
+    statuses = [body["data"]["status"] for body in made()]
+    assert statuses[:2] == ["rejected", "open"]
+    assert statuses[3:] == ["changes_requested", "approved", "approved", "expired"]
+    assert [body["data"]["decided_by"] for body in made()][-1] == "assent"
+    assert "Who said so" not in "".join(row.body for row in WebhookDelivery.objects.all())
+
+
+def test_what_the_agent_did_itself_is_not_told(
+    endpoint: WebhookEndpoint, scribe: Agent, goals: Block, propose: Propose
+) -> None:
+    proposal = propose(goals, "math", "algebra")
+    services.comment(actor=scribe, proposal_id=proposal.pk, text="Shall I?")
+    services.withdraw(agent=scribe, proposal_id=proposal.pk)
+    assert types() == []
+
+
+def test_what_an_approval_in_part_leaves_is_told_of_the_proposal_that_goes_back(
+    endpoint: WebhookEndpoint, alice: User, scribe: Agent, goals: Block
+) -> None:
+    both = [Replace("math", "maths"), Replace("one book", "two books")]
+    said = {"agent": scribe, "owner": "alice", "label": "goals", "reasoning": "She said so."}
+    proposal = services.propose(edits=both, kind=Kind.EDIT, **said).proposal
+    first = worddiff.hunks(goals.body, proposal.current_revision.result_text)[0].id
+    services.approve_some(
+        actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256, accepted=[first], rest=Rest.AGENT
+    )
+    back = Proposal.objects.get(answers=proposal).pk
+    told = [(body["type"], body["data"]["proposal_id"]) for body in made()]
+    assert told == [("proposal.approved", proposal.pk), ("proposal.changes_requested", back)]
+
+
+def test_a_decision_is_told_once_however_often_it_is_looked_for(
+    endpoint: WebhookEndpoint, alice: User, goals: Block, propose: Propose
+) -> None:
+    approve(alice, propose(goals, "math", "algebra"))
+    assert outbox.collect() == 1
+    assert outbox.collect() == 0
+    assert WebhookDelivery.objects.count() == 1
+
+
+def test_many_processes_that_look_at_once_make_one_message(
+    endpoint: WebhookEndpoint, alice: User, goals: Block, propose: Propose
+) -> None:
+    for old in ("math", "one book", "B2"):
+        approve(alice, propose(goals, old, f"{old} again"))
+    together = threading.Barrier(6)
+
+    def look() -> None:
+        together.wait()
+        outbox.collect()
+        connections.close_all()
+
+    threads = [threading.Thread(target=look) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert WebhookDelivery.objects.count() == 3
+
+
+def test_a_decision_is_found_though_the_process_that_made_it_died_at_once(
+    endpoint: WebhookEndpoint, alice: User, goals: Block, propose: Propose
+) -> None:
+    """Nothing is enqueued beside the decision: its event is what is looked for, in its own transaction."""
+    proposal = propose(goals, "math", "algebra")
+    with pytest.raises(KeyboardInterrupt), transaction.atomic():
+        events.record(proposal, Event.What.REJECTED, actor=alice)
+        raise KeyboardInterrupt
+    assert types() == []
+    with transaction.atomic():
+        events.record(proposal, Event.What.REJECTED, actor=alice)
+    assert types() == ["proposal.rejected"]
+
+
+def test_a_new_webhook_is_not_told_of_what_was_decided_before(
+    alice: User, scribe: Agent, token: str, goals: Block, propose: Propose
+) -> None:
+    approve(alice, propose(goals, "math", "algebra"))
+    create(alice, scribe, ADDRESS)
+    assert types() == []
+    approve(alice, propose(goals, "one book", "two books"))
+    assert types() == ["proposal.approved"]
+
+
+def test_only_the_chosen_events_are_told(
+    alice: User, scribe: Agent, token: str, goals: Block, propose: Propose
+) -> None:
+    create(alice, scribe, ADDRESS, events=[EventType.REJECTED])
+    approve(alice, propose(goals, "math", "algebra"))
+    reject(propose(goals, "one book", "two books"), alice)
+    assert types() == ["proposal.rejected"]
+
+
+# -- whose memory, whose agent --------------------------------------------------------------------
+
+
+def test_nobody_is_told_of_another_persons_memory(
+    endpoint: WebhookEndpoint,
+    alice: User,
+    ben: User,
+    scribe: Agent,
+    issue: Issue,
+    make_block: MakeBlock,
+    propose: Propose,
+) -> None:
+    issue(ben)
+    create(ben, scribe, "https://ben.example.org/")
+    plan = make_block(ben, "plan", "ben reads\n")
+    goals = make_block(alice, "goals", "alice reads\n")
+    approve(ben, propose(plan, "reads", "writes"))
+    approve(alice, propose(goals, "reads", "writes"))
+    outbox.collect()
+    told = {(row.endpoint.created_by.username, json.loads(row.body)["data"]["user_id"]) for row in _rows()}
+    assert told == {("alice", "alice"), ("ben", "ben")}
+
+
+def _rows() -> list[WebhookDelivery]:
+    return list(WebhookDelivery.objects.select_related("endpoint__created_by"))
+
+
+def test_another_agents_proposals_are_not_told(
+    endpoint: WebhookEndpoint, alice: User, goals: Block, issue: Issue, propose: Propose
+) -> None:
+    other = Agent.objects.create(name="other")
+    issue(alice, agent=other)
+    proposal = propose(goals, "math", "algebra")
+    Proposal.objects.filter(pk=proposal.pk).update(agent=other)
+    reject(Proposal.objects.get(pk=proposal.pk), alice)
+    assert types() == []
+
+
+def test_an_admins_webhook_for_everyone_is_told_of_those_the_agent_serves(
+    admin: User, alice: User, ben: User, scribe: Agent, token: str, make_block: MakeBlock, propose: Propose
+) -> None:
+    create(admin, scribe, ADDRESS, all_owners=True)
+    for person in (alice, ben):
+        reject(propose(make_block(person, "goals", "reads\n"), "reads", "writes"), person)
+    assert [body["data"]["user_id"] for body in made()] == ["alice"]  # scribe has no token for ben's
+
+
+def test_for_everyone_is_for_admins_only_and_ends_with_their_rights(
+    mallory: User, admin: User, alice: User, scribe: Agent, token: str, goals: Block, propose: Propose
+) -> None:
+    assert not create(mallory, scribe, ADDRESS, all_owners=True).endpoint.all_owners
+    create(admin, scribe, ADDRESS, all_owners=True)
+    User.objects.filter(pk=admin.pk).update(is_staff=False)
+    reject(propose(goals, "math", "algebra"), alice)
+    assert types() == []
+
+
+def test_what_no_token_of_the_agent_may_read_is_not_told(
+    endpoint: WebhookEndpoint, alice: User, goals: Block, propose: Propose
+) -> None:
+    first, second = propose(goals, "math", "algebra"), propose(goals, "one book", "two books")
+    tokens.revoke(AgentToken.objects.get())
+    reject(first, alice)
+    assert types() == []
+    tokens.issue(agent=endpoint.agent, scopes=["memory:read"], owners=[alice])
+    reject(second, alice)
+    assert "proposal.rejected" in types()
+
+
+@pytest.mark.parametrize("who", ["agent", "person"])
+def test_a_deactivated_agent_or_person_is_told_nothing(
+    endpoint: WebhookEndpoint, tim: User, goals: Block, propose: Propose, who: str
+) -> None:
+    proposal = propose(goals, "math", "algebra")
+    reject(proposal, tim)
+    model: Any = Agent if who == "agent" else User
+    model.objects.filter(pk=endpoint.agent_id if who == "agent" else endpoint.created_by_id).update(is_active=False)
+    assert types() == []
+
+
+# -- how far events were looked at ----------------------------------------------------------------
+
+
+def test_what_is_settled_is_not_looked_at_again(
+    endpoint: WebhookEndpoint, alice: User, goals: Block, propose: Propose, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    approve(alice, propose(goals, "math", "algebra"))
+    outbox.collect()
+    last = outbox.newest_event()
+    endpoint.refresh_from_db()
+    assert endpoint.seen_event < last
+    _let_the_cache_age()
+    outbox.collect()
+    endpoint.refresh_from_db()
+    assert endpoint.seen_event == last
+    reject(propose(goals, "one book", "two books"), alice)
+    assert types() == ["proposal.approved", "proposal.rejected"]
+
+
+def _let_the_cache_age() -> None:
+    seen, at = cache.get(outbox._SEEN)
+    cache.set(outbox._SEEN, [seen, at - outbox.SETTLED.total_seconds()], timeout=None)
+
+
+def test_a_restored_database_is_not_taken_for_what_the_cache_has_seen(
+    endpoint: WebhookEndpoint, alice: User, goals: Block, propose: Propose
+) -> None:
+    cache.set(outbox._SEEN, [10**6, time.time() - timedelta(hours=1).total_seconds()], timeout=None)
+    outbox.collect()
+    reject(propose(goals, "math", "algebra"), alice)
+    assert types() == ["proposal.rejected"]
+
+
+@pytest.mark.skipif(environment.is_embedded(), reason="SQLite has one writer: ids are seen in their order")
+def test_an_event_whose_transaction_ends_late_is_told_too(
+    endpoint: WebhookEndpoint, alice: User, goals: Block, propose: Propose
+) -> None:
+    slow, quick = propose(goals, "math", "algebra"), propose(goals, "one book", "two books")
+    written, go_on = threading.Event(), threading.Event()
+
+    def decide_slowly() -> None:
+        with transaction.atomic():
+            events.record(slow, Event.What.REJECTED, actor=alice)
+            written.set()
+            go_on.wait(20)
+        connections.close_all()
+
+    thread = threading.Thread(target=decide_slowly)
+    thread.start()
+    written.wait(20)
+    reject(quick, alice)  # its event has the higher id and is there first
+    assert len(types()) == 1
+    go_on.set()
+    thread.join()
+    assert sorted(body["data"]["proposal_id"] for body in made()) == [slow.pk, quick.pk]
+
+
+def test_with_a_backlog_everything_is_made_in_a_bounded_number_of_statements(
+    endpoint: WebhookEndpoint, alice: User, goals: Block, propose: Propose
+) -> None:
+    proposal = propose(goals, "math", "algebra")
+    services.comment(actor=alice, proposal_id=proposal.pk, text="So?")
+    template = Event.objects.get(what=Event.What.COMMENTED)
+    values = {field.attname: getattr(template, field.attname) for field in Event._meta.fields if field.name != "id"}
+    Event.objects.bulk_create([Event(**values) for _ in range(1_199)])
+    connection = connections["default"]
+    with CaptureQueriesContext(connection) as queries:
+        assert outbox.collect() == 1_200
+    assert len(queries) < 60
+    with CaptureQueriesContext(connection) as queries:
+        assert outbox.collect() == 0
+    assert len(queries) < 12
+
+
+def test_a_run_asks_little_and_writes_nothing_where_nothing_is_to_do(
+    alice: User, scribe: Agent, token: str, goals: Block, propose: Propose
+) -> None:
+    """Each process of the embedded edition does this every five seconds."""
+    with CaptureQueriesContext(connections["default"]) as queries:
+        sending.run()
+    assert len(queries) == 1
+    create(alice, scribe, ADDRESS)
+    approve(alice, propose(goals, "math", "algebra"))
+    outbox.collect()
+    WebhookDelivery.objects.update(state=DeliveryState.DELIVERED)
+    with CaptureQueriesContext(connections["default"]) as queries:
+        sending.run()
+    assert len(queries) <= 9
+    assert [each["sql"] for each in queries if not each["sql"].startswith("SELECT")] == []
+
+
+def test_for_a_disabled_webhook_messages_are_made_as_missed(
+    endpoint: WebhookEndpoint, alice: User, goals: Block, propose: Propose
+) -> None:
+    endpoints.disable(endpoint)
+    reject(propose(goals, "math", "algebra"), alice)
+    outbox.collect()
+    endpoint.refresh_from_db()
+    assert WebhookDelivery.objects.get().state == DeliveryState.MISSED
+    assert endpoints.missed_since_disabled(endpoint) == 1

@@ -1,0 +1,348 @@
+"""`/settings/webhooks/`: create, change, rotate, test, look at the log, disable, enable, delete."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.test import Client, override_settings
+from django.urls import reverse
+
+from agent_tools.auth import tokens
+from agent_tools.models import (
+    AgentToken,
+    DeliveryState,
+    DisabledWhy,
+    EndpointState,
+    EventType,
+    WebhookDelivery,
+    WebhookEndpoint,
+)
+from agent_tools.webhooks import deliveries, endpoints, sending
+from approvals.models import Agent, User
+from tests.agent_tools.webhooks.conftest import EVERYTHING, create, delivery, run
+from tests.agent_tools.webhooks.test_send import queue
+from tests.support.pages import form, has_form, words
+from tests.support.receiver import Receiver
+
+if TYPE_CHECKING:
+    from agent_tools.webhooks.endpoints import NewSecret
+    from tests.support.fixtures import ClientOf
+
+LIST = reverse("webhooks")
+
+
+@pytest.fixture
+def browser(alice: User, client_of: ClientOf) -> Client:
+    return client_of(alice)
+
+
+def page_of(hook: NewSecret) -> str:
+    return reverse("webhook", args=[hook.endpoint.pk])
+
+
+def secret_on(page: Any) -> str:
+    found = re.search(r'id="secret"[^>]*value="([^"]+)"', page.content.decode())
+    return unescape(found[1]) if found else ""
+
+
+def post(browser: Client, name: str, *arguments: object, **fields: str) -> Any:
+    return browser.post(reverse(name, args=arguments), fields)
+
+
+# -- creating -------------------------------------------------------------------------------------
+
+
+def test_without_an_agent_it_says_what_to_do_first(browser: Client) -> None:
+    page = browser.get(LIST)
+    assert "No webhooks" in words(page)
+    assert "Create a token" in words(page)
+    assert not has_form(page, LIST)
+
+
+def test_the_secret_is_shown_once(browser: Client, token: str) -> None:
+    fields = form(browser.get(LIST), LIST) | {"agent": "scribe", "url": "https://hooks.example.org/x"}
+    made = browser.post(LIST, fields | {"events": EVERYTHING})
+    assert made.status_code == 200
+    endpoint = WebhookEndpoint.objects.get()
+    assert secret_on(made) == endpoint.secret
+    assert made["Cache-Control"] == "max-age=0, no-cache, no-store, must-revalidate, private"
+    assert (endpoint.url, endpoint.events) == ("https://hooks.example.org/x", EVERYTHING)
+    for page in (LIST, reverse("webhook", args=[endpoint.pk])):
+        assert endpoint.secret not in browser.get(page).content.decode()
+    # The page with the secret loaded again.
+    again = browser.post(LIST, fields | {"events": EVERYTHING}, follow=True)
+    assert "already been created" in words(again)
+    assert WebhookEndpoint.objects.count() == 1
+
+
+def test_what_cannot_be_used_is_said_and_nothing_typed_is_lost(browser: Client, token: str) -> None:
+    for url, said in (("http://hooks.example.org/", "https://"), ("https://10.0.0.1/x", "private network")):
+        answer = browser.post(LIST, {"agent": "scribe", "url": url, "events": [EventType.EXPIRED]})
+        assert answer.status_code == 422
+        assert said in words(answer)
+        found = form(answer, LIST)
+        assert found["url"] == url
+    answer = browser.post(LIST, {"agent": "scribe", "url": "https://hooks.example.org/"})
+    assert "Choose at least one." in words(answer)
+    assert not WebhookEndpoint.objects.exists()
+
+
+def test_only_agents_that_serve_the_person_can_be_chosen(browser: Client, token: str, mallory: User) -> None:
+    other = Agent.objects.create(name="spy")
+    tokens.issue(agent=other, scopes=["memory:read"], owners=[mallory])
+    assert "spy" not in browser.get(LIST).content.decode()
+    answer = browser.post(LIST, {"agent": "spy", "url": "https://hooks.example.org/", "events": EVERYTHING})
+    assert answer.status_code == 422
+
+
+def test_only_admins_make_one_for_everyone(
+    browser: Client, admin: User, alice: User, token: str, client_of: ClientOf
+) -> None:
+    fields = {"agent": "scribe", "url": "https://hooks.example.org/a?key=1", "events": EVERYTHING, "everyone": "on"}
+    assert "everyone" not in form(browser.get(LIST), LIST)
+    browser.post(LIST, fields)
+    assert not WebhookEndpoint.objects.get(created_by=alice).all_owners
+    client_of(admin).post(LIST, fields)
+    assert WebhookEndpoint.objects.get(created_by=admin).all_owners
+    page = browser.get(LIST)
+    assert "1 webhook of an admin that covers your memory too" in words(page)
+    assert page.content.decode().count("key=1") == 0
+
+
+def test_there_is_a_limit_for_each_person(browser: Client, alice: User, scribe: Agent, token: str) -> None:
+    for number in range(endpoints.MOST):
+        create(alice, scribe, f"https://hooks.example.org/{number}")
+    answer = browser.post(LIST, {"agent": "scribe", "url": "https://hooks.example.org/", "events": EVERYTHING})
+    assert (answer.status_code, WebhookEndpoint.objects.count()) == (422, endpoints.MOST)
+    assert "Delete one first" in words(answer)
+
+
+# -- one webhook ----------------------------------------------------------------------------------
+
+
+def test_address_and_events_can_be_changed(browser: Client, hook: NewSecret, there: Receiver) -> None:
+    where = page_of(hook)
+    found = form(browser.get(where), where)
+    assert found["url"] == there.url
+    changed = {"url": f"{there.url}/new", "events": [EventType.REJECTED, EventType.APPROVED]}
+    assert browser.post(where, changed).status_code == 302
+    hook.endpoint.refresh_from_db()
+    assert (hook.endpoint.url, hook.endpoint.events) == (
+        f"{there.url}/new",
+        [EventType.APPROVED, EventType.REJECTED],
+    )
+    answer = browser.post(where, {"url": "https://", "events": [EventType.APPROVED]})
+    assert answer.status_code == 422
+    assert "It has no host" in words(answer)
+
+
+def test_rotating_asks_first_and_shows_the_new_secret_once(browser: Client, hook: NewSecret) -> None:
+    where = reverse("webhook_rotate", args=[hook.endpoint.pk])
+    page = browser.get(where)
+    assert hook.secret not in page.content.decode()
+    fields = form(page, where)
+    made = browser.post(where, fields)
+    hook.endpoint.refresh_from_db()
+    assert secret_on(made) == hook.endpoint.secret != hook.secret
+    assert hook.endpoint.previous_secret == hook.secret
+    # Loaded again: it must not push out the secret that the receiver still has.
+    browser.post(where, fields)
+    hook.endpoint.refresh_from_db()
+    assert hook.endpoint.previous_secret == hook.secret
+    assert "The old secret signs each message, too" in words(browser.get(page_of(hook)))
+    post(browser, "webhook_end_overlap", hook.endpoint.pk)
+    assert "The old secret signs each message" not in words(browser.get(page_of(hook)))
+
+
+def test_a_test_is_sent_and_its_result_shown(browser: Client, hook: NewSecret, there: Receiver) -> None:
+    answer = post(browser, "webhook_test", hook.endpoint.pk)
+    row = delivery()
+    assert answer.url == reverse("webhook_delivery", args=[hook.endpoint.pk, row.pk])
+    sending.settle()
+    run()  # where a worker is expected, nobody else does it here
+    page = browser.get(answer.url)
+    assert "204 accepted" in words(page)
+    assert there.received[0].message["type"] == "webhook.test"
+    assert there.received[0].is_signed_with(hook.secret)
+    assert row.message_id in page.content.decode()
+
+
+def test_while_it_is_on_its_way_the_page_asks_again(browser: Client, hook: NewSecret) -> None:
+    row = delivery_of(hook)
+    where = reverse("webhook_delivery", args=[hook.endpoint.pk, row.pk])
+    assert 'hx-trigger="every 1s"' in browser.get(where).content.decode()
+    part = browser.get(where, headers={"HX-Request": "true"})
+    assert "<html" not in part.content.decode()
+    run()
+    assert "hx-trigger" not in browser.get(where, headers={"HX-Request": "true"}).content.decode()
+
+
+def delivery_of(hook: NewSecret) -> WebhookDelivery:
+    return queue(hook.endpoint)[0]
+
+
+def test_a_test_that_fails_is_not_repeated_and_says_why(browser: Client, hook: NewSecret, there: Receiver) -> None:
+    there.status = 302
+    endpoints.send_test(hook.endpoint)
+    sending.settle()
+    run()
+    row = delivery()
+    assert row.state == DeliveryState.FAILED
+    page = browser.get(reverse("webhook_delivery", args=[hook.endpoint.pk, row.pk]))
+    assert "302: a redirect, which is not followed" in words(page)
+    assert WebhookEndpoint.objects.get().failing_since is None
+
+
+def test_a_test_goes_to_a_disabled_webhook_too(browser: Client, hook: NewSecret, there: Receiver) -> None:
+    deliveries.disable(hook.endpoint.pk, why=DisabledWhy.FAILING)
+    post(browser, "webhook_test", hook.endpoint.pk)
+    sending.settle()
+    run()
+    assert len(there.received) == 1
+    assert delivery().state == DeliveryState.DELIVERED
+
+
+def test_tests_are_limited(browser: Client, hook: NewSecret) -> None:
+    answers = [post(browser, "webhook_test", hook.endpoint.pk) for _ in range(11)]
+    assert answers[-1].url == page_of(hook)
+    assert "Too many tests" in words(browser.get(page_of(hook)))
+    sending.settle()
+
+
+def test_disabling_and_enabling_say_what_was_missed(browser: Client, hook: NewSecret) -> None:
+    queue(hook.endpoint, 2)
+    post(browser, "webhook_switch", hook.endpoint.pk, state="disabled")
+    page = browser.get(page_of(hook))
+    assert "This webhook is disabled: nothing is sent." in words(page)
+    assert "2 messages were missed since." in words(page)
+    post(browser, "webhook_switch", hook.endpoint.pk, state="active")
+    page = browser.get(page_of(hook))
+    assert "2 messages were missed. Each can be sent again from the log." in words(page)
+    assert WebhookEndpoint.objects.get().state == EndpointState.ACTIVE
+
+
+def test_a_missed_message_is_sent_again_from_its_page(browser: Client, hook: NewSecret, there: Receiver) -> None:
+    row = delivery_of(hook)
+    endpoints.disable(hook.endpoint)
+    where = reverse("webhook_delivery", args=[hook.endpoint.pk, row.pk])
+    again = reverse("webhook_send_again", args=[hook.endpoint.pk, row.pk])
+    assert not has_form(browser.get(where), again)
+    browser.post(again)
+    assert "can’t be sent now" in words(browser.get(where))
+    endpoints.enable(hook.endpoint)
+    assert has_form(browser.get(where), again)
+    browser.post(again)
+    sending.settle()
+    run()
+    assert len(there.received) == 1
+
+
+def test_it_says_when_the_agent_has_no_token_any_more(browser: Client, hook: NewSecret) -> None:
+    assert "no token that works" not in words(browser.get(page_of(hook)))
+    tokens.revoke(AgentToken.objects.get())
+    assert "no token that works" in words(browser.get(page_of(hook)))
+
+
+def test_the_log_has_pages_and_filters(browser: Client, hook: NewSecret) -> None:
+    rows = queue(hook.endpoint, 30)
+    WebhookDelivery.objects.filter(pk__lte=rows[4].pk).update(state=DeliveryState.FAILED)
+    page = browser.get(page_of(hook))
+    assert page.content.decode().count("/deliveries/") == 25
+    older = re.search(r'href="(\?before=\d+)#log"', page.content.decode())[1]
+    assert browser.get(page_of(hook) + older).content.decode().count("/deliveries/") == 5
+    assert browser.get(f"{page_of(hook)}?state=failed").content.decode().count("/deliveries/") == 5
+    for odd in ("?before=x", "?before=9" + "9" * 40, "?state=nothing", "?before=%00"):
+        assert browser.get(page_of(hook) + odd).status_code == 200
+    assert "No older messages." in words(browser.get(f"{page_of(hook)}?before=0"))
+
+
+def test_deleting_asks_first_and_takes_the_log_along(browser: Client, hook: NewSecret) -> None:
+    queue(hook.endpoint)
+    where = reverse("webhook_delete", args=[hook.endpoint.pk])
+    assert "Delete the webhook of scribe?" in words(browser.get(where))
+    assert WebhookEndpoint.objects.exists()
+    assert browser.post(where)["Location"] == LIST
+    assert not WebhookDelivery.objects.exists()
+
+
+# -- others ---------------------------------------------------------------------------------------
+
+_ADDRESSES = ("webhook", "webhook_rotate", "webhook_delete", "webhook_end_overlap", "webhook_switch", "webhook_test")
+
+
+@pytest.mark.parametrize("name", _ADDRESSES)
+def test_another_persons_webhook_is_not_found(
+    hook: NewSecret, mallory: User, admin: User, client_of: ClientOf, name: str
+) -> None:
+    before = WebhookEndpoint.objects.values().get()
+    for person in (mallory, admin):
+        client = client_of(person)
+        where = reverse(name, args=[hook.endpoint.pk])
+        assert client.get(where).status_code in {404, 405}
+        assert client.post(where, {"url": "https://mallory.example.org/", "events": EVERYTHING}).status_code == 404
+    assert WebhookEndpoint.objects.values().get() == before
+
+
+def test_another_persons_messages_are_not_found(
+    hook: NewSecret, mallory: User, scribe: Agent, client_of: ClientOf
+) -> None:
+    row = delivery_of(hook)
+    tokens.issue(agent=scribe, scopes=["memory:read"], owners=[mallory])
+    own = create(mallory, scribe, "https://mallory.example.org/").endpoint
+    client = client_of(mallory)
+    for pk in (hook.endpoint.pk, own.pk):
+        assert client.get(reverse("webhook_delivery", args=[pk, row.pk])).status_code == 404
+        assert client.post(reverse("webhook_send_again", args=[pk, row.pk])).status_code == 404
+
+
+def test_signed_out_nothing_is_shown(client: Client, hook: NewSecret) -> None:
+    for name in _ADDRESSES:
+        assert client.post(reverse(name, args=[hook.endpoint.pk])).status_code == 401
+    assert client.get(LIST).status_code == 302
+
+
+# -- admin ----------------------------------------------------------------------------------------
+
+
+def test_the_admin_shows_all_but_secrets_and_can_disable(
+    hook: NewSecret, there: Receiver, admin: User, client_of: ClientOf
+) -> None:
+    queue(hook.endpoint)
+    client = client_of(admin)
+    changelist = reverse("admin:agent_tools_webhookendpoint_changelist")
+    pages = [
+        changelist,
+        reverse("admin:agent_tools_webhookendpoint_change", args=[hook.endpoint.pk]),
+        reverse("admin:agent_tools_webhookdelivery_changelist"),
+        reverse("admin:agent_tools_webhookdelivery_change", args=[delivery().pk]),
+    ]
+    for where in pages:
+        page = client.get(where)
+        assert page.status_code == 200, where
+        assert hook.secret not in page.content.decode()
+        assert "/hook" not in page.content.decode()
+    answer = client.post(changelist, {"action": "disable", "_selected_action": [hook.endpoint.pk]})
+    assert answer.status_code == 302
+    assert WebhookEndpoint.objects.get().state == EndpointState.DISABLED
+
+
+def test_the_admins_list_says_why_a_message_failed(
+    hook: NewSecret, there: Receiver, admin: User, client_of: ClientOf
+) -> None:
+    there.status = 410
+    queue(hook.endpoint)
+    run()
+    page = client_of(admin).get(reverse("admin:agent_tools_webhookdelivery_changelist")).content.decode()
+    assert '<td class="field-last">410: not accepted<' in page
+    assert re.search(r"field-next_attempt[^>]*>-<", page)
+
+
+def test_an_address_that_an_installation_no_longer_allows_is_not_reached(hook: NewSecret, there: Receiver) -> None:
+    queue(hook.endpoint)
+    with override_settings(WEBHOOK_ALLOWED_NETWORKS=[]):
+        run()
+    assert there.received == []
+    assert delivery().attempts[0]["error"] == "address_refused"
