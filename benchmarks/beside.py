@@ -55,8 +55,8 @@ def measure(agent: processes.Session, folder: Path, *, database_url: str) -> lis
 
     folder = folder / "bare"
     folder.mkdir()
-    _make_blocks()
-    _import(0, FEW_NOTES)
+    make_blocks()
+    import_notes(0, FEW_NOTES)
     _decide(FEW_EDITS)
     store.reindex(OWNER)
     environment = {"BARE_DATA": str(folder), "BARE_DATABASE_URL": database_url}
@@ -66,7 +66,7 @@ def measure(agent: processes.Session, folder: Path, *, database_url: str) -> lis
         bare = processes.Session(port)
         results = _calls(agent, bare, f"{FEW_NOTES:,} notes, {FEW_EDITS} edits", search_at_most=3)
         results += [_clients(agent, "few", bare)]
-        _import(FEW_NOTES, MANY_NOTES)
+        import_notes(FEW_NOTES, MANY_NOTES)
         _fill_bare(environment, {}, FEW_NOTES, MANY_NOTES)
         _decide(MANY_EDITS - FEW_EDITS)
         store.reindex(OWNER)
@@ -110,7 +110,7 @@ def _calls(agent: processes.Session, bare: processes.Session, state: str, *, sea
         ),
         Timed("memory_search", bare_search, lambda: _tool(agent, "memory_search", query=next(words)), search_at_most),
     ]
-    return [_in_turns(case, state) for case in cases]
+    return [in_turns(case, state) for case in cases]
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Timed:
     between: Callable[[], object] | None = None
 
 
-def _in_turns(case: Timed, state: str) -> Against:
+def in_turns(case: Timed, state: str) -> Against:
     times: dict[Callable[[], object], list[float]] = {case.bare: [], case.ours: []}
     for turn in range(ROUNDS + 1):
         for work in times:
@@ -293,7 +293,7 @@ def _people() -> tuple[Agent, User]:
 # -- what it works on -----------------------------------------------------------------------------
 
 
-def _make_blocks() -> None:
+def make_blocks() -> None:
     from approvals import services
     from approvals.models import User
 
@@ -317,7 +317,7 @@ def _edit(label: str, old: str, new: str) -> dict[str, str]:
     return {"block_label": label, "old_string": old, "new_string": new, "reasoning": "She said so."}
 
 
-def _import(start: int, end: int) -> None:
+def import_notes(start: int, end: int) -> None:
     from approvals.models import User
     from approvals.services.imports import import_memories
     from approvals.services.notes import ChangeContext

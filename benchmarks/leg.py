@@ -44,6 +44,7 @@ def main(output: Path, part: str = "") -> None:
         population,
         review,
         siblings,
+        waiting,
         worddiff,
     )
 
@@ -58,6 +59,12 @@ def main(output: Path, part: str = "") -> None:
         return
     if part == "beside":
         _write(output, [], _beside(folder, token))
+        return
+    if part == "mcp":
+        from benchmarks import protocols
+
+        protocols.fill()
+        _write(output, [], _protocols(folder, token))
         return
     if part == "board":
         more = population.make_students(board.STUDENTS - STUDENTS, first=STUDENTS)
@@ -81,6 +88,12 @@ def main(output: Path, part: str = "") -> None:
             person = signed_in(processes.Session(port))
             _write(output, machine.beside(lambda: inbox.measure(person, population.TUTOR, WAITING)))
         return
+    if part == "waiting":
+        with processes.gunicorn("memory_app.wsgi", folder, {}) as port:
+            some = population.make_blocks(students, waiting.DECISIONS)
+            person = signed_in(processes.Session(port))
+            _write(output, machine.beside(lambda: waiting.measure(processes.Session(port, token), person, some)))
+        return
     targets = population.make_blocks(students, BLOCKS)
     embedded = settings.EMBEDDED_MEMORY
 
@@ -95,6 +108,9 @@ def main(output: Path, part: str = "") -> None:
         results = machine.beside(
             lambda: review.measure(agent, person, targets, propose_ms=propose_ms, approve_ms=approve_ms)
         )
+        _say("agents that wait")
+        some = population.make_blocks(students, waiting.DECISIONS, first=BLOCKS)
+        results += machine.beside(lambda: waiting.measure(agent, person, some))
         _say("notes")
         owner = targets[0].owner
         results += machine.beside(lambda: notes.through_http(agent, owner, target_ms=15 if embedded else None))
@@ -119,7 +135,7 @@ def main(output: Path, part: str = "") -> None:
     results += machine.beside(lambda: past.measure(students[-2]))
     _say("an owner with a history")
     results += machine.beside(lambda: history.measure(students[-1], population.TUTOR))
-    _write(output, results, _beside(folder, token))
+    _write(output, results, [*_beside(folder, token), *_protocols(folder, token)])
 
 
 def _beside(folder: Path, token: str) -> list[Against]:
@@ -135,6 +151,18 @@ def _beside(folder: Path, token: str) -> list[Against]:
     if not settings.EMBEDDED_MEMORY:
         results.append(beside.services_beside_dolt(settings.MEMORY_DATABASE_URL))
     return results
+
+
+def _protocols(folder: Path, token: str) -> list[Against]:
+    """A tool's call by MCP beside the same by REST."""
+    from benchmarks import protocols
+
+    _say("MCP beside REST")
+    with ExitStack() as stack:
+        if settings.REDIS_URL:
+            stack.enter_context(processes.celery_worker(folder, {}))
+        port = stack.enter_context(processes.gunicorn("memory_app.wsgi", folder, {}))
+        return protocols.measure(processes.Session(port, token))
 
 
 def _write(output: Path, results: list[Result], against: Sequence[Against] = ()) -> None:

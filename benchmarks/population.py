@@ -292,10 +292,13 @@ def _make_decided_rows(person: User, size: History, labels: list[str]) -> None:
             actor_kind="agent",
             revision=1,
             at=proposal.decided_at,
+            tells=agent if what == Event.What.APPROVED else None,
         )
         for proposal in made
         for what in (Event.What.PROPOSED, Event.What.APPROVED)
     )
+    # As after years of use: all of it has been told.
+    AgentToken.objects.update(tells_after=Event.objects.latest("pk").pk)
     _insert(
         Change(
             commit=proposal.merge_commit,

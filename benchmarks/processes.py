@@ -99,8 +99,8 @@ class Session:
     def get(self, path: str) -> Reply:
         return self._send("GET", path, None, {})
 
-    def post_json(self, path: str, body: bytes) -> Reply:
-        return self._send("POST", path, body, {"Content-Type": "application/json"})
+    def post_json(self, path: str, body: bytes, headers: Mapping[str, str] | None = None) -> Reply:
+        return self._send("POST", path, body, {"Content-Type": "application/json"} | dict(headers or {}))
 
     def post_form(self, path: str, fields: Mapping[str, str]) -> Reply:
         headers = {"Content-Type": "application/x-www-form-urlencoded", "Origin": f"http://{HOST}:{self.port}"}

@@ -42,13 +42,20 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, help="where the throw-away data goes (default: the temporary folder)")
     parser.add_argument(
         "--part",
-        choices=["history", "beside", "inbox", "board", "past", "long-block", "siblings"],
+        choices=["history", "beside", "inbox", "board", "past", "long-block", "siblings", "client", "mcp", "waiting"],
         help="only an owner with a history, calls beside a bare view's, a full inbox, a board of 200, a long past, a "
-        "proposal that changes 10,000 words or 50 proposals of one block",
+        "proposal that changes 10,000 words, 50 proposals of one block, what the Python client adds, MCP beside REST "
+        "or a hundred agents that wait",
     )
     options = parser.parse_args()
 
     print(f"{platform.platform()}, {os.cpu_count()} processors, Python {platform.python_version()}\n", flush=True)
+    if options.part in (None, "client"):
+        _say("the Python client")
+        subprocess.run([sys.executable, "-m", "benchmarks.client"], cwd=ROOT, check=False)
+        print(flush=True)
+    if options.part == "client":
+        return 0
     with tempfile.TemporaryDirectory(prefix="assent-bench-", dir=options.folder) as name:
         folder = Path(name)
         _say("the machine itself")
@@ -98,7 +105,7 @@ def _leg(leg: str, folder: Path, servers: dict[str, str], part: str | None) -> s
         tables.append(table.case_table(title, [Result(**one) for one in report["results"]]))
     if report["against"]:
         beside = [Against(**one) for one in report["against"]]
-        tables.append(table.against_table(f"{title}: beside a bare Django view (ms, or a second)", beside))
+        tables.append(table.against_table(f"{title}: beside something bare (ms, or a second)", beside))
     return "\n\n".join(tables)
 
 
