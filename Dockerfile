@@ -26,6 +26,8 @@ COPY manage.py gunicorn.conf.py ./
 COPY memory_app memory_app
 COPY approvals approvals
 COPY agent_tools agent_tools
+# For the `memory` command alone: `python -m agent_tools.cli`.
+COPY clients/python/assent_client assent_client
 COPY templates templates
 COPY static static
 COPY deploy/healthcheck.py deploy/

@@ -14,16 +14,16 @@ SERVERS_IF_FOUND = ! $(PY) tests/services.py --check 2>/dev/null || \
 	$(MAKE) --no-print-directory server-environment || true
 
 UV_VERSION := 0.13.8
-LOCK := $(VENV)/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
-	--no-emit-index-url --no-annotate --custom-compile-command "make lock" --quiet $(LOCK_FLAGS)
+LOCK := $(VENV)/bin/uv pip compile --universal --python-version 3.11 --generate-hashes \
+	--no-emit-package assent-client --no-emit-index-url --no-annotate --custom-compile-command "make lock" --quiet $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check coverage torture lint bench bench-merge soak fuzz format docs lock environment server-environment remake
+.PHONY: help setup run test test-integrations check coverage torture lint bench bench-merge soak fuzz format client docs lock environment server-environment remake
 
 help: ## show this list
 	@echo "Assent: agents propose changes to what they remember about a person, people approve them."
 	@echo
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "  PORT=8000  PYTHON=python3  ASSENT_DATA_DIR=var   (docs/settings.md has every setting)"
 
@@ -32,8 +32,10 @@ help: ## show this list
 setup: environment ## create the environment and both databases
 	@ASSENT_DEBUG=1 $(PY) manage.py prepare
 
+# The demo's agent has proposals that wait: with the usual cap, the fourth that somebody tries would be refused.
 run: environment ## start Assent with demo data on http://127.0.0.1:8000 (PORT=… for another)
 	@ASSENT_DEBUG=1 ASSENT_PUBLIC_URL=$${ASSENT_PUBLIC_URL:-http://127.0.0.1:$(PORT)} \
+	  ASSENT_PENDING_CAP=$${ASSENT_PENDING_CAP:-40} \
 	  exec $(PY) manage.py serve --demo --port $(PORT)
 
 # -- for those who change it ----------------------------------------------------------------------
@@ -42,8 +44,12 @@ test: $(VENV)/dev.stamp ## run all tests, on DoltLite and, where `dolt` is found
 	@$(SERVERS_IF_FOUND)
 	@exec $(PY) tests/run.py $(ARGS)
 
-check: lint ## lint, types, layers and the tests that are not marked `slow`, on DoltLite: under a minute
+check: lint ## lint, types, layers, the client's tests and those not marked `slow`, on DoltLite: about a minute
+	@$(PY) -m pytest -q -p no:cacheprovider -c clients/python/pyproject.toml clients/python/tests
 	@exec $(PY) tests/run.py --leg embedded -m "not slow" $(ARGS)
+
+test-integrations: $(VENV)/dev.stamp ## run Assent inside agent frameworks, each in an environment of its own (ARGS='mcp_sdk -- -k stdio')
+	@exec $(PY) tests/integrations/run.py $(ARGS)
 
 coverage: $(VENV)/dev.stamp ## the same, and print by folder how much of the code they run (ARGS as for test)
 	@$(SERVERS_IF_FOUND)
@@ -77,16 +83,22 @@ soak: environment ## run a server under load for ten minutes and show what grows
 fuzz: $(VENV)/fuzz.stamp ## call the whole agent API with generated data, for some minutes (ARGS='--seed 7 -n 50')
 	@exec $(PY) tests/fuzz_api.py $(ARGS)
 
-docs: environment ## write docs/settings.md and docs/api.md from the code (the second is not committed)
+client: environment ## write the part of the Python client that follows from the registry of tools
+	@ASSENT_DEBUG=1 $(PY) manage.py client_code
+
+docs: environment ## write docs/settings.md, docs/tools.md and docs/api.md from the code (the last is not committed)
 	@ASSENT_DEBUG=1 $(PY) manage.py settings_reference
+	@ASSENT_DEBUG=1 $(PY) manage.py tool_list
 	@ASSENT_DEBUG=1 $(PY) manage.py api_reference
 
 lock: $(VENV)/made-with ## resolve pyproject.toml into locks/ again (LOCK_FLAGS=--upgrade for newer versions)
 	@test -x $(VENV)/bin/uv || $(PIP) install --quiet uv==$(UV_VERSION)
-	$(LOCK) -o locks/runtime.txt
-	$(LOCK) --extra server -c locks/runtime.txt -o locks/server.txt
-	$(LOCK) --extra test --extra lint -c locks/runtime.txt -o locks/dev.txt
-	$(LOCK) --extra test --extra fuzz -c locks/dev.txt -o locks/fuzz.txt
+	$(LOCK) pyproject.toml -o locks/runtime.txt
+	$(LOCK) pyproject.toml --extra server -c locks/runtime.txt -o locks/server.txt
+	$(LOCK) pyproject.toml --extra test --extra lint -c locks/runtime.txt -o locks/dev.txt
+	$(LOCK) pyproject.toml --extra test --extra fuzz -c locks/dev.txt -o locks/fuzz.txt
+	@set -e; for folder in $(dir $(wildcard tests/integrations/*/requirements.in)); do \
+	  $(LOCK) $${folder}requirements.in -o locks/integrations/$$(basename $$folder).txt; done
 
 # -- the environment ------------------------------------------------------------------------------
 # A stamp is made after an installation succeeded, so an interrupted one is simply done again.
@@ -118,9 +130,12 @@ $(VENV)/runtime.stamp: locks/runtime.txt $(VENV)/made-with
 	@$(INSTALL) locks/runtime.txt --only-binary :all:
 	@touch $@
 
-# The command is a script that imports from this folder; it is made offline, from what is installed.
-$(VENV)/bin/memory: pyproject.toml $(VENV)/runtime.stamp
+# The command is a script of the client, which imports from its folder, and finds the memory of this installation by an
+# entry point of the project. Both are made offline, from what is installed; the client comes second, since an older
+# project had the script and takes it along when it is replaced.
+$(VENV)/bin/memory: pyproject.toml clients/python/pyproject.toml $(VENV)/runtime.stamp
 	@$(PIP) install --quiet --no-deps --no-build-isolation --no-index -e .
+	@$(PIP) install --quiet --no-deps --no-build-isolation --no-index -e clients/python
 	@touch $@
 
 $(VENV)/dev.stamp: locks/dev.txt $(VENV)/runtime.stamp

@@ -75,8 +75,12 @@
   // A part with unsaved text is replaced only after a question, unless it is the text that is sent.
   body.addEventListener("htmx:confirm", (event) => {
     const { elt, target } = event.detail;
-    if (!target || !unsavedIn(target, elt.closest("form"))) return;
-    if (!window.confirm(body.dataset.unsavedQuestion)) event.preventDefault();
+    const form = elt.closest("form");
+    if (!target || !unsavedIn(target, form)) return;
+    if (window.confirm(body.dataset.unsavedQuestion)) return;
+    event.preventDefault();
+    // What was chosen says again what the page shows.
+    if (form?.method === "get") form.reset();
   });
 
   // What another's decision refreshes beside it stays as it is while somebody writes in it.

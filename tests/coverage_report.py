@@ -1,4 +1,4 @@
-"""How much of the three apps the tests ran, lines and branches, by folder.
+"""How much of the three apps the tests of a leg ran, lines and branches, by folder.
 
 Belongs here: what `tests/run.py --coverage` sets for its processes, and what it makes of the files they leave. Every
 process measures itself, from its first line (`COVERAGE_PROCESS_START`): the workers of pytest, and the commands, web

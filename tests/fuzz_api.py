@@ -33,6 +33,8 @@ LIMITS = {
     "ASSENT_RATE_LIMIT": "1000000",
     "ASSENT_PENDING_CAP": "100000",
     "ASSENT_MAX_OPEN_PROPOSALS": "100000",
+    # With two, no call waits for a decision: hundreds that do would take an hour.
+    "ASSENT_THREADS": "2",
 }
 
 

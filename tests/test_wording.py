@@ -64,7 +64,7 @@ def test_every_kind_of_text_is_read() -> None:
         ("templates/registration/", 20),
         ("approvals/models/", 50),
         ("approvals/forms/notes.py", 10),
-        ("agent_tools/cli/", 30),
+        ("clients/python/assent_client/cli/", 30),
         ("memory_app/management/commands/", 10),
         ("static/", 1),
         ("Makefile", 10),

@@ -105,7 +105,7 @@ def test_only_nginx_is_reachable_and_only_from_this_machine() -> None:
             assert service["networks"] == ["inside", "front"]
         else:
             assert "ports" not in service
-            assert service["networks"] == (["inside", "outside"] if name == "web" else ["inside"])
+            assert service["networks"] == (["inside", "outside"] if name in ("web", "worker") else ["inside"])
     (front,) = networks["front"]["ipam"]["config"]
     assert f"set_real_ip_from {front['gateway']};" in (ROOT / "deploy/nginx.conf").read_text()
 

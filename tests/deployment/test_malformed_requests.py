@@ -111,6 +111,16 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize(("request_", "code"), HOSTILE)
+def test_what_gunicorn_refuses_is_an_error_of_json_rpc_at_mcp(port: int, request_: bytes, code: str) -> None:
+    status, media_type, body = sent(port, request_.replace(b"{path}", b"/mcp"))
+    error = next(each for each in ErrorCode if each.code == code)
+    assert (status, media_type) == (error.status, "application/json")
+    answer = json.loads(body)
+    assert (answer["jsonrpc"], answer["id"]) == ("2.0", None)
+    assert answer["error"]["data"]["code"] == code
+
+
+@pytest.mark.parametrize(("request_", "code"), HOSTILE)
 def test_what_gunicorn_refuses_has_the_shape_of_all_errors_under_api(port: int, request_: bytes, code: str) -> None:
     status, media_type, body = sent(port, request_.replace(b"{path}", b"/api/v1/tools/memory_search/"))
     error = next(each for each in ErrorCode if each.code == code)

@@ -125,7 +125,10 @@ def test_pages_calls_and_files_come_through(front: Front) -> None:
             json={"user_id": "alice"},
             headers={"Authorization": f"Bearer {front.token}"},
         )
+        message = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        pong = client.post("/mcp", json=message, headers={"Authorization": f"Bearer {front.token}"})
     assert called.json()["ok"] is True
+    assert pong.json() == {"jsonrpc": "2.0", "id": 1, "result": {}}
 
 
 def test_two_hundred_clients_that_stop_half_way_keep_nobody_waiting(front: Front) -> None:
@@ -144,10 +147,12 @@ def test_nobody_has_all_connections(front: Front) -> None:
             stack.enter_context(front.connect("127.0.2.1")).sendall(half % b"sign-in/")
         with front.client("127.0.2.1") as same, front.client("127.0.2.2") as other:
             page, call = same.get("/sign-in/"), same.get("/api/v1/token/")
+            message = same.post("/mcp", json={})
             assert other.get("/sign-in/").status_code == 200
     assert page.status_code == call.status_code == 429
     assert "Too many connections come from your address." in page.text
     assert call.json()["error"]["code"] == "rate_limited"
+    assert (message.status_code, message.json()["error"]["data"]["code"]) == (429, "rate_limited")
     assert page.headers["Retry-After"] == call.headers["Retry-After"] == "5"
 
 
@@ -165,6 +170,8 @@ def test_nobody_has_all_connections(front: Front) -> None:
         "/api/v1/tools/memory_save/",
         "/api/v1/users/alice/memories.md",
         "/api/nothing/here/memories.md",
+        "/mcp",
+        "/mcp/",
     ],
 )
 def test_more_than_an_address_takes_is_refused_and_no_less(path: str, front: Front) -> None:
@@ -181,7 +188,7 @@ def test_more_than_an_address_takes_is_refused_and_no_less(path: str, front: Fro
             heard = said(connection)
             assert heard.startswith(b"HTTP/1.1 413")
             assert b"Server: nginx" in heard
-            if path.startswith("/api/"):
+            if path.startswith(("/api/", "/mcp")):
                 assert b'"code": "body_too_large"' in heard
                 assert b"Content-Type: application/json" in heard
             else:
@@ -238,6 +245,9 @@ def test_while_assent_is_away_people_and_machines_hear_it(front_of_nothing: Fron
             assert call.headers["Content-Type"] == "application/json"
             assert call.json()["error"]["code"] == "engine_unavailable"
             assert call.json()["ok"] is False
+        message = client.post("/mcp", json={})
+        assert (message.status_code, message.headers["Retry-After"]) == (503, "5")
+        assert message.json()["error"]["data"]["code"] == "engine_unavailable"
 
 
 def test_it_waits_longer_than_anything_takes() -> None:

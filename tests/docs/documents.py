@@ -57,7 +57,12 @@ class Document:
 
 @cache
 def documents() -> tuple[Document, ...]:
-    paths = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob(".github/**/*.md")]
+    paths = [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob("clients/*/*.md"),
+        *ROOT.glob(".github/**/*.md"),
+    ]
     names = sorted(path.relative_to(ROOT).as_posix() for path in paths)
     return tuple(Document(name, (ROOT / name).read_text(encoding="utf-8")) for name in names if name != GENERATED)
 

@@ -68,7 +68,9 @@ def is_away(response: Any, path: str) -> bool:
         return False
     assert int(response["Retry-After"]) > 0
     text = text_of(response)
-    if path.startswith(("/api/", "/readyz")):
+    if path.startswith("/mcp"):
+        assert json.loads(text)["error"]["data"]["code"] == "engine_unavailable", text
+    elif path.startswith(("/api/", "/readyz")):
         answer = json.loads(text)
         assert answer["ok"] is False
         assert answer["error"]["code"] in ("engine_unavailable", "not_ready"), answer
@@ -88,6 +90,9 @@ def one_of_each(world: World) -> list[str]:  # noqa: F811
     return [path for path in found if path != "/sign-out/"]
 
 
+BY_MCP = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "resources/list", "params": {}})
+
+
 def sweep(world: World) -> set[str]:  # noqa: F811
     """Ask every address, to read and to write; those that say something is away."""
     away = set()
@@ -95,6 +100,8 @@ def sweep(world: World) -> set[str]:  # noqa: F811
     for path in one_of_each(world):
         if path.startswith("/api/v1/"):
             answers = [world.agent.get(path), world.agent.post(path, "{}", content_type="application/json")]
+        elif path.startswith("/mcp"):
+            answers = [world.agent.post(path, BY_MCP, content_type="application/json")]
         else:
             browser = Client(raise_request_exception=False)
             browser.cookies.load(signed_in)
@@ -118,8 +125,8 @@ def session(world: World) -> Iterator[None]:  # noqa: F811
 def test_every_address_says_that_the_books_are_away(world: World) -> None:  # noqa: F811
     with gone("default"):
         away = sweep(world)
-    # Health, the door, the API's description and files of ours.
-    allowed = ("/healthz", "/sign-", "/password/", "/api/docs/", "/api/schema/", "/admin/jsi18n/")
+    # Health, the door, descriptions of the API and files of ours.
+    allowed = ("/healthz", "/llms.txt", "/sign-", "/password/", "/api/docs/", "/api/schema/", "/admin/jsi18n/")
     assert {path for path in set(one_of_each(world)) - away if not path.startswith(allowed)} == set()
 
 

@@ -17,7 +17,9 @@ from playwright.sync_api import Browser, Page, expect
 
 import agent_tools.urls
 import approvals.urls
-from agent_tools.models import AgentToken
+from agent_tools.auth import tokens
+from agent_tools.calls import registry
+from agent_tools.models import AgentToken, WebhookEndpoint
 from approvals.models import Agent, Tutorship, User
 from approvals.notifications.unsubscribe import unsubscribe_url
 from memory_app import reads
@@ -35,7 +37,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.one_leg, pytest.mark.timeout(600)]
 @pytest.fixture
 def states(alice: User, ben: User, tim: User, scribe: Agent, token: str) -> EveryState:
     Tutorship.objects.create(tutor=tim, owner=ben)
-    return every_state.make(alice, ben, tim, scribe)
+    diary = Agent.objects.create(name="diary", created_by=alice)
+    tokens.issue(agent=diary, owners=[alice], scopes=["memory:read"], created_by=alice)
+    made = every_state.make(alice, ben, tim, scribe)
+    every_state.make_webhooks(alice, scribe)
+    return made
 
 
 # -- the pages ------------------------------------------------------------------------------------
@@ -53,12 +59,20 @@ def proposal_pages(states: EveryState) -> Iterator[str]:
     yield from (f"{several}?view={view}" for view in ("side", "result", "source", "redline"))
     amended = states.address("revision 2")
     yield from (f"{amended}?revision=1", f"{amended}?since=1")
+    yield f"{states.address('new block, revision 2')}?since=1"
+    for whole in ("new block", "new block, empty", "deletion"):
+        yield from (f"{states.address(whole)}?view={view}" for view in ("side", "result", "source", "redline"))
 
 
 def deciding_pages(states: EveryState) -> Iterator[str]:
-    for name, of in (("edit", "several changes"), ("edit", "note changed"), ("resolve", "conflict")):
+    for name, of in (
+        ("edit", "several changes"),
+        ("edit", "new block"),
+        ("edit", "note changed"),
+        ("resolve", "conflict"),
+    ):
         yield reverse(name, args=[states.proposals[of].pk])
-    undoable = ("approved", "approved in part, rest to agent", "rejected")
+    undoable = ("approved", "approved in part, rest to agent", "rejected", "new block reworded", "deleted")
     yield from (reverse("undo", args=[states.proposals[of].pk]) for of in undoable)
     yield reverse("redact", args=[states.proposals["withdrawn"].pk])
 
@@ -72,6 +86,8 @@ def block_pages(states: EveryState) -> Iterator[str]:
     yield from (history, f"{history}?v={commits[1]}", f"{history}?a={oldest}&b={newest}", f"{history}?from={oldest}")
     yield from (f"{block}blame/", f"{block}blame/?by=age&s=1", f"{block}restore/{oldest}/")
     yield from (f"{block}edit/", f"{block}delete/")
+    deleted = "/memory/alice/blocks/old_diary/"
+    yield from (deleted, f"{deleted}history/", "/memory/alice/blocks/old_goals/history/")
 
 
 def memory_pages(states: EveryState) -> Iterator[str]:
@@ -97,7 +113,20 @@ def note_pages(states: EveryState) -> Iterator[str]:
 def settings_pages(states: EveryState) -> Iterator[str]:
     yield from ("/settings/", "/settings/notifications/", "/settings/policies/", "/settings/agents/")
     yield from ("/agents/", "/agents/scribe/", "/password/", "/password/changed/")
-    yield reverse("agent_token_revoke", args=[AgentToken.objects.get().pk])
+    token = AgentToken.objects.get(agent__name="scribe")
+    yield reverse("agent_token_revoke", args=[token.pk])
+    yield reverse("agent_token_rotate", args=[AgentToken.objects.get(agent__name="diary").pk])
+    yield from ("/settings/agents/scribe/", "/settings/agents/scribe/?tool=forget", "/settings/playground/")
+    yield from (f"/settings/playground/?tool={tool.name}" for tool in registry.switched_on())
+    yield from webhook_pages()
+
+
+def webhook_pages() -> Iterator[str]:
+    yield "/settings/webhooks/"
+    for endpoint in WebhookEndpoint.objects.order_by("pk"):
+        page = reverse("webhook", args=[endpoint.pk])
+        yield from (page, f"{page}?state=failed", f"{page}?before=0", f"{page}rotate/", f"{page}delete/")
+        yield from (f"{page}deliveries/{each}/" for each in endpoint.deliveries.values_list("pk", flat=True))
 
 
 def doors(states: EveryState) -> Iterator[str]:
@@ -114,10 +143,10 @@ def doors(states: EveryState) -> Iterator[str]:
 NO_PAGES = {
     "what a form is sent to": """approve ticks reject request_changes filter_save filter_delete several undo_several
         together comment looking assign snooze wake rule_create rule_change rule_delete feed_address
-        sign_in_and_go_on sign_out""",
+        sign_in_and_go_on sign_out webhook_end_overlap webhook_switch webhook_test webhook_send_again""",
     "files, and parts of pages": "manifest feed export_markdown export_json note_import_progress",
     "Swagger's page, whose markup is not ours": "api_docs",
-    "for machines": "healthz readyz",
+    "for machines": "healthz readyz llms mcp mcp_below",
 }
 
 
@@ -272,6 +301,18 @@ def test_notes_and_settings(window_of: WindowOf, alice: User, states: EveryState
     window.click("#import-form button[type=submit] >> nth=0")
     expect(window.locator("#import-title")).to_contain_text("Imported")
     inspector.look("import, done")
+    for page, fields, button in (
+        ("/settings/webhooks/", {"#id_url": "https://10.0.0.1/"}, "Create the webhook"),
+        ("/settings/webhooks/", {"#id_url": "https://hooks.example.org/"}, "Create the webhook"),
+        (reverse("webhook_rotate", args=[WebhookEndpoint.objects.all()[0].pk]), {}, "Rotate the secret"),
+    ):
+        window.goto(page)
+        for name, value in fields.items():
+            window.fill(name, value)
+        window.click(f"main button:has-text('{button}')")
+        window.wait_for_load_state()
+        inspector.look(f"{page}, {button}, {fields}")
+    with_agents(inspector)
     for page, button in (("/settings/agents/", "Create the token"), ("/settings/policies/", "Create the rule")):
         window.goto(page)
         window.check("[name=needs][value=ask]") if "polic" in page else window.fill("#id_name", "helper")
@@ -285,6 +326,37 @@ def test_notes_and_settings(window_of: WindowOf, alice: User, states: EveryState
     window.wait_for_load_state()
     inspector.look("password, wrong")
     nothing_found(inspector)
+
+
+def with_agents(inspector: Inspector) -> None:
+    """A token as it was created, rotated and opened; the playground with each kind of answer."""
+    window = inspector.window
+    window.goto(reverse("agent_token_rotate", args=[AgentToken.objects.get(agent__name="diary").pk]))
+    window.click("button:has-text('Create the new secret')")
+    expect(window.locator("#issued-title")).to_be_focused()
+    for way in window.locator(".way > summary").all():
+        way.click()
+        inspector.look(f"rotated, {way.inner_text()}")
+    window.goto("/settings/playground/?tool=propose_memory_edit")
+    window.click(".more-arguments > summary")
+    window.click("button:has-text('One more')")
+    expect(window.locator(".argument-row").nth(1)).to_be_focused()
+    inspector.look("playground, two items")
+    window.click("button:has-text('Only show the request')")
+    expect(window.locator("#request-title")).to_be_focused()
+    inspector.look("playground, the request")
+    window.click("button:has-text('Run it')")
+    expect(window.locator("#tried-title")).to_be_focused()
+    window.click(".tried-data > summary")
+    inspector.look("playground, refused")
+    for name, value in {"block_label": "aims", "old_string": "before four", "new_string": "at five"}.items():
+        window.fill(f"#arg-{name}", value)
+    window.fill("#arg-reasoning", "She said so.")
+    window.click("button:has-text('Run it')")
+    expect(window.locator("#preview-title")).to_be_visible()
+    inspector.look("playground, proposed")
+    window.goto("/settings/agents/playground-alice/")
+    inspector.look("agent, with calls")
 
 
 #: Two passages with the same fault, one with another, and a note.
@@ -306,7 +378,7 @@ FAULTY_FILE = """# Memories
 def test_where_there_is_nothing(window_of: WindowOf, mallory: User, scribe: Agent) -> None:
     pages = ["/", "/?tab=agent", "/?tab=decided", "/memory/", "/memory/mallory/", "/agents/", "/settings/agents/"]
     pages += [f"/memory/mallory/{place}/" for place in ("notes", "automatic", "conversations", "search")]
-    pages += ["/settings/policies/", "/settings/notifications/"]
+    pages += ["/settings/policies/", "/settings/notifications/", "/settings/webhooks/", "/settings/playground/"]
     inspector = inspect(window_of(mallory), pages)
     nothing_found(inspector)
 

@@ -11,10 +11,13 @@ import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from click.testing import CliRunner
 from django.core.management import call_command
@@ -22,15 +25,22 @@ from django.test import Client, override_settings
 from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
 
 from agent_tools import tools  # noqa: F401 - `tools` fills the registry
+from agent_tools.auth import tokens
 from agent_tools.calls import registry
-from agent_tools.cli.commands import memory
+from agent_tools.mcp.methods import METHODS
+from agent_tools.models import AgentToken, EventType, Scope, WebhookDelivery, WebhookEndpoint
 from agent_tools.views import api
+from agent_tools.webhooks import endpoints, messages, outbox
 from approvals import services
 from approvals.models import Agent, Attention, Event, Kind, Proposal, TrustRule, User
 from approvals.services import notes
+from assent_client import Assent, AssentError
+from assent_client.cli.commands import memory
 from memory_app import conversations, reads
 from memory_app.models import Message
 from memory_app.search import store
+from tests.agent_tools.mcp.peer import MODERN, OLD, Peer
+from tests.clients.conftest import URL, transport
 from tests.conftest import make_user
 
 MARK = "zebrafinch"  # in all of ben's texts, nowhere else
@@ -49,11 +59,16 @@ class Things:
     superseded_id: str
     waiting_id: str
     proposal_id: int
+    new_label: str
+    new_proposal_id: int
     note_proposal_id: int
     session_id: str
     message_id: str
     message_pk: int
     rule_id: int
+    webhook_pk: int
+    delivery_pk: int
+    token_id: int
     person_pk: int
     commit: str
 
@@ -78,7 +93,16 @@ class World:
     @property
     def secrets(self) -> list[str]:
         ben = self.ben
-        return [MARK, ben.note_id, ben.superseded_id, ben.waiting_id, ben.label, ben.session_id, ben.message_id]
+        return [
+            MARK,
+            ben.note_id,
+            ben.superseded_id,
+            ben.waiting_id,
+            ben.label,
+            ben.new_label,
+            ben.session_id,
+            ben.message_id,
+        ]
 
 
 def things(user: Any, agent: Any, mark: str, tag: str) -> Things:
@@ -101,6 +125,15 @@ def things(user: Any, agent: Any, mark: str, tag: str) -> Things:
         reasoning=f"{mark} reason",
         evidence=[turn],
     )
+    new = services.propose_block(
+        agent=agent,
+        owner=owner,
+        label=f"{tag}-new",
+        title=f"{mark} title",
+        body=f"{mark} {WORD} new",
+        description=f"{mark} about",
+        reasoning=f"{mark} reason",
+    )
     careful = notes.ChangeContext(actor=agent, reasoning=mark, evidence=[turn])
     waiting = notes.save(by=careful, owner=owner, content=f"{mark} {WORD} waits")
     said = conversations.Turn("user", f"{mark} {WORD} speaks", id=f"{tag}-message", author=mark)
@@ -111,8 +144,20 @@ def things(user: Any, agent: Any, mark: str, tag: str) -> Things:
     services.comment(actor=agent, proposal_id=edit.proposal.pk, text=f"{mark} answers")
     services.assign(actor=user, proposal_id=edit.proposal.pk, to=owner)
     rule = services.create_rule(actor=user, owner=owner, block=f"{tag}-journal", needs="ask")
+    # An address that no test reaches, with the mark where an address has its secrets.
+    address = f"https://10.0.0.1/{mark}"
+    events = [EventType.APPROVED, EventType.COMMENTED]
+    hook = endpoints.create(actor=user, agent=agent, url=address, events=events).endpoint
+    sent = outbox.make(hook, EventType.APPROVED, messages.of_test(mark, hook.created_at), event=edit.proposal.pk)
+    sent.next_at += timedelta(days=1)  # or a test that alice sends would have it sent too
+    sent.save()
+    own = Agent.objects.create(name=f"{tag}-agent", created_by=user)
+    token = tokens.issue(agent=own, owners=[user], scopes=["memory:read"], created_by=user).token
     return Things(
         rule_id=rule.pk,
+        webhook_pk=hook.pk,
+        delivery_pk=sent.pk,
+        token_id=token.pk,
         person_pk=user.pk,
         owner=owner,
         label=f"{tag}-journal",
@@ -120,6 +165,8 @@ def things(user: Any, agent: Any, mark: str, tag: str) -> Things:
         superseded_id=gone.note_id,
         waiting_id=waiting.note_id,
         proposal_id=edit.proposal.pk,
+        new_label=f"{tag}-new",
+        new_proposal_id=new.proposal.pk,
         note_proposal_id=waiting.proposal.pk if waiting.proposal else 0,
         session_id=f"{tag}-session",
         message_id=f"{tag}-message",
@@ -159,21 +206,69 @@ def check(world: World, response: Any, *asked: object, of: str) -> None:
 # -- tools ----------------------------------------------------------------------------------------
 
 
+_PROPOSING: dict[str, dict[str, Any]] = {
+    "propose_memory_edits": {"edits": [{"old_string": "one", "new_string": "three"}]},
+    "propose_memory_append": {"content": WORD},
+    "propose_memory_prepend": {"content": WORD},
+    "propose_memory_insert": {"insert_line": 99, "content": WORD},
+    "propose_section_update": {"section_header": "# nothing", "new_content": WORD},
+    "propose_memory_rewrite": {"content": WORD},
+}
+
+
 def arguments_of(of: Things) -> dict[str, list[dict[str, Any]]]:
     """How each tool is asked for what somebody has."""
     ids = [of.note_id, of.superseded_id, of.waiting_id]
     edit = {"old_string": "one", "new_string": "three", "reasoning": "r"}
+    labels = (of.label, of.new_label, "alices-journal")
+    files = [{"path": f"/memories/blocks/{label}.md"} for label in labels]
+    files += [{"path": f"/memories/notes/{id_}.md"} for id_ in ids]
+    numbers = (of.proposal_id, of.new_proposal_id, of.note_proposal_id)
+    amending: list[dict[str, Any]] = [each | {"proposal_id": number} for each in files for number in numbers]
     return {
         "list_memory_blocks": [{}],
-        "read_memory_block": [{"block_label": of.label}, {"block_label": of.label, "as_of": of.commit}],
+        "read_memory_block": [
+            {"block_label": of.label},
+            {"block_label": of.label, "as_of": of.commit},
+            {"block_label": of.new_label},
+        ],
         "propose_memory_edit": [
             {"block_label": of.label} | edit,
             {"block_label": of.label} | edit | {"old_string": "not there"},
             {"block_label": of.label} | edit | {"proposal_id": of.proposal_id},
             {"block_label": "alices-journal"} | edit | {"proposal_id": of.proposal_id},
         ],
-        "list_proposals": [{}, {"status": "open"}, {"block_label": of.label}],
-        "get_proposal": [{"proposal_id": of.proposal_id}, {"proposal_id": of.note_proposal_id}],
+        **{
+            name: [
+                {"block_label": label, "reasoning": "r"} | given | more
+                for label in (of.label, "alices-journal")
+                for more in ({}, {"proposal_id": of.proposal_id})
+            ]
+            for name, given in _PROPOSING.items()
+        },
+        "propose_memory_block": [
+            {"label": label, "title": WORD, "body": WORD, "reasoning": "r"} | more
+            for label in (of.label, of.new_label, "alices-new")
+            for more in ({}, {"proposal_id": of.new_proposal_id}, {"proposal_id": of.proposal_id})
+        ],
+        "propose_block_deletion": [
+            {"block_label": label, "reasoning": "r"} | more
+            for label in (of.label, of.new_label, "alices-journal")
+            for more in ({}, {"proposal_id": of.proposal_id}, {"expected_sha256": "0" * 64})
+        ],
+        "list_files": [{}, {"path": "/memories/blocks"}, {"path": "/memories/notes"}],
+        "view_file": files,
+        "edit_file": [each | {"old_string": "one", "new_string": "three"} for each in files + amending],
+        "append_to_file": [each | {"content": WORD} for each in files + amending],
+        "prepend_to_file": [each | {"content": WORD} for each in files + amending],
+        "update_section": [each | {"section_header": f"# {WORD}", "new_content": WORD} for each in files + amending],
+        "write_file": [each | {"content": WORD} for each in files + amending],
+        "list_proposals": [{}, {"status": "open"}, {"block_label": of.label}, {"decided_since": ""}],
+        "get_proposal": [
+            {"proposal_id": of.proposal_id},
+            {"proposal_id": of.new_proposal_id},
+            {"proposal_id": of.note_proposal_id},
+        ],
         "withdraw_proposal": [{"proposal_id": of.proposal_id}, {"proposal_id": of.note_proposal_id}],
         "comment_on_proposal": [
             {"proposal_id": pk, "comment": f"{WORD} so"} for pk in (of.proposal_id, of.note_proposal_id)
@@ -217,6 +312,18 @@ def test_no_tool_tells_anything_of_another_owner(world: World, name: str) -> Non
                     assert answer.status_code == 403, answer.content
 
 
+@pytest.mark.parametrize("name", list(registry.TOOLS))
+def test_the_playground_tells_nothing_of_another_owner(world: World, name: str) -> None:
+    scopes = {f"scope-{scope.value}": "on" for scope in Scope}
+    for of in (world.ben, world.alice):
+        for arguments in arguments_of(of)[name]:
+            typed = {f"arg-{each}": str(value) for each, value in arguments.items()}
+            fields = {"tool": name, "run": "1", "arg-user_id": "ben"} | scopes | typed
+            answer = world.browser.post("/settings/playground/", fields)
+            check(world, answer, fields, of=f"{name} {fields} on the playground")
+            assert "owner_not_granted" not in answer.content.decode()
+
+
 # -- addresses ------------------------------------------------------------------------------------
 
 
@@ -238,7 +345,7 @@ def values_of(owner: Things, of: Things) -> dict[str, list[Any]]:
         "commit": [of.commit],
         "note_id": [of.note_id, of.superseded_id, of.waiting_id],
         "proposal_id": [of.proposal_id, of.note_proposal_id],
-        "pk": [of.proposal_id, of.note_proposal_id, of.rule_id],
+        "pk": [of.proposal_id, of.note_proposal_id, of.rule_id, of.webhook_pk, of.token_id],
         "session_id": [of.session_id],
         "message_id": [of.message_id],
         "number": [of.message_pk],
@@ -255,6 +362,7 @@ def values_of(owner: Things, of: Things) -> dict[str, list[Any]]:
         "feed_key": [f"{of.person_pk}-a-key-of-somebody-else"],
         "signed": ["x:y:z"],
         "batch": [batch_of(of.owner)],
+        "delivery": [of.delivery_pk],
         "key": [f"the-import-of-{of.owner}"],  # of an import, made up by who asks for it
     }
 
@@ -285,6 +393,8 @@ def queries(world: World, path: str) -> list[str]:
     """Asked of addresses about an owner; what one does not take it refuses, which must tell nothing either."""
     if path.startswith("/proposals/") and path.count("/") == 3:
         return ["", "?revision=1&since=1"]
+    if path.startswith("/api/v1/proposals/"):
+        return ["", "?wait=1", "?wait=1&since=now"]
     if not path.startswith(("/api/v1/users/", "/memory/")):
         return [""]
     commit = world.ben.commit
@@ -307,7 +417,7 @@ def test_no_address_tells_anything_of_another_owner(world: World) -> None:
 def test_no_address_lets_another_owners_things_be_written(world: World) -> None:
     before = [note.sha256 for note in reads.notes("ben")], reads.blocks("ben")
     waiting = list(Proposal.objects.filter(owner="ben").order_by("pk").values_list("pk", "status"))
-    said = talk_of_ben()
+    said, hooks = talk_of_ben(), webhooks_of_ben()
     body = json.dumps({"body": f"{WORD} x", "reasoning": "r"})
     turns = json.dumps({"messages": [{"role": "user", "content": WORD}]})
     for path in paths(world):
@@ -319,6 +429,7 @@ def test_no_address_lets_another_owners_things_be_written(world: World) -> None:
         if not path.startswith("/api/v1/"):
             fields = {"revision": "1", "reason": "wrong", "content": WORD, "type": "note", "comment": "c"}
             fields |= {"text": WORD, "accepted": "0" * 12, "rest": "agent", "seen_sha256": "0" * 64, "tick": "none"}
+            fields |= {"grace": "none", "tool": "memory_search", "arg-query": WORD, "scope-memory:read": "on"}
             fields |= {"said": WORD, "nonce": "a" * 32, "to": "alice", "span": "day", "needs": "apply"}
             deletes = {"action": "delete", "seen": f"{world.ben.note_id} {before[0][0]}"}
             rejects = {"action": "reject"} | {f"item-{pk}": f"{pk}:1:-" for pk, _status in waiting}
@@ -328,18 +439,105 @@ def test_no_address_lets_another_owners_things_be_written(world: World) -> None:
     assert ([note.sha256 for note in reads.notes("ben")], reads.blocks("ben")) == before
     assert list(Proposal.objects.filter(owner="ben").order_by("pk").values_list("pk", "status")) == waiting
     assert talk_of_ben() == said
+    assert webhooks_of_ben() == hooks
     assert conversations.delete("ben", world.ben.session_id).count == 1
 
 
+def webhooks_of_ben() -> list[Any]:
+    """Whatever the pages about webhooks write."""
+    endpoints_of = WebhookEndpoint.objects.filter(created_by__username="ben")
+    deliveries_of = WebhookDelivery.objects.filter(endpoint__in=endpoints_of)
+    return [*endpoints_of.order_by("pk").values(), *deliveries_of.order_by("pk").values()]
+
+
 def talk_of_ben() -> list[Any]:
-    """What is said about ben's proposals, to whom they are assigned, who looked at them, and his rules."""
+    """What is said about ben's proposals, to whom they are assigned, who looked at them, his rules and his tokens."""
     of_ben = Proposal.objects.filter(owner="ben").order_by("pk")
     return [
         list(Event.objects.filter(owner="ben").order_by("pk").values_list("pk", "text")),
         list(of_ben.values_list("pk", "assigned_to")),
         list(Attention.objects.filter(proposal__owner="ben").values_list("pk", "snoozed_until")),
         list(TrustRule.objects.filter(owner="ben").values_list("pk", "needs")),
+        list(AgentToken.objects.filter(owners__username="ben").values_list("pk", "revoked_at", "expires_at")),
     ]
+
+
+# -- the Model Context Protocol -------------------------------------------------------------------
+
+
+def by_mcp(world: World, method: str, params: dict[str, Any], *asked: object, query: str = "") -> None:
+    """Ask as alice's agent in both eras; nothing of ben's may be in what comes."""
+    for version in (OLD[-1], MODERN):
+        answer = Peer(world.token, version, query=query).ask(method, params)
+        check(world, answer, params, *asked, of=f"{method} {params} {query} in {version}")
+
+
+@pytest.mark.parametrize("name", list(registry.TOOLS))
+def test_no_tool_tells_anything_of_another_owner_by_mcp(world: World, name: str) -> None:
+    before = [note.sha256 for note in reads.notes("ben")], reads.blocks("ben")
+    for of in (world.ben, world.alice):
+        for arguments in arguments_of(of)[name]:
+            for given in (arguments, arguments | {"user_id": "ben"}):
+                for query in ("", "user=alice", "user=ben"):
+                    by_mcp(world, "tools/call", {"name": name, "arguments": given}, query=query)
+    assert ([note.sha256 for note in reads.notes("ben")], reads.blocks("ben")) == before
+
+
+def test_no_list_resource_or_prompt_tells_anything_of_another_owner(world: World) -> None:
+    ben = world.ben
+    for query in ("", "user=alice", "user=ben"):
+        for method in METHODS:
+            by_mcp(world, method, {"protocolVersion": OLD[-1]}, query=query)
+        for uri in (
+            *(f"memory://{owner}/blocks/{ben.label}" for owner in ("ben", "alice")),
+            *(f"memory://ben/notes/{id_}" for id_ in (ben.note_id, ben.superseded_id, ben.waiting_id)),
+            *(f"memory://alice/notes/{id_}" for id_ in (ben.note_id, ben.superseded_id, ben.waiting_id)),
+            f"memory://alice/../ben/blocks/{ben.label}",
+            f"memory://alice/blocks/..%2f..%2fben%2fblocks%2f{ben.label}",
+        ):
+            by_mcp(world, "resources/read", {"uri": uri}, query=query)
+        for name in ("memory_skill", "review_my_proposals"):
+            by_mcp(world, "prompts/get", {"name": name}, query=query)
+        for name, typed in (("label", ""), ("label", "bens"), ("user", ""), ("user", "b")):
+            reference = {"type": "ref/resource", "uri": "memory://{user}/blocks/{label}"}
+            asked = {"ref": reference, "argument": {"name": name, "value": typed}}
+            by_mcp(world, "completion/complete", asked | {"context": {"arguments": {"user": "ben"}}}, query=query)
+
+
+# -- the client ------------------------------------------------------------------------------------
+
+
+def _all_decisions(client: Assent) -> list[Any]:
+    return list(client.proposals.decisions(since=""))
+
+
+def test_nothing_of_another_owner_comes_through_the_client(world: World) -> None:
+    before = [note.sha256 for note in reads.notes("ben")], reads.blocks("ben")
+    ben = world.ben
+    with httpx2.Client(transport=transport()) as http:
+        mine = Assent(URL, world.token, http_client=http, max_retries=0)
+        for client in (mine, mine.for_user("ben")):
+            asked: list[tuple[str, Any]] = [
+                (f"{name} {given}", partial(client.tools.call, name, **given))
+                for name, calls in arguments_of(ben).items()
+                for given in calls
+            ]
+            asked += [
+                ("context", client.context.get),
+                ("the file", client.notes.export_file),
+                ("a wait", partial(client.proposals.wait, ben.proposal_id, timeout=1)),
+                ("a wait by hand", partial(client.proposals.get, ben.proposal_id, wait=1)),
+                ("decisions", partial(_all_decisions, client)),
+            ]
+            for what, call in asked:
+                try:
+                    said = repr(call())
+                except AssentError as error:
+                    said = f"{error} {vars(error)}"
+                # Not the ids: by now alice has notes and blocks that her agent named like ben's.
+                assert MARK not in said, f"{what} tells it:\n{said}"
+                assert client is mine or "owner_not_granted" in said, f"{what}: {said}"
+    assert ([note.sha256 for note in reads.notes("ben")], reads.blocks("ben")) == before
 
 
 # -- the command ----------------------------------------------------------------------------------
@@ -357,6 +555,7 @@ def command_lines(of: Things) -> dict[str, list[list[str]]]:
         "import": [["import", "memories.md"]],
         "export": [["export"]],
         "skill": [["skill"]],
+        "mcp": [["mcp"]],  # without a server it says so; what passes through it is asked above
     }
 
 
@@ -389,6 +588,11 @@ def test_ben_himself_sees_what_is_looked_for(world: World, ben_agent: Client) ->
     for path in ("notes/", "notes/?include_superseded=true", f"search/?q={WORD}", "context/", "memories.md", "blocks/"):
         assert MARK in ben_agent.get(f"/api/v1/users/ben/{path}").content.decode(), path
     assert MARK in ben_agent.get("/api/v1/proposals/").content.decode()
+    peer = Peer(ben_agent.defaults["HTTP_AUTHORIZATION"].removeprefix("Bearer "))
+    assert MARK in json.dumps(peer.result("resources/list"))
+    assert MARK in json.dumps(peer.result("resources/read", {"uri": f"memory://ben/blocks/{world.ben.label}"}))
+    assert MARK in json.dumps(peer.call("read_memory_block", block_label=world.ben.label))
+    assert MARK in ben_agent.get("/api/v1/proposals/decisions/").content.decode()
     browser = Client()
     browser.force_login(User.objects.get(username="ben"))
     pages = ("", f"session-{world.ben.session_id}/", f"session-{world.ben.session_id}/delete/")

@@ -20,6 +20,14 @@ pytestmark = [pytest.mark.slow, pytest.mark.one_leg]
 
 
 @pytest.fixture
+def conflict(goals: Block, alice: User, propose: Propose) -> Proposal:
+    """Other words for what alice has reworded since."""
+    proposal = propose(goals, "likes math", "loves mathematics")
+    edit(alice, "goals", "likes math", "is done with math")
+    return proposal
+
+
+@pytest.fixture
 def five(goals: Block, tim: User, scribe: Agent, alice: User) -> Proposal:
     """Five changes, each in a paragraph of its own."""
     lines = "\n\n".join(f"Line {number} of her plan." for number in range(5))
@@ -181,13 +189,9 @@ def test_the_editor_works_without_scripts(window_of: WindowOf, tim: User, five: 
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
-def test_a_conflict_is_resolved(
-    window_of: WindowOf, alice: User, tim: User, goals: Block, propose: Propose, scripts: bool
-) -> None:
-    proposal = propose(goals, "likes math", "loves mathematics")
-    edit(alice, "goals", "likes math", "is done with math")
+def test_a_conflict_is_resolved(window_of: WindowOf, tim: User, conflict: Proposal, scripts: bool) -> None:
     window = window_of(tim, java_script_enabled=scripts)
-    window.goto(proposal.get_absolute_url())
+    window.goto(conflict.get_absolute_url())
     window.click("[data-edit]")
     own = window.locator("[name=own_1]")
     own.fill("Alice is done with math, and loves mathematics.")
@@ -198,16 +202,12 @@ def test_a_conflict_is_resolved(
     window.click("button:has-text('Approve this text')")
     expect(window.locator("#outcome-title")).to_have_text("Approved by Tim Okafor after resolving a conflict")
     assert "Alice is done with math, and loves mathematics." in reads.block("alice", "goals").body
-    assert is_approved(proposal, Approval.RESOLVED)
+    assert is_approved(conflict, Approval.RESOLVED)
 
 
-def test_a_conflict_is_resolved_by_keyboard(
-    window_of: WindowOf, alice: User, tim: User, goals: Block, propose: Propose
-) -> None:
-    proposal = propose(goals, "likes math", "loves mathematics")
-    edit(alice, "goals", "likes math", "is done with math")
+def test_a_conflict_is_resolved_by_keyboard(window_of: WindowOf, tim: User, conflict: Proposal) -> None:
     window = window_of(tim)
-    window.goto(proposal.get_absolute_url())
+    window.goto(conflict.get_absolute_url())
     window.keyboard.press("e")
     window.keyboard.press("Enter")
     window.wait_for_url("**/resolve/")
@@ -242,13 +242,11 @@ def test_words_typed_before_the_scripts_are_previewed(window_of: WindowOf, tim: 
 
 
 def test_words_typed_for_a_conflict_before_the_scripts_are_chosen(
-    window_of: WindowOf, alice: User, tim: User, goals: Block, propose: Propose
+    window_of: WindowOf, tim: User, conflict: Proposal
 ) -> None:
-    proposal = propose(goals, "likes math", "loves mathematics")
-    edit(alice, "goals", "likes math", "is done with math")
     window = window_of(tim)
     type_before_the_scripts(
-        window, f"{proposal.get_absolute_url()}resolve/", "[name=own_1]", "Alice is at odds with math"
+        window, f"{conflict.get_absolute_url()}resolve/", "[name=own_1]", "Alice is at odds with math"
     )
     expect(window.locator("[name=choice_1][value=own]")).to_be_checked()
     expect(window.locator("#preview ins").first).to_contain_text("at odds")

@@ -15,12 +15,16 @@ def wait_for_threads() -> None:
     an empty database beside it, and the tables were gone.
     """
     from agent_tools.calls import audit
+    from agent_tools.tools import block_reads
+    from agent_tools.webhooks import sending
     from approvals.services import texts
     from memory_app.search import reindexing
 
     wait_for_thread(texts.THREAD)
     reindexing.settle()
     audit.settle()
+    block_reads.settle()
+    sending.settle()
     wait_for_thread("reindex", "renew key")
 
 

@@ -13,6 +13,8 @@ from typing import Any
 from django.test import override_settings
 from django.utils import timezone
 
+from agent_tools.models import DeliveryState, DisabledWhy, EventType
+from agent_tools.webhooks import deliveries, endpoints, messages, outbox
 from approvals import services
 from approvals.models import Agent, Kind, Policy, Proposal, User
 from approvals.permissions import ReviewAction
@@ -23,6 +25,7 @@ from memory_app import conversations, reads
 from memory_app.text import memories_md, worddiff
 from memory_app.text.edits import Edit, Replace, Rewrite
 from tests.support.acts import approve, edit
+from tests.support.whole_block_states import whole_blocks
 
 #: What Markdown can be: two tables, lists in lists, code, quotations, a link, and words from right to left.
 TEXT = """# Aims
@@ -103,6 +106,7 @@ def make(alice: User, ben: User, tim: User, scribe: Agent) -> EveryState:
             made.proposals[name] = proposal
         for name, proposal in _of_notes(made, alice, scribe):
             made.proposals[name] = proposal
+        made.proposals |= dict(whole_blocks(alice, tim, scribe))
     for owner in (alice, ben):
         services.recheck(owner.username, [("block", label) for label in ("aims", "plan", "diary", "habits")])
     services.create_rule(actor=alice, owner="alice", agent="scribe", block="diary", needs="small")
@@ -175,6 +179,8 @@ def _decided(alice: User, tim: User, scribe: Agent) -> Iterator[tuple[str, Propo
     wrong = propose(scribe, "diary", Replace("Monday", "Tuesday"))
     decision: dict[str, Any] = {"reason": "wrong", "comment": "It is Monday."}
     yield "rejected", services.reject(actor=tim, proposal_id=wrong.pk, revision=1, **decision)
+    again = {"reasoning": "The timetable of the new term says so.", "force": True}
+    yield "proposed again after a rejection", propose(scribe, "diary", Replace("Monday", "Tuesday"), **again)
     private = propose(scribe, "diary", Replace("| 114 |", "| 115 |"))
     yield (
         "rejected as too private",
@@ -184,6 +190,7 @@ def _decided(alice: User, tim: User, scribe: Agent) -> Iterator[tuple[str, Propo
     undone = approve(tim, propose(scribe, "diary", Replace("12 February", "13 February")))
     services.undo(actor=tim, proposal_id=undone.pk)
     yield "undone", undone
+    yield "proposed again after an undo", propose(scribe, "diary", Replace("12 February", "13 February"))
     reopened = propose(scribe, "diary", Replace("Slowly", "Quickly"))
     services.reject(actor=tim, proposal_id=reopened.pk, revision=1, **decision)
     services.undo(actor=tim, proposal_id=reopened.pk)
@@ -215,7 +222,7 @@ def _handed_back(alice: User, tim: User, scribe: Agent) -> Iterator[tuple[str, P
 
 def _waiting(alice: User, tim: User, scribe: Agent) -> Iterator[tuple[str, Proposal]]:
     yield "clean", propose(scribe, "aims", Replace("one book", "two books"), evidence=[], session_id="")
-    several = [Replace("likes math", "loves math"), Replace("not enrolled", "enrolled"), Replace("| 114 |", "| 115 |")]
+    several = [Replace("likes math", "loves math"), Replace("not enrolled", "enrolled"), Replace("| 114 |", "| 116 |")]
     talked = propose(scribe, "aims", *several, Replace("The first proof.", "The proof.\n  2. The next proof."))
     now = reads.block("alice", "aims").body
     about = worddiff.hunks(now, talked.current_revision.result_text)[1].id
@@ -283,3 +290,32 @@ def _seen(actor: User, proposal: Proposal) -> dict[str, Any]:
     revision = proposal.current_revision
     seen = {"revision": revision.number, "seen_sha256": current_state(proposal, revision).sha256}
     return {"actor": actor, "proposal_id": proposal.pk, **seen}
+
+
+def make_webhooks(alice: User, scribe: Agent) -> None:
+    """Webhooks of alice's in every state, with messages in each; scribe has a token for her memory."""
+    everything = [each.value for each in EventType.selectable()]
+    made = [
+        endpoints.create(actor=alice, agent=scribe, url=f"https://hooks.example.org/{n}", events=everything).endpoint
+        for n in range(3)
+    ]
+    active, failing, disabled = made
+    now = timezone.now()
+    tried = {"at": now.isoformat(), "status": 500, "error": "refused", "ms": 1_234}
+    arrived = tried | {"status": 204, "error": ""}
+    refused = tried | {"status": None, "error": "address_refused"}
+    rows = [
+        (active, EventType.APPROVED, DeliveryState.DELIVERED, [tried, refused, arrived]),
+        (active, EventType.REJECTED, DeliveryState.FAILED, [tried] * 14),
+        (active, EventType.TEST, DeliveryState.PENDING, []),
+        (failing, EventType.COMMENTED, DeliveryState.PENDING, [refused]),
+        (disabled, EventType.EXPIRED, DeliveryState.MISSED, []),
+    ]
+    for number, (endpoint, told, state, attempts) in enumerate(rows):
+        row = outbox.make(endpoint, told, messages.of_test(scribe.name, now), event=number + 1)
+        row.state, row.attempts, row.next_at = state, attempts, now + timedelta(days=1)
+        row.save()
+    endpoints.rotate(active)
+    failing.failing_since = now
+    failing.save()
+    deliveries.disable(disabled.pk, why=DisabledWhy.GONE)

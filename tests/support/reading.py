@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-APPS = ("approvals", "memory_app", "agent_tools")
+#: The apps, and the command, which is part of the client; the rest of the client has texts for programmers.
+APPS = ("approvals", "memory_app", "agent_tools", "clients/python/assent_client/cli")
 _GETTEXT = frozenset({"_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy", "pgettext", "pgettext_lazy"})
 
 

@@ -1,0 +1,168 @@
+"""Clients that wait for decisions, at the real server: who else is served, and what ends their wait."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests import environment
+from tests.conftest import eventually
+from tests.services import HOST, Services, free_ports
+
+ROOT = Path(__file__).resolve().parents[2]
+#: A third of them may wait.
+THREADS = 6
+PLACES = 2
+WAIT = 20
+#: Seconds in which a busy machine answers if it answers at all.
+ENOUGH = 10
+#: Seconds in which a call has surely arrived, and waits.
+ARRIVES = 2
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.pure,
+    pytest.mark.skipif(not environment.is_embedded(), reason="needs databases of its own"),
+]
+
+_TOKENS = """
+from approvals.models import Agent, User
+from agent_tools.auth import tokens
+from agent_tools.models import Scope
+alice, scribe = User.objects.get(username="alice"), Agent.objects.get(name="scribe")
+for _ in range(6):
+    print(tokens.issue(agent=scribe, owners=[alice], scopes=Scope.usual()).secret)
+"""
+_REJECT = """
+from approvals import services
+from approvals.models import Proposal, User
+found = Proposal.objects.get(pk={number})
+services.reject(actor=User.objects.get(username="alice"), proposal_id=found.pk,
+    revision=found.current_revision_number, reason="wrong", comment="No.")
+"""
+
+
+@dataclass(frozen=True)
+class Site:
+    address: str
+    tokens: list[str]
+    process: subprocess.Popen[bytes]
+    env: dict[str, str]
+
+    def get(self, path: str, token: int = 0) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {self.tokens[token]}"}
+        return httpx.get(f"{self.address}{path}", headers=headers, timeout=WAIT + ENOUGH)
+
+    def shell(self, program: str) -> str:
+        command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", program]
+        done = subprocess.run(command, cwd=ROOT, env=self.env, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def propose(self) -> int:
+        """A new proposal's number."""
+        listed = self.get("/api/v1/users/alice/blocks/").json()["data"]["items"]
+        label = next(item["label"] for item in listed if not item["read_only"])
+        made = httpx.post(
+            f"{self.address}/api/v1/users/alice/blocks/{label}/propose/",
+            json={"body": f"Made at {time.monotonic()}.", "reasoning": "She said so."},
+            headers={"Authorization": f"Bearer {self.tokens[0]}"},
+            timeout=ENOUGH,
+        ).json()
+        number: int = made["data"]["proposal_id"]
+        return number
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    (port,) = free_ports(1)
+    address = f"http://{HOST}:{port}"
+    env = os.environ | {
+        "ASSENT_DATA_DIR": str(tmp_path / "data"),
+        "ASSENT_DEBUG": "1",
+        "ASSENT_THREADS": str(THREADS),
+        "ASSENT_PENDING_CAP": "1000",
+    }
+    env.pop("ASSENT_PUBLIC_URL", None)
+    started = Services(tmp_path)
+    try:
+        started.start(
+            "serve",
+            [sys.executable, "manage.py", "serve", "--demo", "--port", str(port)],
+            ready=lambda: _answers(address),
+            env=env,
+            cwd=ROOT,
+        )
+        made = Site(address, [], started.processes[0], env)
+        made.tokens.extend(made.shell(_TOKENS).split())
+        yield made
+        assert "Traceback" not in (tmp_path / "serve.log").read_text()
+    finally:
+        started.stop()
+
+
+def _answers(address: str) -> bool:
+    try:
+        return httpx.get(f"{address}/healthz", timeout=ENOUGH).status_code == 200
+    except httpx.HTTPError:
+        return False
+
+
+def finds_no_place(response: httpx.Response) -> bool:
+    return response.status_code == 200 and response.headers.get("Retry-After") == "5"
+
+
+def test_who_waits_leaves_threads_for_others_and_hears_what_another_process_decides(site: Site) -> None:
+    number = site.propose()
+    path = f"/api/v1/proposals/{number}/?wait={WAIT}"
+    with ThreadPoolExecutor(len(site.tokens)) as pool:
+        asked = [pool.submit(site.get, path, token) for token in range(len(site.tokens))]
+        eventually(lambda: sum(each.done() for each in asked) == len(asked) - PLACES, seconds=ENOUGH)
+        assert all(finds_no_place(each.result()) for each in asked if each.done())
+        began = time.monotonic()
+        assert httpx.get(f"{site.address}/sign-in/", timeout=ENOUGH).status_code == 200
+        assert site.get("/api/v1/token/").status_code == 200
+        assert time.monotonic() - began < ENOUGH
+        site.shell(_REJECT.format(number=number))
+        states = sorted(each.result().json()["data"]["status"] for each in asked)
+    assert states == ["open"] * (len(asked) - PLACES) + ["rejected"] * PLACES
+
+
+def test_the_server_stops_without_waiting_for_them(site: Site) -> None:
+    number = site.propose()
+    answers: list[Any] = []
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(site.get, f"/api/v1/proposals/{number}/?wait={WAIT}")
+        time.sleep(ARRIVES)
+        assert not asked.done()
+        began = time.monotonic()
+        site.process.terminate()
+        answers.append(asked.result())
+        assert site.process.wait(10) == 0  # what `docker stop` waits
+        assert time.monotonic() - began < 6
+    assert (answers[0].json()["data"]["status"], answers[0].headers["Retry-After"]) == ("open", "1")
+
+
+def test_a_client_that_hangs_up_gives_its_place_back(site: Site) -> None:
+    path = f"/api/v1/proposals/{site.propose()}/?wait={WAIT}"
+    short = path.replace(f"wait={WAIT}", "wait=1")
+    host, port = site.address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as connection:
+        head = f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nAuthorization: Bearer {site.tokens[0]}\r\n\r\n"
+        connection.sendall(head.encode())
+        time.sleep(ARRIVES)
+        assert finds_no_place(site.get(short))
+    began = time.monotonic()
+    eventually(lambda: "Retry-After" not in site.get(short).headers, seconds=ENOUGH)
+    assert time.monotonic() - began < ENOUGH
