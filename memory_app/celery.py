@@ -17,6 +17,15 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
 
+def load_tasks() -> None:
+    """Import the tasks of every app, before a thread or a caller looks one up in `app.tasks`. Cheap when repeated.
+
+    Two threads must not do this at once: Python breaks a deadlock of import locks by handing out half-made modules.
+    What goes wrong is raised, where `app.loader.import_default_modules` would log it and go on without the tasks.
+    """
+    app.autodiscover_tasks(force=True)
+
+
 @signals.worker_process_shutdown.connect
 def _end_upkeep(**kwargs: Any) -> None:
     from memory_app.runtime import upkeep

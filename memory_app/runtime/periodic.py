@@ -25,7 +25,7 @@ FIRST = 10.0
 
 
 class PeriodicTasks:
-    """The thread, and when each task is to run next."""
+    """The thread, and when each task is to run next. The tasks have to be loaded: `upkeep.start` sees to it."""
 
     def __init__(self) -> None:
         self._next_at: dict[str, float] = {}
@@ -51,7 +51,6 @@ class PeriodicTasks:
 
 
 def _run(names: list[str]) -> None:
-    app.loader.import_default_modules()
     for name in names:
         task = _entry(name)["task"]
         try:

@@ -20,6 +20,7 @@ from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import connections
 
+from memory_app.celery import load_tasks
 from memory_app.databases import wal
 from memory_app.dolt import maintenance
 from memory_app.dolt.errors import DoltError
@@ -82,6 +83,7 @@ class _Upkeep:
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
                 return
+            load_tasks()  # here, not in the thread: while it ran, this process could import the same modules
             self._stopping = threading.Event()
             self._thread = threading.Thread(target=self._run, args=[self._stopping], name="upkeep", daemon=True)
             self._thread.start()

@@ -20,7 +20,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
-from memory_app.celery import app
+from memory_app.celery import app, load_tasks
 from memory_app.runtime import upkeep
 
 HOST = "127.0.0.1"
@@ -57,7 +57,7 @@ def address_of(port: int) -> str:
 
 def purge_expired() -> None:
     """Delete expired rows, at each start: only needed where no Celery beat does it."""
-    app.loader.import_default_modules()
+    load_tasks()
     for name in ("memory_app.purge_conversations", "agent_tools.purge", "agent_tools.purge_tool_calls"):
         app.tasks[name]()
 

@@ -159,6 +159,32 @@ def test_the_web_server_empties_the_log_that_a_kill_left(folder: Path, tmp_path:
         started.stop()
 
 
+def test_the_tasks_are_loaded_before_a_thread_begins(tmp_path: Path) -> None:
+    """Two threads that import the tasks at once lost half of them, and nothing said so."""
+    script = """
+import django, threading
+django.setup()
+from django.db import connection
+from memory_app.celery import app
+assert "agent_tools.purge" not in app.tasks
+start = threading.Thread.start
+def report_and_start(thread):
+    print(thread.name, "agent_tools.purge" in app.tasks)
+    start(thread)
+threading.Thread.start = report_and_start
+connection.ensure_connection()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        env=os.environ | {"ASSENT_DATA_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "memory_app.settings"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert "upkeep True" in done.stdout, done.stderr
+
+
 def answers(url: str) -> bool:
     try:
         return httpx.get(url, timeout=5).status_code == 200
