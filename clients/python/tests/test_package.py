@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import assent_client
+from assent_client import adapters
 
 FOLDER = Path(__file__).resolve().parent.parent
 
@@ -43,6 +45,16 @@ def test_an_adapter_without_its_package_says_what_installs_it(adapter: str, extr
     code = f"import sys; sys.modules[{package!r}] = None; import assent_client.adapters.{adapter}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.rstrip().endswith(f"`pip install './clients/python[{extra}]'` installs it.")
+
+
+def test_an_adapters_class_can_be_imported_from_the_package() -> None:
+    for name, module in adapters._WHERE.items():
+        assert name in adapters.__all__
+        # Without its framework, what one sees is the module's refusal; `tests/integrations` uses the class.
+        with pytest.raises(ModuleNotFoundError, match=re.escape(f"clients/python[{module}]")):
+            getattr(adapters, name)
+    with pytest.raises(AttributeError, match="no attribute 'Mem0'"):
+        adapters.Mem0  # noqa: B018
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from agno.agent import Agent
 
-from assent_client import Assent, AsyncAssent
+from assent_client import Assent, AsyncAssent, adapters
 from assent_client.adapters.agno import MemoryBlockTools, strip_agno_fields
 from tests.integrations.agno_mcp.test_mcp import Scripted
 from tests.integrations.conftest import ROOT, RunningServer, snippet
@@ -247,6 +247,10 @@ def test_an_async_client_serves_arun(memory: RunningServer) -> None:
     assert asyncio.run(asked()) == [memory.call("read_memory_block", block_label="goals")["text"]]
     with pytest.raises(TypeError, match="needs an Assent or an AsyncAssent, not str"):
         MemoryBlockTools("http://127.0.0.1:8000")  # type: ignore[arg-type]
+
+
+def test_the_class_can_be_imported_from_the_package_too() -> None:
+    assert adapters.MemoryBlockTools is MemoryBlockTools
 
 
 def test_agnos_own_options_work(client: Assent) -> None:
