@@ -23,8 +23,8 @@ _DESCRIBED = {
 }
 #: What became of a proposal without its agent: one that it withdrew itself is no news to it.
 _BY_PEOPLE = (Status.APPROVED.value, Status.REJECTED.value, Status.EXPIRED.value)
-#: Decided proposals that are shown, of as many of the newest.
-_DECIDED, _LOOKED_AT = 20, 100
+#: Proposals that are listed, of those to be changed and of those that were decided.
+_MOST = 20
 _ACT = """\
 Go through them one by one:
 - Changes are requested: read it with `get_proposal`, then answer with the same tool as before and its number as
@@ -74,20 +74,22 @@ def _skill() -> str:
 def _proposals(exchange: Exchange) -> str:
     """Return the agent's proposals that want something of it, and what to do about each."""
     about = {"user_id": exchange.owner} if exchange.owner else {}
-    asked = exchange.run(list_proposals, about | {"status": Status.CHANGES_REQUESTED.value, "limit": _DECIDED})
-    found = exchange.run(list_proposals, about | {"limit": _LOOKED_AT})
-    lines = dict(zip((item["proposal_id"] for item in found["data"]["items"]), _lines(found["text"]), strict=False))
-    decided = [item["proposal_id"] for item in found["data"]["items"] if item["status"] in _BY_PEOPLE][:_DECIDED]
+    asked = _listed(exchange, about | {"status": Status.CHANGES_REQUESTED.value})
+    # A status at a time: proposals that wait, however many, do not hide those that were decided.
+    decided = [each for status in _BY_PEOPLE for each in _listed(exchange, about | {"status": status})]
+    decided.sort(key=lambda each: (each[0]["decision"] or {}).get("at") or "", reverse=True)
     parts = []
-    if asked["data"]["items"]:
-        parts += ["These of your proposals wait for changes of yours:", *_lines(asked["text"]), ""]
+    if asked:
+        parts += ["These of your proposals wait for changes of yours:", *(line for _item, line in asked), ""]
     if decided:
-        parts += ["These were decided:", *(lines[number] for number in decided if number in lines), ""]
+        parts += ["These were decided:", *(line for _item, line in decided[:_MOST]), ""]
     if not parts:
         return "No person has decided about your proposals or asked you for changes. There is nothing to do.\n"
     return "\n".join([*parts, _ACT]) + "\n"
 
 
-def _lines(text: str) -> list[str]:
-    """Return the lines of a list of proposals, one for each."""
-    return [line for line in text.split("\n") if line.startswith("- ")]
+def _listed(exchange: Exchange, arguments: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
+    """Return the newest proposals: each as data and as its line of the list."""
+    found = exchange.run(list_proposals, arguments | {"limit": _MOST})
+    lines = [line for line in found["text"].split("\n") if line.startswith("- ")]
+    return list(zip(found["data"]["items"], lines, strict=True))

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
+from agent_tools.mcp import prompts
 from approvals import services
 from approvals.models import User
 from memory_app.reads import Block
@@ -70,6 +71,27 @@ def test_decisions_and_requests_are_listed_with_what_to_do(
     assert f"- {waiting.pk}:" not in text
     assert f"- {withdrawn.pk}:" not in text
     assert "`proposal_id`" in text
+
+
+def test_proposals_that_wait_do_not_hide_a_decision(
+    peer: Peer, alice: User, goals: Block, propose: Propose, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prompts, "_MOST", 2)  # fewer than there will be in all
+    first = propose(goals, "one book", "two books")
+    second = propose(goals, "in June", "in July")
+    services.reject(
+        actor=alice,
+        proposal_id=second.pk,
+        revision=second.current_revision_number,
+        reason="wrong",
+        comment="No:\n- not in July\n- and not in May",
+    )
+    approve(alice, first)
+    for number in range(3):
+        propose(goals, "likes math", f"likes math {number}")
+    text = prompt(peer, "review_my_proposals")
+    shown = text[text.index("These were decided:") :]
+    assert shown.index(f"- {first.pk}: ") < shown.index(f"- {second.pk}: ")  # the latest decision first
 
 
 def test_another_owners_proposals_are_not_listed(
