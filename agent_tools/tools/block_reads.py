@@ -75,6 +75,25 @@ def known(call: Call, session_id: str, outcome: Proposed) -> Known:
     return Known.AS_IT_IS if any(read.text == now for read in counting) else Known.OLDER
 
 
+def unread(call: Call, session_id: str, outcome: Proposed, *, named: str, atomic: str) -> tuple[str, ...]:
+    """Return the warning about a text that is replaced unseen: one, or none where it was seen or there was no text.
+
+    Args:
+        named: what the text is called in this family of tools.
+        atomic: the sentence that names the tools for less than the whole text.
+    """
+    if not outcome.revision.base_text.strip():
+        return ()
+    match known(call, session_id, outcome):
+        case Known.NOT_AT_ALL:
+            when = "in this session" if session_id else "in the last 24 hours"
+            return (f"Warning: you have not read {named} {when}, and this replaces all of its text. {atomic}",)
+        case Known.OLDER:
+            return (f"Warning: {named} has changed since you read it, and this replaces all of it. {atomic}",)
+        case Known.AS_IT_IS:
+            return ()
+
+
 def settle() -> None:
     """Wait until the reads that this process has answered are written."""
     _rows.settle()

@@ -106,7 +106,9 @@ def _change_block(call: Call, target: BlockFile, arguments: FileWriteArguments, 
     subject = _subject(call, target, arguments, edits=(change.edit,), corrected=corrected)
     with in_words_of(target), refusals.explained(subject):
         outcome = sent(call, target.label, (change.edit,), arguments, kind=kind)
-    warnings = (*outcome.warnings, *(_unread(call, target, arguments, outcome) if kind == Kind.REWRITE else ()))
+    warnings = outcome.warnings
+    if kind == Kind.REWRITE and call.may_read and outcome.created:
+        warnings += block_reads.unread(call, arguments.session_id, outcome, named=target.path, atomic=_ATOMIC)
     return _answer_of_block(call, target, change, outcome, warnings)
 
 
@@ -153,18 +155,6 @@ def _amend_new(
             **said(call, arguments),
         )
     return _answer_of_block(call, target, change, outcome, outcome.warnings, is_new=True)
-
-
-def _unread(call: Call, target: BlockFile, arguments: FileWriteArguments, outcome: services.Proposed) -> Sequence[str]:
-    """Return the warning about a text that is replaced unseen; never a refusal."""
-    if not call.may_read or not outcome.created or not outcome.revision.base_text.strip():
-        return ()
-    match block_reads.known(call, arguments.session_id, outcome):
-        case block_reads.Known.NOT_AT_ALL:
-            return (f"Warning: you have not read {target.path}, and this replaces all of its text. {_ATOMIC}",)
-        case block_reads.Known.OLDER:
-            return (f"Warning: {target.path} has changed since you read it, and this replaces all of it. {_ATOMIC}",)
-    return ()
 
 
 def _answer_of_block(

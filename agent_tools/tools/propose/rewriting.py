@@ -13,7 +13,6 @@ from agent_tools.calls.parsing import invalid
 from agent_tools.calls.registry import endpoint, tool
 from agent_tools.models import Scope
 from agent_tools.tools import block_reads
-from agent_tools.tools.block_reads import Known
 from agent_tools.tools.propose.arguments import BlockEditArguments, EditItems, as_edit
 from agent_tools.tools.propose.proposing import correcting_one_of, propose
 from approvals import services
@@ -73,15 +72,7 @@ def block_propose(call: Call, arguments: BlockProposeArguments) -> Answer:
 
 def _rewrite(call: Call, arguments: BlockEditArguments, content: str) -> Answer:
     def warn(outcome: services.Proposed) -> Sequence[str]:
-        if not outcome.revision.base_text.strip():
-            return ()
-        block = f"block '{arguments.block_label}'"
-        match block_reads.known(call, arguments.session_id, outcome):
-            case Known.NOT_AT_ALL:
-                when = "in this session" if arguments.session_id else "in the last 24 hours"
-                return (f"Warning: you have not read {block} {when}, and this replaces all of its text. {_ATOMIC}",)
-            case Known.OLDER:
-                return (f"Warning: {block} has changed since you read it, and this replaces all of it. {_ATOMIC}",)
-        return ()
+        named = f"block '{arguments.block_label}'"
+        return block_reads.unread(call, arguments.session_id, outcome, named=named, atomic=_ATOMIC)
 
     return propose(call, arguments.block_label, (edits.Rewrite(content),), arguments, kind=Kind.REWRITE, warn=warn)

@@ -256,7 +256,7 @@ def test_a_read_only_block_and_a_changed_one_are_refused(call: Call, alice: User
 
 def test_replacing_what_was_not_read_warns_and_names_the_atomic_tools(call: Call, alice: User, goals: Block) -> None:
     answer = answered(call("write_file", path=GOALS, content="All new."))
-    assert f"Warning: you have not read {GOALS}, and this replaces all of its text." in answer["text"]
+    assert f"Warning: you have not read {GOALS} in the last 24 hours, and this replaces all of it" in answer["text"]
     assert "edit_file, append_to_file, prepend_to_file, update_section" in answer["text"]
     answered(call("view_file", path=GOALS))
     assert "Warning" not in answered(call("write_file", path=GOALS, content="Other."))["text"]
