@@ -159,6 +159,7 @@ def test_the_web_server_empties_the_log_that_a_kill_left(folder: Path, tmp_path:
         started.stop()
 
 
+@embedded
 def test_the_tasks_are_loaded_before_a_thread_begins(tmp_path: Path) -> None:
     """Two threads that import the tasks at once lost half of them, and nothing said so."""
     script = """
