@@ -64,10 +64,17 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Reindexed:
-    """How many documents a run wrote, and whether the embedder answered."""
+    """What a run did.
+
+    Args:
+        documents: how many it wrote.
+        has_vectors: whether the embedder answered.
+        is_anew: it rebuilt all. A run asked to did not where another process had the lease.
+    """
 
     documents: int
     has_vectors: bool
+    is_anew: bool = False
 
 
 def reindex(
@@ -76,7 +83,7 @@ def reindex(
     """Bring an owner's chunks up to the memory and the conversations.
 
     Args:
-        whole: rebuild all of them, whatever the ledger says.
+        whole: rebuild all of them, whatever the ledger says, unless another process has the lease.
         unless_many: do nothing, and take no lease, where `_is_much`: ten thousand notes take 4 s.
         progress: called with (documents done, documents in all) during a rebuild.
 
@@ -96,7 +103,9 @@ def reindex(
             if state is not None and (whole or state.is_behind):
                 anew = whole or embedders.is_to_replace(state.embedder)
                 more = _rebuild(owner, state, progress) if anew else _follow(owner, state)
-                done = Reindexed(done.documents + more.documents, done.has_vectors and more.has_vectors)
+                done = Reindexed(
+                    done.documents + more.documents, done.has_vectors and more.has_vectors, done.is_anew or more.is_anew
+                )
                 whole, progress = False, None
         finally:
             index_state.end_lease(owner)
@@ -180,7 +189,7 @@ def _rebuild(owner: str, state: IndexState, progress: Progress | None) -> Reinde
             progress(total if is_last else start + len(part), total)
     if total > PORTION:
         log.info("reindexed", user_id=owner, documents=total, has_vectors=has_vectors)
-    return Reindexed(total, has_vectors)
+    return Reindexed(total, has_vectors, is_anew=True)
 
 
 def _write(

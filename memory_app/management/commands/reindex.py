@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from memory_app.models import Change, Message
-from memory_app.search import index_state, store
+from memory_app.search import store
 
 
 class Command(BaseCommand):
@@ -24,9 +24,9 @@ class Command(BaseCommand):
         if owner is not None and owner not in known:
             raise CommandError(f"There is no memory of {owner}.")
         for name in [owner] if owner is not None else sorted(known):
-            while index_state.is_busy(name):
+            # Asking whether a worker is indexing and then rebuilding left a gap, in which one began: "0 documents".
+            while not (done := store.reindex(name, whole=True, progress=self._bar(name))).is_anew:
                 time.sleep(0.2)  # a worker is indexing; its lease ends within a minute
-            done = store.reindex(name, whole=True, progress=self._bar(name))
             note = "" if done.has_vectors else " (the embedder did not answer: by words only)"
             self.stdout.write(f"{name}: {done.documents} documents{note}")
 

@@ -338,6 +338,28 @@ def test_reindexing_again_changes_nothing(alice: User, capsys: Any) -> None:
     assert texts("tea") == ["Likes tea."]
 
 
+def test_a_rebuild_waits_for_a_worker_that_began_just_before(
+    alice: User, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    """The command had asked whether a worker was indexing; one that began right then made it say "0 documents"."""
+    save(alice, "Likes tea.")
+    texts("tea")
+    take, tries = index_state.take_lease, []
+
+    def take_second(owner: str) -> bool:
+        tries.append(owner)
+        if len(tries) > 1:
+            index_state.end_lease(owner)
+        else:
+            SearchIndex.objects.filter(owner=owner).update(busy_until=timezone.now() + index_state.LEASE)
+        return take(owner)
+
+    monkeypatch.setattr(index_state, "take_lease", take_second)
+    call_command("reindex", owner="alice")
+    assert len(tries) >= 2
+    assert "alice: 1 documents" in capsys.readouterr().out
+
+
 class Service(http.server.BaseHTTPRequestHandler):
     """A small embedding service with OpenAI's API, on loopback: letters as vectors."""
 
