@@ -69,7 +69,7 @@ class Reindexed:
     Args:
         documents: how many it wrote.
         has_vectors: whether the embedder answered.
-        is_anew: it rebuilt all. A run asked to did not where another process had the lease.
+        is_anew: whether it rebuilt all chunks. After `whole`, False means that another process had the lease.
     """
 
     documents: int

@@ -24,7 +24,7 @@ class Command(BaseCommand):
         if owner is not None and owner not in known:
             raise CommandError(f"There is no memory of {owner}.")
         for name in [owner] if owner is not None else sorted(known):
-            # Asking whether a worker is indexing and then rebuilding left a gap, in which one began: "0 documents".
+            # Not asked beforehand whether a worker is indexing: one can begin between the question and the rebuild.
             while not (done := store.reindex(name, whole=True, progress=self._bar(name))).is_anew:
                 time.sleep(0.2)  # a worker is indexing; its lease ends within a minute
             note = "" if done.has_vectors else " (the embedder did not answer: by words only)"
