@@ -10,7 +10,7 @@ def main() -> None:
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
 
-    from memory_app.configuration.data_folder import UMASK
+    from memory_app.configuration.environment import UMASK
     from memory_app.dolt.library import DoltLiteUnavailable
 
     if sys.argv[1:2] != ["collectstatic"]:  # which often runs as another user than the one that serves the files

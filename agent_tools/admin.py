@@ -32,7 +32,7 @@ from agent_tools.models import (
     WebhookEndpoint,
 )
 from agent_tools.webhooks import deliveries
-from approvals.admin.read_only import ReadOnlyAdmin, values_filter
+from approvals.admin.through_services import ReadOnlyAdmin, values_filter
 from approvals.models import User
 
 

@@ -10,11 +10,11 @@ class AgentToolsConfig(AppConfig):
 
     def ready(self) -> None:
         from agent_tools.auth import grants
-        from agent_tools.calls import copies, execution
+        from agent_tools.calls import execution, idempotency
         from agent_tools.decisions import telling
         from approvals.review import trust
         from approvals.services import texts
 
         execution.additions.append(telling.news_for)
-        texts.copies.append(copies.remove)
+        texts.copies.append(idempotency.remove)
         trust.serving.append(grants.agents_serving)

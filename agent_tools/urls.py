@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.urls import path, re_path
 
-from agent_tools.console import agent_page, playground_page, rotate_page, tokens_page
-from agent_tools.views import api, conversations, health, llms, mcp, memory, notes, schema, tools, webhooks
+from agent_tools.console import agent_page, playground_page, tokens_page
+from agent_tools.views import api, mcp, memory, tools, webhooks
 
 _USER = "api/v1/users/<str:user_id>/"
 _BLOCKS = f"{_USER}blocks/"
@@ -20,15 +20,15 @@ urlpatterns = [
     path(f"{_BLOCKS}<str:label>/", memory.BlockDetail.as_view(), name="api_block"),
     path(f"{_BLOCKS}<str:label>/history/", memory.BlockHistory.as_view(), name="api_block_history"),
     path(f"{_BLOCKS}<str:label>/propose/", memory.BlockPropose.as_view(), name="api_block_propose"),
-    path(f"{_USER}notes/", notes.NoteList.as_view(), name="api_notes"),
-    path(f"{_USER}notes/<str:note_id>/", notes.NoteDetail.as_view(), name="api_note"),
-    path(f"{_USER}search/", notes.Search.as_view(), name="api_search"),
-    path(f"{_USER}context/", notes.ContextDetail.as_view(), name="api_context"),
-    path(f"{_USER}memories.md", notes.MemoriesFile.as_view(), name="api_memories_file"),
-    path(f"{_USER}imports/<str:key>/", notes.ImportProgress.as_view(), name="api_import_progress"),
-    path(f"{_USER}conversations/", conversations.Sessions.as_view(), name="api_sessions"),
-    path(_MESSAGES, conversations.Messages.as_view(), name="api_messages"),
-    path(f"{_MESSAGES}<str:message_id>/", conversations.MessageDetail.as_view(), name="api_message"),
+    path(f"{_USER}notes/", memory.NoteList.as_view(), name="api_notes"),
+    path(f"{_USER}notes/<str:note_id>/", memory.NoteDetail.as_view(), name="api_note"),
+    path(f"{_USER}search/", memory.Search.as_view(), name="api_search"),
+    path(f"{_USER}context/", memory.ContextDetail.as_view(), name="api_context"),
+    path(f"{_USER}memories.md", memory.MemoriesFile.as_view(), name="api_memories_file"),
+    path(f"{_USER}imports/<str:key>/", memory.ImportProgress.as_view(), name="api_import_progress"),
+    path(f"{_USER}conversations/", memory.Sessions.as_view(), name="api_sessions"),
+    path(_MESSAGES, memory.Messages.as_view(), name="api_messages"),
+    path(f"{_MESSAGES}<str:message_id>/", memory.MessageDetail.as_view(), name="api_message"),
     path("api/v1/proposals/", memory.ProposalList.as_view(), name="api_proposals"),
     path("api/v1/proposals/decisions/", memory.DecisionList.as_view(), name="api_decisions"),
     path("api/v1/proposals/<int:proposal_id>/", memory.ProposalDetail.as_view(), name="api_proposal"),
@@ -37,17 +37,17 @@ urlpatterns = [
         memory.ProposalWithdraw.as_view(),
         name="api_proposal_withdraw",
     ),
-    path("api/schema/", schema.Schema.as_view(), name="api_schema"),
-    path("api/docs/", schema.Docs.as_view(), name="api_docs"),
+    path("api/schema/", api.Schema.as_view(), name="api_schema"),
+    path("api/docs/", api.Docs.as_view(), name="api_docs"),
     re_path(r"^api/", api.unknown_endpoint),
     path("mcp", mcp.mcp, name="mcp"),
     re_path(r"^mcp/", mcp.mcp, name="mcp_below"),
-    path("llms.txt", llms.llms, name="llms"),
-    path("healthz", health.healthz, name="healthz"),
-    path("readyz", health.readyz, name="readyz"),
+    path("llms.txt", api.llms, name="llms"),
+    path("healthz", api.healthz, name="healthz"),
+    path("readyz", api.readyz, name="readyz"),
     path("settings/agents/", tokens_page.agents, name="agents"),
     path("settings/agents/<int:pk>/revoke/", tokens_page.revoke, name="agent_token_revoke"),
-    path("settings/agents/<int:pk>/rotate/", rotate_page.rotate, name="agent_token_rotate"),
+    path("settings/agents/<int:pk>/rotate/", tokens_page.rotate, name="agent_token_rotate"),
     path("settings/agents/<str:agent>/", agent_page.agent_page, name="agent_calls"),
     path("settings/playground/", playground_page.playground, name="playground"),
     path("settings/webhooks/", webhooks.webhooks, name="webhooks"),

@@ -20,7 +20,7 @@ from django.utils import timezone
 from django.utils.cache import patch_cache_control, patch_vary_headers
 
 from approvals.models import User
-from approvals.views import errors
+from approvals.views import panels
 from memory_app.runtime import deadlines
 from memory_app.runtime.unavailable import is_away
 from memory_app.webserver import addresses, charsets
@@ -47,15 +47,15 @@ class ReadableMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not charsets.is_utf8((request.content_params or {}).get("charset", "")):
-            return errors.bad_request(request)
+            return panels.bad_request(request)
         # The agent API and /mcp have limits and answers of their own.
         if not request.path.startswith("/api/") and not addresses.is_mcp(request.path):
             if _has_nul(request):
-                return errors.bad_request(request)
+                return panels.bad_request(request)
             if len(request.path) > LONGEST_PATH:
-                return errors.not_found(request)
+                return panels.not_found(request)
             if addresses.is_refused(request) or _length(request) > _largest_body(request):
-                return errors.bad_request(request, RequestDataTooBig())
+                return panels.bad_request(request, RequestDataTooBig())
         return self.get_response(request)
 
 
@@ -128,7 +128,7 @@ class TimezoneMiddleware:
         except Exception as error:
             if not is_away(error):
                 raise
-            return errors.away(request, error)
+            return panels.away(request, error)
         if is_person:
             assert isinstance(user, User)
             try:
@@ -152,9 +152,9 @@ class PageMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         if settings.DEBUG and response.status_code == 404 and request.resolver_match is None:
-            response = errors.not_found(request)  # Django would show its list of addresses
+            response = panels.not_found(request)  # Django would show its list of addresses
         if response.status_code == 405 and not _is_machine(request):
-            response = errors.not_allowed(request, response["Allow"])
+            response = panels.not_allowed(request, response["Allow"])
         # One address answers whole pages and parts of them. Without this header, the browser's Back button shows a
         # part as a page.
         patch_vary_headers(response, ["HX-Request"])
@@ -165,7 +165,7 @@ class PageMiddleware:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, Http404):
-            return errors.not_found(request)  # in debug mode Django would show its own page
+            return panels.not_found(request)  # in debug mode Django would show its own page
         if isinstance(exception, UnreadablePostError):
-            return errors.bad_request(request)  # the client went away or stopped: not an error of ours
-        return errors.away(request, exception) if is_away(exception) else None
+            return panels.bad_request(request)  # the client went away or stopped: not an error of ours
+        return panels.away(request, exception) if is_away(exception) else None

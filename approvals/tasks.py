@@ -3,8 +3,8 @@
 from celery import shared_task
 
 from approvals import services
-from approvals.accounts import password_mail
-from approvals.notifications import sending
+from approvals.accounts import sign_in
+from approvals.notifications import mail
 from approvals.services import texts
 from approvals.services.turn import repeating
 
@@ -33,12 +33,12 @@ def remind() -> int:
 
 @shared_task(name="approvals.send_digests")
 def send_digests() -> int:
-    return sending.send_due()
+    return mail.send_due()
 
 
-@shared_task(name=password_mail.TASK)
+@shared_task(name=sign_in.TASK)
 def send_password_link(email: str) -> None:
-    password_mail.send(email)
+    sign_in.send(email)
 
 
 @shared_task(name="approvals.collect_removed_texts", autoretry_for=(Exception,), max_retries=5, retry_backoff=1)

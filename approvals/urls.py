@@ -5,22 +5,25 @@ from __future__ import annotations
 from django.contrib.auth import views as django_views
 from django.urls import path
 
-from approvals.accounts import policies_page, rules_page, settings_page, sign_in
-from approvals.notifications import feed, manifest, notifications_page, unsubscribe
+from approvals.accounts import policies_page, settings_page, sign_in
+from approvals.notifications import feed, notifications_page, unsubscribe
 from approvals.statistics import agents_page, board_page
-from approvals.views import conversations, decide, inbox, proposal, redact
-from approvals.views.approving import resolve, reword, ticks
-from approvals.views.memory import (
+from approvals.views import (
+    approving,
     block_forms,
     block_history,
-    block_restore,
     block_views,
+    conversations,
+    decide,
     exchange,
-    memory_search,
+    inbox,
+    note_forms,
+    note_views,
+    proposal,
+    redact,
+    several,
+    talk,
 )
-from approvals.views.notes import bulk, note_forms, note_views
-from approvals.views.queue import saved_filters, several, undo
-from approvals.views.talk import care, thread
 
 _BLOCK = "memory/<str:owner>/blocks/<str:label>/"
 _NOTES = "memory/<str:owner>/notes/"
@@ -33,30 +36,30 @@ urlpatterns = [
     path("", inbox.inbox, name="inbox"),
     path("proposals/<int:pk>/", proposal.proposal, name="proposal"),
     path("proposals/<int:pk>/approve/", decide.approve, name="approve"),
-    path("proposals/<int:pk>/ticks/", ticks.ticks, name="ticks"),
-    path("proposals/<int:pk>/edit/", reword.edit, name="edit"),
-    path("proposals/<int:pk>/resolve/", resolve.resolve, name="resolve"),
+    path("proposals/<int:pk>/ticks/", approving.ticks, name="ticks"),
+    path("proposals/<int:pk>/edit/", approving.edit, name="edit"),
+    path("proposals/<int:pk>/resolve/", approving.resolve, name="resolve"),
     path("proposals/<int:pk>/reject/", decide.reject, name="reject"),
     path("proposals/<int:pk>/request-changes/", decide.request_changes, name="request_changes"),
     path("proposals/<int:pk>/remove-texts/", redact.redact, name="redact"),
-    path("proposals/<int:pk>/undo/", undo.undo, name="undo"),
-    path("filters/", saved_filters.save, name="filter_save"),
-    path("filters/<int:pk>/delete/", saved_filters.delete, name="filter_delete"),
+    path("proposals/<int:pk>/undo/", several.undo, name="undo"),
+    path("filters/", several.save, name="filter_save"),
+    path("filters/<int:pk>/delete/", several.delete, name="filter_delete"),
     path("several/", several.several, name="several"),
     path("several/<str:batch>/undo/", several.undo_several, name="undo_several"),
     path("together/<int:pk>/", several.together, name="together"),
-    path("proposals/<int:pk>/comment/", thread.comment, name="comment"),
-    path("proposals/<int:pk>/looking/", care.looking, name="looking"),
-    path("proposals/<int:pk>/assign/", care.assign, name="assign"),
-    path("proposals/<int:pk>/snooze/", care.snooze, name="snooze"),
-    path("proposals/<int:pk>/wake/", care.wake, name="wake"),
+    path("proposals/<int:pk>/comment/", talk.comment, name="comment"),
+    path("proposals/<int:pk>/looking/", talk.looking, name="looking"),
+    path("proposals/<int:pk>/assign/", talk.assign, name="assign"),
+    path("proposals/<int:pk>/snooze/", talk.snooze, name="snooze"),
+    path("proposals/<int:pk>/wake/", talk.wake, name="wake"),
     path("memory/", board_page.memories, name="memories"),
     path("memory/<str:owner>/", block_views.memory, name="memory"),
     path("memory/<str:owner>/new/", block_forms.BlockNew.as_view(), name="block_new"),
     path(_BLOCK, block_views.block, name="block"),
     path(f"{_BLOCK}history/", block_history.block_history, name="block_history"),
     path(f"{_BLOCK}blame/", block_history.block_blame, name="block_blame"),
-    path(f"{_BLOCK}restore/<str:commit>/", block_restore.BlockRestore.as_view(), name="block_restore"),
+    path(f"{_BLOCK}restore/<str:commit>/", block_history.BlockRestore.as_view(), name="block_restore"),
     path(f"{_BLOCK}edit/", block_forms.BlockEdit.as_view(), name="block_edit"),
     path(f"{_BLOCK}delete/", block_forms.BlockDelete.as_view(), name="block_delete"),
     path("memory/<str:owner>/automatic/", note_views.automatic, name="automatic"),
@@ -64,8 +67,8 @@ urlpatterns = [
     path(f"{_NOTES}new/", note_forms.NoteNew.as_view(), name="note_new"),
     path(f"{_NOTES}import/", exchange.import_markdown, name="note_import"),
     path(f"{_NOTES}import/progress/", exchange.import_progress_part, name="note_import_progress"),
-    path(f"{_NOTES}change/", bulk.NotesChange.as_view(), name="notes_change"),
-    path(f"{_NOTES}changes/<str:commit>/", bulk.notes_changed, name="notes_changed"),
+    path(f"{_NOTES}change/", note_forms.NotesChange.as_view(), name="notes_change"),
+    path(f"{_NOTES}changes/<str:commit>/", note_forms.notes_changed, name="notes_changed"),
     path(_NOTE, note_views.note, name="note"),
     path(f"{_NOTE}edit/", note_forms.NoteEdit.as_view(), name="note_edit"),
     path(f"{_NOTE}delete/", note_forms.NoteDelete.as_view(), name="note_delete"),
@@ -75,20 +78,20 @@ urlpatterns = [
     path(_CONVERSATION, conversations.conversation, name="conversation"),
     path(f"{_CONVERSATION}delete/", conversations.conversation_delete, name="conversation_delete"),
     path(f"{_CONVERSATION}messages/<int:number>/delete/", conversations.message_delete, name="message_delete"),
-    path("memory/<str:owner>/search/", memory_search.search, name="memory_search"),
+    path("memory/<str:owner>/search/", block_views.search, name="memory_search"),
     path("memory/<str:owner>/export/memories.md", exchange.export_markdown, name="export_markdown"),
     path("memory/<str:owner>/export/memory.json", exchange.export_json, name="export_json"),
     path("settings/notifications/", notifications_page.notifications, name="notifications"),
     path("settings/notifications/feed/", notifications_page.feed_address, name="feed_address"),
     path("agents/", agents_page.agent_list, name="agent_list"),
     path("agents/<str:agent>/", agents_page.agent, name="agent"),
-    path("manifest.webmanifest", manifest.manifest, name="manifest"),
+    path("manifest.webmanifest", feed.manifest, name="manifest"),
     path("feed/<str:feed_key>/", feed.feed, name="feed"),
     path("unsubscribe/<str:signed>/", unsubscribe.unsubscribe, name="unsubscribe"),
     path("settings/policies/", policies_page.policies, name="policies"),
-    path("settings/policies/rules/", rules_page.create, name="rule_create"),
-    path("settings/policies/rules/<int:pk>/", rules_page.change, name="rule_change"),
-    path("settings/policies/rules/<int:pk>/delete/", rules_page.delete, name="rule_delete"),
+    path("settings/policies/rules/", policies_page.create, name="rule_create"),
+    path("settings/policies/rules/<int:pk>/", policies_page.change, name="rule_change"),
+    path("settings/policies/rules/<int:pk>/delete/", policies_page.delete, name="rule_delete"),
     path("settings/", settings_page.settings, name="settings"),
     path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
     # With what was typed before, which may be a whole block: the first one takes less.

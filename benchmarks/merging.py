@@ -24,7 +24,7 @@ from benchmarks.merge_cases import MergeCase
 from memory_app.text import edits
 from memory_app.text.merge import merge
 from memory_app.text.worddiff.compare import differences
-from memory_app.text.worddiff.words import tokens
+from memory_app.text.worddiff.segments import tokens
 
 ROOT = Path(__file__).resolve().parent.parent
 CASES = 1_000

@@ -22,7 +22,7 @@ from agent_tools.models import AgentToken, IdempotencyKey, ToolCall
 from approvals import services
 from approvals.demo import story
 from approvals.models import Agent, Event, Kind, Proposal, Revision, Status, Tutorship, User
-from approvals.review.search_words import search_words
+from approvals.review.summary import search_words
 from approvals.services.imports import import_memories
 from approvals.services.notes import ChangeContext
 from memory_app.models import Change, Message

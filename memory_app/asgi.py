@@ -4,7 +4,7 @@ import os
 
 from django.core.asgi import get_asgi_application
 
-from memory_app.configuration.data_folder import UMASK
+from memory_app.configuration.environment import UMASK
 from memory_app.webserver.charsets import AsgiRequest
 
 os.umask(UMASK)

@@ -8,7 +8,7 @@ from typing import Any
 
 from celery import Celery, signals
 
-from memory_app.configuration.data_folder import UMASK
+from memory_app.configuration.environment import UMASK
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memory_app.settings")
 

@@ -19,8 +19,8 @@ from django.utils import timezone
 
 from memory_app.databases.batches import batched
 from memory_app.models import Message
-from memory_app.search import reindexing, store
-from memory_app.text.first_words import first_words
+from memory_app.search import store
+from memory_app.text.lines import first_words
 from memory_app.writing.ledger_lock import lock_owner
 
 
@@ -84,7 +84,7 @@ def keep(owner: str, session_id: str, turns: Sequence[Turn], *, agent: str = "")
             [row for id_, row in rows.items() if id_ not in there], ignore_conflicts=True, batch_size=500
         )
     if len(there) < len(rows):
-        reindexing.enqueue_reindex(owner)
+        store.enqueue_reindex(owner)
     return StoredTurns(
         new=tuple(id_ for id_ in rows if id_ not in there),
         known=tuple(id_ for id_ in rows if id_ in there),

@@ -16,10 +16,9 @@ import django_stubs_ext
 import environ
 from csp.constants import NONE, SELF
 
-from memory_app.configuration import agent_api, data_folder, logs, schedule
+from memory_app.configuration import agent_api, environment, logs, schedule
 from memory_app.configuration.connections import default_database, memory_database
-from memory_app.configuration.environment import BadSetting, Environment
-from memory_app.configuration.secret_key import secret_key
+from memory_app.configuration.environment import BadSetting, Environment, secret_key
 from memory_app.dolt import library
 from memory_app.text import notes
 from memory_app.webserver import options
@@ -34,7 +33,7 @@ env = Environment()
 # -- where things are -----------------------------------------------------------------------------
 
 DATA_DIR = Path(env.text("ASSENT_DATA_DIR", default=str(BASE_DIR / "var"))).resolve()
-data_folder.make(DATA_DIR)
+environment.make(DATA_DIR)
 
 DEBUG = env.switch("ASSENT_DEBUG", default=False)
 PUBLIC_URL = env.text("ASSENT_PUBLIC_URL", default="http://127.0.0.1:8000").rstrip("/")
@@ -166,7 +165,7 @@ WHITENOISE_ROOT = BASE_DIR / "static" / "root"
 # Each instance has its cookies to itself even when two run on one host under different ports.
 SESSION_COOKIE_NAME = "assent_session"
 CSRF_COOKIE_NAME = "assent_csrf"
-CSRF_FAILURE_VIEW = "approvals.views.errors.csrf_failure"
+CSRF_FAILURE_VIEW = "approvals.views.panels.csrf_failure"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_AGE = int(timedelta(days=14).total_seconds())
 _HTTPS = PUBLIC_URL.startswith("https://")

@@ -10,7 +10,7 @@ urlpatterns = [
 ]
 
 # Pages for people; what goes wrong under /api/ is answered in the API's shape by agent_tools.http.middleware.
-handler400 = "approvals.views.errors.bad_request"
-handler403 = "approvals.views.errors.permission_denied"
-handler404 = "approvals.views.errors.not_found"
-handler500 = "approvals.views.errors.server_error"
+handler400 = "approvals.views.panels.bad_request"
+handler403 = "approvals.views.panels.permission_denied"
+handler404 = "approvals.views.panels.not_found"
+handler500 = "approvals.views.panels.server_error"

@@ -6,7 +6,7 @@ from django.core.wsgi import get_wsgi_application
 from django.urls import get_resolver
 
 from memory_app.celery import load_tasks
-from memory_app.configuration.data_folder import UMASK
+from memory_app.configuration.environment import UMASK
 from memory_app.webserver.charsets import WsgiRequest
 
 os.umask(UMASK)

@@ -1,4 +1,4 @@
-"""A stranger finds things by name: one class for one name, and folders, files and functions of a size one can read.
+"""A stranger finds things by name: one class for one name, and files and functions of a size one can read.
 
 These are limits of the three apps and the client, and for names of the benchmarks too. Not here: the words of texts
 (test_wording.py) and what documents name (docs/test_documents.py).
@@ -20,9 +20,7 @@ APPS = ("memory_app", "approvals", "agent_tools")
 #: Its names are those of other clients (`Proposal`, `Page`), so they are compared with each other alone. What is
 #: written from the registry has the size of the registry.
 CLIENT = "clients/python/assent_client"
-LOOSE_MODULES = 10
-MODULES = 12
-LINES = 350
+LINES = 600
 FUNCTION_LINES = 60
 
 #: Names that Django looks for, so that they stand in many places; migrations are not looked at.
@@ -52,12 +50,6 @@ def test_no_class_name_stands_for_two_things(folders: tuple[str, ...]) -> None:
             if isinstance(node, ast.ClassDef) and node.name not in GIVEN:
                 places[node.name].append(f"{path}:{node.lineno}")
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
-
-
-@pytest.mark.parametrize("package", packages(), ids=str)
-def test_a_folder_can_be_taken_in_at_a_glance(package: Path) -> None:
-    here = [path.stem for path in (ROOT / package).glob("*.py") if path.stem != "__init__"]
-    assert len(here) <= (LOOSE_MODULES if str(package) in (*APPS, CLIENT) else MODULES), sorted(here)
 
 
 @pytest.mark.parametrize("package", packages(), ids=str)

@@ -63,7 +63,7 @@ def test_every_kind_of_text_is_read() -> None:
         ("templates/memory/", 100),
         ("templates/registration/", 20),
         ("approvals/models/", 50),
-        ("approvals/forms/notes.py", 10),
+        ("approvals/forms/memory.py", 10),
         ("clients/python/assent_client/cli/", 30),
         ("memory_app/management/commands/", 10),
         ("static/", 1),

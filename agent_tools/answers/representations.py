@@ -5,23 +5,44 @@ Each function's keys are part of the contract; `fields` says what they mean.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import takewhile
 from typing import Any
 
 from django.conf import settings
 
-from agent_tools.answers import approved_otherwise, fields
-from agent_tools.answers.asked import wanted
-from approvals.models import DECIDABLE, Approval, Event, Kind, Proposal, Revision, Status
-from approvals.pages.talk import threads
+from agent_tools.answers import fields, made_before
+from agent_tools.calls.api_operation import Call
+from agent_tools.calls.arguments import NoteWriteArguments, ReasonedArguments
+from approvals.models import DECIDABLE, Approval, Event, Kind, Proposal, ReviewReason, Revision, Status
+from approvals.pages import talk
 from approvals.review.targets import agents_revision
-from approvals.review.turn.change_requests import ChangeRequest
+from approvals.review.turn import BLOCK_DELETED, BLOCK_EXISTS, ChangeRequest
 from approvals.services import Proposed
 from approvals.services.notes import NoteChangeOutcome
 from memory_app.models import Change, TargetKind
 from memory_app.reads import Block, Note
 from memory_app.recall_counts import Access
+from memory_app.text import edits
+
+# -- What an agent is asked for when a proposal is its turn, in words for the model.
+
+_CONFLICT = "The text has changed and your change no longer fits. Propose it again on the text as it is now."
+
+#: What is asked of agents where Assent handed a proposal back, by `ChangeRequest.automatic`.
+_ASKED = {
+    BLOCK_DELETED: "The block was deleted since, so there is nothing left to change. Withdraw the proposal.",
+    BLOCK_EXISTS: "There is a block with this label now. Read it, and amend this proposal with an edit of it where "
+    "something is missing; otherwise withdraw it.",
+}
+
+
+def wanted(comment: str, automatic: str) -> str:
+    """Return what an agent is asked for: a person's comment, or where Assent asks the same words in every language."""
+    return _ASKED.get(automatic, _CONFLICT) if automatic else comment
+
 
 _REDACTED = "Its texts were removed: what you proposed, and why, is kept no more. Do not propose it again."
 
@@ -79,7 +100,7 @@ def proposal(
         asked: what its agent is asked to change.
     """
     decided = proposal.decided_at is not None or proposal.is_decided
-    thread = threads.summary(proposal)
+    thread = talk.summary(proposal)
     return {
         "proposal_id": proposal.pk,
         "user_id": proposal.owner,
@@ -132,7 +153,7 @@ def proposal_in_full(
         "note_count": len(wanted.note_changes),
         "undone": _undone(subject),
         "result": None if gone else (wanted if revision.made_by_id else revision).result_text,
-        **approved_otherwise.data_of(subject, gone),
+        **made_before.data_of(subject, gone),
     }
 
 
@@ -296,7 +317,7 @@ def listed(proposal: Proposal, asked: ChangeRequest | None = None, *, asks_you: 
 
 def outcome(proposal: Proposal) -> str:
     """Return the status, and of an approval how it was approved: "approved in part"."""
-    how = approved_otherwise.HOW.get(Approval(proposal.approval), "") if proposal.approval else ""
+    how = made_before.HOW.get(Approval(proposal.approval), "") if proposal.approval else ""
     return f"{proposal.status}{how if proposal.status == Status.APPROVED else ''}"
 
 
@@ -347,3 +368,100 @@ def decision(proposal: Proposal) -> dict[str, Any]:
         "reason": proposal.decision_reason or None,
         "comment": proposal.decision_comment,
     }
+
+
+# -- What an agent is told of the talk about its proposals, and why a change of its waits.
+
+
+def comments(proposal: Proposal) -> list[dict[str, Any]]:
+    """Return the thread of a proposal, newest first."""
+    return [comment(event) for event in reversed(talk.thread_of(proposal))]
+
+
+def comment(event: Event) -> dict[str, Any]:
+    """Return a comment on a proposal."""
+    return {
+        "by": event.actor,
+        "by_kind": event.actor_kind,
+        "text": event.text,
+        "change": event.data.get("change"),
+        "revision": event.revision,
+        "at": time(event.at),
+    }
+
+
+def unanswered(comments: list[dict[str, Any]]) -> str:
+    """Return what people wrote since the agent last did, as lines of text; empty when nobody did.
+
+    Args:
+        comments: those of `comment`, newest first.
+    """
+    since = list(takewhile(lambda each: each["by_kind"] != Event.ActorKind.AGENT, comments))
+    if not since:
+        return ""
+    lines = [f"{each['by']} commented: {each['text']}" for each in reversed(since)]
+    return "\n".join(["", *lines, "Answer with comment_on_proposal."])
+
+
+#: Why a change waits although others like it do not, for the agent.
+_WHY_IT_WAITS = {
+    ReviewReason.SECRETS: (
+        "It reads like a key, token, password or card number, so a person has to see it first. "
+        "That counts for reasoning and evidence too. Do not keep secrets in the memory: say where they are kept "
+        "instead."
+    ),
+    ReviewReason.LARGE: "A rule of the user applies small changes at once; this one is larger, so it waits.",
+    ReviewReason.REPEATED: "A person rejected or undid the same before, so a person decides about it again.",
+    ReviewReason.RULE: "A rule of the user asks for a person here.",
+}
+
+
+def why_it_waits(proposal: Proposal | None) -> str:
+    """Return a line for an agent whose change waits although a policy or a rule may apply others; empty for others."""
+    if proposal is None or proposal.is_decided or not proposal.review_reason:
+        return ""
+    told = _WHY_IT_WAITS.get(ReviewReason(proposal.review_reason))
+    return f"\n{told}" if told else ""
+
+
+# -- What a call asked for, as far as the words of a refusal depend on it.
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What was asked for.
+
+    Args:
+        label: of the block, where it is about one.
+        edits: what was proposed; empty for a call that reads, or proposes a whole block.
+        is_of_whole_block: it proposes a new block, or the deletion of one.
+        corrected: the arguments of a call that would work, from an edit's index and those of its arguments that are
+            other than in this call; None where there is no such call.
+        fields: what the tool calls a field of a note, where it calls it otherwise.
+        as_of: the commit or time asked for.
+        proposal_id: of the proposal it is about.
+        amends: that proposal was to get another revision.
+        shown: a proposal as this caller may see it; None for the usual representation.
+    """
+
+    call: Call
+    label: str = ""
+    edits: Sequence[edits.Edit] = ()
+    corrected: Callable[[int, dict[str, Any]], dict[str, Any]] | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+    as_of: str | None = None
+    proposal_id: int = 0
+    amends: bool = False
+    is_of_whole_block: bool = False
+    shown: Callable[[Proposal], dict[str, Any]] | None = None
+
+    @classmethod
+    def of_write(cls, call: Call, arguments: NoteWriteArguments | ReasonedArguments, **more: Any) -> Subject:
+        """Return what a call asked for that makes a proposal, or amends the one it names."""
+        number = arguments.proposal_id
+        return cls(call, proposal_id=number or 0, amends=number is not None, **more)
+
+    @property
+    def proposes(self) -> bool:
+        """Whether it proposes a change of a block; the contract words refusals of reading differently."""
+        return bool(self.edits) or self.is_of_whole_block

@@ -15,8 +15,7 @@ from django.conf import settings
 
 from agent_tools.auth import grants
 from agent_tools.auth.authentication import Caller
-from agent_tools.calls.arguments import Arguments, WriteArguments
-from agent_tools.calls.json_schema import json_schema
+from agent_tools.calls.arguments import Arguments, WriteArguments, json_schema
 from agent_tools.models import Scope
 
 A = TypeVar("A", bound=Arguments)

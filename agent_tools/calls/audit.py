@@ -8,20 +8,52 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
 
 import structlog
 from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import transaction
+from django.dispatch import Signal
 from django.utils import timezone
 
+from agent_tools.calls.api_operation import Call
 from agent_tools.models import AgentToken, ToolCall
 from memory_app.configuration.logs import current_request_id
 from memory_app.databases.prepared import insert
 from memory_app.runtime import deadlines
 from memory_app.runtime.gatherer import Gatherer
 
+# -- Monitoring events of an installation: Django signals after an agent remembered, recalled or forgot something.
+
 log = structlog.get_logger(__name__)
+
+remembered = Signal()
+recalled = Signal()
+forgotten = Signal()
+
+_NAMES = {id(remembered): "memory_remembered", id(recalled): "memory_recalled", id(forgotten): "memory_forgotten"}
+
+
+def tell(signal: Signal, call: Call, *, began: float, session_id: str, type: str, **more: Any) -> None:
+    """Log and send what happened.
+
+    Args:
+        began: `time.perf_counter()` when the call came.
+    """
+    about = {
+        "owner": call.owner,
+        "agent": call.caller.agent.name,
+        "session_id": session_id,
+        "type": type,
+        "duration": round((time.perf_counter() - began) * 1000, 2),
+        **more,
+    }
+    log.info(_NAMES[id(signal)], **{"user_id" if name == "owner" else name: value for name, value in about.items()})
+    for receiver, outcome in signal.send_robust(sender=tell, **about):
+        if isinstance(outcome, Exception):
+            log.error("signal_receiver_failed", receiver=repr(receiver), exc_info=outcome)
+
 
 #: Seconds a row may wait for a busy database.
 _SECONDS = 20.0

@@ -17,7 +17,7 @@ import click
 from assent_client._generated.runtime.progress import Reporter, Stage
 from assent_client._generated.text.memories_md import Memory
 from assent_client.cli.memories import ChangeResult, Failed, ImportResult, MemoryNotFound
-from memory_app.configuration.data_folder import UMASK
+from memory_app.configuration.environment import UMASK
 from memory_app.runtime import progress
 from memory_app.text import memories_md
 
@@ -88,14 +88,14 @@ class LocalMemories:
         return memories_md.write(found).encode()
 
     def find(self, query: str, *, type: str | None, tags: Sequence[str], limit: int | None) -> list[Memory]:
-        from approvals.pages import note_matching
+        from approvals.pages import notes_page
 
-        wanted = note_matching.Wanted(type=type, tags=tags)
+        wanted = notes_page.Wanted(type=type, tags=tags)
         with _failing():
             if query:
-                found = note_matching.search_notes(self._user.username, query, wanted, most=limit)
+                found = notes_page.search_notes(self._user.username, query, wanted, most=limit)
             else:
-                found = note_matching.newest(self._user.username, wanted, most=limit)
+                found = notes_page.newest(self._user.username, wanted, most=limit)
         return [_memory(note) for note in found.notes]
 
     def prime(

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
+from django.db.models import Count, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -12,12 +19,209 @@ from django.views.decorators.http import require_safe
 
 from agent_tools import tools  # noqa: F401 - `tools` fills the registry
 from agent_tools.calls.registry import TOOLS
-from agent_tools.console import call_log
-from agent_tools.console.token_list import rows_of
-from approvals.accounts.sign_in import signed_in
-from approvals.accounts.viewer import viewer_of
+from agent_tools.console.tokens_page import rows_of
+from agent_tools.errors import ErrorCode
+from agent_tools.models import AgentToken, ToolCall
+from approvals.accounts.sign_in import signed_in, viewer_of
 from approvals.models import Agent, Approval, Proposal, RejectReason, Status, TrustRule, User
 from approvals.statistics import agents, weeks
+
+# -- What an agent did with one person's memory, from the rows of the audit: names, sizes and outcomes, no texts.
+
+#: How far back the counts go.
+RECENT = timedelta(days=30)
+ON_A_PAGE = 50
+#: Value of the filter for "whatever went wrong".
+REFUSED = "refused"
+#: Refusals listed with what they mean.
+_MOST_REFUSALS = 5
+
+_CURSOR = re.compile(r"([0-9]{1,16})-([0-9]{1,18})")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+#: Where a call is refused with one of these, what it names may be anything: the agent's own text, in the end.
+_UNCHECKED_TARGET = (400, 403, 404)
+
+
+@dataclass(frozen=True)
+class LoggedCall:
+    """One call, as a row of the table."""
+
+    at: datetime
+    tool: str
+    target: str
+    outcome: str
+    status: int
+    duration_ms: float
+    request_bytes: int
+    response_bytes: int
+    prefix: str
+
+    @property
+    def is_ok(self) -> bool:
+        return self.outcome == "ok"
+
+
+@dataclass(frozen=True)
+class CallPage:
+    """Args:
+    older: the cursor of the next page; empty on the last one.
+    """
+
+    calls: tuple[LoggedCall, ...]
+    older: str = ""
+
+
+@dataclass(frozen=True)
+class ToolUse:
+    """How often a tool was called, and how often that was refused or failed."""
+
+    tool: str
+    calls: int
+    errors: int
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A code with what the reference says about it."""
+
+    code: str
+    status: int
+    meaning: str
+    number: int
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What was called since `RECENT`, most frequent first.
+
+    Args:
+        refusals: the most frequent ones.
+        outcomes: every error code that came up, for the filter.
+    """
+
+    tools: tuple[ToolUse, ...]
+    refusals: tuple[Refusal, ...]
+    outcomes: tuple[str, ...]
+
+    @property
+    def calls(self) -> int:
+        return sum(use.calls for use in self.tools)
+
+    @property
+    def errors(self) -> int:
+        return sum(use.errors for use in self.tools)
+
+
+def serves(agent: Agent, viewer: User) -> bool:
+    """Whether an agent has, or had, anything to do with this person's memory."""
+    tokens = AgentToken.objects.filter(agent=agent).serving(viewer.username)
+    return tokens.exists() or ToolCall.objects.filter(agent=agent, owner=viewer.username).exists()
+
+
+def page_of(agent: Agent, viewer: User, *, tool: str = "", outcome: str = "", before: str = "") -> CallPage:
+    """Return a page of the calls, newest first.
+
+    Args:
+        tool, outcome: to narrow it down; unknown values match nothing.
+        before: the cursor of a page, as a page before gave it; anything else is the first page.
+    """
+    narrowed = Q(tool=tool) if tool else Q()
+    if outcome == REFUSED:
+        narrowed &= ~Q(outcome="ok")
+    elif outcome:
+        narrowed &= Q(outcome=outcome)
+    narrowed &= _before(before)
+    found: list[ToolCall] = []
+    for rows in _of(agent, viewer):
+        found += rows.filter(narrowed).select_related("token")[: ON_A_PAGE + 1]
+    found.sort(key=lambda call: (call.at, call.pk), reverse=True)
+    shown = found[:ON_A_PAGE]
+    return CallPage(tuple(map(_logged, shown)), older=_cursor(shown[-1]) if len(found) > ON_A_PAGE else "")
+
+
+def usage_of(agent: Agent, viewer: User) -> Usage:
+    """Return what was called in the last 30 days, and how that went."""
+    since = timezone.now() - RECENT
+    counted: Counter[tuple[str, str]] = Counter()
+    for rows in _of(agent, viewer):
+        grouped = rows.filter(at__gte=since).order_by().values_list("tool", "outcome").annotate(number=Count("pk"))
+        for tool, outcome, number in grouped:
+            counted[tool, outcome] += number
+    calls: Counter[str] = Counter()
+    errors: Counter[str] = Counter()
+    codes: Counter[str] = Counter()
+    for (tool, outcome), number in counted.items():
+        calls[tool] += number
+        if outcome != "ok":
+            errors[tool] += number
+            codes[outcome] += number
+    return Usage(
+        tuple(ToolUse(tool, number, errors[tool]) for tool, number in calls.most_common()),
+        tuple(_refusal(code, number) for code, number in codes.most_common(_MOST_REFUSALS)),
+        tuple(sorted(codes)),
+    )
+
+
+def meaning_of(code: str) -> str:
+    """Return what the reference says about an error code; empty for anything else."""
+    known = _codes().get(code)
+    return known.meaning if known else ""
+
+
+def _of(agent: Agent, viewer: User) -> Sequence[QuerySet[ToolCall]]:
+    """Return the two kinds of rows apart, so that each is read in the order of its index."""
+    rows = ToolCall.objects.filter(agent=agent)
+    named = rows.filter(owner=viewer.username)
+    tokens = AgentToken.objects.filter(agent=agent, owners=viewer, all_owners=False).prefetch_related("owners")
+    mine = [token for token in tokens if len(token.owners.all()) == 1]
+    if not mine:
+        return (named,)
+    during = Q()
+    for token in mine:
+        during |= Q(token=token, at__gte=token.owners_since)
+    return named, rows.filter(during, owner="")
+
+
+def _logged(call: ToolCall) -> LoggedCall:
+    return LoggedCall(
+        at=call.at,
+        tool=call.tool,
+        target="" if call.status in _UNCHECKED_TARGET else call.target,
+        outcome=call.outcome,
+        status=call.status,
+        duration_ms=call.duration_ms,
+        request_bytes=call.request_bytes,
+        response_bytes=call.response_bytes,
+        prefix=call.token.prefix if call.token else "",
+    )
+
+
+def _refusal(code: str, number: int) -> Refusal:
+    known = _codes().get(code)
+    return Refusal(code, known.status if known else 0, meaning_of(code), number)
+
+
+@cache
+def _codes() -> dict[str, ErrorCode]:
+    return {known.code: known for known in ErrorCode}
+
+
+def _cursor(call: ToolCall) -> str:
+    return f"{(call.at - _EPOCH) // timedelta(microseconds=1)}-{call.pk}"
+
+
+def _before(cursor: str) -> Q:
+    found = _CURSOR.fullmatch(cursor)
+    if found is None:
+        return Q()
+    try:
+        at = _EPOCH + timedelta(microseconds=int(found[1]))
+    except OverflowError:
+        return Q()
+    # `at__lte` alone lets the index begin there; the rest is for calls of the same moment.
+    return Q(at__lte=at) & (Q(at__lt=at) | Q(pk__lt=int(found[2])))
+
 
 #: Rejected proposals with their reasons, as many as one reads.
 _MOST_REJECTED = 5
@@ -31,18 +235,18 @@ def agent_page(request: HttpRequest, agent: str) -> HttpResponse:
     viewer = viewer_of(request)
     found = Agent.objects.filter(name=agent).first()
     proposals = Proposal.objects.of_owner(viewer.username).filter(agent=found)
-    if found is None or not (call_log.serves(found, viewer) or proposals.exists()):
+    if found is None or not (serves(found, viewer) or proposals.exists()):
         raise Http404
     narrowed = {name: request.GET.get(name, "").replace("\0", "")[:64] for name in ("tool", "outcome", "before")}
-    usage = call_log.usage_of(found, viewer)
+    usage = usage_of(found, viewer)
     context = {
         "section": "settings",
         "agent": found,
         "rows": rows_of(viewer, agent_id=found.pk),
-        "page": call_log.page_of(found, viewer, **narrowed),
+        "page": page_of(found, viewer, **narrowed),
         "narrowed": narrowed,
         "is_narrowed": bool(narrowed["tool"] or narrowed["outcome"]),
-        "meaning": call_log.meaning_of(narrowed["outcome"]),
+        "meaning": meaning_of(narrowed["outcome"]),
         "usage": usage,
         "tool_names": sorted({use.tool for use in usage.tools} | ({narrowed["tool"]} & TOOLS.keys())),
         "rules": TrustRule.objects.filter(owner=viewer.username, agent=found).count(),

@@ -26,11 +26,9 @@ from agent_tools.calls.arguments import (
     WriteArguments,
 )
 from agent_tools.console import schema_form, tryout
-from agent_tools.console.token_list import usable_of
-from agent_tools.console.tokens_page import address_of
+from agent_tools.console.tokens_page import address_of, usable_of
 from agent_tools.models import Scope
-from approvals.accounts.sign_in import signed_in, typed_before
-from approvals.accounts.viewer import viewer_of
+from approvals.accounts.sign_in import signed_in, typed_before, viewer_of
 from approvals.models import Proposal, User
 from approvals.review.diff_mode import DiffMode, change_shown
 from approvals.review.presentation import review_of

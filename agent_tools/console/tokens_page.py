@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
@@ -17,12 +19,73 @@ from django.views.decorators.http import require_http_methods
 
 from agent_tools import snippets
 from agent_tools.auth import tokens
-from agent_tools.console.token_list import rows_of, usable_of
-from agent_tools.forms import TokenForm
-from agent_tools.models import AgentToken, Scope
-from approvals.accounts.sign_in import signed_in
-from approvals.accounts.viewer import viewer_of
+from agent_tools.forms import RotateForm, TokenForm
+from agent_tools.models import AgentToken, AgentTokenQuerySet, Scope
+from approvals.accounts.sign_in import signed_in, viewer_of
 from approvals.models import User
+
+# -- The tokens that serve a person, as the pages list them: each with the secrets it replaced that still work.
+
+
+@dataclass(frozen=True)
+class OldSecret:
+    """A token that was replaced and still works.
+
+    Args:
+        replaced_at: when the next one was made.
+    """
+
+    token: AgentToken
+    replaced_at: datetime
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether an agent used it after it was replaced. Uses are noted once a minute."""
+        return self.token.last_used_at is not None and self.token.last_used_at > self.replaced_at
+
+
+@dataclass(frozen=True)
+class TokenRow:
+    """Args:
+    old: newest first.
+    """
+
+    token: AgentToken
+    old: tuple[OldSecret, ...]
+    may_rotate: bool
+    is_by_admin: bool
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it opens the memory of others, too; not told of whom."""
+        return len(self.token.owners.all()) > 1
+
+
+def usable_of(viewer: User) -> AgentTokenQuerySet:
+    """Return the tokens that open this person's memory now."""
+    return AgentToken.objects.serving(viewer.username).usable().filter(agent__is_active=True)
+
+
+def rows_of(viewer: User, *, agent_id: int | None = None) -> list[TokenRow]:
+    """Return the tokens that open this person's memory now, newest first; of one agent where it is named."""
+    found = usable_of(viewer).select_related("agent", "created_by", "replaced_by").prefetch_related("owners")
+    if agent_id is not None:
+        found = found.filter(agent=agent_id)
+    families: dict[int, list[AgentToken]] = {}
+    for token in found:
+        families.setdefault(token.original_id, []).append(token)
+    return [_row(family, viewer) for family in families.values()]
+
+
+def _row(family: list[AgentToken], viewer: User) -> TokenRow:
+    newest, *old = sorted(family, key=lambda token: token.pk, reverse=True)
+    return TokenRow(
+        newest,
+        tuple(OldSecret(each, each.replaced_by.created_at) for each in old),
+        may_rotate=tokens.may_rotate(newest, viewer),
+        is_by_admin=newest.created_by_id != viewer.pk and not newest.all_owners,
+    )
+
 
 #: Where the session keeps which forms have made their token.
 _USED = "token_forms_used"
@@ -153,3 +216,34 @@ def _ways(request: HttpRequest, issued: tokens.Issued | None) -> tuple[snippets.
 def address_of(request: HttpRequest) -> str:
     """Return the address of this installation as the viewer reaches it, without a slash at the end."""
     return request.build_absolute_uri("/").rstrip("/")
+
+
+# -- `/settings/agents/<id>/rotate/`: a new secret with the same rights, while the old one goes on working for a time.
+
+
+@signed_in(return_to=lambda pk: reverse("agents"))
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def rotate(request: HttpRequest, pk: int) -> HttpResponse:
+    """Ask how long the old secret stays valid, then show the new one, in the answer to the POST only."""
+    viewer = viewer_of(request)
+    found = usable_of(viewer).filter(pk=pk).select_related("agent", "replaced_by").prefetch_related("owners").first()
+    if found is None:
+        raise Http404
+    if request.method == "POST" and was_sent_before(request):
+        return redirect("agents")
+    if not tokens.may_rotate(found, viewer):
+        messages.warning(request, _("This token can’t be rotated here. It was rotated before, or an admin created it."))
+        return redirect("agents")
+    form = RotateForm(request.POST if request.method == "POST" else None)
+    if request.method != "POST" or not form.is_valid():
+        context = {"section": "settings", "token": found, "form": form, "nonce": new_nonce()}
+        return render(request, "agents/rotate.html", context, status=422 if form.is_bound else 200)
+    try:
+        issued = tokens.rotate(found, by=viewer, until=form.until)
+    except tokens.NotRotatable:  # by another request since it was looked up
+        messages.warning(request, _("This token was just rotated or revoked elsewhere."))
+        return redirect("agents")
+    mark_as_sent(request)
+    found.refresh_from_db()
+    return tokens_page(request, viewer, issued=issued, old=found)

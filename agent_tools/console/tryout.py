@@ -22,7 +22,7 @@ from agent_tools.calls import execution
 from agent_tools.calls.api_operation import ApiOperation
 from agent_tools.calls.audit import Audit
 from agent_tools.errors import ErrorCode
-from agent_tools.http import body, responses
+from agent_tools.http import body, exceptions
 from agent_tools.http.exceptions import exception_handler
 from agent_tools.models import AgentToken, Scope
 from approvals.models import User
@@ -98,7 +98,7 @@ def run(viewer: User, tool: ApiOperation[Any], arguments: Mapping[str, Any], sco
     return _tried(tool.name, response, duration_ms)
 
 
-def _respond(token: AgentToken, tool: ApiOperation[Any], arguments: Mapping[str, Any]) -> responses.ApiResponse:
+def _respond(token: AgentToken, tool: ApiOperation[Any], arguments: Mapping[str, Any]) -> exceptions.ApiResponse:
     raw = json.dumps(arguments, ensure_ascii=False).encode()
     audit = Audit(tool=tool.name, request_bytes=len(raw))
     tokens.touch(token)
@@ -112,12 +112,12 @@ def _respond(token: AgentToken, tool: ApiOperation[Any], arguments: Mapping[str,
         response = exception_handler(error, {"view": _Running(tool.failing, audit)})
     else:
         outcome = "ok" if kept.payload["ok"] else kept.payload["error"]["code"]
-        response = responses.json_response(kept.payload, status=kept.status, outcome=outcome)
+        response = exceptions.json_response(kept.payload, status=kept.status, outcome=outcome)
     audit.write(token, outcome=response.outcome, status=response.status_code, response_bytes=len(response.content))
     return response
 
 
-def _tried(tool: str, response: responses.ApiResponse, duration_ms: float) -> Tried:
+def _tried(tool: str, response: exceptions.ApiResponse, duration_ms: float) -> Tried:
     payload = json.loads(response.content)
     shown = payload["data"] if payload["ok"] else payload["error"]
     code = "" if payload["ok"] else payload["error"]["code"]

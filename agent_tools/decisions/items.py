@@ -12,12 +12,12 @@ from typing import Any
 
 from django.db.models import F, Q
 
-from agent_tools.answers import approved_otherwise, bounds, representations, withholding
-from agent_tools.answers.asked import wanted
+from agent_tools.answers import bounds, made_before, representations, withholding
+from agent_tools.answers.representations import wanted
 from agent_tools.calls.api_operation import Call
-from agent_tools.decisions import cursors
+from agent_tools.decisions import reading
 from approvals.models import Approval, Event, Proposal, Revision, Status
-from approvals.review.reworded.taken import ChangedApproval, taken_of
+from approvals.review.reworded import ChangedApproval, taken_of
 from memory_app.models import TargetKind
 
 #: Characters of the approved text, and of the places where it differs, in an item; get_proposal has longer ones.
@@ -77,7 +77,7 @@ def _item(event: Event, read: _Read) -> dict[str, Any]:
         "status": proposal.status,
         **_wording(event, read),
     }
-    return item | {"text": line(item), "cursor": cursors.after(event.pk)}
+    return item | {"text": line(item), "cursor": reading.after(event.pk)}
 
 
 def _reason(event: Event) -> str | None:
@@ -110,8 +110,8 @@ def _wording(event: Event, read: _Read) -> dict[str, Any]:
         return told | {"is_cut": event.proposal.target_kind == TargetKind.IMPORT}
     final = taken.final_text if len(taken.final_text) <= MOST_CHARACTERS else None
     is_part = event.proposal.approval == Approval.PART
-    difference = [] if is_part else approved_otherwise.difference(taken)
-    left = approved_otherwise.changes_left(taken) if is_part else []
+    difference = [] if is_part else made_before.difference(taken)
+    left = made_before.changes_left(taken) if is_part else []
     told |= {"final_text": final, "difference": _that_fit(difference), "not_accepted": _that_fit(left)}
     is_cut = final is None or len(told["difference"]) < len(difference) or len(told["not_accepted"]) < len(left)
     return told | {"is_cut": is_cut}
@@ -135,7 +135,7 @@ def line(item: dict[str, Any]) -> str:
     said = _said(item["comment"])
     match item["what"]:
         case Event.What.APPROVED:
-            how = approved_otherwise.HOW.get(Approval(item["approval"]), "") if item["approval"] else ""
+            how = made_before.HOW.get(Approval(item["approval"]), "") if item["approval"] else ""
             return f"{what} was approved{how}{by}{reason}{said}{_changed(item)}"
         case Event.What.REJECTED:
             return f"{what} was rejected{by or ' by Assent'}{reason}{said}"

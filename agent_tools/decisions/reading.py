@@ -6,6 +6,9 @@ on from a cursor misses none and gets none twice.
 
 from __future__ import annotations
 
+import base64
+import binascii
+import json
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -16,10 +19,45 @@ from agent_tools.answers import bounds
 from agent_tools.auth import grants
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.parsing import invalid
-from agent_tools.decisions import cursors, items
+from agent_tools.decisions import items
 from approvals.models import Event
 from approvals.services.events import told_to
 from memory_app.databases import row_order
+
+# -- The place in the order of decisions up to which a caller has read: opaque, and good for ever.
+
+#: Given in place of a cursor: from now on, where the empty text means from the start.
+NOW = "now"
+
+_NAME = "decisions"
+
+
+class NoCursor(ValueError):
+    """The text is no cursor of decisions."""
+
+
+def after(event_id: int) -> str:
+    """Return the cursor after this event."""
+    packed = json.dumps([_NAME, event_id], separators=(",", ":"))
+    return base64.urlsafe_b64encode(packed.encode()).decode()
+
+
+def event_of(cursor: str) -> int:
+    """Return the id of the event it stands after; 0 for the empty text.
+
+    Raises:
+        NoCursor: it is none.
+    """
+    if not cursor:
+        return 0
+    try:
+        name, event_id = json.loads(base64.b64decode(cursor, altchars=b"-_", validate=True))
+    except (binascii.Error, ValueError, TypeError, RecursionError):
+        raise NoCursor from None
+    if name != _NAME or type(event_id) is not int or not 0 <= event_id < 2**63:
+        raise NoCursor
+    return event_id
+
 
 #: How often to look again while somebody decides, and the seconds between two looks.
 _LOOKS = 50
@@ -64,11 +102,11 @@ def place_of(call: Call, since: str, *, argument: str) -> int | None:
     Raises:
         ApiError: `invalid_arguments`.
     """
-    if since == cursors.NOW:
+    if since == NOW:
         return None
     try:
-        return cursors.read(since)
-    except cursors.NoCursor as error:
+        return event_of(since)
+    except NoCursor as error:
         reason = "is no cursor of decisions; leave it empty to read from the start, or give 'now'"
         raise invalid({argument: reason}, called=call.called) from error
 
@@ -120,7 +158,7 @@ def answer(call: Call, page: DecisionPage, *, characters: int, retry_after: int 
     until = page.events[fitting - 1].pk if fitting < len(told) else page.until
     data: dict[str, Any] = {
         "items": told[:fitting],
-        "next": cursors.after(until),
+        "next": after(until),
         "more": has_more,
         "retry_after": retry_after if page.is_settled else _RETRY_AFTER,
     }

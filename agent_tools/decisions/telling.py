@@ -10,27 +10,38 @@ told.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import structlog
+from django.conf import settings
 from django.db import Error as DatabaseError
-from django.db import transaction
+from django.db import connections, transaction
 from django.db.models import BigIntegerField, Q, Subquery, Value
 from django.db.models.functions import Coalesce
+from django.utils import timezone
+from pydantic import Field
 
-from agent_tools.answers import bounds
+from agent_tools.answers import bounds, fields, paging
+from agent_tools.auth import grants, tokens
 from agent_tools.calls.api_operation import Answer, ApiOperation, Call
+from agent_tools.calls.arguments import BoundedArguments
 from agent_tools.calls.idempotency import Finish
-from agent_tools.decisions import cursors, items, reading
-from agent_tools.models import ToldUntil
+from agent_tools.calls.registry import endpoint
+from agent_tools.decisions import items, reading
+from agent_tools.errors import invalid_token
+from agent_tools.models import Scope, ToldUntil
+from approvals import services
 from approvals.models import Event
 from approvals.services.events import told_to
 from memory_app.databases import row_order
 from memory_app.databases.prepared import Prepared
 from memory_app.reads import EngineUnavailable
+from memory_app.runtime import deadlines, waits
 
 log = structlog.get_logger(__name__)
 
@@ -110,7 +121,7 @@ def _told(tool: ApiOperation[Any], call: Call, payload: dict[str, Any]) -> dict[
     shown = [item for item in every if not _is_told_by(payload["data"], item)]
     if not shown and not left_out:
         return payload
-    decisions = {"items": shown, "next": cursors.after(until), "more": bool(left_out), "left_out": left_out}
+    decisions = {"items": shown, "next": reading.after(until), "more": bool(left_out), "left_out": left_out}
     return payload | {
         "text": payload["text"] if tool.text_is_complete else _with_lines(payload["text"], decisions),
         "data": payload["data"] | {"decisions": decisions},
@@ -131,3 +142,126 @@ def _with_lines(text: str, decisions: dict[str, Any]) -> str:
             f"({decisions['left_out']:,} more: list_proposals with decided_since {decisions['next']} has them.)"
         )
     return "\n".join([text, "", _HEADLINE, *lines])
+
+
+# -- A call that waits for a decision: how long it may, and what it holds while it does.
+
+#: Seconds a call may ask to wait: by address, and through a tool, whose callers give up after ten.
+LONGEST = 20
+LONGEST_OF_TOOL = 8
+#: Seconds after which to ask again where there was no place, and where the process was to end.
+_RETRY_AFTER = 5
+_RETRY_AFTER_RESTART = 1
+#: Seconds between two looks for what other processes decided.
+_LOOK = 1.0
+
+
+@dataclass(frozen=True)
+class Waited:
+    """A call after it waited.
+
+    Args:
+        call: with its token as it is now.
+        retry_after: seconds after which to ask again, where it could not wait as long as it was to.
+    """
+
+    call: Call
+    retry_after: int | None = None
+
+
+def until(is_over: Callable[[Call], bool], call: Call, seconds: int, *, work: float) -> Waited:
+    """Wait until it is over or the time is up; look before each wait.
+
+    Args:
+        is_over: asks the databases, in one or two queries, with the token as it is then.
+        seconds: 0 looks for nothing and waits for nothing.
+        work: seconds that the call may take beside waiting.
+
+    Raises:
+        ApiError: `invalid_token` or `missing_scope` when the token may no longer be used.
+    """
+    if not seconds or is_over(call):
+        return Waited(call)
+    deadlines.allow(seconds + work)
+    end = time.monotonic() + seconds
+    token = call.caller.token
+    with waits.place(token.original_id, told_to(token.agent_id), most=settings.MOST_WAITING) as place:
+        if place is None:
+            return Waited(call, _RETRY_AFTER_RESTART if waits.is_closed() else _RETRY_AFTER)
+        while True:
+            seen = place.news
+            call = _as_now(call)
+            left = end - time.monotonic()
+            if is_over(call) or left <= 0 or call.caller.is_gone():
+                return Waited(call)
+            if waits.is_closed():
+                return Waited(call, _RETRY_AFTER_RESTART)
+            connections.close_all()
+            place.wait(seen, min(left, _LOOK), is_gone=call.caller.is_gone)
+
+
+def _as_now(call: Call) -> Call:
+    """Return the call with its token as it is now: it may have been revoked while the call waited."""
+    token = tokens.find_again(call.caller.token)
+    if token is None:
+        raise invalid_token()
+    grants.require_scope(token, Scope.MEMORY_READ)
+    return replace(call, caller=replace(call.caller, token=token))
+
+
+# -- The list of decisions as a call: its arguments, waiting for the first of them, and its answer.
+
+
+class DecisionListArguments(BoundedArguments):
+    since: Annotated[
+        str,
+        Field(
+            description="`next` of an answer before; empty: from the start; now: nothing but the `next` to go on from.",
+            max_length=200,
+        ),
+    ] = ""
+    limit: Annotated[int, Field(description="How many at most.", ge=1, le=paging.MOST)] = paging.DEFAULT
+    wait: Annotated[int, Field(description="Seconds to wait for a decision while there is none.", ge=0, le=LONGEST)] = 0
+
+
+@endpoint(
+    called="the list of decisions",
+    description=(
+        "What people decided about the agent's own proposals, in the order it happened, none left out and none twice: "
+        "approvals, rejections, requests for changes, what expired or was closed, what was undone, and comments by "
+        "people."
+    ),
+    scope=Scope.MEMORY_READ,
+    failing="Error listing decisions",
+    returns=fields.DECISIONS,
+    owner_optional=True,
+)
+def decision_list(call: Call, arguments: DecisionListArguments) -> Answer:
+    return decisions(call, arguments, argument="since")
+
+
+def decisions(call: Call, arguments: DecisionListArguments, *, argument: str) -> Answer:
+    """Return the list from the place asked for; wait for something new where that is asked.
+
+    Args:
+        argument: what the call calls the place, for a refusal.
+    """
+    after = reading.place_of(call, arguments.since, argument=argument)
+    expire_overdue(call)
+    if after is None:
+        after = reading.last(call)
+        if not arguments.wait:
+            return reading.answer(call, reading.DecisionPage([], after, has_more=False), characters=0)
+    work = decision_list.time_limit
+    waited = until(lambda now: reading.has_news(now, after), call, arguments.wait, work=work)
+    page = reading.read(waited.call, after, limit=arguments.limit)
+    return reading.answer(waited.call, page, characters=bounds.characters(arguments), retry_after=waited.retry_after)
+
+
+def expire_overdue(call: Call) -> None:
+    """Expire proposals whose time is up: without a worker no process does, so reading them does."""
+    if not settings.CELERY_TASK_ALWAYS_EAGER:
+        return
+    visible = grants.visible_proposals(call.caller.token, call.owner or None)
+    if visible.decidable().filter(expires_at__lte=timezone.now()).exists():
+        services.expire()

@@ -5,19 +5,48 @@ Not here: what the memory refuses (`answers.refusals`).
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import structlog
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
-from django.http import Http404
+from django.http import Http404, HttpResponse
 from django.http.request import UnreadablePostError
 from rest_framework import exceptions
 
 from agent_tools.calls.audit import Audit
 from agent_tools.errors import ApiError, ErrorCode, ErrorRow, ErrorTable, find_row, invalid_token
-from agent_tools.http import responses
 from memory_app.configuration.logs import current_request_id
 from memory_app.runtime.unavailable import is_away
+
+# -- The two shapes of an answer, as JSON bytes.
+
+#: JSON loads and frames nothing, should a browser be made to show it.
+_POLICY = "default-src 'none'; frame-ancestors 'none'"
+
+
+class ApiResponse(HttpResponse):
+    """JSON, with its outcome (`ok` or an error code) for the audit row."""
+
+    outcome: str
+
+
+def json_response(
+    payload: dict[str, Any], *, status: int = 200, headers: dict[str, str] | None = None, outcome: str = "ok"
+) -> ApiResponse:
+    """Return `payload` as JSON in UTF-8; private text, so no cache may keep it."""
+    body = json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
+    response = ApiResponse(body, status=status, content_type="application/json", headers=headers)
+    response.setdefault("Cache-Control", "no-store")
+    response["Content-Security-Policy"] = _POLICY
+    response.outcome = outcome
+    return response
+
+
+def failure(error: ApiError) -> ApiResponse:
+    """Return the answer to a failed request."""
+    return json_response(error.payload, status=error.code.status, headers=error.headers, outcome=error.code.code)
+
 
 log = structlog.get_logger(__name__)
 
@@ -28,7 +57,7 @@ _AWAY = 5
 _OURS = (ErrorCode.INTERNAL_ERROR, ErrorCode.ENGINE_UNAVAILABLE, ErrorCode.TIMEOUT)
 
 
-def exception_handler(error: Exception, context: dict[str, Any]) -> responses.ApiResponse:
+def exception_handler(error: Exception, context: dict[str, Any]) -> ApiResponse:
     """Return the answer to whatever a view raised; the hook of Django REST framework, and used by the playground.
 
     An unexpected exception is logged with its stack; the answer has no word of it.
@@ -36,7 +65,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> responses.Ap
     view: Any = context.get("view")
     answer = as_api_error(error, failing=getattr(view, "failing", "Error"), view=view)
     report(answer, error, getattr(view, "audit", None))
-    return responses.failure(answer)
+    return failure(answer)
 
 
 def report(answer: ApiError, error: Exception, audit: Audit | None) -> None:

@@ -9,8 +9,8 @@ from enum import IntEnum
 from typing import Any
 
 from agent_tools.errors import ApiError, ErrorCode
-from agent_tools.http import responses
-from agent_tools.http.responses import ApiResponse
+from agent_tools.http import exceptions
+from agent_tools.http.exceptions import ApiResponse
 
 Id = str | int | float | None
 
@@ -106,12 +106,12 @@ def failed(error: RpcError, id: Id = None, *, is_modern: bool = False) -> ApiRes
     if error.data:
         said["data"] = error.data
     payload = {"jsonrpc": "2.0", "id": id, "error": said}
-    return responses.json_response(payload, status=status, headers=error.headers, outcome=error.outcome)
+    return exceptions.json_response(payload, status=status, headers=error.headers, outcome=error.outcome)
 
 
 def succeeded(result: dict[str, Any], id: Id, *, outcome: str = "ok") -> ApiResponse:
     """Return the answer to a request that succeeded."""
-    return responses.json_response({"jsonrpc": "2.0", "id": id, "result": result}, outcome=outcome)
+    return exceptions.json_response({"jsonrpc": "2.0", "id": id, "result": result}, outcome=outcome)
 
 
 def accepted() -> ApiResponse:

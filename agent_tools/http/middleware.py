@@ -46,12 +46,12 @@ class RequestIdMiddleware:
 
 def _in_our_shape(response: HttpResponse, *, is_mcp: bool) -> Any:
     # Imported late: settings load the middleware before the apps are ready.
-    from agent_tools.http import json_rpc, responses
+    from agent_tools.http import exceptions, json_rpc
 
     if response.status_code < 400 or response.headers.get("Content-Type", "").startswith("application/"):
         return response
     error = _error_of(response)
-    return json_rpc.failed(json_rpc.refusal(error)) if is_mcp else responses.failure(error)
+    return json_rpc.failed(json_rpc.refusal(error)) if is_mcp else exceptions.failure(error)
 
 
 def _error_of(response: HttpResponse) -> ApiError:

@@ -15,8 +15,7 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 
 from agent_tools.calls import registry
 from agent_tools.calls.api_operation import Effect
-from agent_tools.calls.arguments import Arguments
-from agent_tools.calls.json_schema import json_schema
+from agent_tools.calls.arguments import Arguments, json_schema
 from agent_tools.errors import ErrorCode
 
 View = TypeVar("View", bound=Callable[..., Any])

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import Field, field_serializer
 
-from agent_tools.answers import refusals, representations, talk
-from agent_tools.answers.subject import Subject
+from agent_tools.answers import refusals, representations
+from agent_tools.answers.representations import Subject
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import Arguments, NoteWriteArguments
 from agent_tools.calls.registry import endpoint
@@ -119,5 +119,5 @@ def _summary(done: ImportOutcome, *, with_counts: bool) -> str:
         first = f"Memories imported{counts}."
     else:
         first = f"Proposal created for the import{counts}. The user will be asked to approve this change."
-        first += talk.why_it_waits(done.outcome.proposal)
+        first += representations.why_it_waits(done.outcome.proposal)
     return "\n".join([first, *(f"Line {skipped.line} skipped: {skipped.reason}." for skipped in done.skipped[:20])])

@@ -11,15 +11,15 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from agent_tools.answers import fields, refusals, representations, talk
-from agent_tools.answers.subject import Subject
-from agent_tools.calls import signals
+from agent_tools.answers import fields, refusals, representations
+from agent_tools.answers.representations import Subject
+from agent_tools.calls import audit
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import NoteWriteArguments
 from agent_tools.calls.registry import tool
 from agent_tools.models import Scope
 from agent_tools.tools.note_arguments import Category, Confidence, Content, NoteId, Tags, Type, changed_by
-from approvals.review.turn.change_requests import change_request
+from approvals.review.turn import change_request
 from approvals.services import notes
 from approvals.services.notes import NoteChangeOutcome
 
@@ -154,8 +154,8 @@ def remember(call: Call, arguments: RememberArguments) -> Answer:
         )
     id_ = outcome.note_id
     message = f"Successfully stored {arguments.type} memory with id {id_}" if outcome.is_applied else _waiting(outcome)
-    signals.tell(
-        signals.remembered,
+    audit.tell(
+        audit.remembered,
         call,
         began=began,
         session_id=arguments.session_id,
@@ -212,8 +212,8 @@ def forget(call: Call, arguments: ForgetArguments) -> Answer:
     id_ = outcome.note_id
     message = f"Memory {id_} has been superseded" if outcome.is_applied else _waiting(outcome)
     before = outcome.changes[0].before
-    signals.tell(
-        signals.forgotten,
+    audit.tell(
+        audit.forgotten,
         call,
         began=began,
         session_id=arguments.session_id,
@@ -251,7 +251,7 @@ def _waiting(outcome: NoteChangeOutcome) -> str:
     if outcome.created:
         first = f"Proposal created for note {outcome.note_id}. The user will be asked to approve this change."
         waits = f"{first}\nIt is proposal {number}; get_proposal tells what became of it."
-        return waits + talk.why_it_waits(outcome.proposal)
+        return waits + representations.why_it_waits(outcome.proposal)
     return (
         f"Your proposal {number} for note {outcome.note_id} asks for exactly this already; nothing new was made."
         "\nThe user will be asked to approve it."

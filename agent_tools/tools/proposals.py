@@ -9,20 +9,20 @@ from django.conf import settings
 from django.utils import timezone
 from pydantic import Field
 
-from agent_tools.answers import approved_otherwise, bounds, fields, paging, refusals, representations, talk, withholding
-from agent_tools.answers.subject import Subject
+from agent_tools.answers import bounds, fields, made_before, paging, refusals, representations, withholding
+from agent_tools.answers.representations import Subject
 from agent_tools.auth import grants
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import LARGEST_ID, LONGEST_ANSWER, BoundedArguments, WriteArguments
 from agent_tools.calls.parsing import invalid
 from agent_tools.calls.registry import endpoint, tool
-from agent_tools.decisions import listing, waiting
+from agent_tools.decisions import telling
 from agent_tools.models import Scope
 from approvals import services
 from approvals.models import DECIDABLE, Proposal, ProposalQuerySet, Status
-from approvals.pages.talk import threads
+from approvals.pages import talk as threads
 from approvals.review.collisions import MOST_COMPARED, collisions_of, others_on_target
-from approvals.review.turn.change_requests import change_request, change_requests
+from approvals.review.turn import change_request, change_requests
 from approvals.services.errors import ProposalNotFound
 from memory_app import reads
 from memory_app.models import TargetKind
@@ -53,7 +53,7 @@ class ProposalListArguments(paging.PagedArguments, BoundedArguments):
         Field(
             description="With decided_since: seconds to wait for a decision while there is none.",
             ge=0,
-            le=waiting.LONGEST_OF_TOOL,
+            le=telling.LONGEST_OF_TOOL,
         ),
     ] = 0
 
@@ -108,13 +108,13 @@ def _decided_since(call: Call, arguments: ProposalListArguments) -> Answer:
     beside = {"status": arguments.status, "block_label": arguments.block_label, "cursor": arguments.cursor}
     if given := [name for name, value in beside.items() if value is not None]:
         raise invalid(dict.fromkeys(given, "cannot be given with decided_since"), called=call.called)
-    asked = listing.DecisionListArguments(
+    asked = telling.DecisionListArguments(
         since=arguments.decided_since,
         limit=arguments.limit,
         wait=arguments.wait,
         max_characters=arguments.max_characters,
     )
-    return listing.decisions(call, asked, argument="decided_since")
+    return telling.decisions(call, asked, argument="decided_since")
 
 
 class ProposalReadArguments(BoundedArguments):
@@ -124,7 +124,7 @@ class ProposalReadArguments(BoundedArguments):
         Field(
             description="Seconds to wait while a person has it to decide; then you get it as it is.",
             ge=0,
-            le=waiting.LONGEST_OF_TOOL,
+            le=telling.LONGEST_OF_TOOL,
         ),
     ] = 0
 
@@ -156,7 +156,7 @@ class ProposalAwaitArguments(BoundedArguments):
     proposal_id: _Id
     wait: Annotated[
         int,
-        Field(description="Seconds to wait while a person has it to decide.", ge=0, le=waiting.LONGEST),
+        Field(description="Seconds to wait while a person has it to decide.", ge=0, le=telling.LONGEST),
     ] = 0
 
 
@@ -181,18 +181,18 @@ def _is_settled(call: Call, proposal_id: int) -> bool:
 
 def _proposal(call: Call, proposal_id: int, seconds: int, most: int) -> Answer:
     proposal = _own(call, proposal_id)
-    waited = waiting.until(lambda now: _is_settled(now, proposal_id), call, seconds, work=get_proposal.time_limit)
+    waited = telling.until(lambda now: _is_settled(now, proposal_id), call, seconds, work=get_proposal.time_limit)
     if seconds:
         call = waited.call
         proposal = _own(call, proposal_id)
     gone = withholding.deleted_since(call, proposal)
     asked = change_request(proposal)
     data = representations.proposal_in_full(proposal, proposal.current_revision, gone, asked=asked)
-    data["comments"] = talk.comments(proposal)
+    data["comments"] = representations.comments(proposal)
     data["collides_with"] = _collisions(call, proposal)
     left_out, needed = _left_out(data, most)
-    text = representations.told(proposal, asked) + approved_otherwise.sentence(proposal, data)
-    text += talk.unanswered(data["comments"])
+    text = representations.told(proposal, asked) + made_before.sentence(proposal, data)
+    text += representations.unanswered(data["comments"])
     if against := [each["proposal_id"] for each in data["collides_with"] if each["effect"] == "no_longer_fits"]:
         named = ", ".join(map(str, against))
         text += f"\n(Once it is approved, these of yours no longer fit: {named}. Amend or withdraw what is not needed.)"
@@ -208,14 +208,14 @@ def _collisions(call: Call, proposal: Proposal) -> list[dict[str, Any]]:
     if proposal.status not in DECIDABLE:
         return []
     mine = others_on_target(proposal).by_agent(call.caller.agent)
-    waiting = list(mine.order_by("created_at", "id")[:MOST_COMPARED])
-    if not waiting:
+    telling = list(mine.order_by("created_at", "id")[:MOST_COMPARED])
+    if not telling:
         return []
     is_of_block = proposal.target_kind == TargetKind.BLOCK
     block = reads.find_block(proposal.owner, proposal.target) if is_of_block else None
     return [
         {"proposal_id": each.other.pk, "effect": each.effect, "other_first": each.back}
-        for each in collisions_of(proposal.current_revision, waiting, block)
+        for each in collisions_of(proposal.current_revision, telling, block)
     ]
 
 
@@ -317,7 +317,7 @@ def comment_on_proposal(call: Call, arguments: CommentArguments) -> Answer:
             change=arguments.change or "",
             operation=call.operation,
         )
-    data = {"proposal_id": proposal.pk, "user_id": proposal.owner} | talk.comment(made)
+    data = {"proposal_id": proposal.pk, "user_id": proposal.owner} | representations.comment(made)
     return Answer(f"Comment on proposal {proposal.pk} saved. The reviewer sees it with the proposal.", data)
 
 
@@ -328,7 +328,7 @@ def _shown(call: Call, proposal: Proposal) -> dict[str, Any]:
 
 
 def _visible(call: Call) -> ProposalQuerySet:
-    listing.expire_overdue(call)
+    telling.expire_overdue(call)
     return grants.visible_proposals(call.caller.token, call.owner or None).select_related("decided_by", "agent")
 
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from agent_tools.answers import bounds, fields, paging, refusals, representations
-from agent_tools.answers.cutting import cut
-from agent_tools.answers.subject import Subject
+from agent_tools.answers.bounds import cut
+from agent_tools.answers.representations import Subject
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import LONGEST_ANSWER, BoundedArguments
 from agent_tools.calls.registry import endpoint, tool

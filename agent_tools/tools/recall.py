@@ -9,16 +9,16 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from agent_tools.answers import bounds, fields, paging, refusals, representations
-from agent_tools.answers.subject import Subject
-from agent_tools.calls import signals
+from agent_tools.answers.representations import Subject
+from agent_tools.calls import audit
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import Arguments, BoundedArguments
 from agent_tools.calls.registry import endpoint, tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
 from agent_tools.tools.note_arguments import ALL, LONGEST_IN_ADDRESS, NoteId, Type, TypeOrAll, has_words
-from approvals.pages import note_matching
-from approvals.pages.note_matching import Wanted
+from approvals.pages import notes_page
+from approvals.pages.notes_page import Wanted
 from memory_app import reads, recall_counts
 from memory_app.reads import Note
 
@@ -84,18 +84,18 @@ def recall(call: Call, arguments: RecallArguments) -> Answer:
         superseded="shown" if arguments.include_superseded else "hidden",
     )
     if arguments.query is None:
-        matched = note_matching.newest(call.owner, wanted, most=arguments.limit)
+        matched = notes_page.newest(call.owner, wanted, most=arguments.limit)
     elif arguments.match == "text":
-        matched = note_matching.containing(call.owner, arguments.query, wanted, most=arguments.limit)
+        matched = notes_page.containing(call.owner, arguments.query, wanted, most=arguments.limit)
     else:
-        matched = note_matching.search_notes(call.owner, arguments.query, wanted, most=arguments.limit)
+        matched = notes_page.search_notes(call.owner, arguments.query, wanted, most=arguments.limit)
     wanted_notes = matched.notes[: arguments.limit]
     items = [_recalled(note) for note in wanted_notes]
     shown = bounds.that_fit(items, bounds.characters(arguments))
     found = wanted_notes[:shown]
     recall_counts.record(call.owner, [note.id for note in found])
-    signals.tell(
-        signals.recalled,
+    audit.tell(
+        audit.recalled,
         call,
         began=began,
         session_id=arguments.session_id,
@@ -172,18 +172,18 @@ def note_list(call: Call, arguments: NoteListArguments) -> Answer:
     index_behind = False
     if arguments.q is None:
         last = paging.after_time(call, arguments)
-        entries = note_matching.listed(call.owner, wanted)
+        entries = notes_page.listed(call.owner, wanted)
         rest = [entry for entry in entries if last is None or (entry.created_at, entry.id) < last]
         found = rest[: arguments.limit + 1]
         page, cursor = paging.page(call, found, arguments, lambda entry: f"{entry.created_at.isoformat()} {entry.id}")
-        shown = list(note_matching.notes_of(call.owner, page, wanted))
+        shown = list(notes_page.notes_of(call.owner, page, wanted))
     else:
         start = paging.after(call, arguments, int) or 0
         most = start + arguments.limit + 1
-        matched, index_behind = note_matching.search_summaries(call.owner, arguments.q, wanted, most=most)
+        matched, index_behind = notes_page.search_summaries(call.owner, arguments.q, wanted, most=most)
         ranked = list(enumerate(matched, 1))[start:]
         places, cursor = paging.page(call, ranked, arguments, lambda item: item[0])
-        shown = list(note_matching.notes_of(call.owner, [entry for _place, entry in places], wanted))
+        shown = list(notes_page.notes_of(call.owner, [entry for _place, entry in places], wanted))
     recalled = recall_counts.for_owner(call.owner, [note.id for note in shown])
     items = [representations.note(note, recalled.get(note.id)) for note in shown]
     data = {"items": items, "next": cursor, "index_behind": index_behind}

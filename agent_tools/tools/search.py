@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from agent_tools.answers import bounds, refusals, representations
-from agent_tools.answers.subject import Subject
+from agent_tools.answers.representations import Subject
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import BoundedArguments
 from agent_tools.calls.registry import endpoint, tool
@@ -16,7 +16,7 @@ from agent_tools.tools.note_arguments import LONGEST_IN_ADDRESS, Type, has_words
 from approvals import services
 from memory_app import reads
 from memory_app.search import service
-from memory_app.search.answers import SearchHit
+from memory_app.search.service import SearchHit
 
 Source = Literal["user_memory", "memory_block", "conversation"]
 

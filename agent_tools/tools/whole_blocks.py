@@ -11,8 +11,8 @@ from typing import Annotated
 import structlog
 from pydantic import Field
 
-from agent_tools.answers import fields, refusals, representations, talk
-from agent_tools.answers.subject import Subject
+from agent_tools.answers import fields, refusals, representations
+from agent_tools.answers.representations import Subject
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import ProposeArguments, ReasonedArguments
 from agent_tools.calls.registry import tool
@@ -20,7 +20,7 @@ from agent_tools.models import Scope
 from agent_tools.tools.propose.proposing import require_reasoning, said
 from approvals import services
 from approvals.models import Status
-from approvals.review.turn.change_requests import change_request
+from approvals.review.turn import change_request
 
 log = structlog.get_logger(__name__)
 
@@ -130,5 +130,5 @@ def _summary(outcome: services.Proposed, first: str, reasoning: str) -> str:
             f"Block '{proposal.target}' created at once: a rule of the user lets it through. Reasoning provided: "
             f"{reasoning}\nThe user sees it as automatic, with proposal {number}, and can revert it."
         )
-    then = f"It is proposal {number}; get_proposal tells what became of it." + talk.why_it_waits(proposal)
+    then = f"It is proposal {number}; get_proposal tells what became of it." + representations.why_it_waits(proposal)
     return f"{first} {asks}\n{then}"

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from typing import Any, get_args
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.urls import Resolver404, resolve
 from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_safe
+from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSplitView
 from rest_framework.exceptions import NotAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,12 +20,14 @@ from rest_framework.views import APIView
 from agent_tools.auth.authentication import Caller
 from agent_tools.auth.throttle import TokenThrottle
 from agent_tools.calls import execution
-from agent_tools.calls.api_operation import ApiOperation
+from agent_tools.calls.api_operation import Answer, ApiOperation
 from agent_tools.calls.arguments import Arguments
 from agent_tools.calls.audit import Audit
 from agent_tools.calls.parsing import invalid
 from agent_tools.errors import ApiError, ErrorCode
-from agent_tools.http import body, responses
+from agent_tools.http import body, exceptions
+from agent_tools.http import llms as written
+from memory_app.runtime import health
 
 
 class ApiView(APIView):
@@ -50,7 +56,7 @@ class ApiView(APIView):
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
         final: Any = super().finalize_response(request, response, *args, **kwargs)
-        if self.audit.tool and self._caller is not None and isinstance(final, responses.ApiResponse):
+        if self.audit.tool and self._caller is not None and isinstance(final, exceptions.ApiResponse):
             self.audit.write(
                 self._caller.token,
                 outcome=final.outcome,
@@ -90,7 +96,7 @@ class ApiView(APIView):
         headers = {"Idempotency-Replayed": "true"} if kept.replayed else {}
         if kept.retry_after is not None:
             headers["Retry-After"] = str(kept.retry_after)
-        return responses.json_response(kept.payload, status=kept.status, headers=headers, outcome=outcome)
+        return exceptions.json_response(kept.payload, status=kept.status, headers=headers, outcome=outcome)
 
     def body(self, request: Request) -> dict[str, Any]:
         """Return the JSON object in the body."""
@@ -153,4 +159,51 @@ def unknown_endpoint(request: HttpRequest) -> HttpResponse:
         message += f"; did you mean {request.path[:200]}/ (with a slash at the end)?"
     else:
         message += ". The API is described at /api/docs/."
-    return responses.failure(ApiError(ErrorCode.NOT_FOUND, message, details={"path": request.path[:200]}))
+    return exceptions.failure(ApiError(ErrorCode.NOT_FOUND, message, details={"path": request.path[:200]}))
+
+
+# -- `/healthz`: the process answers. `/readyz`: everything it needs does, too.
+
+
+@require_safe
+def healthz(request: HttpRequest) -> HttpResponse:
+    return exceptions.json_response(Answer("Alive.", {}).payload())
+
+
+@require_safe
+def readyz(request: HttpRequest) -> HttpResponse:
+    parts = health.parts()
+    described = {part.name: {key: value for key, value in asdict(part).items() if key != "name"} for part in parts}
+    failed = [part.name for part in parts if not part.ok]
+    if failed:
+        message, details = f"Not ready: {', '.join(failed)}.", {"failed": failed, "parts": described}
+        return exceptions.failure(ApiError(ErrorCode.NOT_READY, message, details=details, retry_after=5))
+    search = health.search()
+    data = {"parts": described, "search": asdict(search) if search else None}
+    return exceptions.json_response(Answer("Ready.", data).payload())
+
+
+# -- `/llms.txt`: open to everybody, asks no database, and says the same to all.
+
+
+@require_safe
+def llms(request: HttpRequest) -> HttpResponse:
+    # The configured address and not that of the request: a cache may keep the answer for others.
+    answer = HttpResponse(written.page(settings.PUBLIC_URL), content_type="text/plain; charset=utf-8")
+    answer["Cache-Control"] = "public, max-age=3600"
+    return answer
+
+
+# -- `/api/schema/` and `/api/docs/`: the OpenAPI document and a page to read it.
+
+
+class Schema(SpectacularJSONAPIView):
+    """The document as JSON."""
+
+
+class Docs(SpectacularSwaggerSplitView):
+    """Swagger UI from our own files. Its start script comes from an address of its own, and our template
+    has no inline style: the content security policy allows neither inline."""
+
+    template_name = "agents/api_docs.html"
+    url_name = "api_schema"

@@ -17,9 +17,8 @@ from agent_tools.auth.authentication import Caller, caller_of
 from agent_tools.calls.audit import Audit
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.http import body, json_rpc
-from agent_tools.http.exceptions import as_api_error
+from agent_tools.http.exceptions import ApiResponse, as_api_error
 from agent_tools.http.json_rpc import Id, RpcCode, RpcError
-from agent_tools.http.responses import ApiResponse
 from agent_tools.mcp import methods, options, protocol
 from agent_tools.mcp.exchange import Exchange
 

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.http import HttpResponse
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework.request import Request
 
-from agent_tools.calls.arguments import LONGEST_ANSWER
-from agent_tools.decisions import listing
-from agent_tools.http.openapi import answers, body, describe, query
-from agent_tools.tools import proposals, read
+from agent_tools.auth import grants
+from agent_tools.calls import execution
+from agent_tools.calls.api_operation import Answer
+from agent_tools.calls.arguments import LONGEST_ANSWER, Arguments
+from agent_tools.calls.parsing import parse
+from agent_tools.decisions import telling
+from agent_tools.errors import ApiError, ErrorCode
+from agent_tools.http import body, exceptions
+from agent_tools.http.exceptions import ApiResponse
+from agent_tools.http.openapi import answers, describe, query
+from agent_tools.http.openapi import body as body_of
+from agent_tools.models import Scope
+from agent_tools.tools import context, conversations, files, proposals, read, recall, search
 from agent_tools.tools.propose import rewriting
-from agent_tools.views.api import ApiView
+from agent_tools.views.api import ApiView, from_path, from_query
+from approvals.pages import import_progress
+from memory_app.text import memories_md
 
 #: By address programs read, which have room for a whole block or proposal.
 _WHOLE = {"max_characters": LONGEST_ANSWER}
@@ -57,7 +71,7 @@ class BlockPropose(ApiView):
         operation_id="block_propose",
         tags=["blocks"],
         summary="Propose a whole text, or several replacements",
-        request=body(rewriting.BlockProposeArguments, leave_out={"block_label"}),
+        request=body_of(rewriting.BlockProposeArguments, leave_out={"block_label"}),
         responses=answers("data.proposal_id, data.branch, data.review_url and more.", 400, 404, 409, 413, 415, 422),
     )
     def post(self, request: Request, user_id: str, label: str) -> HttpResponse:
@@ -93,11 +107,11 @@ class DecisionList(ApiView):
         operation_id="decision_list",
         tags=["proposals"],
         summary="What people decided about the agent's own proposals, in the order it happened",
-        parameters=query(listing.DecisionListArguments, also={"user_id": "Only those for this owner."}),
+        parameters=query(telling.DecisionListArguments, also={"user_id": "Only those for this owner."}),
         responses=answers("data.items: the decisions; data.next: where to go on; data.more.", 400),
     )
     def get(self, request: Request) -> HttpResponse:
-        return self.by_query(request, listing.decision_list)
+        return self.by_query(request, telling.decision_list)
 
 
 class ProposalWithdraw(ApiView):
@@ -105,8 +119,212 @@ class ProposalWithdraw(ApiView):
         operation_id="proposal_withdraw",
         tags=["proposals"],
         summary="Withdraw one of the agent's own open proposals",
-        request=body(proposals.WithdrawArguments, leave_out={"proposal_id"}),
+        request=body_of(proposals.WithdrawArguments, leave_out={"proposal_id"}),
         responses=answers("The proposal, withdrawn.", 400, 404, 409, 413, 415),
     )
     def post(self, request: Request, proposal_id: int) -> HttpResponse:
         return self.by_body(request, proposals.withdraw_proposal, proposal_id=proposal_id)
+
+
+# -- `/api/v1/users/{user_id}/notes/…`, search, context and memories.md: the same as tools, by address.
+
+#: In the OpenAPI document, the bytes of a file.
+_FILE = {"type": "string", "format": "binary"}
+#: Seconds after which to ask for an import again that is under way.
+_RETRY_AFTER = 2
+
+
+class NoteList(ApiView):
+    @describe(
+        operation_id="note_list",
+        tags=["notes"],
+        summary="An owner's notes, newest first; with q, best first",
+        parameters=query(recall.NoteListArguments),
+        responses=answers("data.items: the notes; data.next: cursor of the next page.", 400),
+    )
+    def get(self, request: Request, user_id: str) -> HttpResponse:
+        return self.by_query(request, recall.note_list, user_id=user_id)
+
+
+class NoteDetail(ApiView):
+    @describe(
+        operation_id="note_read",
+        tags=["notes"],
+        summary="One note, now or as of a commit or time",
+        parameters=query(recall.NoteReadArguments, leave_out={"note_id"}),
+        responses=answers("data.content, data.type, data.commit and more.", 400, 404),
+    )
+    def get(self, request: Request, user_id: str, note_id: str) -> HttpResponse:
+        return self.by_query(request, recall.note_read, user_id=user_id, note_id=note_id)
+
+
+class Search(ApiView):
+    @describe(
+        operation_id="search",
+        tags=["notes"],
+        summary="Search notes, blocks and, where asked for, conversations",
+        parameters=query(search.SearchQuery),
+        responses=answers("data.results: best first.", 400, 404),
+    )
+    def get(self, request: Request, user_id: str) -> HttpResponse:
+        return self.by_query(request, search.search, user_id=user_id)
+
+
+class ContextDetail(ApiView):
+    @describe(
+        operation_id="context_read",
+        tags=["notes"],
+        summary="The text for a system prompt: blocks, primed notes, instructions, receipt",
+        parameters=query(context.ContextArguments),
+        responses=answers("data.text: the whole; its parts and the receipt beside it.", 400),
+    )
+    def get(self, request: Request, user_id: str) -> HttpResponse:
+        return self.by_query(request, context.context_read, user_id=user_id)
+
+
+class MemoriesFile(ApiView):
+    @describe(
+        operation_id="memories_export",
+        tags=["notes"],
+        summary="All notes that hold, as a memories.md",
+        parameters=query(files.ExportArguments, leave_out={"session_id"}),
+        responses={status: answer for status, answer in answers("", 400).items() if status != 200}
+        | {(200, "text/markdown"): OpenApiResponse(_FILE, "A memories.md.")},
+    )
+    def get(self, request: Request, user_id: str) -> HttpResponse:
+        export = files.export_file
+        self.begin(export)
+        given = from_path(from_query(request, files.ExportArguments), user_id=user_id)
+        kept = execution.execute(export, self.caller, given, key=None, audit=self.audit)
+        response = ApiResponse(kept.payload["text"].encode(), content_type="text/markdown; charset=utf-8")
+        response["Cache-Control"] = "no-store"
+        response.outcome = "ok"
+        return response
+
+    @describe(
+        operation_id="memories_import",
+        tags=["notes"],
+        summary="Import a memories.md (text/markdown, at most 32 MiB) as one change",
+        parameters=[
+            *query(files.ImportArguments, leave_out={"file", "evidence", "progress_key"}),
+            OpenApiParameter(
+                "Progress-Key",
+                str,
+                OpenApiParameter.HEADER,
+                description="16 to 64 of A-Z, a-z, 0-9, _ and - that nobody can guess: names the import for "
+                "GET …/imports/{key}/, which tells how far it has come.",
+            ),
+        ],
+        request={"text/markdown": _FILE},
+        responses=answers("data.created, data.updated, data.skipped and more.", 400, 409, 413, 415),
+    )
+    def post(self, request: Request, user_id: str) -> HttpResponse:
+        self.begin(files.import_file)
+        given = from_query(request, files.ImportArguments)
+        file = body.read_markdown(request._request, memories_md.LARGEST_FILE)
+        self.audit.request_bytes = len(file)
+        key = request.headers.get("Progress-Key", "")
+        given = from_path(given, user_id=user_id) | {"file": file, "progress_key": key}
+        try:
+            with import_progress.claimed(import_progress.of_token(self.caller.token.original_id), key):
+                return self.run(request, files.import_file, given)
+        except import_progress.UnderWay as error:
+            raise ApiError(
+                ErrorCode.IDEMPOTENCY_IN_PROGRESS,
+                "The import sent with this Progress-Key is not done yet.",
+                help=[f"GET /api/v1/users/{user_id}/imports/{key}/ tells how far it has come."],
+                details={"progress_key": key, "retry_after": _RETRY_AFTER},
+                retry_after=_RETRY_AFTER,
+            ) from error
+
+
+class ImportProgress(ApiView):
+    # A waiting client asks twice a second, which must not use up the calls of its token. It is one read of the cache.
+    throttle_classes = []
+
+    @describe(
+        operation_id="import_progress",
+        tags=["notes"],
+        summary="How far this token's import sent with the header `Progress-Key` has come",
+        responses=answers(
+            "data.state: running, done, failed (refused; nothing was taken), lost (its time was up, or its process or "
+            "a database is gone; it is all in the memory or not at all) or unknown (not begun, or long over); "
+            "data.stage: reading, comparing, weighing, writing or recording; "
+            "data.done of data.of (0 without memory:read); data.percent of the whole.",
+            400,
+        ),
+    )
+    def get(self, request: Request, user_id: str, key: str) -> HttpResponse:
+        parse(Arguments, from_query(request, Arguments), called="this endpoint")
+        grants.owner_for(self.caller.token, user_id)
+        found = import_progress.look(import_progress.of_token(self.caller.token.original_id), key)
+        data: dict[str, Any] = {
+            "state": found.state if found else "unknown",
+            "stage": found.stage if found else None,
+            "done": found.done if found else 0,
+            "of": found.of if found else 0,
+            "percent": found.percent if found else 0,
+        }
+        if not grants.has_scope(self.caller.token, Scope.MEMORY_READ):
+            # The number of memories written would show which of the file's memories were there already.
+            data |= {"done": 0, "of": 0}
+        return exceptions.json_response(Answer(f"{data['percent']} %", data).payload())
+
+
+# -- `/api/v1/users/{user_id}/conversations/…`: conversations are listed, read, stored and deleted.
+
+
+class Sessions(ApiView):
+    @describe(
+        operation_id="session_list",
+        tags=["conversations"],
+        summary="The conversations kept with an owner, the latest first",
+        parameters=query(conversations.SessionListArguments, leave_out={"session_id"}),
+        responses=answers("data.items, data.next.", 400),
+    )
+    def get(self, request: Request, user_id: str) -> HttpResponse:
+        return self.by_query(request, conversations.memory_list_sessions, user_id=user_id)
+
+
+class Messages(ApiView):
+    @describe(
+        operation_id="session_read",
+        tags=["conversations"],
+        summary="What was said in a conversation, page by page",
+        parameters=query(conversations.SessionReadArguments, leave_out={"session_id"}),
+        responses=answers("data.items, data.next.", 400, 404),
+    )
+    def get(self, request: Request, user_id: str, session_id: str) -> HttpResponse:
+        return self.by_query(request, conversations.memory_read_session, user_id=user_id, session_id=session_id)
+
+    @describe(
+        operation_id="message_keep",
+        tags=["conversations"],
+        summary="Keep messages of a conversation; those with a known id stay as they are",
+        request=body_of(conversations.KeepArguments, leave_out={"session_id"}),
+        responses=answers("data.new and data.known: the messages' ids.", 400, 409, 413, 415),
+    )
+    def post(self, request: Request, user_id: str, session_id: str) -> HttpResponse:
+        return self.by_body(request, conversations.message_keep, user_id=user_id, session_id=session_id)
+
+    @describe(
+        operation_id="conversation_delete",
+        tags=["conversations"],
+        summary="Delete the messages of a conversation that this agent handed in",
+        responses=answers("data.deleted: how many there were; data.left: how many are another agent's.", 400),
+    )
+    def delete(self, request: Request, user_id: str, session_id: str) -> HttpResponse:
+        return self.by_query(request, conversations.message_delete, user_id=user_id, session_id=session_id)
+
+
+class MessageDetail(ApiView):
+    @describe(
+        operation_id="message_delete",
+        tags=["conversations"],
+        summary="Delete one message that this agent handed in",
+        responses=answers("data.deleted: 1, or 0 when there is none of that id, or it is another agent's.", 400),
+    )
+    def delete(self, request: Request, user_id: str, session_id: str, message_id: str) -> HttpResponse:
+        return self.by_query(
+            request, conversations.message_delete, user_id=user_id, session_id=session_id, message_id=message_id
+        )

@@ -14,7 +14,7 @@ from agent_tools.calls import registry
 from agent_tools.calls.api_operation import Answer
 from agent_tools.calls.arguments import Arguments
 from agent_tools.calls.parsing import parse
-from agent_tools.http import responses
+from agent_tools.http import exceptions
 from agent_tools.http.openapi import answers, describe, query
 from agent_tools.views.api import ApiView, from_query
 
@@ -53,7 +53,7 @@ class ToolList(ApiView):
         data: dict[str, Any] = {"format": asked.format, "family": asked.family}
         data["tools"] = [write(tool) for tool in usable]
         text = "\n".join(f"- {tool.name}: {tool.description}" for tool in usable)
-        return responses.json_response(Answer(text or "This token may use no tools.", data).payload())
+        return exceptions.json_response(Answer(text or "This token may use no tools.", data).payload())
 
 
 class TokenDetail(ApiView):
@@ -74,7 +74,7 @@ class TokenDetail(ApiView):
             "owners": [] if token.all_owners else list(owners),
         }
         whom = "everyone" if token.all_owners else ", ".join(data["owners"]) or "nobody"
-        return responses.json_response(Answer(f"A token of {data['agent']}, which serves {whom}.", data).payload())
+        return exceptions.json_response(Answer(f"A token of {data['agent']}, which serves {whom}.", data).payload())
 
 
 class ToolRun(ApiView):
@@ -91,7 +91,7 @@ class ToolRun(ApiView):
         registry.require_on(tool)
         grants.require_scope(self.caller.token, *tool.scopes)
         data: dict[str, Any] = {"format": asked.format, "tool": registry.FORMATS[asked.format](tool)}
-        return responses.json_response(Answer(f"{tool.name}: {tool.description}", data).payload())
+        return exceptions.json_response(Answer(f"{tool.name}: {tool.description}", data).payload())
 
     @describe(summary="Run a tool", responses=answers("What the tool says."))
     def post(self, request: Request, name: str) -> HttpResponse:

@@ -23,8 +23,7 @@ from redis.exceptions import RedisError
 from agent_tools.models import DeliveryState, WebhookDelivery, WebhookEndpoint
 from agent_tools.webhooks import deliveries, endpoints
 from agent_tools.webhooks.forms import EndpointForm, NewEndpointForm
-from approvals.accounts.sign_in import signed_in, typed_before
-from approvals.accounts.viewer import viewer_of
+from approvals.accounts.sign_in import signed_in, typed_before, viewer_of
 from approvals.models import User
 from memory_app.runtime import rate_limit
 

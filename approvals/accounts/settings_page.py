@@ -8,8 +8,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from approvals.accounts.sign_in import signed_in, typed_before
-from approvals.accounts.viewer import viewer_of
+from approvals.accounts.sign_in import signed_in, typed_before, viewer_of
 from approvals.forms.accounts import AccountForm
 from approvals.models import Tutorship
 

@@ -5,16 +5,29 @@ Who may do what once signed in is `permissions`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import ipaddress
+import json
+import queue
+import threading
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import wraps
-from typing import Any
+from pathlib import Path
+from typing import Any, Never, cast
 from urllib.parse import urlsplit
 
+import structlog
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import views as django_views
+from django.contrib.auth.forms import PasswordResetForm
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.views import redirect_to_login
 from django.core import signing
+from django.db import connections
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -23,11 +36,200 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 
-from approvals.accounts import demo_accounts, password_mail
-from approvals.accounts.attempts import WINDOW, AttemptLimiter
 from approvals.forms.accounts import SignInForm, is_time_zone
 from approvals.models import User
 from approvals.views.request import Request
+from memory_app.runtime import rate_limit
+from memory_app.runtime.workers import NoWorker, enqueue
+
+# -- What people are called.
+
+
+def display_names(usernames: Iterable[str]) -> dict[str, str]:
+    """Return the names of people by username, in one query."""
+    people = User.objects.filter(username__in={username for username in usernames if username})
+    return {person.username: person.display_name for person in people}
+
+
+# -- Who is looking: the signed-in person of a request, by our own type.
+
+
+def viewer_of(request: HttpRequest) -> User:
+    """Return the signed-in person, for views behind `login_required`, which an anonymous visitor never reaches."""
+    return cast(User, request.user)
+
+
+# -- How often a person may try to sign in, and ask for mails that reset a password.
+
+WINDOW = timedelta(minutes=15)
+
+#: Times the limit of one name: the attempts of one address for all names. Room for a class behind one address; too few
+#: to try one password on every person.
+_NAMES = 10
+
+
+class AttemptLimiter:
+    """The attempts for one name from one address (`SIGN_IN_LIMIT`), and all attempts from this address."""
+
+    def __init__(self, what: str, request: HttpRequest, name: str) -> None:
+        # As Django reads a name when it signs in: `ａlice` is alice.
+        same = unicodedata.normalize("NFKC", name).strip().lower()
+        address = client_address(request)
+        self._of_address = _key(what, address)
+        self._of_name = _key(what, f"{same}\n{address}")
+
+    def hit(self) -> bool:
+        """Count an attempt; return whether it exceeds the limit."""
+        limit: int = settings.SIGN_IN_LIMIT
+        # The address first: one that is stopped cannot fill the cache with names.
+        return rate_limit.hit(self._of_address, limit * _NAMES, WINDOW) or rate_limit.hit(self._of_name, limit, WINDOW)
+
+    def forget(self) -> None:
+        """Reset the count of the name, and take this attempt off that of the address."""
+        rate_limit.reset(self._of_name)
+        rate_limit.take_back(self._of_address)
+
+
+def _key(what: str, who: str) -> str:
+    # Hashed: a cache key may be neither long nor hold spaces, and a name may be both.
+    return f"{what}:{hashlib.sha256(who.encode(errors='replace')).hexdigest()}"
+
+
+def client_address(request: HttpRequest) -> str:
+    """Return where the request comes from, as the outermost of the trusted proxies saw it.
+
+    Of an IPv6 address the network, since one customer has all of its addresses.
+    """
+    address: str = request.META.get("REMOTE_ADDR", "")
+    proxies: int = settings.TRUSTED_PROXIES
+    forwarded = request.headers.get("X-Forwarded-For", "").split(",")
+    if proxies and forwarded != [""]:
+        address = forwarded[-min(proxies, len(forwarded))].strip()
+    try:
+        ip = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(ip, ipaddress.IPv4Address):
+        return str(ip)
+    return str(ip.ipv4_mapped or ipaddress.ip_network((ip, 64), strict=False))
+
+
+# -- The demo's accounts, as the sign-in page names them: from a file that `manage.py demo` leaves beside the data.
+
+_THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass(frozen=True)
+class DemoAccount:
+    username: str
+    password: str
+    what: str
+
+
+def write(password: str, what_by_username: Mapping[str, str]) -> str:
+    """Write who may sign in with the demo's password; return its hash, which their rows get.
+
+    The hash is the same with each run. By it the page knows who changed their password, without computing four more.
+    """
+    told = _read()
+    encoded: str = told["hash"] if told.get("password") == password else make_password(password)
+    accounts = {"password": password, "hash": encoded, "accounts": dict(what_by_username)}
+    path = _path().with_suffix(".new")
+    path.touch(mode=0o600)
+    path.write_text(json.dumps(accounts, indent=2), encoding="utf-8")
+    path.replace(_path())
+    return encoded
+
+
+def shown_to(request: HttpRequest) -> list[DemoAccount]:
+    """Return the demo's people who still have its password; none on a site that others may reach."""
+    if not settings.DEBUG or urlsplit(f"//{request.get_host()}").hostname not in _THIS_MACHINE:
+        return []
+    told = _read()
+    what_by_username = told.get("accounts", {})
+    unchanged = User.objects.filter(username__in=what_by_username, password=told.get("hash"), is_active=True)
+    usernames = set(unchanged.values_list("username", flat=True))
+    return [
+        DemoAccount(username, told["password"], what)
+        for username, what in what_by_username.items()
+        if username in usernames
+    ]
+
+
+def _path() -> Path:
+    return Path(settings.DATA_DIR) / "demo_accounts.json"
+
+
+def _read() -> dict[str, Any]:
+    try:
+        told: dict[str, Any] = json.loads(_path().read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    return told
+
+
+# -- Mailing the link to choose a new password with: by a worker, by a thread of this process where there is none.
+
+log = structlog.get_logger(__name__)
+
+TASK = "approvals.send_password_link"
+
+#: Mails that may wait here for a slow mail server; people ask again.
+_MOST = 100
+
+_waiting: queue.Queue[str] = queue.Queue(_MOST)
+_starting = threading.Lock()
+_thread: threading.Thread | None = None
+
+
+def send_soon(email: str) -> None:
+    """Enqueue a link for the account with this address, if there is one."""
+    try:
+        enqueue(TASK, email)
+    except NoWorker:
+        try:
+            _waiting.put_nowait(email)
+        except queue.Full:
+            log.warning("password_mail_dropped", waiting=_MOST)
+        _start()
+
+
+def send(email: str) -> None:
+    """Send the link to the account with this address, if there is one. It names the site's own address, never the
+    Host of a request."""
+    form = PasswordResetForm({"email": email})
+    if not form.is_valid():
+        return
+    public = urlsplit(settings.PUBLIC_URL)
+    form.save(
+        domain_override=public.netloc,
+        use_https=public.scheme == "https",
+        email_template_name="registration/password_reset_email.txt",
+        subject_template_name="registration/password_reset_subject.txt",
+        extra_email_context={"public_url": settings.PUBLIC_URL},
+    )
+
+
+def _start() -> None:
+    global _thread
+    with _starting:
+        if _thread is None or not _thread.is_alive():
+            # A daemon: the process ends without waiting for a mail server.
+            _thread = threading.Thread(target=_send_what_waits, name="password mail", daemon=True)
+            _thread.start()
+
+
+def _send_what_waits() -> Never:
+    while True:
+        email = _waiting.get()
+        try:
+            send(email)
+        except Exception:  # the next one waits behind it
+            log.exception("password_mail_failed")
+        finally:
+            connections.close_all()
+            _waiting.task_done()
+
 
 View = Callable[..., HttpResponse]
 
@@ -141,7 +343,7 @@ class SignIn(django_views.LoginView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(**kwargs) | {
             "kept": self.request.POST.get("kept", ""),
-            "demo_accounts": demo_accounts.shown_to(self.request),
+            "demo_accounts": shown_to(self.request),
         }
 
     def _kept(self) -> dict[str, Any] | None:
@@ -172,7 +374,7 @@ class PasswordReset(django_views.PasswordResetView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         # No account is looked up here: the time that this and a mail server take would show who has one.
-        password_mail.send_soon(form.cleaned_data["email"])
+        send_soon(form.cleaned_data["email"])
         return redirect(self.get_success_url())
 
 
@@ -195,6 +397,3 @@ def _take_time_zone(user: User, zone: str) -> None:
     if user.last_login is None and user.time_zone == "UTC" and is_time_zone(zone):
         user.time_zone = zone
         user.save(update_fields=["time_zone"])
-
-
-__all__ = ["PasswordReset", "SignIn", "kept_fields", "local_path", "signed_in", "typed_before"]

@@ -14,7 +14,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from approvals.admin import conversations, memory, notes, people, proposals, search  # noqa: F401 (they register themselves)
+from approvals.admin import memory, people, proposals  # noqa: F401 (they register themselves)
 
 
 def sign_in(request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:

@@ -11,9 +11,8 @@ from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from approvals.accounts.viewer import viewer_of
-from approvals.admin.plain_text import PlainList
-from approvals.admin.read_only import ReadOnlyAdmin
+from approvals.accounts.sign_in import viewer_of
+from approvals.admin.through_services import PlainList, ReadOnlyAdmin
 from approvals.forms.accounts import time_zones
 from approvals.models import Agent, Attention, Policy, SavedFilter, TrustRule, Tutorship, User
 

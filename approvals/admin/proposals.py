@@ -23,8 +23,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from approvals import services
-from approvals.accounts.viewer import viewer_of
-from approvals.admin.read_only import ReadOnlyAdmin, ReadOnlyInline
+from approvals.accounts.sign_in import viewer_of
+from approvals.admin.through_services import ReadOnlyAdmin, ReadOnlyInline
 from approvals.models import (
     Event,
     Mergeability,
@@ -38,8 +38,8 @@ from approvals.models import (
 from approvals.pages import risk_wording
 from approvals.permissions import ReviewAction
 from approvals.review.presentation import Review, review_of
-from approvals.services.decide.errors import OpenToDecide
 from approvals.services.decide.several import require_plain
+from approvals.services.errors import OpenToDecide
 from approvals.templatetags.changes import excerpt
 from approvals.templatetags.texts import marked
 from approvals.views.request import whole_number

@@ -17,7 +17,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from approvals import services
-from approvals.accounts import demo_accounts
+from approvals.accounts import sign_in
 from approvals.demo import story
 from approvals.demo.story import Step
 from approvals.models import (
@@ -87,7 +87,7 @@ def _make_people(now: datetime) -> datetime:
     That is the first run's: the agent's row keeps it for a run that finishes an interrupted one.
     """
     since = now - _LEAD
-    password = demo_accounts.write(story.PASSWORD, {person.username: person.what for person in story.PEOPLE})
+    password = sign_in.write(story.PASSWORD, {person.username: person.what for person in story.PEOPLE})
     for person in story.PEOPLE:
         fields = {
             "password": password,

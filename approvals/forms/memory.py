@@ -5,6 +5,9 @@ No database work: the services answer whether a change is allowed, fits its limi
 
 from __future__ import annotations
 
+import binascii
+import zlib
+from base64 import b64decode, b64encode
 from typing import Any
 
 from django import forms
@@ -12,6 +15,7 @@ from django.core.validators import RegexValidator
 from django.utils.translation import gettext_lazy as _
 from django_stubs_ext import StrOrPromise
 
+from approvals.pages.notes_page import TYPE_NAMES
 from approvals.services import BlockFields
 from approvals.services.errors import (
     ImportUnderWay,
@@ -22,10 +26,14 @@ from approvals.services.errors import (
     OverLimit,
     Refused,
 )
+from approvals.services.notes import BulkAction
+from approvals.services.notes.bulk import MOST_NOTES
 from memory_app.dolt.errors import DirtyMemory, EngineUnavailable, OutcomeUnknown
 from memory_app.models import LABEL, MAX_BLOCK_LIMIT
-from memory_app.reads import Block
+from memory_app.reads import Block, Note
+from memory_app.text import notes
 from memory_app.text.edits import ForbiddenCharacter
+from memory_app.text.memories_md import LARGEST_FILE, MOST_MEMORIES
 
 MAX_DESCRIPTION = 1_000
 MAX_COMMENT = 1_000
@@ -187,3 +195,201 @@ def add_refusal(form: forms.BaseForm, error: Exception) -> int:
             )
             return 503
     return 422
+
+
+# -- Forms of the pages of notes: what may be typed, and how it becomes arguments of `services.notes`.
+
+#: Characters of a checked file that a form carries, about 20,000 notes: it must survive an expired session with it.
+MOST_CARRIED = 1_500_000
+
+
+class NoteForm(forms.Form):
+    """What a note says, as its owner writes it."""
+
+    # No max_length: browsers cut what is pasted to it, and line ends are sent as two characters.
+    content = forms.CharField(
+        label=_("Note"),
+        strip=False,
+        help_text=_("One statement, at most 2,000 characters."),
+        widget=forms.Textarea(attrs={"rows": 5, "class": "prose-input note-input"}),
+    )
+    type = forms.ChoiceField(label=_("Type"), choices=lambda: list(TYPE_NAMES.items()), initial="note")
+    tags = forms.CharField(
+        label=_("Tags"), required=False, max_length=1_000, help_text=_("Separated by commas, like exams, statistics.")
+    )
+    category = forms.CharField(label=_("Category"), required=False, max_length=64)
+    confidence = forms.FloatField(
+        label=_("Confidence"),
+        min_value=0,
+        max_value=1,
+        initial=0.8,
+        help_text=_("From 0, a guess, to 1, certain."),
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+    rationale = forms.CharField(
+        label=_("Source"), required=False, max_length=2_000, widget=forms.Textarea(attrs={"rows": 2})
+    )
+    comment = comment_field(_("Saved in the history."))
+    loaded_sha256 = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    @classmethod
+    def initial_of(cls, note: Note) -> dict[str, Any]:
+        """Return what the form shows for a note as it stands."""
+        return {
+            "content": note.content,
+            "type": note.type,
+            "tags": ", ".join(note.tags),
+            "category": note.category or "",
+            "confidence": note.confidence,
+            "rationale": note.rationale or "",
+            "loaded_sha256": note.sha256,
+        }
+
+    def fields_of_note(self, current: Note | None) -> dict[str, Any]:
+        """Return what was typed, as fields of a note.
+
+        Args:
+            current: the note it is typed over, whose line breaks are kept.
+        """
+        data = self.cleaned_data
+        tags = data["tags"]
+        # A tag may contain a comma; unchanged tags come back as they are.
+        same = current is not None and tags.strip() == ", ".join(current.tags)
+        return {
+            "content": with_line_breaks_of(current.content if current else "", data["content"]),
+            "type": data["type"],
+            "tags": current.tags if current and same else tuple(tags.split(",")),
+            "category": data["category"] or None,
+            "confidence": data["confidence"],
+            "rationale": with_line_breaks_of((current and current.rationale) or "", data["rationale"]) or None,
+        }
+
+
+class ReinstateNoteForm(forms.Form):
+    """The confirmation that a superseded note is true again."""
+
+    comment = comment_field(_("Why it is true again. Saved in the history."))
+    loaded_sha256 = forms.CharField(widget=forms.HiddenInput)
+
+
+class SupersedeNoteForm(forms.Form):
+    """Marking a note as outdated, and choosing the one that takes its place from those that words find."""
+
+    reason = forms.CharField(
+        label=_("Why it is no longer true"), max_length=MAX_COMMENT, required=False, widget=forms.Textarea({"rows": 2})
+    )
+    words = forms.CharField(
+        label=_("Search by words or id"),
+        max_length=200,
+        required=False,
+        widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
+    )
+    #: What the list that `replacement_id` was chosen from was found by.
+    searched = forms.CharField(max_length=200, required=False, widget=forms.HiddenInput)
+    replacement_id = forms.CharField(max_length=64, required=False)
+    loaded_sha256 = forms.CharField(widget=forms.HiddenInput)
+
+    def clean(self) -> dict[str, Any]:
+        """Take words typed after the list was made for an id, or ask to search for them; never ignore them."""
+        cleaned = super().clean() or self.cleaned_data
+        words = cleaned.get("words", "")
+        if words and words != cleaned.get("searched", ""):
+            if notes.ID.fullmatch(words) and not cleaned.get("replacement_id"):
+                cleaned["replacement_id"] = words
+            else:
+                self.add_error("words", _("Choose one of the notes found, or “No replacement”."))
+        return cleaned
+
+
+class BulkForm(forms.Form):
+    """What is done to the notes that were selected."""
+
+    action = forms.ChoiceField(choices=[(each.value, each.value) for each in BulkAction], widget=forms.HiddenInput)
+    #: A line for each note: its id and the sha256 it was shown with.
+    seen = forms.CharField(widget=forms.HiddenInput)
+    add_tags = forms.CharField(
+        label=_("Tags to add"), required=False, max_length=1_000, help_text=_("Separated by commas.")
+    )
+    remove_tags = forms.CharField(
+        label=_("Tags to remove"), required=False, max_length=1_000, help_text=_("Separated by commas.")
+    )
+    comment = comment_field(_("Saved in the history."))
+
+    def clean_seen(self) -> dict[str, str]:
+        """Return the notes as `services.notes.change_many` takes them."""
+        lines = (line.split() for line in self.cleaned_data["seen"].splitlines())
+        seen = {line[0]: line[1] for line in lines if len(line) == 2}
+        if not seen or len(seen) > MOST_NOTES:
+            raise forms.ValidationError(_("Select the notes again."))
+        return seen
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        tags = [cleaned.get(name, "").strip() for name in ("add_tags", "remove_tags")]
+        if cleaned.get("action") == BulkAction.RETAG and not any(tags):
+            self.add_error("add_tags", _("Name a tag to add or to remove."))
+        return cleaned
+
+
+class ImportForm(forms.Form):
+    """A memories.md to bring in."""
+
+    file = forms.FileField(
+        label=_("File"),
+        help_text=_(
+            "A memories.md in UTF-8, as the export or the memory command writes it: at most %(size)d MiB and "
+            "%(count)s memories of 2,000 characters each."
+        )
+        % {"size": LARGEST_FILE // (1024 * 1024), "count": f"{MOST_MEMORIES:,}"},
+        widget=forms.FileInput(attrs={"accept": ".md,.markdown,.txt,text/markdown,text/plain"}),
+    )
+    comment = comment_field(_("Saved in the history."))
+    # What its progress is asked for by.
+    key = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
+
+    def clean_file(self) -> Any:
+        file = self.cleaned_data["file"]
+        if file.size > LARGEST_FILE:
+            raise forms.ValidationError(
+                _("The file is larger than %(limit)d MiB."), params={"limit": LARGEST_FILE // (1024 * 1024)}
+            )
+        return file
+
+
+class CheckedImportForm(forms.Form):
+    """A memories.md that was checked, sent back by the page that says what it would do."""
+
+    #: The file, compressed, in base64.
+    carried = forms.CharField(widget=forms.HiddenInput, strip=False)
+    file_name = forms.CharField(required=False, max_length=200, widget=forms.HiddenInput)
+    comment = comment_field(_("Saved in the history."))
+    key = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
+
+    def clean_carried(self) -> bytes:
+        """Return the file's bytes."""
+        try:
+            return unpacked(self.cleaned_data["carried"])
+        except ValueError:
+            raise forms.ValidationError(_("The file did not arrive whole. Please choose it again.")) from None
+
+
+def packed(data: bytes) -> str:
+    """Return a file as a form carries it; empty for one that is too large for that."""
+    carried = b64encode(zlib.compress(data)).decode()
+    return carried if len(carried) <= MOST_CARRIED else ""
+
+
+def unpacked(carried: str) -> bytes:
+    """Return the file that `packed` made this of.
+
+    Raises:
+        ValueError: it is none, or larger than a file may be.
+    """
+    unpacker = zlib.decompressobj()
+    try:
+        data = unpacker.decompress(b64decode(carried, validate=True), LARGEST_FILE + 1)
+    except (binascii.Error, zlib.error) as error:
+        raise ValueError("not a file that was carried") from error
+    if len(data) > LARGEST_FILE or not unpacker.eof:
+        raise ValueError("not the whole file")
+    return data

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import re
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
 from typing import Any
 
 from django import forms
+from django.forms import BoundField
+from django.http import QueryDict
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from approvals import services
 from approvals.forms.memory import with_line_breaks_of
 from approvals.models import RejectReason
+from approvals.permissions import ReviewAction
+from approvals.services import Item
+from approvals.services.talk import MOST_CHARACTERS
+from approvals.services.turn.hand_back import REASONS
+from memory_app.text.merge import Conflict
 
 
 class ApproveForm(forms.Form):
@@ -138,3 +151,323 @@ class RejectForm(ApproveForm):
 def _without_agent(arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments for what is not done while the agent is asked for changes."""
     return {name: value for name, value in arguments.items() if name != "is_with_agent"}
+
+
+# -- Which changes of a proposal are ticked, as a page sends them: also those on other pages or views than the one
+# shown.
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """The ticks on the changes of a proposal.
+
+    Args:
+        all: every change is ticked but for the exceptions; otherwise only these are.
+    """
+
+    all: bool = True
+    exceptions: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, fields: Mapping[str, str]) -> Ticks:
+        """Return the ticks as a form carries them; all, where it has none.
+
+        Args:
+            fields: `shown` and `accepted` are ids with blanks between them, and so are `exceptions`; `ticked` says
+                what counts for the others.
+        """
+        here, ticked = (frozenset(fields.get(name, "").split()) for name in ("shown", "accepted"))
+        if ticked and not here:
+            return cls(False, ticked)
+        before = cls(fields.get("ticked") != "none", frozenset(fields.get("exceptions", "").split()))
+        # A tick on a change that the page does not name stays an exception: it is refused, not passed over.
+        now = (here - ticked if before.all else here & ticked) | (ticked - here)
+        return cls(before.all, (before.exceptions - here) | now)
+
+    @classmethod
+    def sent(cls, data: QueryDict) -> Ticks:
+        return cls.of({name: " ".join(data.getlist(name)) for name in ("shown", "accepted", "ticked", "exceptions")})
+
+    def moved(self, was: Sequence[str], ids: Sequence[str]) -> Ticks:
+        """Return the ticks on a text that changed since, by which changes may have got other ids.
+
+        Args:
+            was: the ids in the order in which they were shown. As many as now, they are taken for the same changes.
+                Otherwise only what is known for certain stays ticked.
+        """
+        if self.exceptions <= frozenset(ids):
+            return self
+        if len(was) == len(ids):
+            names = dict(zip(was, ids, strict=True))
+            return Ticks(self.all, frozenset(names.get(id_, id_) for id_ in self.exceptions) & frozenset(ids))
+        return Ticks(False, frozenset(id_ for id_ in was if self.is_on(id_)) & frozenset(ids))
+
+    def without(self, ids: frozenset[str]) -> Ticks:
+        """Return the ticks with these changes left out."""
+        return Ticks(self.all, self.exceptions | ids if self.all else self.exceptions - ids)
+
+    @property
+    def is_everything(self) -> bool:
+        return self.all and not self.exceptions
+
+    def is_on(self, id_: str) -> bool:
+        return (id_ in self.exceptions) != self.all
+
+    def count(self, ids: Collection[str]) -> int:
+        return sum(map(self.is_on, ids))
+
+    def accepted(self, ids: Collection[str]) -> frozenset[str]:
+        """Return which of a proposal's changes are ticked, with every id named that is none of them."""
+        return frozenset(filter(self.is_on, ids)) | (self.exceptions - frozenset(ids))
+
+
+@dataclass(frozen=True)
+class TickBoxes:
+    """The boxes by which a page has the changes of a proposal ticked.
+
+    Args:
+        ids: of all changes, in their order.
+        outdated: of those that no longer fit; their boxes cannot be ticked.
+    """
+
+    ids: tuple[str, ...]
+    outdated: frozenset[str]
+    ticks: Ticks
+
+    @property
+    def total(self) -> int:
+        return len(self.ids)
+
+    @property
+    def count(self) -> int:
+        return self.ticks.count(self.ids)
+
+    @property
+    def left(self) -> int:
+        return self.total - self.count
+
+    @property
+    def exceptions(self) -> str:
+        return " ".join(sorted(self.ticks.exceptions))
+
+    @property
+    def outdated_ids(self) -> str:
+        return " ".join(sorted(self.outdated))
+
+
+def tick_boxes(ids: Sequence[str], outdated: frozenset[str], ticks: Ticks, was: Sequence[str]) -> TickBoxes:
+    """Return the boxes of a page.
+
+    Args:
+        was: the ids that the form named as shown, where it comes back.
+    """
+    return TickBoxes(tuple(ids), outdated, ticks.moved(was, ids).without(outdated))
+
+
+# -- The forms of asking an agent for changes, and of taking that back.
+
+
+class RequestChangesForm(ApproveForm):
+    """What should change, in words, and why."""
+
+    comment = forms.CharField(
+        label=_("What should change?"),
+        max_length=2_000,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        error_messages={"required": _("Please say what should change; the agent has nothing else to go by.")},
+    )
+    reason = forms.ChoiceField(
+        label=_("Reason"),
+        required=False,
+        choices=[(reason.value, reason.label) for reason in REASONS],
+        widget=forms.RadioSelect,
+    )
+
+    def arguments(self) -> dict[str, Any]:
+        return {name: self.cleaned_data[name] for name in ("revision", "comment", "reason")}
+
+
+class BackToReviewForm(ApproveForm):
+    """Taking back a request for changes."""
+
+    def arguments(self) -> dict[str, Any]:
+        return {"revision": self.cleaned_data["revision"]}
+
+
+# -- The form of a conflict: for each place that both sides changed, which text is to be there.
+
+
+@dataclass(frozen=True)
+class ConflictFields:
+    """One conflict with its two fields."""
+
+    number: int
+    conflict: Conflict
+    choice: BoundField
+    own: BoundField
+
+
+_CHOICES = [
+    ("now", _("Keep the current text")),
+    ("proposed", _("Use what was proposed")),
+    ("own", _("Write your own")),
+]
+
+
+class ResolveForm(ApproveForm):
+    """Keep the current text, use what was proposed, or write your own, for each conflict."""
+
+    def __init__(self, data: Mapping[str, Any] | None = None, *, conflicts: Sequence[Conflict], **more: Any) -> None:
+        super().__init__(data, **more)
+        self.conflicts = tuple(conflicts)
+        for number, conflict in enumerate(self.conflicts, 1):
+            self.fields[f"choice_{number}"] = forms.ChoiceField(
+                choices=_CHOICES,
+                error_messages={"required": _("Choose which text to keep here.")},
+            )
+            self.fields[f"own_{number}"] = forms.CharField(
+                required=False, strip=False, max_length=200_000, initial=conflict.theirs or conflict.ours
+            )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        for row in self.rows():
+            choice, own = f"choice_{row.number}", str(row.own.value() or "").split()
+            written = own and own != str(row.own.initial).split()
+            if written and cleaned.get(choice) in ("now", "proposed"):
+                self.add_error(
+                    choice, _("You wrote a text of your own and chose another one. Choose yours, or clear its field.")
+                )
+        return cleaned
+
+    def rows(self) -> list[ConflictFields]:
+        return [
+            ConflictFields(number, conflict, self[f"choice_{number}"], self[f"own_{number}"])
+            for number, conflict in enumerate(self.conflicts, 1)
+        ]
+
+    @property
+    def undecided(self) -> int:
+        return sum(not row.choice.value() for row in self.rows())
+
+    def chosen(self) -> list[str]:
+        """Return the text for each conflict; where none is chosen yet, the one that is there now."""
+        return [_text(row, str(row.choice.value() or "now")) for row in self.rows()]
+
+    def chosen_own(self) -> list[str]:
+        """Return the texts of one's own that were chosen, as they were sent, whatever the conflicts are now."""
+        names = (name.removeprefix("choice_") for name, value in self.data.items() if value == "own")
+        return [str(self.data.get(f"own_{name}", "")) for name in names]
+
+    def written(self) -> list[str]:
+        """Return the texts that were typed, for a page on which their conflicts are others."""
+        typed = [str(value) for name, value in self.data.items() if name.startswith("own_") and value]
+        return [text for text in typed if text not in {conflict.theirs for conflict in self.conflicts}]
+
+
+def _text(row: ConflictFields, choice: str) -> str:
+    if choice == "own":
+        return with_line_breaks_of(row.conflict.ours, str(row.own.value() or ""))
+    return row.conflict.theirs if choice == "proposed" else row.conflict.ours
+
+
+# -- The form that decides about several proposals: which ones, as they were shown, and what is said about all.
+
+#: The name of a tick, for one proposal or for one change of several people.
+_NAME = re.compile(r"(?:item|group)-\d{1,9}", re.ASCII)
+#: What stands in its value for each proposal: its number, the revision and the state of the target that were shown.
+_SHOWN = re.compile(r"(\d{1,9}):(\d{1,9}):([0-9a-f]{0,64}|-)", re.ASCII)
+
+
+_OFFERED = (ReviewAction.APPROVE, ReviewAction.REJECT)
+
+
+class SeveralForm(forms.Form):
+    """What is said about all of them. `batch` is one per page, so that pressing twice decides once."""
+
+    action = forms.ChoiceField(choices=[(each.value, each.value) for each in _OFFERED])
+    batch = forms.RegexField(r"^[0-9a-f]{32}\Z", required=False)
+    reason = forms.ChoiceField(choices=RejectReason, required=False)
+    comment = forms.CharField(required=False, max_length=2_000)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if cleaned.get("action") != ReviewAction.REJECT:
+            return cleaned | {"reason": ""}
+        if not cleaned.get("reason") and "reason" not in self.errors:
+            self.add_error("reason", _("Choose a reason; the agent learns from it."))
+        if cleaned.get("reason") == RejectReason.OTHER and not cleaned.get("comment"):
+            self.add_error("comment", _("Please say what’s wrong."))
+        return cleaned
+
+    @property
+    def action_wanted(self) -> ReviewAction:
+        return ReviewAction(self.cleaned_data["action"])
+
+
+def ticked(fields: Mapping[str, str]) -> list[Item]:
+    """Return the proposals that are ticked in a form; anything else in it is left out."""
+    shown = [
+        _SHOWN.fullmatch(each) for name, value in fields.items() if _NAME.fullmatch(name) for each in value.split()
+    ]
+    return [Item(int(each[1]), int(each[2]), None if each[3] == "-" else each[3]) for each in shown if each]
+
+
+def is_tick(name: str) -> bool:
+    """Whether a field of a form is a tick."""
+    return bool(_NAME.fullmatch(name))
+
+
+def new_batch() -> str:
+    return uuid.uuid4().hex
+
+
+def everybodys_agent() -> dict[str, Any]:
+    """Return what stands for the proposal in fields that are drawn for several."""
+    return {"pk": "several", "agent": {"name": _("the agent")}}
+
+
+# -- The forms of talking about a proposal, assigning it and putting it off.
+
+#: What a press puts off for.
+SNOOZES = {"day": timedelta(days=1), "week": timedelta(days=7)}
+
+
+class CommentForm(forms.Form):
+    """A comment. Its field is not called `comment`, as that of a decision on the same page is."""
+
+    said = forms.CharField(
+        label=_("Comment"),
+        max_length=MOST_CHARACTERS,
+        error_messages={"required": _("Please write something.")},
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+    change = forms.CharField(required=False, max_length=64)
+    # One form, one comment: sent twice, it is the same.
+    nonce = forms.RegexField(regex=r"^[0-9a-f]{32}\Z", widget=forms.HiddenInput)
+
+
+class AssignForm(forms.Form):
+    to = forms.CharField(label=_("Assigned to"), required=False, max_length=64)
+
+
+class SnoozeForm(forms.Form):
+    """Until when: by a press, or by a day."""
+
+    span = forms.ChoiceField(choices=[(name, name) for name in SNOOZES], required=False)
+    until = forms.DateField(
+        label=_("Until"),
+        required=False,
+        error_messages={"invalid": _("Choose a day.")},
+        widget=forms.DateInput(attrs={"type": "date"}),
+    )
+
+    def at(self) -> datetime | None:
+        """Return the time; None where none was chosen. A day begins at midnight where the viewer is."""
+        if span := self.cleaned_data.get("span"):
+            return timezone.now() + SNOOZES[span]
+        day = self.cleaned_data.get("until")
+        try:
+            return timezone.make_aware(datetime.combine(day, time())) if day else None
+        except (OverflowError, ValueError):  # the ends of the calendar
+            return None

@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-from approvals.review.search_words import search_words
+from approvals.review.summary import search_words
 from memory_app.text import worddiff
 
 #: Written in one statement.

@@ -5,7 +5,7 @@ from django.conf import settings
 from django.db import migrations, models
 from django.utils import timezone
 
-from approvals.review.turn import proposed_again
+from approvals.review import turn
 from memory_app.text import alike
 
 #: Written in one statement.
@@ -21,13 +21,13 @@ def remember_older_rejections(apps, schema_editor):
         return
     since = timezone.now() - settings.REJECTION_COUNTS
     rejected = Proposal.objects.filter(
-        status="rejected", decision_reason__in=proposed_again.COUNTING, redacted_at=None, decided_at__gte=since
+        status="rejected", decision_reason__in=turn.COUNTING, redacted_at=None, decided_at__gte=since
     )
     for proposal in rejected.order_by("pk").iterator(chunk_size=50):
         revision = Revision.objects.filter(proposal=proposal, origin="agent").order_by("-number").first()
         if revision is None:
             continue
-        said = proposed_again.said_of_revision(
+        said = turn.said_of_revision(
             proposal.target_kind,
             proposal.target,
             base_text=revision.base_text,
@@ -35,9 +35,9 @@ def remember_older_rejections(apps, schema_editor):
             asked=revision.edits,
             note_changes=revision.note_changes,
         )
-        secret = proposed_again.secrets(proposal.agent_id, proposal.owner)[0]
-        is_exact = proposed_again.is_about_words(proposal.decision_reason)
-        kept = alike.fingerprints(said, proposal.reasoning, secret, is_exact=is_exact)[:proposed_again.MOST_KEPT]
+        secret = turn.secrets(proposal.agent_id, proposal.owner)[0]
+        is_exact = turn.is_about_words(proposal.decision_reason)
+        kept = alike.fingerprints(said, proposal.reasoning, secret, is_exact=is_exact)[:turn.MOST_KEPT]
         RejectedFingerprint.objects.bulk_create(
             [
                 RejectedFingerprint(

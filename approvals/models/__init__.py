@@ -3,15 +3,12 @@
 Everything above `memory_app` may import them; the rules are in `approvals.services` and `approvals.permissions`.
 """
 
-from approvals.models.attention import Attention, SavedFilter
-from approvals.models.events import Event, Policy
-from approvals.models.fingerprints import RejectedFingerprint
+from approvals.models.events import Attention, Event, Policy, SavedFilter
 from approvals.models.people import Agent, Mail, Tutorship, User
-from approvals.models.proposals import MOST_IDS, Proposal, ProposalManager, ProposalQuerySet, ProposedNote, Revision
-from approvals.models.rules import TrustRule
-from approvals.models.states import (
+from approvals.models.proposals import (
     DECIDABLE,
     DECIDED,
+    MOST_IDS,
     NOT_TAKEN,
     PENDING,
     TAKEN,
@@ -19,9 +16,16 @@ from approvals.models.states import (
     Confidence,
     Kind,
     Mergeability,
+    Proposal,
+    ProposalManager,
+    ProposalQuerySet,
+    ProposedNote,
+    RejectedFingerprint,
     RejectReason,
     ReviewReason,
+    Revision,
     Status,
+    TrustRule,
 )
 
 __all__ = [

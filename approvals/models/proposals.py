@@ -15,26 +15,118 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from approvals.models.people import Agent, User
 from memory_app.databases.batches import batched
 from memory_app.databases.prepared import Prepared
 from memory_app.models import TargetKind
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
-from approvals.models.people import Agent, User
-from approvals.models.states import (
-    DECIDABLE,
-    DECIDED,
-    PENDING,
-    TAKEN,
-    Approval,
-    Confidence,
-    Kind,
-    Mergeability,
-    RejectReason,
-    ReviewReason,
-    Status,
+
+
+# -- The states and kinds of a proposal, and the reasons for review and rejection.
+
+
+class Status(models.TextChoices):
+    """The states of a proposal; the API returns them in lower case, as they are stored."""
+
+    PREPARING = "preparing", _("being prepared")
+    OPEN = "open", _("open")
+    CHANGES_REQUESTED = "changes_requested", _("changes requested")
+    MERGING = "merging", _("being merged")
+    APPROVED = "approved", _("approved")
+    REJECTED = "rejected", _("rejected")
+    WITHDRAWN = "withdrawn", _("withdrawn")
+    EXPIRED = "expired", _("expired")
+    APPLIED = "applied", _("automatic")
+
+
+#: Decided, and not in the memory: their texts can be removed.
+NOT_TAKEN = (Status.REJECTED, Status.WITHDRAWN, Status.EXPIRED)
+
+
+#: Decided, and in the memory.
+TAKEN = (Status.APPROVED, Status.APPLIED)
+
+
+#: Not decided yet.
+PENDING = (Status.PREPARING, Status.OPEN, Status.CHANGES_REQUESTED, Status.MERGING)
+
+
+#: Not decided yet, and nothing is under way: a person may decide, and its agent may amend or withdraw it.
+DECIDABLE = (Status.OPEN, Status.CHANGES_REQUESTED)
+
+
+#: Final states.
+DECIDED = (
+    Status.APPROVED,
+    Status.REJECTED,
+    Status.WITHDRAWN,
+    Status.EXPIRED,
+    Status.APPLIED,
 )
+
+
+class Approval(models.TextChoices):
+    """How a proposal was approved; empty on undecided proposals, and on approvals older than the column."""
+
+    AS_PROPOSED = "as_proposed", _("as proposed")
+    PART = "part", _("in part")
+    EDITED = "edited", _("with changes")
+    RESOLVED = "resolved", _("after resolving conflicts")
+
+
+class Mergeability(models.TextChoices):
+    """Whether an open proposal fits its current target; recomputed after each change of the target."""
+
+    CLEAN = "clean", _("applies")
+    REBASABLE = "rebasable", _("the block changed, the edit still fits")
+    CONFLICT = "conflict", _("no longer fits")
+    ALREADY_APPLIED = "already_applied", _("already in the memory")
+    UNKNOWN = "unknown", _("could not be checked")
+
+
+class Kind(models.TextChoices):
+    """The kind of change, for filters and chips."""
+
+    EDIT = "edit", _("edit")
+    REWRITE = "rewrite", _("rewrite")
+    CREATE_BLOCK = "create_block", _("new block")
+    DELETE_BLOCK = "delete_block", _("deletes block")
+    SAVE = "save", _("new note")
+    UPDATE = "update", _("edits note")
+    DELETE = "delete", _("deletes note")
+    FORGET = "forget", _("retires note")
+    IMPORT = "import", _("import of notes")
+
+
+class Confidence(models.TextChoices):
+    LOW = "low", _("low")
+    MEDIUM = "medium", _("medium")
+    HIGH = "high", _("high")
+
+
+class ReviewReason(models.TextChoices):
+    """Why a change of notes waited for a person when it was proposed."""
+
+    POLICY = "policy", _("the owner’s policy: agents ask before they write notes")
+    SCOPE = "scope", _("the agent’s token: it may propose notes, not write them")
+    SECRETS = "secrets", _("what it says: a key, token, password or card number, which a person sees first")
+    RULE = "rule", _("a rule: this agent asks first")
+    LARGE = "large", _("a rule: larger changes wait for a person")
+    REPEATED = "repeated", _("what it says: a person rejected or undid the same before")
+
+
+class RejectReason(models.TextChoices):
+    """Presets of the reject form; the agent gets the key."""
+
+    WRONG = "wrong", _("Wrong")
+    OUTDATED = "outdated", _("Outdated")
+    TOO_PRIVATE = "too_private", _("Too private")
+    DUPLICATE = "duplicate", _("Duplicate")
+    BADLY_WORDED = "badly_worded", _("Badly worded")
+    OTHER = "other", _("Other")
+
 
 #: Ids in one statement that names them twice: SQLite takes 32,766 parameters, an import up to 100,000 notes.
 MOST_IDS = 10_000
@@ -343,3 +435,78 @@ class ProposedNote(models.Model):
 
     def __str__(self) -> str:
         return f"{self.proposal_id} {self.note_id}"
+
+
+# -- Rules by which agents are trusted with more, or with less, than the site's default.
+
+
+class TrustRule(models.Model):
+    """What some changes of an owner's memory need: nothing, a person if they are large, or always a person.
+
+    An empty field matches everything. Of several rules that match, the one with the most fields holds; deletions and
+    changes of read-only blocks need a person whatever a rule says.
+    """
+
+    class Needs(models.TextChoices):
+        NOTHING = "apply", _("apply immediately")
+        REVIEW_IF_LARGE = "small", _("apply immediately if small")
+        REVIEW = "ask", _("always ask")
+
+    owner = models.CharField(_("owner"), max_length=64)
+    agent = models.ForeignKey(
+        Agent, models.PROTECT, null=True, blank=True, related_name="trust_rules", verbose_name=_("agent")
+    )
+    # The label of a block.
+    block = models.CharField(_("block"), max_length=64, blank=True, default="")
+    kind = models.CharField(_("kind of change"), max_length=16, choices=Kind, blank=True, default="")
+    needs = models.CharField(_("needs"), max_length=8, choices=Needs)
+    made_by = models.ForeignKey(User, models.PROTECT, related_name="trust_rules", verbose_name=_("made by"))
+    created_at = models.DateTimeField(_("since"), default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(_("changed"), auto_now=True)
+
+    class Meta:
+        verbose_name = _("trust rule")
+        verbose_name_plural = _("trust rules")
+        ordering = ["owner", "agent__name", "block", "kind"]
+        constraints = [
+            models.UniqueConstraint(fields=["owner", "agent", "block", "kind"], name="trust_rule_once"),
+            # NULL equals no other NULL: without this one, "every agent" could be named twice.
+            models.UniqueConstraint(
+                fields=["owner", "block", "kind"], condition=Q(agent=None), name="trust_rule_of_every_agent_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.owner}: {self.agent or '*'} {self.block or '*'} {self.kind or '*'} {self.needs}"
+
+
+# -- Fingerprints of what people rejected, by which it is recognised when its agent proposes it again.
+
+
+class RejectedFingerprint(models.Model):
+    """One key of what a person rejected or undid; see `memory_app.text.alike`.
+
+    Kept when the texts are removed, since nothing can be read from a key without the installation's secret. Deleted
+    when the decision is undone, when the same is approved after all, and after `settings.REJECTION_COUNTS`.
+    """
+
+    proposal = models.ForeignKey(Proposal, models.CASCADE, related_name="fingerprints", verbose_name=_("proposal"))
+    # Those of the proposal, here for the index: only its agent's own rejections for an owner are compared.
+    agent = models.ForeignKey(Agent, models.PROTECT, related_name="+", verbose_name=_("agent"))
+    owner = models.CharField(_("owner"), max_length=64)
+    part = models.PositiveIntegerField()
+    key = models.BigIntegerField()
+    share = models.PositiveSmallIntegerField()
+    decided_at = models.DateTimeField(_("decided"))
+
+    class Meta:
+        verbose_name = _("fingerprint of a rejection")
+        verbose_name_plural = _("fingerprints of rejections")
+        ordering = ["proposal", "part"]
+        indexes = [
+            models.Index(fields=["agent", "owner", "key"], name="fingerprint_key"),
+            models.Index(fields=["decided_at"], name="fingerprint_decided"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.proposal_id} {self.part}"

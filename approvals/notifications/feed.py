@@ -12,21 +12,48 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
+from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.cache import get_conditional_response
 from django.utils.crypto import constant_time_compare
 from django.utils.feedgenerator import Atom1Feed
 from django.utils.translation import gettext as _
+from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
-from approvals.accounts.attempts import client_address
-from approvals.accounts.names import display_names
+from approvals.accounts.sign_in import client_address, display_names
 from approvals.models import User
+from approvals.notifications.mail import ProposalWords, one_line, words_of
 from approvals.notifications.news import NewsItem, waiting_for, with_since
-from approvals.notifications.words import ProposalWords, one_line, words_of
 from memory_app.runtime import rate_limit
+
+# -- `/manifest.webmanifest`: what a browser needs to keep Assent as an app, whose icon shows how many proposals wait.
+
+
+@cache_control(public=True, max_age=86_400)
+@require_safe
+def manifest(request: HttpRequest) -> JsonResponse:
+    """Answer the manifest, the same for everybody."""
+    icons = (("icon-192.png", "192x192", "any"), ("icon-512.png", "512x512", "any"))
+    values = {
+        "name": "Assent",
+        "short_name": "Assent",
+        "description": _("Review what agents remember"),
+        "id": reverse("inbox"),
+        "start_url": reverse("inbox"),
+        "scope": reverse("inbox"),
+        "display": "standalone",
+        "background_color": "#f6f6f8",
+        "theme_color": "#3b45b5",
+        "icons": [
+            {"src": static(name), "sizes": sizes, "type": "image/png", "purpose": purpose}
+            for name, sizes, purpose in (*icons, ("icon-512-maskable.png", "512x512", "maskable"))
+        ],
+    }
+    return JsonResponse(values, content_type="application/manifest+json")
+
 
 #: Entries of a feed, the newest.
 MOST_ENTRIES = 50

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from approvals.models import Attention, Event, Proposal, ProposalQuerySet, Tutorship, User
 from approvals.permissions import proposals_visible_to
-from approvals.services.decide.remind import COMES
+from approvals.services.decide.close import COMES
 
 
 @dataclass(frozen=True)

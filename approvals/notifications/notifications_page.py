@@ -13,8 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from approvals.accounts.sign_in import signed_in, typed_before
-from approvals.accounts.viewer import viewer_of
+from approvals.accounts.sign_in import signed_in, typed_before, viewer_of
 from approvals.forms.accounts import MailForm
 from approvals.models import User
 from approvals.notifications.feed import feed_url

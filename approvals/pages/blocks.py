@@ -18,7 +18,7 @@ from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from approvals.accounts.names import display_names
+from approvals.accounts.sign_in import display_names
 from approvals.models import TAKEN, Kind, Proposal, Status, User
 from approvals.permissions import can_be_undone, may_decide
 from memory_app import reads

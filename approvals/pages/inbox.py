@@ -13,12 +13,9 @@ from itertools import groupby
 from django.db.models import Count, Max, Q
 
 from approvals.models import DECIDED, Event, Proposal, ProposalQuerySet, Status, User
-from approvals.pages.inbox_filters import MINE, InboxFilters, Listing, Tab
-from approvals.pages.inbox_rows import InboxRow, rows_of, with_alike
-from approvals.pages.queue.alike import Compared, compare
-from approvals.pages.queue.order import Key, Order, Sort
-from approvals.pages.talk.attention import asleep
-from approvals.pages.talk.threads import with_threads
+from approvals.pages.inbox_filters import MINE, InboxFilters, Key, Listing, Order, Sort, Tab
+from approvals.pages.inbox_rows import Compared, InboxRow, compare, rows_of, with_alike
+from approvals.pages.talk import asleep, with_threads
 from approvals.permissions import proposals_visible_to
 
 PAGE_SIZE = 25

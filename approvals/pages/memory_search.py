@@ -16,12 +16,12 @@ from django.urls import reverse
 from approvals import services
 from approvals.markdown import rendering
 from approvals.models import Proposal
-from approvals.review.search_words import wanted_words
+from approvals.review.summary import wanted_words
 from memory_app import conversations, reads
 from memory_app.models import Change, Message, TargetKind
 from memory_app.search import service
-from memory_app.search.answers import SearchHit
-from memory_app.search.ranking.words import is_stop
+from memory_app.search.ranking.vocabulary import is_stop
+from memory_app.search.service import SearchHit
 from memory_app.text import worddiff
 from memory_app.text.stems import folded
 from memory_app.text.worddiff import Segment

@@ -6,24 +6,47 @@ commits. With the memory first, approved texts were lost: 12 to 18 problems that
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import secrets
 import shutil
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import structlog
-from django.db import connection
+from django.conf import settings
+from django.core.management import call_command
+from django.db import DatabaseError, connection, connections
 from django.db.models import Count
+from django.utils import timezone
 
 from approvals.models import Agent, Proposal, User
-from memory_app.databases.backups import databases, sequences
-from memory_app.databases.backups.errors import CopyFailed, WrongPlace
-from memory_app.databases.backups.manifest import Database, Manifest, applied_migrations, files_in, fingerprint
+from approvals.recovery.integrity import missing_from_memory, problems
+from approvals.recovery.recover import RecoveryReport, recover
+from memory_app.databases import backups
+from memory_app.databases.backups import (
+    BackupError,
+    CopyFailed,
+    Damaged,
+    Database,
+    Manifest,
+    PairMismatch,
+    WrongPlace,
+    applied_migrations,
+    files_in,
+    fingerprint,
+)
 from memory_app.dolt.connections import dolt, head_of_main
-from memory_app.models import Change, Message
+from memory_app.dolt.errors import DoltError, RevisionNotFound
+from memory_app.models import Change, Message, SearchIndex
 
 log = structlog.get_logger(__name__)
 
@@ -48,9 +71,9 @@ def backup(folder: Path) -> Manifest:
         raise WrongPlace(f"{folder} is not empty: name a new folder, for example {folder}/{_now():%Y-%m-%dT%H%M%SZ}.")
     with _atomic_folder(folder) as partial:
         began_at = _now()
-        default = _describe("default", connection.vendor, _version_of_default(), databases.copy_name())
+        default = _describe("default", connection.vendor, _version_of_default(), backups.copy_name())
         memory = _describe("memory", dolt().engine, dolt().version(), dolt().copy_name())
-        databases.back_up_default(partial / default.copy)
+        backups.back_up_default(partial / default.copy)
         head = head_of_main()
         commits, branches = len(dolt().log(head)), len(dolt().branches())
         dolt().back_up(partial / memory.copy)
@@ -62,7 +85,7 @@ def backup(folder: Path) -> Manifest:
             head=head,
             commits=commits,
             branches=branches,
-            last_ids=sequences.last_ids(),
+            last_ids=backups.last_ids(),
             counts=_counts(),
             files={str(path.relative_to(partial)): fingerprint(path) for path in sorted(files_in(partial))},
         )
@@ -122,3 +145,243 @@ def _counts() -> dict[str, int]:
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+# -- Restore a backup into empty databases, and verify that one can be restored.
+
+
+@dataclass(frozen=True)
+class Restored:
+    """The result of a restore.
+
+    Args:
+        problems: the findings of `check_memory`.
+    """
+
+    report: str
+    problems: tuple[str, ...]
+
+
+def restore(folder: Path) -> Restored:
+    """Restore a backup into the databases the settings name, which must be empty, and bring it up to date.
+
+    Raises:
+        NotABackup, Damaged, TooNew: see `backups.errors`.
+        WrongPlace: the databases are of another engine, or not empty.
+        PairMismatch: the two databases of the backup do not belong together.
+        CopyFailed: a database could not be written; the message says what was left.
+    """
+    folder = folder.absolute()
+    manifest = _read_and_check(folder)
+    _require_empty()
+    if not _in_files():
+        return _restore_here(folder, manifest)
+    with tempfile.TemporaryDirectory(prefix=".restore-", dir=settings.DATA_DIR, ignore_cleanup_errors=True) as name:
+        scratch = Path(name)
+        done = _restore_in_child(folder, {"ASSENT_DATA_DIR": str(scratch)})
+        _require_no_files()
+        connections.close_all()
+        for path in _in_files():
+            for made in backups.files_of(str(scratch / path.name)):
+                os.replace(made, path.with_name(made.name))
+    return done
+
+
+def verify(folder: Path) -> Restored:
+    """Check that a backup can be restored: restore it into temporary databases, and delete them.
+
+    On servers, these are named like Assent's with `_verify` at the end. The user in the settings must be allowed to
+    create and drop them.
+
+    Raises:
+        BackupError: as for `restore`; Damaged also where the restored databases do not agree.
+    """
+    folder = folder.absolute()
+    _read_and_check(folder)
+    with tempfile.TemporaryDirectory(prefix="assent-verify-") as scratch, _side_databases() as environment:
+        done = _restore_in_child(folder, {"ASSENT_DATA_DIR": scratch, **environment})
+    if done.problems:
+        raise Damaged(f"The backup in {folder} can be restored, but does not agree: {' '.join(done.problems[:5])}")
+    return done
+
+
+def restore_here(folder: Path) -> Restored:
+    """Restore in place, into the databases the settings name; `restore` calls it in a child process."""
+    manifest = Manifest.read(folder)
+    _require_empty()
+    return _restore_here(folder, manifest)
+
+
+# -- steps ----------------------------------------------------------------------------------------
+
+
+def _read_and_check(folder: Path) -> Manifest:
+    manifest = Manifest.read(folder)
+    manifest.require_known_migrations()
+    for alias, made_on, here, variable in (
+        ("default", manifest.default.engine, connection.vendor, "DATABASE_URL"),
+        ("memory", manifest.memory.engine, dolt().engine, "MEMORY_DATABASE_URL"),
+    ):
+        if made_on.lower() != here.lower():
+            raise WrongPlace(
+                f"`{alias}` in this backup is from {made_on}, and {variable} names {here} here. A backup is restored "
+                "on the engine it was made on."
+            )
+    manifest.require_intact(folder)
+    return manifest
+
+
+def _restore_here(folder: Path, manifest: Manifest) -> Restored:
+    left: list[str] = []
+    try:
+        backups.restore_default(folder / manifest.default.copy)
+        if connection.vendor != "sqlite":
+            left.append(f"the PostgreSQL database {connection.settings_dict['NAME']}")
+        dolt().restore(folder / manifest.memory.copy)
+        if not settings.EMBEDDED_MEMORY:
+            left.append(f"the Dolt database {connections['memory'].settings_dict['NAME']}")
+        return _finish(manifest)
+    except BackupError as error:
+        connections.close_all()
+        if not left:
+            raise
+        # On a server, undoing this would need the right to drop databases.
+        advice = f"{' and '.join(left)} {'are' if left[1:] else 'is'} filled: drop and make them before you try again."
+        raise type(error)(f"{error} What is left: {advice}") from error
+
+
+def _finish(manifest: Manifest) -> Restored:
+    try:
+        return _bring_up_to_date(manifest)
+    except (DatabaseError, DoltError) as error:
+        raise Damaged(f"The restored databases cannot be read: {' '.join(str(error).split())}.") from error
+
+
+def _bring_up_to_date(manifest: Manifest) -> Restored:
+    """Bring two restored databases up to date with each other and with this version.
+
+    Raises:
+        PairMismatch: `default` knows commits that the memory does not have, or the memory is not the manifest's.
+    """
+    connections.close_all()
+    try:
+        if not dolt().is_ancestor(manifest.head):
+            raise PairMismatch(f"The memory does not lead to commit {manifest.head}, as the manifest says it does.")
+    except RevisionNotFound as error:
+        raise PairMismatch(f"The memory does not have commit {manifest.head}, which the manifest names.") from error
+    if missing := missing_from_memory():
+        raise PairMismatch(f"This is no pair. {missing}")
+    call_command("prepare", stdout=io.StringIO())
+    _expire_leases()
+    report = recover(trust_log=True, last_ids=manifest.last_ids)
+    _forget_newer_indices()
+    found = tuple(str(problem) for problem in problems())
+    log.info("restored", head=head_of_main(), report=str(report), problems=len(found))
+    connections.close_all()
+    return Restored(_summary(report), found)
+
+
+def _expire_leases() -> None:
+    """Expire all leases, so that `recover` finishes interrupted work at once: no other process uses these databases."""
+    now = timezone.now()
+    Proposal.objects.exclude(lease_expires_at=None).update(lease_expires_at=now)
+    SearchIndex.objects.update(busy_until=None)
+
+
+def _forget_newer_indices() -> None:
+    """Reset search indices that reflect a commit main does not have, so that they are rebuilt."""
+    log_ = {commit.hash for commit in dolt().log()}
+    for index in SearchIndex.objects.exclude(commit=""):
+        if index.commit not in log_:
+            SearchIndex.objects.filter(pk=index.pk).update(embedder="", change_id=0, message_id=0, commit="")
+
+
+def _restore_in_child(folder: Path, environment: dict[str, str]) -> Restored:
+    """Restore in a child process, whose settings name other databases.
+
+    Threads and tasks of this process would continue to use the databases of its own settings.
+    """
+    done = subprocess.run(
+        [sys.executable, str(settings.BASE_DIR / "manage.py"), "restore", str(folder), "--here"],
+        env=_environment({"REDIS_URL": "", **environment}),
+        cwd=settings.BASE_DIR,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise BackupError(done.stderr.rpartition("Error: ")[2].strip())
+    result = json.loads(done.stdout.splitlines()[-1])
+    return Restored(result["report"], tuple(result["problems"]))
+
+
+def _environment(given: dict[str, str]) -> dict[str, str]:
+    """Return this process's environment with these values, which also override `…_FILE` variables of their names."""
+    files = {f"{name}_FILE" for name in given}
+    return {name: value for name, value in os.environ.items() if name not in files} | given
+
+
+def _summary(report: RecoveryReport) -> str:
+    return "" if report == RecoveryReport() else str(report)
+
+
+# -- places ---------------------------------------------------------------------------------------
+
+
+def _require_empty() -> None:
+    contents = [what for what in (backups.contents_of_default(), dolt().contents()) if what]
+    connections.close_all()
+    if contents:
+        raise WrongPlace(
+            f"There is something already: {'; '.join(contents)}. A backup is restored into an empty place: stop the "
+            "site, move the files elsewhere (or make new databases), and try again."
+        )
+
+
+def _require_no_files() -> None:
+    """Raise WrongPlace if a site started during the restore has created its files, which must not be overwritten."""
+    if present := [str(file) for path in _in_files() for file in backups.files_of(str(path))]:
+        raise WrongPlace(f"Something made {', '.join(present)} while the backup was restored: is the site running?")
+
+
+def _in_files() -> list[Path]:
+    """Return the paths of this site's databases that are files."""
+    paths = []
+    if connection.vendor == "sqlite":
+        paths.append(backups.path_of(str(connection.settings_dict["NAME"])))
+    if settings.EMBEDDED_MEMORY:
+        paths.append(backups.path_of(str(connections["memory"].settings_dict["NAME"])))
+    return paths
+
+
+@contextmanager
+def _side_databases() -> Iterator[dict[str, str]]:
+    """Create temporary databases on this site's servers, and yield the environment that names them."""
+    environment, made = {}, []
+    try:
+        for alias, variable, url in (
+            ("default", "DATABASE_URL", settings.DATABASE_URL),
+            ("memory", "MEMORY_DATABASE_URL", settings.MEMORY_DATABASE_URL),
+        ):
+            if not url:
+                continue
+            name = f"{connections[alias].settings_dict['NAME']}_verify"
+            _execute(alias, "CREATE DATABASE", name)
+            made.append((alias, name))
+            environment[variable] = urlsplit(url)._replace(path=f"/{name}").geturl()
+        yield environment
+    finally:
+        for alias, name in made:
+            _execute(alias, "DROP DATABASE", name)
+
+
+def _execute(alias: str, verb: str, name: str) -> None:
+    try:
+        with connections[alias].cursor() as cursor:
+            cursor.execute(f"{verb} {connections[alias].ops.quote_name(name)}")
+    except DatabaseError as error:
+        raise CopyFailed(
+            f"{verb} {name} failed ({str(error).strip()}): to verify, the backup is restored into a database of this "
+            "name, which is made and dropped again."
+        ) from error

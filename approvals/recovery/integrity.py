@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from datetime import datetime
 
 from django.db import connections
 from django.db.utils import Error as DatabaseError
 
 from approvals.models import PENDING, Proposal, Revision, Status
 from approvals.recovery.ledger import expected_entries, wrong_rows
-from approvals.recovery.pair import missing_from_memory
 from approvals.review.targets import matches
 from approvals.services.notes.values import sha256_of
 from memory_app import reads
@@ -23,6 +23,66 @@ from memory_app.dolt.errors import DoltError, RevisionNotFound
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, TargetKind
 from memory_app.text.trailers import Trailers
+
+# -- Check that the memory contains the commits of the ledger.
+
+_TIME = "%Y-%m-%d %H:%M:%S"
+
+#: Owners named in the sentence.
+MOST_OWNERS = 5
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Changes in the ledger whose commits are not on main.
+
+    Args:
+        commits: how many commits are missing.
+        is_older: the memory ends before them; otherwise it is another memory, or lost commits in between.
+        head_at: time of main's last commit.
+    """
+
+    commits: int
+    first: datetime
+    last: datetime
+    owners: tuple[str, ...]
+    is_older: bool
+    head_at: datetime
+
+    def __str__(self) -> str:
+        what = (
+            f"The memory is older than the rest: it ends at {self.head_at:{_TIME}} UTC"
+            if self.is_older
+            else "The memory is not the one that the rest belongs to"
+        )
+        named = ", ".join(self.owners[:MOST_OWNERS])
+        more = f" and {len(self.owners) - MOST_OWNERS} more" if len(self.owners) > MOST_OWNERS else ""
+        when = f"from {self.first:{_TIME}} to {self.last:{_TIME}} UTC"
+        whose = f"the memory of {named}{more}"
+        return (
+            f"{what}, and {self.commits} change(s) {when} to {whose} are not in it. Use a copy of the memory that was "
+            "made after the copy of the other database, as `manage.py backup` does."
+        )
+
+
+def missing_from_memory() -> Missing | None:
+    """Return the changes of the ledger that the memory lacks; None when it has all."""
+    log = dolt().log()
+    in_log = {commit.hash for commit in log}
+    ledger = Change.objects.order_by("at", "id").values_list("commit", "owner", "at")
+    rows = [row for row in ledger.iterator() if row[0] not in in_log]
+    if not rows:
+        return None
+    known = Change.objects.filter(commit__in=[commit.hash for commit in log[:100]]).order_by("-at", "-id").first()
+    return Missing(
+        commits=len({commit for commit, _, _ in rows}),
+        first=rows[0][2],
+        last=rows[-1][2],
+        owners=tuple(sorted({owner for _, owner, _ in rows})),
+        is_older=known is None or known.at <= rows[0][2],
+        head_at=log[0].at,
+    )
+
 
 RECOVER = "Run `manage.py recover`."
 REBUILD = "Run `manage.py rebuild_ledger`."

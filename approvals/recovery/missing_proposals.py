@@ -19,9 +19,8 @@ from approvals.review.summary import summarise
 from approvals.review.targets import targets_of
 from approvals.review.whole_blocks import DELETION, DELETION_SHA256, NewBlock
 from approvals.services import events
-from approvals.services.branches import branch_name, parse_branch_name
-from approvals.services.notes.compare import text_of, title_of
-from approvals.services.notes.values import NoteChange, said_beside
+from approvals.services.notes.values import NoteChange, said_beside, text_of, title_of
+from approvals.services.preparing import branch_name, parse_branch_name
 from approvals.services.recheck import recheck
 from memory_app import reads
 from memory_app.databases.batches import BATCH

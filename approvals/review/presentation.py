@@ -18,7 +18,7 @@ from approvals.review.collisions import Collision, collisions_of, others_on_targ
 from approvals.review.compared import compared
 from approvals.review.mergeability import Assessment
 from approvals.review.note_changes import NoteReview, note_reviews
-from approvals.review.reworded.taken import ChangedApproval, rest_of, taken_of
+from approvals.review.reworded import ChangedApproval, rest_of, taken_of
 from approvals.review.targets import BlockState, NotesState, TargetState, current_state
 from approvals.risks import flags
 from approvals.services.notes.values import said_beside

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import takewhile
 
 from approvals.models import DECIDABLE, Proposal
-from approvals.review.reworded.taken import rest_of
+from approvals.review.reworded import rest_of
 from approvals.review.targets import current_state, targets_of
 from memory_app import reads
 from memory_app.dolt.connections import dolt

@@ -4,31 +4,27 @@ They return the changed object or raise an exception of `errors`. They decide, r
 `memory_app.writing.commits`; apart from `approvals.recovery`, no other package does.
 """
 
-from approvals.recovery.backup import backup
+from approvals.recovery.backup import Restored, backup, restore, restore_here, verify
 from approvals.recovery.recover import RecoveryReport, find_proposal, is_interrupted, recover, recover_on_read
-from approvals.recovery.restore import Restored, restore, restore_here, verify
 from approvals.services import conversations, notes
 from approvals.services.decide.approve import approve
-from approvals.services.decide.close import close_already_applied, reject, withdraw
-from approvals.services.decide.expire import expire
+from approvals.services.decide.close import close_already_applied, expire, reject, remind, withdraw
 from approvals.services.decide.part import REASONS as REASONS_FOR_REST
 from approvals.services.decide.part import Rest, approve_some
-from approvals.services.decide.remind import remind
 from approvals.services.decide.reword import approve_edited, resolve
 from approvals.services.decide.several import BatchOutcome, Item, ItemResult, decide_several, undo_several
 from approvals.services.edit import create_block, delete_block, edit_block
-from approvals.services.lists.saved_filters import delete_filter, save_filter
 from approvals.services.propose import Proposed, propose
 from approvals.services.recheck import recheck
+from approvals.services.saved_filters import delete_filter, save_filter
 from approvals.services.talk import assign, comment, look, snooze, wake
 from approvals.services.texts import redact
-from approvals.services.trust.rules import change_rule, create_rule, delete_rule
+from approvals.services.trust import change_rule, create_rule, delete_rule
 from approvals.services.turn.amend import amend
-from approvals.services.turn.hand_back import back_to_review, request_changes
-from approvals.services.turn.seen import mark_seen
-from approvals.services.turn.settle import settle
+from approvals.services.turn.hand_back import back_to_review, request_changes, settle
+from approvals.services.turn.repeating import mark_seen
 from approvals.services.undo import undo
-from approvals.services.whole_blocks.proposing import propose_block, propose_deletion
+from approvals.services.whole_blocks import propose_block, propose_deletion
 from memory_app.writing.values import BlockFields
 
 __all__ = [

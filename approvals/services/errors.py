@@ -6,12 +6,16 @@ They have the object they are about (the proposal, the current block), so that a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from django.utils.translation import gettext as _
 
-from approvals.models import Proposal
+from approvals.models import Proposal, TrustRule
+from memory_app.models import Change
 from memory_app.reads import Block, Note, NoteNotFound
+
+if TYPE_CHECKING:
+    from approvals.services.turn.repeating import Repeated
 
 
 class Refused(Exception):
@@ -278,3 +282,236 @@ class DeletionNotAllowed(Refused):
     """This person may not delete this owner's conversations."""
 
     code = "not_allowed"
+
+
+# -- Refusals of deciding about several proposals, and of undoing a decision; the others are in `services.errors`.
+
+
+class OpenToDecide(DecisionRefused):
+    """It is not decided among others, because it needs a closer look; the message says why."""
+
+    code = "open_to_decide"
+
+
+class TooManyAtOnce(Refused):
+    """More proposals than one call decides."""
+
+    code = "too_many_at_once"
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        super().__init__(_("At most %(most)d proposals are decided at once.") % {"most": most})
+
+
+class NotUndoable(DecisionRefused):
+    """There is no decision, or it cannot be taken back; the message says why."""
+
+    code = "not_undoable"
+
+
+class AlreadyUndone(NotUndoable):
+    """Somebody undid it before."""
+
+    code = "already_undone"
+
+
+class ChangedSince(DecisionRefused):
+    """The memory changed after the decision: a person has to see first what undoing would do now."""
+
+    code = "changed_since"
+
+
+class UndoConflict(DecisionRefused):
+    """A later change touches the same text. `change` is its row in the ledger, where one is known."""
+
+    code = "undo_conflict"
+
+    def __init__(self, proposal: Proposal, message: str, change: Change | None) -> None:
+        self.change = change
+        super().__init__(proposal, message)
+
+
+# -- Refusals of approving something else than the whole change as proposed.
+
+
+class NothingChosen(DecisionRefused):
+    """No change was ticked; what is wrong as a whole is rejected."""
+
+    code = "nothing_chosen"
+
+
+class ChangesDiffer(DecisionRefused):
+    """The ticked changes are not those of the revision as it stands."""
+
+    code = "changes_differ"
+
+
+class NotesOutdated(DecisionRefused):
+    """Some of the ticked notes changed since they were proposed. `ids` are those."""
+
+    code = "notes_outdated"
+
+    def __init__(self, proposal: Proposal, ids: Sequence[str]) -> None:
+        self.ids = tuple(ids)
+        super().__init__(proposal, _("Some of the ticked notes have changed since they were proposed. Untick them."))
+
+
+class SameAsNow(DecisionRefused):
+    """The text to approve is the target's text as it is."""
+
+    code = "no_change"
+
+
+class NoText(DecisionRefused):
+    """The text to approve is blank: nobody empties a memory by settling a conflict or rewording a change."""
+
+    code = "no_text"
+
+
+class NotEditable(DecisionRefused):
+    """This proposal has no text of its own to reword: it deletes, or changes several notes."""
+
+    code = "not_editable"
+
+
+# -- Refusals of comments, assigning and snoozing. The message of each is a sentence for people.
+
+
+class CommentInvalid(Refused):
+    """A comment is empty or too long."""
+
+    code = "comment_invalid"
+
+
+class TalkClosed(DecisionRefused):
+    """The thread of a proposal takes no more comments."""
+
+    code = "talk_closed"
+
+
+class NotAssignable(DecisionRefused):
+    """This person may not decide about this memory, so the proposal cannot be theirs."""
+
+    code = "not_assignable"
+
+
+class SnoozeInvalid(DecisionRefused):
+    """A time until which a proposal cannot be put off."""
+
+    code = "snooze_invalid"
+
+
+# -- Refusals about rules of trust. The message of each is a sentence for people.
+
+
+class RuleInvalid(Refused):
+    """A field of a rule is invalid. `field` is its name in the form."""
+
+    code = "rule_invalid"
+
+    def __init__(self, field: str, message: str) -> None:
+        self.field = field
+        super().__init__(message)
+
+
+class RuleTaken(Refused):
+    """The owner has a rule about the same changes. `rule` is that one."""
+
+    code = "rule_taken"
+
+    def __init__(self, rule: TrustRule, message: str) -> None:
+        self.rule = rule
+        super().__init__(message)
+
+
+class RuleGone(Refused):
+    """The owner has no such rule, or no longer."""
+
+    code = "rule_gone"
+
+
+# -- Refusals of amending, and of deciding what its agent is asked to change. What they have in common is in `errors`.
+
+
+class OtherTarget(Refused):
+    """The proposal to amend is about another block or note."""
+
+    code = "other_target"
+
+    def __init__(self, proposal: Proposal) -> None:
+        self.proposal = proposal
+        super().__init__(_("Proposal %(id)d is about something else.") % {"id": proposal.pk})
+
+
+class NothingAmended(NoChange):
+    """The proposal asks for exactly this already, on the current text."""
+
+    def __init__(self, proposal: Proposal) -> None:
+        self.proposal = proposal
+        super().__init__(_("Proposal %(id)d asks for this already.") % {"id": proposal.pk})
+
+
+class TooManyRevisions(Refused):
+    """The proposal has been amended as often as it may be."""
+
+    code = "too_many_revisions"
+
+    def __init__(self, proposal: Proposal, most: int) -> None:
+        self.proposal, self.most = proposal, most
+        super().__init__(_("Proposal %(id)d has %(most)d revisions.") % {"id": proposal.pk, "most": most})
+
+
+class RejectedBefore(DecisionRefused):
+    """A person rejected the same before, and its agent does not insist with another reasoning."""
+
+    code = "rejected_before"
+
+    def __init__(self, repeated: Repeated) -> None:
+        self.repeated = repeated
+        number = repeated.earlier.pk
+        super().__init__(repeated.earlier, _("This was rejected before, as proposal %(id)d.") % {"id": number})
+
+
+class WithAgent(DecisionRefused):
+    """The proposal's agent is asked for changes, which the decision does not say that its actor knows.
+
+    Args:
+        comment: what the agent is asked for.
+    """
+
+    code = "with_agent"
+
+    def __init__(self, proposal: Proposal, message: str, comment: str) -> None:
+        self.comment = comment
+        super().__init__(proposal, message)
+
+
+# -- Refusals of proposals of whole blocks. What they have in common with others is in `services.errors`.
+
+
+class BlockExists(LabelTaken):
+    """There is a block with the label of the new one. `block` is that one."""
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        super().__init__(_("There is a block “%(label)s” already.") % {"label": block.label})
+
+
+class BlockWaits(Refused):
+    """The same agent has proposed a block with this label, with other words; that proposal is undecided."""
+
+    code = "block_waits"
+
+    def __init__(self, proposal: Proposal) -> None:
+        self.proposal = proposal
+        super().__init__(_("Block “%(label)s” waits for a decision.") % {"label": proposal.target})
+
+
+class FieldInvalid(Refused):
+    """A title or description that no block may have. `field` is its name in the tools, `reason` says why."""
+
+    code = "invalid_arguments"
+
+    def __init__(self, field: str, reason: str) -> None:
+        self.field, self.reason = field, reason
+        super().__init__(f"{field} {reason}")

@@ -22,16 +22,15 @@ from django.utils import timezone
 from approvals.models import Agent, Kind, Proposal, Revision, TrustRule
 from approvals.review import trust
 from approvals.review.summary import ChangeSummary, summarise
-from approvals.review.turn.proposed_again import said_of_block, said_unread
+from approvals.review.turn import said_of_block, said_unread
 from approvals.review.whole_blocks import WHOLE_KINDS, is_of_whole_block, new_block_of
 from approvals.risks import flags
 from approvals.services.caps import Earlier, find_equal_or_require_room, pending_of, require_room
 from approvals.services.errors import BlockReadOnly, NoChange, OverLimit, PreconditionFailed
 from approvals.services.preparing import finish_once, insert_prepared, lease_of
 from approvals.services.texts import require_texts
-from approvals.services.trust.applying import finish_block
-from approvals.services.turn.answering import find_answered
-from approvals.services.turn.repeating import Repeated, find_repeated, require_new_reasoning, verdict_of
+from approvals.services.trust import finish_block
+from approvals.services.turn.repeating import Repeated, find_answered, find_repeated, require_new_reasoning, verdict_of
 from memory_app import reads
 from memory_app.databases.prepared import update
 from memory_app.models import TargetKind

@@ -18,7 +18,7 @@ from memory_app.dolt.errors import DoltError
 from memory_app.models import TargetKind
 from memory_app.runtime import deadlines
 from memory_app.runtime.workers import NoWorker, enqueue
-from memory_app.search import reindexing
+from memory_app.search import store
 
 log = structlog.get_logger(__name__)
 
@@ -50,7 +50,7 @@ def after_change(owner: str, targets: Targets, *, are_new: bool = False) -> None
             enqueue("approvals.recheck", owner, named)
         except NoWorker:
             _recheck_here(owner, named)
-    reindexing.enqueue_reindex(owner)
+    store.enqueue_reindex(owner)
     # The change is committed: its call may still answer, even when this has used up the time.
     deadlines.extend()
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from django.db.models import Count, Q
 
 from approvals.models import Approval, Mergeability, ProposalQuerySet, RejectReason, Status
-from approvals.review.acceptance import Acceptance, acceptance
+from approvals.review.trust import Acceptance, acceptance
 from approvals.statistics import weeks
 from approvals.statistics.board import ASKED
 

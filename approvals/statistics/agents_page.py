@@ -15,9 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from approvals import permissions
-from approvals.accounts.names import display_names
-from approvals.accounts.sign_in import signed_in
-from approvals.accounts.viewer import viewer_of
+from approvals.accounts.sign_in import display_names, signed_in, viewer_of
 from approvals.models import Agent, Approval, ProposalQuerySet, RejectReason
 from approvals.review import trust
 from approvals.statistics import agents, drawing, weeks

@@ -11,8 +11,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from approvals import permissions
-from approvals.accounts.sign_in import signed_in
-from approvals.accounts.viewer import viewer_of
+from approvals.accounts.sign_in import signed_in, viewer_of
 from approvals.models import User
 from approvals.statistics import board, drawing, weeks
 from approvals.views.request import whole_number

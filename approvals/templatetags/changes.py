@@ -14,7 +14,7 @@ from django.utils.translation import ngettext
 
 from approvals.markdown import marks
 from approvals.models import Proposal
-from approvals.pages import note_list
+from approvals.pages import notes_page
 from approvals.review import diff_mode
 from approvals.review.diff_mode import Passage
 from approvals.review.summary import excerpt_shown, moved_paragraphs
@@ -122,13 +122,13 @@ def words_of(proposal: Proposal, *, is_short: bool = False) -> SafeString:
 @register.filter
 def type_name(type_: str) -> str:
     """Return the name of a type of notes."""
-    return str(note_list.TYPE_NAMES.get(type_) or invisible.plain(type_))
+    return str(notes_page.TYPE_NAMES.get(type_) or invisible.plain(type_))
 
 
 @register.filter
 def source_name(source: str) -> str:
     """Return who wrote a note, in words."""
-    return str(note_list.SOURCE_NAMES.get(source) or invisible.plain(source))
+    return str(notes_page.SOURCE_NAMES.get(source) or invisible.plain(source))
 
 
 @register.simple_tag

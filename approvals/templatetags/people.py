@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from django import template
 
-from approvals.accounts.names import display_names
+from approvals.accounts.sign_in import display_names
 
 register = template.Library()
 

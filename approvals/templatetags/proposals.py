@@ -16,16 +16,14 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from approvals.forms.proposal import ApproveForm
-from approvals.forms.several import new_batch
-from approvals.forms.ticks import TickBoxes
+from approvals.forms.proposal import ApproveForm, TickBoxes, new_batch
 from approvals.models import Approval, Kind, Mergeability, Proposal, RejectReason, ReviewReason, Status
 from approvals.pages import inbox, risk_wording
 from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, url_of
 from approvals.review import trust
 from approvals.risks.flags import Risk
-from approvals.services.decide.remind import BEFORE_EXPIRY
+from approvals.services.decide.close import BEFORE_EXPIRY
 from approvals.services.turn.hand_back import REASONS
 from approvals.templatetags.changes import words_of
 from approvals.templatetags.figures import age, number

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from approvals.models import Proposal, Status
-from approvals.pages.talk.rows import RowTalk, talk_of
+from approvals.pages.talk import RowTalk, talk_of
 from approvals.templatetags.figures import when
 from approvals.templatetags.proposals import headline
 from approvals.templatetags.rows import BACK_BLANK, HEADLINE_BLANK, PK_BLANK, drawn_once, filled

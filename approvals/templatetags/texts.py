@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 
 from approvals.markdown import marks, rendering
 from memory_app.text import invisible
-from memory_app.text.first_words import first_words
+from memory_app.text.lines import first_words
 
 register = template.Library()
 

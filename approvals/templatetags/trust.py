@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from approvals.models import Event, Proposal, TrustRule
 from approvals.review import trust
-from approvals.review.acceptance import Acceptance
+from approvals.review.trust import Acceptance
 
 register = template.Library()
 

@@ -18,11 +18,10 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from approvals import permissions, services
-from approvals.accounts.sign_in import signed_in
-from approvals.accounts.viewer import viewer_of
+from approvals.accounts.sign_in import signed_in, viewer_of
 from approvals.models import User
-from approvals.pages.queue.order import Key
-from approvals.views.memory.owners import about, readable_owner
+from approvals.pages.inbox_filters import Key
+from approvals.views.block_views import about, readable_owner
 from approvals.views.request import whole_number
 from memory_app import conversations as kept
 from memory_app.conversations import Conversation

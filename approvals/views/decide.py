@@ -16,25 +16,35 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from approvals import services
-from approvals.accounts.sign_in import local_path, signed_in
-from approvals.accounts.viewer import viewer_of
-from approvals.forms.changes import BackToReviewForm, RequestChangesForm
-from approvals.forms.proposal import ApproveForm, ApproveSomeForm, CloseForm, RejectForm
-from approvals.forms.ticks import Ticks
+from approvals.accounts.sign_in import local_path, signed_in, viewer_of
+from approvals.forms.proposal import (
+    ApproveForm,
+    ApproveSomeForm,
+    BackToReviewForm,
+    CloseForm,
+    RejectForm,
+    RequestChangesForm,
+    Ticks,
+)
 from approvals.models import Approval, Proposal, Status, User
 from approvals.pages import inbox
 from approvals.pages.inbox_filters import Listing, Tab
 from approvals.pages.inbox_rows import rows_of
 from approvals.permissions import ReviewAction, available_actions
-from approvals.review.reworded.parts import ids_of_changes
-from approvals.review.reworded.taken import taken_of
-from approvals.review.turn.change_requests import change_request
-from approvals.services.errors import AlreadyDecided, BranchMissing, DecisionRefused, NotAllowed, ProposalNotFound
-from approvals.services.turn.refusals import WithAgent
+from approvals.review.reworded import ids_of_changes, taken_of
+from approvals.review.turn import change_request
+from approvals.services.errors import (
+    AlreadyDecided,
+    BranchMissing,
+    DecisionRefused,
+    NotAllowed,
+    ProposalNotFound,
+    WithAgent,
+)
 from approvals.views.panels import Panel, panel_for
 from approvals.views.proposal import listing_of, proposal_or_404, proposal_page
-from approvals.views.queue.rows import beside, rows_now
 from approvals.views.request import Request
+from approvals.views.rows import beside, rows_now
 from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown
 from memory_app.models import TargetKind
 

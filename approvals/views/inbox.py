@@ -18,10 +18,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from approvals import services
-from approvals.accounts.names import display_names
-from approvals.accounts.sign_in import signed_in, typed_before
-from approvals.accounts.viewer import viewer_of
-from approvals.forms.several import SeveralForm, everybodys_agent, is_tick, new_batch
+from approvals.accounts.sign_in import display_names, signed_in, typed_before, viewer_of
+from approvals.forms.proposal import SeveralForm, everybodys_agent, is_tick, new_batch
 from approvals.models import Agent, Kind, Mergeability, Proposal, ProposalQuerySet, Status, User
 from approvals.pages import risk_wording
 from approvals.pages.inbox import (
@@ -42,16 +40,17 @@ from approvals.pages.inbox_filters import (
     MINE,
     REVERTED,
     InboxFilters,
+    Key,
     Listing,
+    Sort,
     Tab,
     url_of,
 )
 from approvals.pages.inbox_rows import InboxRow
-from approvals.pages.queue.order import Key, Sort
-from approvals.pages.talk.rows import talk_of
+from approvals.pages.talk import talk_of
 from approvals.permissions import readable_people
 from approvals.risks import flags
-from approvals.views import kept_choices
+from approvals.views import rows as kept_choices
 from approvals.views.request import Request
 from memory_app.models import TargetKind
 

@@ -16,29 +16,31 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from approvals import services
-from approvals.accounts.names import display_names
-from approvals.accounts.sign_in import kept_fields, signed_in
-from approvals.accounts.viewer import viewer_of
-from approvals.forms.changes import RequestChangesForm
-from approvals.forms.proposal import ApproveForm, ApproveSomeForm, RejectForm
-from approvals.forms.talk import CommentForm
-from approvals.forms.ticks import TickBoxes, Ticks, tick_boxes
+from approvals.accounts.sign_in import display_names, kept_fields, signed_in, viewer_of
+from approvals.forms.proposal import (
+    ApproveForm,
+    ApproveSomeForm,
+    CommentForm,
+    RejectForm,
+    RequestChangesForm,
+    TickBoxes,
+    Ticks,
+    tick_boxes,
+)
 from approvals.models import Event, Proposal, Revision, Status, User
 from approvals.pages import inbox
 from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, Tab
-from approvals.pages.queue.undoing import can_be_undone_at_once
+from approvals.pages.undoing import can_be_undone_at_once
 from approvals.permissions import ReviewAction
 from approvals.review.diff_mode import DiffMode, change_map, change_shown
 from approvals.review.presentation import Review, review_of
-from approvals.review.turn.change_requests import change_request
-from approvals.review.turn.since import RevisionsCompared, answering, compare_revisions
+from approvals.review.turn import RevisionsCompared, answering, change_request, compare_revisions
 from approvals.services.errors import ProposalNotFound
-from approvals.views import kept_choices
+from approvals.views import rows
 from approvals.views.panels import Panel
 from approvals.views.request import Request, is_read, whole_number
-from approvals.views.talk.care import care_context
-from approvals.views.talk.thread import talk_context
+from approvals.views.talk import care_context, talk_context
 from memory_app.models import TargetKind
 
 log = structlog.get_logger(__name__)
@@ -66,7 +68,7 @@ def proposal(request: Request, pk: int) -> HttpResponse:
     else:
         response = proposal_page(request, found, seen_before=_seen_before(request, found))
     if request.GET.get("view") in set(DiffMode):
-        kept_choices.keep(response, "view", request.GET["view"])
+        rows.keep(response, "view", request.GET["view"])
     return response
 
 
@@ -248,7 +250,7 @@ def _view(request: Request) -> DiffMode:
     """Return how the change is shown: as asked for, else as it was last asked for in this browser."""
     wanted = request.GET.get("view", "")
     return DiffMode(
-        (wanted if wanted in set(DiffMode) else kept_choices.chosen(request, "view", set(DiffMode))) or DiffMode.INLINE
+        (wanted if wanted in set(DiffMode) else rows.chosen(request, "view", set(DiffMode))) or DiffMode.INLINE
     )
 
 

@@ -11,8 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from approvals import services
-from approvals.accounts.sign_in import signed_in
-from approvals.accounts.viewer import viewer_of
+from approvals.accounts.sign_in import signed_in, viewer_of
 from approvals.permissions import ReviewAction, available_actions, may_redact
 from approvals.services.errors import NotRemovable
 from approvals.views.proposal import proposal_or_404

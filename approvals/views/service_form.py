@@ -23,7 +23,7 @@ from django_stubs_ext import StrOrPromise
 from approvals.accounts.sign_in import signed_in, typed_before
 from approvals.forms.memory import REFUSALS, add_refusal
 from approvals.models import User
-from approvals.views.memory.owners import about, own_memory
+from approvals.views.block_views import about, own_memory
 
 F = TypeVar("F", bound=Form)
 

@@ -27,7 +27,7 @@ from memory_app.search import (
     row_of,
     wordllama,
 )
-from memory_app.search.ranking.words import STOP_WORDS
+from memory_app.search.ranking.vocabulary import STOP_WORDS
 
 #: p50 in milliseconds by number of chunks; a cold start is promised for 10,000.
 SEARCH_TARGETS = {1_000: 3, 10_000: 8, 100_000: 40}

@@ -10,7 +10,7 @@ from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.db import connections
 from django.db.utils import Error as DatabaseError
 
-from memory_app.configuration import data_folder
+from memory_app.configuration import environment
 from memory_app.dolt.connections import MEMORY, DoltConnection
 from memory_app.dolt.errors import NotDolt
 
@@ -77,7 +77,7 @@ def data_is_private(**kwargs: Any) -> list[CheckMessage]:
             f"{'0700' if path.is_dir() else '0600'}.",
             id="memory_app.W001",
         )
-        for path in data_folder.exposed(settings.DATA_DIR)
+        for path in environment.exposed(settings.DATA_DIR)
     ]
 
 

@@ -8,9 +8,12 @@ Not here: which settings there are (`settings` and `webserver.options` read them
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import math
 import os
+import secrets
+import stat
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -212,3 +215,84 @@ def _plain(number: float) -> str:
 def _one_of(words: Iterable[str], *, after: str = "") -> str:
     said = [f"{word}{after}" for word in words]
     return f"{', '.join(said[:-1])} or {said[-1]}" if len(said) > 1 else said[0]
+
+
+# -- The folder of the embedded databases, which is for the user who runs Assent alone.
+
+#: What Assent writes there. Other files in the folder are somebody else's and keep their modes.
+OURS = ("assent.sqlite3*", "memory.doltlite*", ".memory.doltlite*", "secret_key", "demo_token", "demo_accounts.*")
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+#: Set by every entry point: what it creates is for its user alone. SQLite gives a WAL the mode of its main file, and a
+#: collection of garbage, which writes the memory's file anew, keeps that file's mode.
+UMASK = _OTHERS
+
+
+def make(folder: Path) -> None:
+    """Make the folder where it is missing, and close it and our files in it to other users.
+
+    What another user owns stays as it is, and so does a sticky folder, which is everybody's as /tmp is: the system
+    check `memory_app.W001` reports them.
+
+    Raises:
+        BadSetting: the folder cannot be made or used.
+    """
+    try:
+        folder.mkdir(mode=stat.S_IRWXU, parents=True, exist_ok=True)
+        open_to_others = exposed(folder)
+    except OSError as error:
+        raise BadSetting(
+            f"ASSENT_DATA_DIR is {str(folder)!r}, which cannot be made or used as a folder: {error.strerror}."
+        ) from error
+    for path in open_to_others:
+        with contextlib.suppress(OSError):  # a read-only disk, or a file that is gone this moment
+            status = path.stat()
+            if status.st_uid == os.geteuid() and not status.st_mode & stat.S_ISVTX:
+                path.chmod(stat.S_IMODE(status.st_mode) & ~_OTHERS)
+
+
+def exposed(folder: Path) -> list[Path]:
+    """Return the folder and those of our files in it whose modes let in other users of this machine.
+
+    Other users cannot reach the files of a closed folder; still, copies of the files keep their modes.
+    """
+    files = (path for pattern in OURS for path in folder.glob(pattern))
+    found = []
+    for path in (folder, *sorted(files)):
+        with contextlib.suppress(FileNotFoundError):  # SQLite removes the WAL when the last connection closes
+            mode = path.lstat().st_mode
+            if mode & _OTHERS and not stat.S_ISLNK(mode):
+                found.append(path)
+    return found
+
+
+# -- The secret key: from the environment, or generated once while developing.
+
+#: Characters of a secret key, and different ones among them. Anyone who guesses it can sign sessions and password
+#: links. 32 hexadecimal digits have 128 bits, and fewer than 8 different digits once in 28 million.
+_KEY_LENGTH, _KEY_VARIETY = 32, 8
+
+
+def secret_key(env: Environment, data_dir: Path, *, is_required: bool) -> str:
+    """Return ASSENT_SECRET_KEY; where none is required, one generated on first use and kept with the data.
+
+    Raises:
+        ImproperlyConfigured: a key is required, and there is none or one that can be guessed.
+    """
+    key = env.secret("ASSENT_SECRET_KEY")
+    if key and is_required and (len(key) < _KEY_LENGTH or len(set(key)) < _KEY_VARIETY):
+        raise ImproperlyConfigured(
+            f"ASSENT_SECRET_KEY can be guessed: it needs {_KEY_LENGTH} characters or more, {_KEY_VARIETY} of them "
+            "different. `openssl rand -base64 48` makes one."
+        )
+    if key:
+        return key
+    if is_required:
+        raise ImproperlyConfigured(
+            "Set ASSENT_SECRET_KEY to a long random value, or ASSENT_SECRET_KEY_FILE to a file that has one "
+            "(ASSENT_DEBUG is off)."
+        )
+    path = data_dir / "secret_key"
+    if not path.exists():
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(50))
+    return path.read_text()

@@ -19,9 +19,9 @@ from memory_app.search.ranking.chunking import (
     chunks_of_note,
     row_of,
 )
-from memory_app.search.ranking.columns import ChunkFilters
 from memory_app.search.ranking.dense import Embedder, EmbedderUnavailable, WordEmbedder, stored, wordllama
 from memory_app.search.ranking.index import ChunkHit, OwnerIndex, RankedChunks, Reasons
+from memory_app.search.ranking.postings import ChunkFilters
 
 __all__ = [
     "ChunkFilters",

@@ -10,25 +10,160 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import starmap
+from typing import Any, NamedTuple
 
 import structlog
 from django.conf import settings
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from memory_app import reads, recall_counts
+from memory_app.databases.prepared import Prepared
+from memory_app.models import Chunk as ChunkRow
 from memory_app.models import SearchIndex
 from memory_app.runtime import deadlines
-from memory_app.search import embedders, index_state, reindexing
-from memory_app.search.answers import NoteRanking, SearchAnswer, ShownChunk, hit_of, shown_chunks
+from memory_app.search import embedders, index_state, store
 from memory_app.search.cache import indices
-from memory_app.search.documents import block_chunks, note_chunks
 from memory_app.search.index_state import IndexState
 from memory_app.search.ranking.chunking import Source, TextChunk, row_of
-from memory_app.search.ranking.columns import ChunkFilters
 from memory_app.search.ranking.dense import EmbedderUnavailable, stored
-from memory_app.search.ranking.index import OwnerIndex, RankedChunks
+from memory_app.search.ranking.index import ChunkHit, OwnerIndex, RankedChunks
+from memory_app.search.ranking.postings import ChunkFilters
 from memory_app.search.ranking.query import is_broad
+from memory_app.search.store import block_chunks, note_chunks
 from memory_app.text import context_budget
+from memory_app.text.lines import first_words
+
+# -- What a search answers, and reading the chunks that its hits show.
+
+
+@dataclass(frozen=True)
+class SearchHit:
+    """A hit. `score` is from 0 to 1; exactly one of note_id, block_label, message_id is set.
+
+    Args:
+        text: the chunk: a note, a message, or a section of a block.
+        title: the block's title (with its section), or the note's or message's first words.
+        words: the words of the query it contains, for marking them.
+        weak: it does not match; it is one of the nearest notes.
+    """
+
+    source: str
+    text: str
+    score: float
+    title: str
+    type: str
+    created_at: datetime | None
+    note_id: str | None = None
+    block_label: str | None = None
+    message_id: str | None = None
+    session_id: str | None = None
+    author: str = ""
+    words: tuple[str, ...] = ()
+    weak: bool = False
+
+
+@dataclass(frozen=True)
+class SearchAnswer:
+    """The hits, best first; an empty answer is no error.
+
+    Args:
+        is_broad: the query narrows nothing down: the weak hits are in the order of `context_budget`.
+        index_behind: the memory has changes that the index does not have.
+        words_only: the embedder did not answer; meaning was left out.
+        commit: the commit of main the index reflects.
+        newest_commit: the newest one in the ledger when the search began; empty for a search of the past.
+    """
+
+    results: tuple[SearchHit, ...]
+    is_broad: bool = False
+    index_behind: bool = False
+    words_only: bool = False
+    commit: str = ""
+    newest_commit: str = ""
+
+
+@dataclass(frozen=True)
+class NoteRanking:
+    """Ids of notes, best first.
+
+    Args:
+        is_all: no more notes match, even with a larger `top_k`.
+        index_behind: as in `SearchAnswer`.
+    """
+
+    note_ids: tuple[str, ...]
+    is_all: bool
+    index_behind: bool = False
+
+
+#: Up to so many rows are read by a prepared statement; its spare parameters repeat the first id.
+_READY = (5, 20)
+
+
+class ShownChunk(NamedTuple):
+    """What a hit shows of its chunk. Terms and vector are not read: they are longer than the text."""
+
+    owner: str
+    removed: bool
+    id: int
+    source: str
+    item_id: str
+    text: str
+    title: str
+    section: str
+    type: str
+    author: str
+    at: datetime | None
+    session_id: str
+
+
+def _by_ids(count: int) -> Prepared[tuple[Any, ...]]:
+    return Prepared(
+        lambda **ids: _statement(list(ids.values())),
+        **{f"id{number}": int for number in range(count)},
+    )
+
+
+def _statement(ids: Sequence[int]) -> QuerySet[ChunkRow, tuple[Any, ...]]:
+    # By primary key alone: with the owner in the condition too, SQLite scans all of that owner's chunks.
+    return ChunkRow.objects.filter(pk__in=ids).order_by().values_list(*ShownChunk._fields)
+
+
+_BY_IDS = {count: _by_ids(count) for count in _READY}
+
+
+def shown_chunks(owner: str, ids: Sequence[int]) -> dict[int, ShownChunk]:
+    """Return the owner's chunks with these ids, without those removed since."""
+    count = next((count for count in _READY if len(ids) <= count), None)
+    if not ids or count is None:
+        found = list(_statement(ids)) if ids else []
+    else:
+        padded = [*ids, *[ids[0]] * (count - len(ids))]
+        found = _BY_IDS[count].all(**{f"id{number}": id_ for number, id_ in enumerate(padded)})
+    return {row.id: row for row in starmap(ShownChunk, found) if row.owner == owner and not row.removed}
+
+
+def hit_of(chunk: ShownChunk | TextChunk, found: ChunkHit) -> SearchHit:
+    source = str(chunk.source)
+    title = " › ".join(part for part in (chunk.title, chunk.section) if part)
+    return SearchHit(
+        source=source,
+        text=chunk.text,
+        score=found.score,
+        title=title or first_words(chunk.text, 60),
+        type=chunk.type or ("block" if source == "memory_block" else "message" if source == "conversation" else "note"),
+        created_at=chunk.at,
+        note_id=chunk.item_id if source == "user_memory" else None,
+        block_label=chunk.item_id if source == "memory_block" else None,
+        message_id=chunk.item_id if source == "conversation" else None,
+        session_id=chunk.session_id or None,
+        author=chunk.author,
+        words=found.reasons.words,
+        weak=found.weak,
+    )
+
 
 log = structlog.get_logger(__name__)
 
@@ -228,7 +363,7 @@ def _catch_up(owner: str) -> None:
     if not is_first and not settings.CELERY_TASK_ALWAYS_EAGER:
         return
     is_short = index_state.how_far_behind(owner, most=WORTH_WAITING_FOR + 1) > WORTH_WAITING_FOR
-    making = reindexing.in_background(owner)
+    making = store.in_background(owner)
     end = time.monotonic() + (SHORT_WAIT if is_short else LONGEST_WAIT)
     while time.monotonic() < end:
         making.join(0.05)

@@ -7,26 +7,107 @@ Not here: what is indexed (`documents`), the lease and the marks (`index_state`)
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import structlog
-from django.db import transaction
+from django.db import connections, transaction
 from django.db.models import Subquery, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
+from memory_app import reads
 from memory_app.databases.batches import batched
 from memory_app.models import Change, Message, SearchIndex, TargetKind
 from memory_app.models import Chunk as ChunkRow
 from memory_app.runtime import deadlines
+from memory_app.runtime.gatherer import Gatherer
+from memory_app.runtime.workers import NoWorker, are_expected, enqueue
 from memory_app.search import embedders, index_state
-from memory_app.search.documents import Document, block_documents, message_chunks, note_documents
 from memory_app.search.index_state import IndexState
-from memory_app.search.ranking.chunking import Source, TextChunk, row_of
+from memory_app.search.ranking.chunking import (
+    ConversationMessage,
+    Source,
+    TextChunk,
+    chunks_of_block,
+    chunks_of_conversation,
+    chunks_of_note,
+    row_of,
+)
 from memory_app.search.ranking.dense import Embedder, EmbedderUnavailable, Vector, stored
 from memory_app.writing.ledger_lock import lock_owner
+
+# -- What is indexed of an owner: blocks and notes of the memory, messages of conversations, as chunks.
+
+
+@dataclass(frozen=True)
+class Document:
+    """A block or a note with its chunks; without chunks where it was deleted."""
+
+    source: Source
+    id: str
+    chunks: tuple[TextChunk, ...]
+
+
+def block_chunks(block: reads.Block) -> tuple[TextChunk, ...]:
+    return chunks_of_block(
+        label=block.label,
+        title=block.display_title,
+        body=block.body,
+        description=block.description,
+        at=block.updated_at,
+    )
+
+
+def note_chunks(note: reads.Note) -> tuple[TextChunk, ...]:
+    return chunks_of_note(
+        note_id=note.id,
+        content=note.content,
+        type=note.type,
+        tags=note.tags,
+        category=note.category or "",
+        rationale=note.rationale or "",
+        at=note.created_at,
+        session_id=note.session_id or "",
+        superseded=note.is_superseded,
+    )
+
+
+def block_documents(owner: str, labels: Sequence[str] | None) -> list[Document]:
+    """Return blocks of an owner; without `labels` all of them."""
+    if labels is None:
+        return [Document(Source.MEMORY_BLOCK, block.label, block_chunks(block)) for block in reads.blocks(owner)]
+    found = {label: reads.find_block(owner, label) for label in labels}
+    return [
+        Document(Source.MEMORY_BLOCK, label, block_chunks(block) if block else ()) for label, block in found.items()
+    ]
+
+
+def note_documents(owner: str, ids: Sequence[str] | None) -> list[Document]:
+    """Return notes of an owner; without `ids` all of them."""
+    if ids is None:
+        return [Document(Source.USER_MEMORY, note.id, note_chunks(note)) for note in reads.notes(owner)]
+    found = reads.find_notes(owner, ids)
+    return [Document(Source.USER_MEMORY, id_, note_chunks(found[id_]) if id_ in found else ()) for id_ in ids]
+
+
+def message_chunks(owner: str, *, after: int) -> list[TextChunk]:
+    """Return the chunks of the owner's messages after the one with this key."""
+    sessions: dict[str, list[ConversationMessage]] = {}
+    for message in Message.objects.filter(owner=owner, id__gt=after).order_by("id"):
+        sessions.setdefault(message.session_id, []).append(
+            ConversationMessage(
+                id=message.message_id,
+                content=message.content,
+                sequence=message.pk,
+                author=message.author or message.role,
+                at=message.at,
+            )
+        )
+    return [chunk for session, said in sessions.items() for chunk in chunks_of_conversation(session, said)]
+
 
 log = structlog.get_logger(__name__)
 
@@ -299,3 +380,60 @@ def _row(owner: str, chunk: TextChunk, vector: bytes, version: int) -> ChunkRow:
         vector=vector,
         version=version,
     )
+
+
+# -- Enqueue bringing an owner's search index up to date: by a worker, or by a thread of this process without one.
+
+#: Seconds between two messages to the workers: each takes 2 ms of a processor here and 30 there.
+_BETWEEN_MESSAGES = 0.5
+
+
+def enqueue_reindex(owner: str) -> None:
+    """Enqueue the reindexing of an owner's chunks from the memory and the conversations."""
+    _changed.add(owner)
+
+
+def settle() -> None:
+    """Wait until everything enqueued in this process is done."""
+    _changed.settle()
+
+
+def in_background(owner: str) -> threading.Thread:
+    """Reindex in a thread of its own, which continues after the deadline of the call that started it.
+
+    Within the call, a rebuild that takes longer would be cut short each time and start from nothing each time.
+    """
+    thread = threading.Thread(target=_with_own_connections, args=[owner], name=f"reindex {owner}", daemon=True)
+    thread.start()
+    return thread
+
+
+def _with_own_connections(owner: str) -> None:
+    try:
+        reindex(owner)
+    except Exception:
+        log.exception("reindex_failed", user_id=owner)
+    finally:
+        connections.close_all()
+
+
+def _bring_up(owners: list[str]) -> None:
+    for owner in dict.fromkeys(owners):
+        try:
+            enqueue("memory_app.reindex", owner)
+        except NoWorker:
+            _bring_up_here(owner)
+
+
+def _bring_up_here(owner: str) -> None:
+    try:
+        # An owner never searched gets an index with the first search. So does a change so large that everything is
+        # indexed again: the process that writes it needs its processor for other work.
+        if SearchIndex.objects.filter(owner=owner).exists():
+            reindex(owner, unless_many=True)
+    except Exception:
+        # The index is derived data: its failure must not break the change it follows.
+        log.exception("reindex_failed", user_id=owner)
+
+
+_changed = Gatherer("reindex", _bring_up, pause=lambda: _BETWEEN_MESSAGES if are_expected() else 0.0)

@@ -71,3 +71,18 @@ def continues(above: str, line: str) -> bool:
     if above.rstrip(CLOSERS)[-1:] in STOPS + ":":
         return len(above) in _WRAPPED_LENGTHS and not _HEADING.match(above)
     return True
+
+
+# -- The beginning of a text, for titles and lists.
+
+
+def first_words(text: str, most: int) -> str:
+    """Return the beginning of `text` on one line, in at most `most` characters.
+
+    A longer text ends with "…", after a whole word where one ends in the second half.
+    """
+    flat = " ".join(text.split())
+    if len(flat) <= most:
+        return flat
+    blank = flat.rfind(" ", most // 2, most)
+    return f"{flat[: blank if blank > 0 else most - 1]}…"

@@ -12,7 +12,7 @@ import pytest
 from django.core.checks import run_checks
 from django.test import override_settings
 
-from memory_app.configuration import data_folder
+from memory_app.configuration import environment as data_folder
 from tests import environment
 
 pytestmark = [

@@ -23,7 +23,7 @@ EDITION = "embedded" if environment.is_embedded() else "server"
 LOAD = """
 from pathlib import Path
 from memory_app.databases.backups import databases
-from memory_app.databases.backups.manifest import Manifest
+from memory_app.databases.backups import Manifest
 from memory_app.dolt.connections import dolt
 folder = Path({folder!r})
 databases.restore_default(folder / Manifest.read(folder).default.copy)

@@ -15,11 +15,10 @@ from approvals.templatetags.texts import marked, opening
 from memory_app.search.ranking.chunking import cut, sections
 from memory_app.search.ranking.dates import cues
 from memory_app.search.ranking.query import marks, parse_query
-from memory_app.search.ranking.words import words
+from memory_app.search.ranking.vocabulary import words
 from memory_app.text import edits, invisible, memories_md
 from memory_app.text.blame import blame
-from memory_app.text.fuzzy_match import nearest
-from memory_app.text.fuzzy_match.folded import Folded, fold
+from memory_app.text.fuzzy_match import Folded, fold, nearest
 from memory_app.text.sentences import sentences
 from memory_app.text.worddiff import diff, excerpt, paragraphs
 from tests.hostile.growth import superlinear

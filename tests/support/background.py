@@ -18,10 +18,10 @@ def wait_for_threads() -> None:
     from agent_tools.tools import block_reads
     from agent_tools.webhooks import sending
     from approvals.services import texts
-    from memory_app.search import reindexing
+    from memory_app.search import store
 
     wait_for_thread(texts.THREAD)
-    reindexing.settle()
+    store.settle()
     audit.settle()
     block_reads.settle()
     sending.settle()

@@ -9,7 +9,7 @@ from pathlib import Path
 from django.core.cache import cache
 from django.db import connection, connections
 
-from memory_app.databases.backups import databases, sqlite_files
+from memory_app.databases import backups
 from memory_app.dolt.connections import dolt
 from memory_app.reads.catalogue import catalogues
 from memory_app.search.cache import indices
@@ -21,19 +21,19 @@ from tests.support.background import wait_for_threads
 def older_default(folder: Path) -> Iterator[None]:
     """`default` is afterwards what it was before, and the memory is not."""
     copied = folder / "default"
-    databases.back_up_default(copied)
+    backups.back_up_default(copied)
     yield
     wait_for_threads()
     if connection.vendor == "sqlite":
         connections.close_all()
-        for file in sqlite_files.files_of(str(connection.settings_dict["NAME"])):
+        for file in backups.files_of(str(connection.settings_dict["NAME"])):
             file.unlink()
     else:
         wait_for_the_worker()  # it would hold locks in another order
         with connection.cursor() as cursor:
             cursor.execute("DROP SCHEMA public CASCADE")
             cursor.execute("CREATE SCHEMA public")
-    databases.restore_default(copied)
+    backups.restore_default(copied)
     _start_again()
 
 

@@ -9,26 +9,182 @@ text: with two of them a block was read letter by letter (36 characters in 701 c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from agent_tools.answers import representations
 from agent_tools.answers.refusals import edits as edit_refusals
-from agent_tools.answers.refusals import notes as note_refusals
-from agent_tools.answers.refusals import places
-from agent_tools.answers.refusals import whole_blocks as whole_block_refusals
-from agent_tools.answers.subject import Subject
+from agent_tools.answers.refusals import edits as places
+from agent_tools.answers.representations import Subject
+from agent_tools.auth import grants
+from agent_tools.calls.parsing import invalid
 from agent_tools.errors import ApiError, ErrorCode, ErrorRow, ErrorTable, find_row
-from approvals.models import Status
-from approvals.review.turn.change_requests import change_request
+from approvals.models import Kind, Proposal, Status
+from approvals.review.turn import change_request
 from approvals.services import errors
-from approvals.services.talk import refusals as talk_refusals
-from approvals.services.turn.refusals import NothingAmended, OtherTarget, RejectedBefore, TooManyRevisions
-from approvals.services.whole_blocks.refusals import BlockExists, BlockWaits, FieldInvalid
-from memory_app.models import TargetKind
-from memory_app.reads import BlockNotFound, NoteNotFound, RevisionNotFound
+from approvals.services import errors as talk_refusals
+from approvals.services.errors import (
+    BlockExists,
+    BlockWaits,
+    FieldInvalid,
+    LabelInvalid,
+    NothingAmended,
+    OtherTarget,
+    RejectedBefore,
+    TooManyRevisions,
+)
+from memory_app import reads
+from memory_app.models import LABEL, TargetKind
+from memory_app.reads import BlockNotFound, Note, NoteNotFound, RevisionNotFound
 from memory_app.text import edits, memories_md
-from memory_app.text.first_words import first_words
+from memory_app.text.lines import first_words
+
+# -- What is wrong with a change of notes, where the answer is more than a row of the error table (`table`).
+
+
+def note_withdrawn(error: errors.NoteWithdrawn, subject: Subject) -> ApiError:
+    number = error.proposal.pk
+    return ApiError(
+        ErrorCode.NOTE_NOT_FOUND,
+        f"Note '{error.id}' not found.",
+        help=[f"Your proposal {number}, which was to make it, is withdrawn already."],
+        details={"note_id": error.id, "proposal_id": number},
+    )
+
+
+def note_invalid(error: errors.NoteInvalid, subject: Subject) -> ApiError:
+    message = error.message[:1].lower() + error.message[1:].rstrip(".")
+    field = subject.fields.get(error.field, error.field)
+    return invalid({field: f"is refused: {message}"}, called=subject.call.called)
+
+
+def note_waits(error: errors.NoteWaits, subject: Subject) -> ApiError:
+    waiting = error.proposal
+    help = [
+        f"The user, or a tutor of theirs, decides about it at {representations.review_url(waiting)}; get_proposal "
+        "tells what became of it."
+    ]
+    if waiting.target_kind == TargetKind.NOTE:
+        help.append("Until then memory_update changes what it proposes, and memory_delete takes it back.")
+    else:
+        help.append("It is part of an import, which is decided as a whole; withdraw_proposal takes all of it back.")
+    return ApiError(
+        ErrorCode.NOTE_WAITS,
+        f"Note '{error.id}' is not in the memory yet: it waits as your proposal {waiting.pk}.",
+        help=help,
+        details={
+            "argument": subject.fields.get(error.argument, error.argument),
+            "note_id": error.id,
+            "proposal": representations.open_proposals([waiting], may_read=subject.call.may_read)[0],
+        },
+    )
+
+
+def note_superseded(error: errors.NoteSuperseded, subject: Subject) -> ApiError:
+    note = error.note
+    holds = _what_holds_instead_of(note)
+    if holds is not None:
+        message = f"Note '{note.id}' is superseded: note '{holds}' took its place. If that one has to change, name it."
+    else:
+        message = (
+            f"Note '{note.id}' is superseded: it was forgotten, and nothing took its place. "
+            "Save a new note if there is something to remember; only the user can put this one back."
+        )
+    details = {
+        "note_id": note.id,
+        "superseded_at": representations.time(note.superseded_at) if note.superseded_at else None,
+        "superseded_reason": note.superseded_reason,
+        "superseded_by": note.superseded_by,
+        "holds": holds,
+    }
+    return ApiError(ErrorCode.NOTE_SUPERSEDED, message, details=details)
+
+
+def _what_holds_instead_of(note: Note) -> str | None:
+    """Return the end of the chain of replacements, unless that was forgotten or deleted; in a circle none holds."""
+    return next((following.id for following in reads.replacements(note) if not following.is_superseded), None)
+
+
+# -- What is wrong with a new block: its label is none, is taken or waits. And the agent's own that waits for a
+# person.
+
+_RULES = "lower-case letters, digits, dash and underscore, at most 64, beginning with a letter or a digit"
+
+
+def label_invalid(error: LabelInvalid, subject: Subject) -> ApiError:
+    """Return the rules of labels, with the nearest one that keeps to them."""
+    nearest = _nearest_label(subject.label) if subject.call.may_read else None
+    return ApiError(
+        ErrorCode.LABEL_INVALID,
+        f"label '{subject.label[:100]}' is not a label: it has to be {_RULES}.",
+        help=[f"'{nearest}' would be one."] if nearest else [],
+        details={"fields": {"label": f"has to be {_RULES}"}, "nearest": nearest},
+    )
+
+
+def block_exists(error: BlockExists, subject: Subject) -> ApiError:
+    """Return which block is there, and which tools change it."""
+    label = subject.label
+    if not subject.call.may_read:
+        return ApiError(
+            ErrorCode.LABEL_TAKEN, f"There is a memory block '{label}' already.", details={"block_label": label}
+        )
+    block = error.block
+    help = "Read it with read_memory_block, then change it with propose_memory_edit; or choose another label."
+    if block.read_only:
+        help = "It is read-only for agents: choose another label."
+    return ApiError(
+        ErrorCode.LABEL_TAKEN,
+        f"There is a memory block '{label}' already: \"{block.display_title}\".",
+        help=[help],
+        details={"block_label": label, "block": representations.block(block)},
+    )
+
+
+def block_waits(error: BlockWaits, subject: Subject) -> ApiError:
+    proposal = error.proposal
+    return ApiError(
+        ErrorCode.BLOCK_WAITS,
+        f"You have proposed block '{proposal.target}' already, with other words: proposal {proposal.pk} waits.",
+        help=[waits(proposal)],
+        details={
+            "block_label": proposal.target,
+            "proposal": representations.proposal(proposal, may_read=subject.call.may_read),
+        },
+    )
+
+
+def field_invalid(error: FieldInvalid, subject: Subject) -> ApiError:
+    message = f"Invalid arguments for {subject.call.called}: {error.field} {error.reason}."
+    return ApiError(ErrorCode.INVALID_ARGUMENTS, message, details={"fields": {error.field: error.reason}})
+
+
+def own_waiting(subject: Subject) -> Proposal | None:
+    """Return the caller's own undecided proposal of the block that was asked for, which is not in the memory yet."""
+    if subject.as_of is not None or not subject.call.owner:
+        return None
+    waiting = grants.visible_proposals(subject.call.caller.token, subject.call.owner).decidable()
+    return waiting.filter(kind=Kind.CREATE_BLOCK, target=subject.label).order_by("-pk").first()
+
+
+def waits(proposal: Proposal) -> str:
+    """Return that a new block waits, and how its agent changes it until then."""
+    return (
+        f"Your proposal {proposal.pk} for this new block waits for the user ({proposal.status}): it cannot be read or "
+        "edited until it is approved. To change what it proposes, call propose_memory_block with "
+        f"proposal_id={proposal.pk}."
+    )
+
+
+_NOT_IN_LABELS = re.compile(r"[^a-z0-9_-]+")
+
+
+def _nearest_label(text: str) -> str | None:
+    """Return the label that a text comes nearest to, as `My Goals` to `my_goals`; None where nothing is left of it."""
+    cleaned = _NOT_IN_LABELS.sub("_", text.strip().lower()).lstrip("_-").rstrip("_-")[:64]
+    return cleaned if LABEL.fullmatch(cleaned) else None
+
 
 #: Seconds after which to try again: a proposal that another call makes, an import of a thousand memories, a decision of
 #: a person.
@@ -243,10 +399,10 @@ TABLE: ErrorTable = {
         "Memory block '{about.label}' is read-only for agents.",
         details=lambda error, about: {"block_label": about.label},
     ),
-    errors.LabelInvalid: whole_block_refusals.label_invalid,
-    BlockExists: whole_block_refusals.block_exists,
-    BlockWaits: whole_block_refusals.block_waits,
-    FieldInvalid: whole_block_refusals.field_invalid,
+    errors.LabelInvalid: label_invalid,
+    BlockExists: block_exists,
+    BlockWaits: block_waits,
+    FieldInvalid: field_invalid,
     errors.OverLimit: edit_refusals.over_limit,
     errors.PreconditionFailed: ErrorRow(
         ErrorCode.PRECONDITION_FAILED,
@@ -260,15 +416,15 @@ TABLE: ErrorTable = {
         "Note '{error.id}' not found.",
         details=lambda error, about: {"note_id": error.id},
     ),
-    errors.NoteWithdrawn: note_refusals.note_withdrawn,
+    errors.NoteWithdrawn: note_withdrawn,
     errors.ReplacementNotFound: ErrorRow(
         ErrorCode.REPLACEMENT_NOT_FOUND,
         "replacement_id: note '{error.id}' not found.",
         details=lambda error, about: {"replacement_id": error.id},
     ),
-    errors.NoteInvalid: note_refusals.note_invalid,
-    errors.NoteSuperseded: note_refusals.note_superseded,
-    errors.NoteWaits: note_refusals.note_waits,
+    errors.NoteInvalid: note_invalid,
+    errors.NoteSuperseded: note_superseded,
+    errors.NoteWaits: note_waits,
     errors.NotesChanged: ErrorRow(
         ErrorCode.NOTES_CHANGED,
         "A note changed while this call was made; nothing was written. Read it again, then try again.",

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from agent_tools.answers import fields, refusals, representations, talk
-from agent_tools.answers.subject import Subject
+from agent_tools.answers import fields, refusals, representations
+from agent_tools.answers.representations import Subject
 from agent_tools.auth import grants
 from agent_tools.calls import registry
 from agent_tools.calls.api_operation import Answer, Call
@@ -27,10 +27,10 @@ from agent_tools.tools.note_arguments import changed_by
 from agent_tools.tools.propose.proposing import EditKind, said, sent
 from approvals import services
 from approvals.models import Kind, Proposal, Status
-from approvals.review.turn.change_requests import change_request
+from approvals.review.turn import change_request
 from approvals.review.whole_blocks import new_block_of
 from approvals.services import notes
-from approvals.services.turn.next_revision import own_proposal
+from approvals.services.turn.amend import own_proposal
 from memory_app import reads
 from memory_app.text import edits
 
@@ -179,7 +179,7 @@ def _answer_of_block(
         number = f"revision {outcome.revision.number} of proposal" if outcome.amended else "proposal"
         lines.append(
             f"The user will be asked to approve {number} {proposal.pk}. Until then the file reads as before."
-            + talk.why_it_waits(proposal)
+            + representations.why_it_waits(proposal)
         )
     data = {"path": target.path} | representations.proposed(outcome, may_read=call.may_read)
     return Answer("\n".join([*lines, *(warnings if call.may_read else ())]), dict.fromkeys(CHANGED) | data)
@@ -216,7 +216,7 @@ def _change_note(call: Call, target: NoteFile, arguments: FileWriteArguments, ch
         text = change.done
     elif outcome.created:
         text = f"Proposed for {target.path}: {change.asked}\nThe user will be asked to approve proposal {number}."
-        text += talk.why_it_waits(proposal)
+        text += representations.why_it_waits(proposal)
     else:
         text = f"Proposed for {target.path} already: proposal {number} asks for exactly this."
     data = representations.written(outcome, may_read=call.may_read)

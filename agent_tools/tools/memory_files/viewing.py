@@ -10,9 +10,9 @@ from django.conf import settings
 from pydantic import Field
 
 from agent_tools.answers import bounds, fields, paging, representations
-from agent_tools.answers.cutting import cut
-from agent_tools.answers.refusals.whole_blocks import own_waiting, waits
-from agent_tools.answers.subject import Subject
+from agent_tools.answers.bounds import cut
+from agent_tools.answers.refusals.table import own_waiting, waits
+from agent_tools.answers.representations import Subject
 from agent_tools.calls import registry
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import BoundedArguments
@@ -25,7 +25,7 @@ from agent_tools.tools.memory_files.changing import FilePath
 from agent_tools.tools.memory_files.paths import BlockFile, NoteFile
 from agent_tools.tools.memory_files.words import named_as_files
 from memory_app import reads
-from memory_app.text.first_words import first_words
+from memory_app.text.lines import first_words
 
 #: Characters of a note's first words in a list.
 _WORDS = 80

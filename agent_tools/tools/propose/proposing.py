@@ -13,14 +13,14 @@ from typing import Any, Literal
 
 import structlog
 
-from agent_tools.answers import refusals, representations, talk
-from agent_tools.answers.subject import Subject
+from agent_tools.answers import refusals, representations
+from agent_tools.answers.representations import Subject
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import ProposeArguments, ReasonedArguments, given
 from agent_tools.errors import ApiError, ErrorCode
 from approvals import services
 from approvals.models import Kind, Status
-from approvals.review.turn.change_requests import change_request
+from approvals.review.turn import change_request
 from memory_app.text import edits
 
 log = structlog.get_logger(__name__)
@@ -178,7 +178,9 @@ def _summary(outcome: services.Proposed, label: str, reasoning: str, *, placed: 
             f"The user will be asked to approve this change. "
             f"Reasoning provided: {reasoning}"
         )
-        then = f"It is proposal {number}; get_proposal tells what became of it." + talk.why_it_waits(outcome.proposal)
+        then = f"It is proposal {number}; get_proposal tells what became of it." + representations.why_it_waits(
+            outcome.proposal
+        )
     else:
         first = f"Your proposal {number} for block '{label}' asks for exactly this already; nothing new was made."
         then = "The user will be asked to approve it."

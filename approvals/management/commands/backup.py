@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from approvals import services
-from memory_app.databases.backups.errors import BackupError
+from memory_app.databases.backups import BackupError
 
 
 class Command(BaseCommand):

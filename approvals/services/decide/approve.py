@@ -13,11 +13,11 @@ from django.utils import timezone
 
 from approvals.models import Approval, Proposal, Revision, Status, User
 from approvals.permissions import ReviewAction
-from approvals.services.branches import branch_name
-from approvals.services.decide import follow_up
+from approvals.services.decide import part
 from approvals.services.decide.checks import Seen, proposal_for, raise_not_open, require_as_seen
 from approvals.services.decide.merge import finish_merging
 from approvals.services.errors import DecisionRefused
+from approvals.services.preparing import branch_name
 from memory_app.databases.prepared import update
 
 
@@ -119,7 +119,7 @@ def claim(
         if claimed:
             proposal.set_written(values)
         if claimed and hands_rest_back:
-            follow_up.ask(proposal, actor)
+            part.ask(proposal, actor)
     if not claimed:
         proposal.refresh_from_db()
         raise_not_open(proposal, shown)

@@ -11,7 +11,7 @@ from approvals.models import Mergeability, Proposal, Revision, Status, User
 from approvals.permissions import ReviewAction, available_actions, may_decide, may_read
 from approvals.review.mergeability import Assessment
 from approvals.review.targets import BlockState, TargetState, matches, state_at_head
-from approvals.review.turn.change_requests import change_request
+from approvals.review.turn import change_request
 from approvals.services.errors import (
     AlreadyApplied,
     AlreadyDecided,
@@ -22,8 +22,8 @@ from approvals.services.errors import (
     NotAllowed,
     ProposalNotFound,
     TargetChanged,
+    WithAgent,
 )
-from approvals.services.turn.refusals import WithAgent
 from memory_app import reads
 from memory_app.databases.prepared import Prepared
 from memory_app.dolt.connections import dolt

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, cast
 
 import structlog
+from django.conf import settings
 from django.db import transaction
+from django.db.models import F, Max, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -13,11 +18,10 @@ from approvals.models import DECIDABLE, Agent, Event, Mergeability, Proposal, Re
 from approvals.permissions import ReviewAction
 from approvals.review.targets import current_state
 from approvals.services import events, texts
-from approvals.services.branches import drop_branches
 from approvals.services.decide.checks import block_of, proposal_for, raise_not_open
-from approvals.services.errors import NewRevision, ProposalNotFound, TargetChanged
+from approvals.services.errors import DecisionRefused, NewRevision, ProposalNotFound, TargetChanged, WithAgent
+from approvals.services.preparing import drop_branches
 from approvals.services.turn import repeating
-from approvals.services.turn.refusals import WithAgent
 from memory_app.databases.prepared import Prepared
 
 log = structlog.get_logger(__name__)
@@ -172,3 +176,81 @@ def close(
     if removes_texts:
         texts.collect_soon()
     return proposal
+
+
+# -- Close proposals that were not decided in time.
+
+
+def expire(*, now: datetime | None = None) -> int:
+    """Close undecided proposals past `expires_at`, also those their agents did not amend. Return how many were closed.
+
+    Args:
+        now: the time to compare with, for tests.
+    """
+    closed = 0
+    overdue = Proposal.objects.decidable().filter(expires_at__lte=now or timezone.now()).select_related("agent")
+    for proposal in overdue.iterator(chunk_size=200):
+        try:
+            close_by_itself(proposal, Status.EXPIRED, Event.What.EXPIRED)
+        except DecisionRefused:
+            continue  # decided at the same time
+        closed += 1
+    return closed
+
+
+# -- Remind people of proposals that wait long: first their reviewers, then their owner, each once, before they
+# expire.
+
+#: The owner is reminded so long before a proposal expires, if not earlier.
+BEFORE_EXPIRY = timedelta(days=7)
+
+_READ = ("expires_at", "reminded_at", "owner_reminded_at")
+
+#: Events after which a proposal waits for a person: it was opened, its agent changed it, or its decision was undone.
+COMES = (Event.What.PROPOSED, Event.What.AMENDED, Event.What.REOPENED)
+
+
+def remind(*, now: datetime | None = None) -> int:
+    """Record what has waited for so long that people are to be told again. Return how many reminders those were.
+
+    Args:
+        now: the time to compare with, for tests.
+    """
+    now = now or timezone.now()
+    after = [days for days in (settings.REMIND_AFTER, settings.REMIND_OWNER_AFTER) if days]
+    if not after:
+        return 0
+    late = Q(created_at__lte=now - min(after)) | Q(expires_at__lte=now + BEFORE_EXPIRY)
+    waiting = Proposal.objects.open().filter(late, expires_at__gt=now).order_by("created_at", "pk")
+    undone = Q(reminded_at=None) | Q(owner_reminded_at=None) | Q(current_revision_number__gt=1)
+    comings = Event.objects.filter(proposal=OuterRef("pk"), what__in=COMES).order_by().values("proposal")
+    since = Coalesce(Subquery(comings.annotate(at=Max("at")).values("at")), F("created_at"))
+    due = waiting.filter(undone).annotate(since=since).only("owner", "current_revision_number", *_READ)
+    return sum(_remind(each, cast("Any", each).since, now) for each in due.iterator(chunk_size=200))
+
+
+def due_at(since: datetime, expires_at: datetime) -> tuple[datetime | None, datetime | None]:
+    """Return when reviewers, and when the owner, are to be reminded of a proposal; None where that is switched off.
+
+    Seven days before it expires at the latest, but not in the first half of its time; reviewers never after the owner.
+    """
+    latest = max(expires_at - BEFORE_EXPIRY, since + (expires_at - since) / 2)
+    owner = min(since + settings.REMIND_OWNER_AFTER, latest) if settings.REMIND_OWNER_AFTER else None
+    reviewers = min(since + settings.REMIND_AFTER, owner or latest) if settings.REMIND_AFTER else None
+    return reviewers, owner
+
+
+def _remind(proposal: Proposal, since: datetime, now: datetime) -> int:
+    """Record the reminders that are due; one for each time it waits, so that one whose agent changed it waits anew."""
+    reminded = 0
+    for column, who, at in zip(
+        ("reminded_at", "owner_reminded_at"), ("reviewers", "owner"), due_at(since, proposal.expires_at), strict=True
+    ):
+        before: datetime | None = getattr(proposal, column)
+        if at is None or at > now or (before and before >= since):
+            continue
+        with transaction.atomic(durable=True):
+            if Proposal.objects.open().filter(**{"pk": proposal.pk, column: before}).update(**{column: now}):
+                events.record(proposal, Event.What.REMINDED, actor=None, at=now, to=who)
+                reminded += 1
+    return reminded

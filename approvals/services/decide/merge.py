@@ -20,13 +20,13 @@ from approvals.recovery.ledger import retry_after_committing_stray_rows
 from approvals.review.mergeability import Assessment
 from approvals.review.targets import TargetState, agents_revision, current_state, matches, targets_of
 from approvals.services import events
-from approvals.services.branches import branch_name, drop_branches, write_revision_branch
-from approvals.services.decide import follow_up
+from approvals.services.decide import part
 from approvals.services.decide.checks import Seen, block_of, raise_not_open, require_branch, require_fit
 from approvals.services.errors import AlreadyApplied, BranchMissing, TargetChanged
+from approvals.services.preparing import branch_name, drop_branches, write_revision_branch
 from approvals.services.recheck import after_change
 from approvals.services.turn import repeating
-from approvals.services.whole_blocks.others import hand_back_others
+from approvals.services.whole_blocks import hand_back_others
 from memory_app import reads
 from memory_app.dolt.connections import head_of_main
 from memory_app.dolt.errors import AlreadyMerged, MergeConflict
@@ -78,7 +78,7 @@ def finish_merging(proposal: Proposal, *, seen: Seen | None = None) -> Proposal:
     after_change(proposal.owner, targets_of(proposal, proposal.current_revision))
     hand_back_others(proposal)
     if proposal.approval == Approval.PART:
-        follow_up.finish_rest(proposal)
+        part.finish_rest(proposal)
     return proposal
 
 
@@ -109,8 +109,8 @@ def _close_approved(proposal: Proposal, commit: str) -> None:
     repeating.forget_overruled(proposal)
     if proposal.approval != Approval.PART:
         return
-    if follow_up.hands_back(proposal):
-        follow_up.prepare_rest(proposal)
+    if part.hands_back(proposal):
+        part.prepare_rest(proposal)
     else:
         repeating.remember_what_was_left(proposal)
 
@@ -255,7 +255,7 @@ def _reopen(proposal: Proposal) -> None:
         )
         if reopened:
             made_here.delete()
-            follow_up.forget(proposal)
+            part.forget(proposal)
             proposal.current_revision_number = number
             events.record(proposal, Event.What.REOPENED, actor=None)
     proposal.refresh_from_db()

@@ -14,10 +14,8 @@ from approvals.review.targets import BlockState
 from approvals.review.whole_blocks import NewBlock, is_deletion, new_block_of
 from approvals.services.decide.approve import approve, claim, naming_who_was_first
 from approvals.services.decide.checks import Seen, proposal_for, require_fit, require_target_as_seen
-from approvals.services.decide.refusals import NotEditable, NoText, SameAsNow
-from approvals.services.errors import NoLongerFits, OverLimit
-from approvals.services.notes.compare import text_of
-from approvals.services.notes.values import NoteChange, require_valid, stamped
+from approvals.services.errors import NoLongerFits, NotEditable, NoText, OverLimit, SameAsNow
+from approvals.services.notes.values import NoteChange, require_valid, stamped, text_of
 from memory_app import reads
 from memory_app.text import edits
 

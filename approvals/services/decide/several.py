@@ -29,8 +29,15 @@ from approvals.review.targets import BlockState, current_state
 from approvals.services.decide.approve import approve
 from approvals.services.decide.checks import block_of, proposal_for, require_fit
 from approvals.services.decide.close import reject
-from approvals.services.decide.errors import AlreadyUndone, OpenToDecide, TooManyAtOnce
-from approvals.services.errors import AlreadyDecided, DecisionRefused, Refused, TargetChanged
+from approvals.services.errors import (
+    AlreadyDecided,
+    AlreadyUndone,
+    DecisionRefused,
+    OpenToDecide,
+    Refused,
+    TargetChanged,
+    TooManyAtOnce,
+)
 from approvals.services.undo import undo
 from memory_app import reads
 from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown

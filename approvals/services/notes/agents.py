@@ -17,25 +17,41 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from approvals.models import Agent, Kind, Proposal, ProposedNote, ReviewReason, Status, TrustRule
+from approvals.models import Agent, Kind, Proposal, ProposalQuerySet, ProposedNote, ReviewReason, Status, TrustRule
 from approvals.review import trust
-from approvals.review.turn.proposed_again import said_of_note
+from approvals.review.turn import said_of_note
 from approvals.risks import flags
-from approvals.services.branches import branch_name
+from approvals.services import trust as applying
 from approvals.services.caps import find_equal_or_require_room, pending_of, require_room
-from approvals.services.errors import NotesChanged
-from approvals.services.notes.compare import NoteChangeResult, assess_changes
-from approvals.services.notes.values import ChangeContext, NoteChange, NoteChangeOutcome
-from approvals.services.preparing import finish_once, finish_preparing, insert_prepared, lease_of
+from approvals.services.decide.close import withdraw
+from approvals.services.errors import (
+    NotesChanged,
+    NoteWaits,
+    NoteWithdrawn,
+    NothingAmended,
+    OtherTarget,
+    ProposalNotFound,
+)
+from approvals.services.notes.values import (
+    ChangeContext,
+    NoteChange,
+    NoteChangeOutcome,
+    NoteChangeResult,
+    assess_changes,
+    require_valid,
+    sha256_of,
+    stamped,
+)
+from approvals.services.preparing import branch_name, finish_once, finish_preparing, insert_prepared, lease_of
 from approvals.services.texts import require_texts
-from approvals.services.trust import applying
-from approvals.services.turn.answering import find_answered
-from approvals.services.turn.next_revision import made_before
-from approvals.services.turn.repeating import Repeated, find_repeated, require_new_reasoning, verdict_of
+from approvals.services.turn import amend
+from approvals.services.turn.amend import made_before
+from approvals.services.turn.repeating import Repeated, find_answered, find_repeated, require_new_reasoning, verdict_of
 from memory_app import reads
 from memory_app.databases.batches import BATCH
 from memory_app.dolt.connections import head_of_main, retrying
 from memory_app.models import TargetKind
+from memory_app.reads import Note
 from memory_app.writing import commits, rows
 
 
@@ -272,3 +288,198 @@ def _outcome(proposal: Proposal, *, created: bool = True) -> NoteChangeOutcome:
         for change in proposal.current_revision.note_changes
     )
     return NoteChangeOutcome(changes, proposal.merge_commit, proposal, created)
+
+
+# -- An agent amends its undecided proposal about notes: the change it asks for now becomes the next revision.
+
+
+def find(by: ChangeContext, owner: str) -> Proposal:
+    """Return the proposal that a call is to amend.
+
+    Raises:
+        ProposalNotFound: this actor has no proposal with this number for this owner.
+    """
+    if not isinstance(by.actor, Agent) or by.amends is None:
+        raise ProposalNotFound
+    return amend.own_proposal(by.actor, owner, by.amends)
+
+
+def new_note_id(by: ChangeContext, owner: str, note_id: str | None) -> str | None:
+    """Return the id of the new note that a call amends; `note_id` when it amends nothing.
+
+    Raises:
+        ProposalNotFound, OtherTarget: it is not the proposal of a new note, or not of this one.
+    """
+    if by.amends is None:
+        return note_id
+    proposal = find(by, owner)
+    if proposal.kind != Kind.SAVE or note_id not in (None, proposal.target):
+        raise OtherTarget(proposal)
+    return proposal.target
+
+
+def amend_change(
+    by: ChangeContext,
+    proposal: Proposal,
+    kind: Kind,
+    changes: tuple[NoteChange, ...],
+    base_commit: str | None = None,
+) -> NoteChangeOutcome:
+    """Ask for `changes` in an undecided proposal.
+
+    Args:
+        base_commit: the commit of main the notes were read at; the head of main by default.
+
+    Raises:
+        OtherTarget: the proposal is about another note, or one of them is an import.
+        NothingAmended: it asks for exactly this already, on the current notes, and no other evidence is given.
+        NotesChanged: a note changed since it was read.
+        AlreadyDecided, BeingDecided, BeingMade, TooManyRevisions.
+    """
+    proposal = amend.require_amendable(proposal, finish)
+    if kind != Kind.IMPORT:
+        amend.require_target(proposal, TargetKind.NOTE, changes[0].id)
+    elif proposal.kind != Kind.IMPORT:
+        raise OtherTarget(proposal)
+    said = flags.said_with(by.reasoning or proposal.reasoning, by.evidence or proposal.evidence)
+    made = assess_changes(kind, changes, said=said)
+    former = proposal.current_revision
+    if _is_same(proposal, made, kind) and list(by.evidence) in ([], proposal.evidence):
+        raise NothingAmended(proposal)
+    base = base_commit or retrying(head_of_main)
+    _require_unchanged(proposal.owner, changes, base)
+    amend.begin(
+        proposal,
+        operation=by.operation,
+        said={"reasoning": by.reasoning, "session_id": by.session_id, "evidence": list(by.evidence)},
+        values={
+            "kind": kind,
+            "search_words": made.search_words(proposal.target, by.reasoning or proposal.reasoning),
+            **made.fields,
+        },
+        also=lambda: _name_notes_again(proposal, changes),
+        base_commit=base,
+        base_sha256="",
+        base_text=made.before,
+        edits=[],
+        result_text=made.after,
+        note_changes=made.stored,
+        risk_report=made.summary.risk_report.as_json() if kind == Kind.IMPORT else None,
+    )
+    proposal = finish(proposal, is_mine=True)
+    amend.drop_former_branch(proposal, former)
+    return NoteChangeOutcome(changes, proposal.merge_commit, proposal, amended=True)
+
+
+def _is_same(proposal: Proposal, made: NoteChangeResult, kind: Kind) -> bool:
+    """Whether the proposal asks for the same already, of the same notes as they are now."""
+    before = [_before(change) for change in proposal.current_revision.note_changes]
+    same = proposal.result_sha256 == made.fields["result_sha256"] and proposal.kind == kind
+    return same and before == [_before(change) for change in made.stored]
+
+
+def _before(change: dict[str, Any]) -> tuple[str, str]:
+    return change["id"], change["before"]["sha256"] if change["before"] else ""
+
+
+def _require_unchanged(owner: str, changes: tuple[NoteChange, ...], commit: str) -> None:
+    """Raise NotesChanged unless the notes are at `commit` as they were read: the branch is written on top of it."""
+    found = reads.find_notes(owner, [change.id for change in changes], commit)
+    if any(sha256_of(found.get(change.id)) != sha256_of(change.before) for change in changes):
+        raise NotesChanged([change.id for change in changes])
+
+
+def _name_notes_again(proposal: Proposal, changes: tuple[NoteChange, ...]) -> None:
+    if proposal.kind == Kind.IMPORT:
+        ProposedNote.objects.filter(proposal=proposal).delete()
+        name_notes(proposal, [change.id for change in changes])
+
+
+# -- Notes in undecided proposals, which their agent may change or withdraw before the decision.
+
+
+def find_waiting(by: ChangeContext, owner: str, note_id: str) -> Proposal | None:
+    """Return the actor's undecided proposal that creates this note, alone or in an import; None for people."""
+    if not isinstance(by.actor, Agent):
+        return None
+    making = Proposal.objects.by_agent(by.actor).of_owner(owner).pending().filter(kind__in=[Kind.SAVE, Kind.IMPORT])
+    return making.about_notes([note_id]).select_related("agent").order_by("-pk").first()
+
+
+def require_none(by: ChangeContext, owner: str, note_id: str, *, argument: str = "note_id") -> None:
+    """Raise NoteWaits if the note is in an undecided proposal of the actor."""
+    if proposal := find_waiting(by, owner, note_id):
+        raise NoteWaits(proposal, note_id, argument)
+
+
+def withdrawn_before(by: ChangeContext, owner: str, note_id: str) -> NoteChangeOutcome | None:
+    """Return the outcome of an earlier `take_back` with this operation, for a repeated call; None when there was none.
+
+    Raises:
+        AlreadyDecided: the texts of the proposal were removed since.
+    """
+    if not by.operation:
+        return None
+    proposal = _withdrawn(by, owner, note_id).filter(merge_operation=by.operation).first()
+    if proposal is None:
+        return None
+    require_texts(proposal)
+    return _taken_back(proposal, note_id)
+
+
+def require_not_withdrawn(by: ChangeContext, owner: str, note_id: str) -> None:
+    """Raise NoteWithdrawn for a note that the actor proposed and withdrew."""
+    if proposal := _withdrawn(by, owner, note_id).order_by("-pk").first():
+        raise NoteWithdrawn(proposal, note_id)
+
+
+def amend_waiting(by: ChangeContext, proposal: Proposal, note_id: str, fields: dict[str, Any]) -> NoteChangeOutcome:
+    """Change the fields of an undecided note, in a new revision of its proposal.
+
+    Raises:
+        NoteWaits: it is in an import, which is decided as a whole.
+        NoteInvalid, NothingAmended, OtherTarget, BeingMade, BeingDecided, AlreadyDecided.
+    """
+    _require_alone(by, proposal, note_id)
+    proposal = amend.require_amendable(proposal, finish)
+    note = Note.from_json(proposal.current_revision.note_changes[0]["after"])
+    after = stamped(replace(note, **fields), timezone.now())
+    require_valid(after)
+    if sha256_of(after) == sha256_of(note) and by.amends is None and not proposal.is_with_agent:
+        return NoteChangeOutcome((NoteChange(note_id, None, note),), "", proposal, created=False)
+    return amend_change(by, proposal, Kind.SAVE, (NoteChange(note_id, None, after),))
+
+
+def take_back(by: ChangeContext, proposal: Proposal, note_id: str) -> NoteChangeOutcome:
+    """Withdraw the proposal of an undecided note.
+
+    Raises:
+        NoteWaits: it is in an import, which is withdrawn as a whole.
+        BeingMade, BeingDecided, AlreadyDecided.
+    """
+    _require_alone(by, proposal, note_id)
+    if proposal.status == Status.PREPARING:
+        proposal = finish(proposal)
+    proposal = withdraw(agent=proposal.agent, proposal_id=proposal.pk, comment=by.reasoning, operation=by.operation)
+    return _taken_back(proposal, note_id)
+
+
+def _taken_back(proposal: Proposal, note_id: str) -> NoteChangeOutcome:
+    note = Note.from_json(proposal.current_revision.note_changes[0]["after"])
+    return NoteChangeOutcome((NoteChange(note_id, note, None),), "", proposal)
+
+
+def _withdrawn(by: ChangeContext, owner: str, note_id: str) -> ProposalQuerySet:
+    """Return the actor's withdrawn proposals to create this note, not those in imports; none for people."""
+    if not isinstance(by.actor, Agent):
+        return Proposal.objects.none()
+    making = Proposal.objects.by_agent(by.actor).on_target(owner, TargetKind.NOTE, note_id).filter(kind=Kind.SAVE)
+    return making.filter(status=Status.WITHDRAWN).select_related("agent")
+
+
+def _require_alone(by: ChangeContext, proposal: Proposal, note_id: str) -> None:
+    """Raise NoteWaits for a note in an import, and OtherTarget where the call names another proposal."""
+    if proposal.kind != Kind.SAVE:
+        raise NoteWaits(proposal, note_id, "note_id")
+    if by.amends not in (None, proposal.pk):
+        raise OtherTarget(find(by, proposal.owner))

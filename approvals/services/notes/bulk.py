@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from approvals.models import Kind, User
 from approvals.services.errors import NoChange, NotesChanged
-from approvals.services.notes import people
+from approvals.services.notes import change as people
 from approvals.services.notes.change import change_notes
 from approvals.services.notes.values import (
     ChangeContext,

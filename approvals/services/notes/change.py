@@ -6,15 +6,21 @@ the owner's policy allows.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import structlog
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.models import Agent, Kind, User
+from approvals.permissions import may_edit
+from approvals.recovery.ledger import retry_after_committing_stray_rows
+from approvals.review.targets import note_rows_to_write
 from approvals.services.errors import (
+    EditNotAllowed,
     NoChange,
     NoteInvalid,
     NotesChanged,
@@ -22,7 +28,7 @@ from approvals.services.errors import (
     NoteWaits,
     ReplacementNotFound,
 )
-from approvals.services.notes import agents, amending, compare, people, waiting
+from approvals.services.notes import agents, values
 from approvals.services.notes.values import (
     ChangeContext,
     NoteChange,
@@ -32,10 +38,60 @@ from approvals.services.notes.values import (
     stamped,
     tidied,
 )
+from approvals.services.recheck import after_change
 from memory_app import reads
-from memory_app.models import Change, NoteSource
+from memory_app.dolt.errors import NothingToCommit
+from memory_app.models import Change, NoteSource, TargetKind
 from memory_app.reads import NoteNotFound
 from memory_app.text import notes
+from memory_app.writing import authors, commits, ledger, rows
+
+# -- People change notes at once: a commit in their name, in their own memory or, for staff, in any.
+
+log = structlog.get_logger(__name__)
+
+
+def write(
+    by: ChangeContext, actor: User, owner: str, action: Change.Action, changes: tuple[NoteChange, ...], *, subject: str
+) -> NoteChangeOutcome:
+    """Commit `changes` and record them as `action`.
+
+    Args:
+        subject: the verb the commit message begins with.
+
+    Raises:
+        EditNotAllowed: this person may not write this memory.
+        NotesChanged: a note is no longer its `before`.
+        NoChange: the notes are already so.
+    """
+    if not may_edit(actor, owner):
+        raise EditNotAllowed(_("You may not edit this memory."))
+    entry = ledger.LedgerEntry(
+        action=action,
+        owner=owner,
+        targets=tuple((TargetKind.NOTE, change.id) for change in changes),
+        operation=uuid.uuid4().hex,
+        actor=actor.username,
+        comment=by.reasoning.strip(),
+    )
+    named = changes[0].id if len(changes) == 1 else f"{len(changes)} notes"
+    try:
+        made = retry_after_committing_stray_rows(
+            lambda: commits.write_main(
+                note_rows_to_write(owner, [change.as_json() for change in changes]),
+                entry=entry,
+                author=authors.person(actor.username, actor.display_name),
+                subject=f"{subject} {named} of {owner}",
+            )
+        )
+    except rows.TargetMoved as error:
+        raise NotesChanged([change.id for change in changes]) from error
+    except NothingToCommit as error:
+        raise NoChange(_("Nothing was changed.")) from error
+    log.info("notes_written", action=str(action), user_id=owner, notes=len(changes), actor=actor.username)
+    after_change(owner, entry.targets)
+    return NoteChangeOutcome(changes, made.commit, None)
+
 
 #: Actions of people's changes in the ledger.
 _ACTIONS = {
@@ -75,7 +131,7 @@ def save(
     if done := agents.earlier_outcome(by):
         return done
     now = timezone.now()
-    id_ = amending.new_note_id(by, owner, note_id) or notes.new_id()
+    id_ = agents.new_note_id(by, owner, note_id) or notes.new_id()
     made = stamped(
         reads.Note(
             id=id_,
@@ -131,8 +187,8 @@ def update(
     try:
         before = _as_loaded(owner, note_id, loaded_sha256)
     except NoteNotFound:
-        if proposal := waiting.find(by, owner, note_id):
-            return waiting.amend(by, proposal, note_id, fields)
+        if proposal := agents.find_waiting(by, owner, note_id):
+            return agents.amend_waiting(by, proposal, note_id, fields)
         raise
     if before.is_superseded and isinstance(by.actor, Agent):
         raise NoteSuperseded(before)
@@ -151,14 +207,14 @@ def delete(*, by: ChangeContext, owner: str, note_id: str, loaded_sha256: str | 
         NoteNotFound, NotesChanged, NoteWaits, BeingMade, BeingDecided, AlreadyDecided: as for `update`.
         NoteWithdrawn: the agent withdrew it before.
     """
-    if done := agents.earlier_outcome(by) or waiting.withdrawn_before(by, owner, note_id):
+    if done := agents.earlier_outcome(by) or agents.withdrawn_before(by, owner, note_id):
         return done
     try:
         before = _as_loaded(owner, note_id, loaded_sha256)
     except NoteNotFound:
-        if proposal := waiting.find(by, owner, note_id):
-            return waiting.take_back(by, proposal, note_id)
-        waiting.require_not_withdrawn(by, owner, note_id)
+        if proposal := agents.find_waiting(by, owner, note_id):
+            return agents.take_back(by, proposal, note_id)
+        agents.require_not_withdrawn(by, owner, note_id)
         raise
     return change_notes(by=by, owner=owner, kind=Kind.DELETE, changes=(NoteChange(note_id, before, None),))
 
@@ -186,7 +242,7 @@ def supersede(
     try:
         before = _as_loaded(owner, note_id, loaded_sha256)
     except NoteNotFound:
-        waiting.require_none(by, owner, note_id)
+        agents.require_none(by, owner, note_id)
         raise
     if before.is_superseded:
         raise NoteSuperseded(before)
@@ -211,7 +267,7 @@ def reinstate(*, actor: User, owner: str, note_id: str, loaded_sha256: str, comm
     if not before.is_superseded:
         raise NoChange(_("The note is not outdated."))
     after = replace(before, superseded_at=None, superseded_by=None, superseded_reason=None)
-    return people.write(
+    return write(
         ChangeContext(actor=actor, reasoning=comment),
         actor,
         owner,
@@ -245,9 +301,9 @@ def change_notes(
             agents.require_room_unless_applied(by, by.actor, owner, kind)
         raise NoChange(_("Nothing was changed."))
     if isinstance(by.actor, User):
-        return people.write(by, by.actor, owner, _ACTIONS[kind], changes, subject=kind.capitalize())
+        return write(by, by.actor, owner, _ACTIONS[kind], changes, subject=kind.capitalize())
     if by.amends is not None:
-        return amending.amend(by, amending.find(by, owner), kind, changes, base_commit)
+        return agents.amend_change(by, agents.find(by, owner), kind, changes, base_commit)
     return agents.change(by, by.actor, owner, kind, changes, base_commit)
 
 
@@ -261,15 +317,15 @@ def _as_loaded(owner: str, note_id: str, loaded_sha256: str | None) -> reads.Not
 
 def _require_none_waits_as_another(by: ChangeContext, made: reads.Note) -> None:
     """Raise NoteWaits if another note with this id is undecided; `agents.change` finds the proposal of an equal one."""
-    if proposal := waiting.find(by, made.owner, made.id):
-        asked = compare.assess_changes(Kind.SAVE, (NoteChange(made.id, None, made),))
+    if proposal := agents.find_waiting(by, made.owner, made.id):
+        asked = values.assess_changes(Kind.SAVE, (NoteChange(made.id, None, made),))
         if asked.fields["result_sha256"] != proposal.result_sha256:
             raise NoteWaits(proposal, made.id, "note_id")
 
 
 def _require_no_circle(by: ChangeContext, owner: str, note_id: str, replacement_id: str) -> None:
     if reads.find_note(owner, replacement_id) is None:
-        waiting.require_none(by, owner, replacement_id, argument="replacement_id")
+        agents.require_none(by, owner, replacement_id, argument="replacement_id")
         raise ReplacementNotFound(replacement_id)
     if reads.closes_circle(owner, note_id, replacement_id):
         raise NoteInvalid("replacement_id", _("A note cannot be replaced by itself, not even in a circle."))

@@ -2,22 +2,167 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from approvals.models import Agent, Kind, Proposal, Revision
+import structlog
+from django.conf import settings
+from django.db import DatabaseError, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals.models import DECIDABLE, Agent, Event, Kind, Mergeability, Proposal, Revision, Status
 from approvals.review.summary import summarise
 from approvals.review.whole_blocks import is_of_whole_block
 from approvals.risks import flags
-from approvals.services.errors import BlockReadOnly
-from approvals.services.preparing import finish_once, finish_preparing
+from approvals.services import events
+from approvals.services.decide.checks import raise_not_open
+from approvals.services.errors import (
+    BeingDecided,
+    BlockReadOnly,
+    NothingAmended,
+    OtherTarget,
+    ProposalNotFound,
+    TooManyRevisions,
+)
+from approvals.services.preparing import branch_name, finish_once, finish_preparing, lease_of
 from approvals.services.propose import Proposed, apply_edits, as_asked, outcome_of
-from approvals.services.turn import next_revision
-from approvals.services.turn.refusals import NothingAmended
+from approvals.services.texts import require_texts
 from memory_app import reads
+from memory_app.databases.prepared import insert
+from memory_app.dolt.errors import DoltError
 from memory_app.models import TargetKind
 from memory_app.text import edits as text_edits
+from memory_app.writing import commits
+
+# -- The next revision of an undecided proposal, by its agent: what amending blocks and notes has in common.
+
+log = structlog.get_logger(__name__)
+
+#: An agent and a reviewer who do not agree by then start anew.
+MOST_REVISIONS = 100
+
+Finish = Callable[[Proposal], Proposal]
+
+
+def own_proposal(agent: Agent, owner: str, proposal_id: int) -> Proposal:
+    """Return an agent's proposal for this owner.
+
+    Raises:
+        ProposalNotFound: this agent has no proposal with this number for this owner.
+    """
+    found = Proposal.objects.by_agent(agent).of_owner(owner).select_related("agent", "decided_by")
+    proposal = found.filter(pk=proposal_id).first()
+    if proposal is None or (proposal.status == Status.PREPARING and proposal.auto_applied):
+        raise ProposalNotFound
+    return proposal
+
+
+def made_before(proposal: Proposal, operation: str | None, finish: Finish) -> Proposal | None:
+    """Return the proposal as an earlier call with this operation amended it; None when there was none.
+
+    Raises:
+        AlreadyDecided: its texts were removed since.
+    """
+    if not operation:
+        return None
+    if not proposal.events.filter(what=Event.What.AMENDED, data__operation=operation).exists():
+        # Removing the texts removes the operation too; what became of the proposal is the answer then.
+        return None
+    require_texts(proposal)
+    return finish(proposal) if proposal.status == Status.PREPARING else proposal
+
+
+def require_amendable(proposal: Proposal, finish: Finish) -> Proposal:
+    """Return the proposal, which is undecided, has nothing under way and may get another revision.
+
+    Raises:
+        AlreadyDecided, BeingDecided, BeingMade, TooManyRevisions.
+    """
+    if proposal.status == Status.PREPARING:
+        proposal = finish(proposal)
+    if proposal.status not in DECIDABLE:
+        raise_not_open(proposal, proposal.current_revision_number)
+    if proposal.current_revision_number >= MOST_REVISIONS:
+        raise TooManyRevisions(proposal, MOST_REVISIONS)
+    return proposal
+
+
+def require_target(proposal: Proposal, kind: str, target: str) -> None:
+    """Raise OtherTarget unless the proposal is about this block or note."""
+    if (proposal.target_kind, proposal.target) != (kind, target):
+        raise OtherTarget(proposal)
+
+
+def begin(
+    proposal: Proposal,
+    *,
+    operation: str | None,
+    said: dict[str, Any],
+    values: dict[str, Any],
+    also: Callable[[], None] | None = None,
+    **texts: Any,
+) -> Proposal:
+    """Move the proposal to PREPARING with its next revision; the caller finishes it and drops the former branch.
+
+    Args:
+        proposal: as `require_amendable` returned it.
+        said: what the agent says with the call; empty values leave the proposal's as they are.
+        values: the fields of the proposal that follow from the change.
+        also: called in the same transaction.
+        texts: the fields of the revision.
+
+    Raises:
+        AlreadyDecided, BeingDecided: a person, or another call, was faster.
+    """
+    number, now = proposal.current_revision_number + 1, timezone.now()
+    fields = {
+        **values,
+        **{name: value for name, value in said.items() if value},
+        "status": Status.PREPARING,
+        "mergeability": Mergeability.CLEAN,
+        "current_revision_number": number,
+        "lease_expires_at": now + lease_of(len(texts.get("note_changes", ()))),
+        "expires_at": now + settings.PROPOSAL_EXPIRY,
+        "handed_back_at": None,
+        "reminded_at": None,
+        "owner_reminded_at": None,
+        "updated_at": now,
+    }
+    as_read = Proposal.objects.filter(pk=proposal.pk, current_revision_number=proposal.current_revision_number)
+    with transaction.atomic(durable=True):
+        # A person may ask for changes, or take that back, at the same time: the answer is the same.
+        moved = as_read.filter(status__in=DECIDABLE).update(**fields)
+        if moved:
+            branch = branch_name(proposal.pk, number)
+            revision = insert(Revision(proposal=proposal, number=number, branch=branch, created_at=now, **texts))
+            proposal.set_written(fields)
+            proposal.hold_current_revision(revision)
+            made_by = {"operation": operation} if operation else {}
+            events.record(
+                proposal, Event.What.AMENDED, actor=proposal.agent, text=proposal.reasoning, at=now, **made_by
+            )
+            if also:
+                also()
+    if not moved:
+        _raise_not_moved(proposal)
+    return proposal
+
+
+def drop_former_branch(proposal: Proposal, revision: Revision) -> None:
+    """Drop the branch of the revision before. A failure only costs space: `recover` drops it later."""
+    try:
+        commits.drop_branch(proposal.owner, revision.branch)
+    except (DoltError, DatabaseError):
+        log.exception("branch_not_dropped", proposal=proposal.pk, branch=revision.branch)
+
+
+def _raise_not_moved(proposal: Proposal) -> None:
+    proposal.refresh_from_db()
+    if proposal.status in DECIDABLE:
+        raise BeingDecided(proposal, _("Another call has just amended this proposal."))
+    raise_not_open(proposal, proposal.current_revision_number)
 
 
 def amend(
@@ -52,11 +197,11 @@ def amend(
         NothingAmended: it asks for exactly this already, on the current text, and no other evidence is given.
         BlockNotFound, EditError, BlockReadOnly, PreconditionFailed, NoChange, OverLimit: as for `propose`.
     """
-    proposal = next_revision.own_proposal(agent, owner, proposal_id)
-    if done := next_revision.made_before(proposal, operation, partial(_finished, is_resumed=True)):
+    proposal = own_proposal(agent, owner, proposal_id)
+    if done := made_before(proposal, operation, partial(_finished, is_resumed=True)):
         return outcome_of(done, created=True, amended=True)
-    proposal = next_revision.require_amendable(proposal, _finished)
-    next_revision.require_target(proposal, TargetKind.BLOCK, label)
+    proposal = require_amendable(proposal, _finished)
+    require_target(proposal, TargetKind.BLOCK, label)
     base = reads.snapshot(owner, label)
     if base.block.read_only:
         raise BlockReadOnly(f"Block '{label}' is read-only.")
@@ -68,7 +213,7 @@ def amend(
     said = {"reasoning": reasoning, "confidence": confidence, "session_id": session_id, "evidence": list(evidence)}
     _begin(proposal, base, applied, kind, said, operation)
     proposal = finish_once(proposal, partial(finish_preparing, base=base.block), is_mine=True)
-    next_revision.drop_former_branch(proposal, former)
+    drop_former_branch(proposal, former)
     return outcome_of(proposal, created=True, amended=True, block=base.block)
 
 
@@ -83,7 +228,7 @@ def _begin(
     block = base.block
     spoken = flags.said_with(said["reasoning"], said["evidence"] or proposal.evidence)
     summary = summarise(block.body, applied.text, said=spoken)
-    next_revision.begin(
+    begin(
         proposal,
         operation=operation,
         said=said,

@@ -7,26 +7,127 @@ it is undone or the same is approved after all. Linking another wording to the r
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
 import structlog
 from django.conf import settings
 from django.db import connection
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from approvals.models import Agent, Approval, Proposal, RejectedFingerprint, ReviewReason, Revision, Status
-from approvals.review import trust
+from approvals.models import (
+    Agent,
+    Approval,
+    Attention,
+    Kind,
+    Proposal,
+    RejectedFingerprint,
+    RejectReason,
+    ReviewReason,
+    Revision,
+    Status,
+    User,
+)
+from approvals.review import trust, turn
 from approvals.review.targets import agents_revision
-from approvals.review.turn import proposed_again
-from approvals.services.turn.refusals import RejectedBefore
+from approvals.services.caps import RECENTLY
+from approvals.services.errors import RejectedBefore
 from memory_app.databases.batches import BATCH
+from memory_app.databases.prepared import Prepared
 from memory_app.models import TargetKind
-from memory_app.text import alike
-from memory_app.text.alike import Fingerprint, Said
+from memory_app.text import alike, worddiff
+from memory_app.text.alike import Fingerprint, Said, are_alike, say_the_same
+from memory_app.text.worddiff import Segment
+
+# -- What a person has seen of a proposal, so that its page says what changed since.
+
+
+def mark_seen(*, actor: User, proposal: Proposal) -> int:
+    """Write that a person looks at the current revision. Return the newest one they had seen before, 0 for none.
+
+    Idempotent: one query when they have seen it already. The caller has checked that they may.
+    """
+    number = proposal.current_revision_number
+    before = Attention.objects.filter(person=actor, proposal=proposal).values_list("seen_revision", flat=True).first()
+    if before is not None and before >= number:
+        return before
+    # In one statement, with a row or without: two windows may open the same page at once. What was snoozed is back.
+    Attention.objects.bulk_create(
+        [Attention(person=actor, proposal=proposal, seen_revision=number, seen_at=timezone.now())],
+        update_conflicts=True,
+        unique_fields=["proposal", "person"],
+        update_fields=["seen_revision", "seen_at", "snoozed_until"],
+    )
+    return before or 0
+
+
+# -- Tie a second try to the rejection it answers: same agent, same target, about the same matter, soon after.
+
+#: Rejections that are compared, newest first: comparing two texts of 10,000 words takes up to 0.1 s.
+_MOST_BLOCKS, _MOST_NOTES = 3, 20
+
+
+def find_answered(proposal: Proposal, segments: Sequence[Segment], result_text: str) -> int | None:
+    """Return the id of the rejected proposal that a new one takes up again; None when it is a new matter.
+
+    Args:
+        proposal: not saved yet.
+        segments: the difference it makes; used for blocks.
+        result_text: what a new note would say.
+    """
+    since = timezone.now() - RECENTLY
+    key = {"agent": proposal.agent.pk, "owner": proposal.owner, "since": since}
+    if proposal.kind == Kind.IMPORT:
+        return None
+    if proposal.kind == Kind.SAVE:
+        # A new note gets a new id: what it says has to tell.
+        for pk, text in _texts(_SAVES.all(**key), _MOST_NOTES):
+            if say_the_same(text.result_text, result_text):
+                return pk
+        return None
+    rejected = list(_ON_TARGET.all(**key, kind=proposal.target_kind, target=proposal.target))
+    if proposal.target_kind != "block":
+        return rejected[0] if rejected else None
+    for pk, text in _texts(rejected, _MOST_BLOCKS):
+        if are_alike(worddiff.diff(text.base_text, text.result_text), segments):
+            return pk
+    return None
+
+
+def _texts(ids: Iterable[int], most: int) -> Iterable[tuple[int, Revision]]:
+    """Yield the last revision of each proposal, in the order given."""
+    for pk in list(ids)[:most]:
+        revision = Revision.objects.filter(proposal=pk).order_by("-number").first()
+        if revision is not None:
+            yield pk, revision
+
+
+def _rejected(agent: int, owner: str, since: datetime) -> QuerySet[Proposal, int]:
+    rejected = Proposal.objects.filter(
+        agent=agent, owner=owner, status=Status.REJECTED, decided_at__gte=since, redacted_at=None
+    ).exclude(decision_reason=RejectReason.DUPLICATE)
+    return rejected.order_by("-decided_at", "-id").values_list("pk", flat=True)
+
+
+_ON_TARGET = Prepared(
+    lambda agent, owner, since, kind, target: _rejected(agent, owner, since).filter(target_kind=kind, target=target),
+    agent=int,
+    owner=str,
+    since=datetime,
+    kind=str,
+    target=str,
+)
+_SAVES = Prepared(
+    lambda agent, owner, since: _rejected(agent, owner, since).filter(kind=Kind.SAVE),
+    agent=int,
+    owner=str,
+    since=datetime,
+)
+
 
 log = structlog.get_logger(__name__)
 
@@ -74,7 +175,7 @@ def find_repeated(agent: Agent, owner: str, said: Sequence[Said], reasoning: str
     """
     if not settings.REJECTION_COUNTS:
         return None
-    secrets = proposed_again.secrets(agent.pk, owner)
+    secrets = turn.secrets(agent.pk, owner)
     if len(said) > 1 and not _fingerprints(agent, owner, None):  # reading 100,000 notes takes seconds
         return None
     asked = {key: text for secret in secrets for key, text in alike.probes(said, secret).items()}
@@ -115,13 +216,13 @@ def remember(proposal: Proposal) -> None:
 
 def remember_if_it_counts(proposal: Proposal) -> None:
     """Keep the fingerprints of a proposal that is closed, if a person rejected it for a reason that counts."""
-    if proposal.status == Status.REJECTED and proposal.decision_reason in proposed_again.COUNTING:
+    if proposal.status == Status.REJECTED and proposal.decision_reason in turn.COUNTING:
         remember(proposal)
 
 
 def remember_what_was_left(proposal: Proposal) -> None:
     """Keep the fingerprints of what an approval in part rejected, in the transaction that closes it."""
-    if proposal.decision_reason not in proposed_again.COUNTING:
+    if proposal.decision_reason not in turn.COUNTING:
         return
     asked, approved = agents_revision(proposal), proposal.current_revision
     taken = {change["id"] for change in approved.note_changes}
@@ -153,7 +254,7 @@ def purge() -> int:
 def _write(proposal: Proposal, asked: Revision, before: str, note_changes: Sequence[dict[str, Any]]) -> None:
     if not settings.REJECTION_COUNTS or (asked.result_text == before and proposal.target_kind == TargetKind.BLOCK):
         return
-    said = proposed_again.said_of_revision(
+    said = turn.said_of_revision(
         proposal.target_kind,
         proposal.target,
         base_text=before,
@@ -164,10 +265,10 @@ def _write(proposal: Proposal, asked: Revision, before: str, note_changes: Seque
     kept = alike.fingerprints(
         said,
         proposal.reasoning,
-        proposed_again.secrets(proposal.agent_id, proposal.owner)[0],
-        is_exact=proposed_again.is_about_words(proposal.decision_reason),
+        turn.secrets(proposal.agent_id, proposal.owner)[0],
+        is_exact=turn.is_about_words(proposal.decision_reason),
     )
-    most = proposed_again.MOST_KEPT
+    most = turn.MOST_KEPT
     if len(kept) > most:
         log.warning("fingerprints_left_out", proposal=proposal.pk, kept=most, left_out=len(kept) - most)
     of = {"proposal": proposal, "agent_id": proposal.agent_id, "owner": proposal.owner, "decided_at": timezone.now()}

@@ -13,7 +13,7 @@ from django.db.backends.sqlite3.base import DatabaseWrapper as SQLiteWrapper
 from django.db.utils import Error as DatabaseError
 from django.db.utils import OperationalError
 
-from memory_app.databases.backups import sqlite_files
+from memory_app.databases import backups
 from memory_app.dolt import errors
 from memory_app.dolt.engine import MAIN
 from memory_app.dolt.operations import DoltOperations
@@ -109,14 +109,14 @@ class DoltLiteOperations(DoltOperations):
         return "memory.doltlite"
 
     def back_up(self, to: Path) -> None:
-        sqlite_files.copy_database(str(self.connection.settings_dict["NAME"]), to)
+        backups.copy_database(str(self.connection.settings_dict["NAME"]), to)
 
     def restore(self, copied: Path) -> None:
         self.connection.close()
-        sqlite_files.place(copied, str(self.connection.settings_dict["NAME"]))
+        backups.place(copied, str(self.connection.settings_dict["NAME"]))
 
     def contents(self) -> str:
-        return ", ".join(map(str, sqlite_files.files_of(str(self.connection.settings_dict["NAME"]))))
+        return ", ".join(map(str, backups.files_of(str(self.connection.settings_dict["NAME"]))))
 
 
 class DatabaseWrapper(SQLiteWrapper):

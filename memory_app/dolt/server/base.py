@@ -21,7 +21,7 @@ from django.db.backends.utils import CursorWrapper
 from django.db.utils import Error as DatabaseError
 from django.db.utils import OperationalError
 
-from memory_app.databases.backups.errors import CopyFailed
+from memory_app.databases.backups import CopyFailed
 from memory_app.dolt import errors
 from memory_app.dolt.engine import MAIN
 from memory_app.dolt.operations import DoltOperations

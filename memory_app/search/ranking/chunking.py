@@ -14,7 +14,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from memory_app.search.ranking.query import marks
-from memory_app.search.ranking.words import words
+from memory_app.search.ranking.vocabulary import words
 
 #: Characters of a block's chunk: a section of a student's block is rarely longer, and a longer one says several things.
 LONGEST_PASSAGE = 1_000

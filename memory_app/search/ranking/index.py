@@ -15,7 +15,6 @@ import numpy as np
 
 from memory_app.search.ranking import dates, scoring
 from memory_app.search.ranking.chunking import IndexRow
-from memory_app.search.ranking.columns import CONVERSATION, NOTE, SOURCES, ChunkFilters, Columns, Mask, grown
 from memory_app.search.ranking.dense import (
     Embedder,
     EmbedderUnavailable,
@@ -26,11 +25,20 @@ from memory_app.search.ranking.dense import (
     query_vector,
     whole_vector,
 )
-from memory_app.search.ranking.postings import Postings, Values
+from memory_app.search.ranking.postings import (
+    CONVERSATION,
+    NOTE,
+    SOURCES,
+    ChunkFilters,
+    Columns,
+    Mask,
+    Postings,
+    Values,
+    grown,
+)
 from memory_app.search.ranking.query import ExpressionKind, ParsedQuery, first_name, parse_query
-from memory_app.search.ranking.selection import best_slots, best_slots_for_agents
-from memory_app.search.ranking.similar import WordVectors
-from memory_app.search.ranking.words import LONGEST_QUERY
+from memory_app.search.ranking.selection import WordVectors, best_slots, best_slots_for_agents
+from memory_app.search.ranking.vocabulary import LONGEST_QUERY
 
 #: A chunk that shares no word with the query is listed from this cosine on. One in 360 chunks about other people's
 #: lives passes at .25 (1 in 84 at .2, 1 in 2,000 at .3), and so does "pass algebra" for "mathematics" (.256).

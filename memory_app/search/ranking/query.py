@@ -17,7 +17,7 @@ from datetime import date
 from enum import IntFlag
 
 from memory_app.search.ranking.dates import Cue, cues
-from memory_app.search.ranking.words import LONGEST_QUERY, is_stop, query_words, words
+from memory_app.search.ranking.vocabulary import LONGEST_QUERY, is_stop, query_words, words
 from memory_app.text.stems import stems
 
 # note-…, mem-…, message ids: what has a digit or a joint and is too long to be an everyday word.

@@ -18,10 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from memory_app.search.ranking import dates
-from memory_app.search.ranking.columns import Columns, Mask
-from memory_app.search.ranking.postings import LEADING, Postings, Slots, Values
+from memory_app.search.ranking.postings import LEADING, Columns, Mask, Postings, Slots, Values
 from memory_app.search.ranking.query import ExpressionKind, ParsedQuery
-from memory_app.search.ranking.similar import WordVectors
+from memory_app.search.ranking.selection import WordVectors
 
 
 @dataclass(frozen=True)

@@ -9,34 +9,41 @@ checks the result).
 Matching is exact, always: no change of case, white space, line ends or Unicode form.
 """
 
-from memory_app.text.edits.applying import apply, check, check_text, gap, line_before, sha256_of
-from memory_app.text.edits.refused import (
+from memory_app.text.edits.applying import (
+    apply,
+    check,
+    check_text,
+    gap,
+    line_before,
+    occurs_as_lines,
+    reapply,
+    sha256_of,
+)
+from memory_app.text.edits.values import (
     LARGEST_TEXT,
     AlreadyTrue,
+    Append,
+    Applied,
     DoesNotFit,
+    Edit,
     EditError,
     EmptyOldString,
     ForbiddenCharacter,
     IdenticalStrings,
+    Insert,
     LineOutOfRange,
     MadeAlready,
     OldStringNotFound,
     OldStringRepeated,
-    SectionRefused,
-    TextTooLong,
-    WrongCount,
-)
-from memory_app.text.edits.remaking import occurs_as_lines, reapply
-from memory_app.text.edits.stored import from_json, to_json
-from memory_app.text.edits.values import (
-    Append,
-    Applied,
-    Edit,
-    Insert,
     Prepend,
     Replace,
     Rewrite,
+    SectionRefused,
     SectionUpdate,
+    TextTooLong,
+    WrongCount,
+    from_json,
+    to_json,
 )
 
 __all__ = [

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from memory_app.text import sections
-from memory_app.text.edits.refused import (
+from memory_app.text.edits.values import (
     LARGEST_TEXT,
     AlreadyTrue,
+    Append,
+    Applied,
+    DoesNotFit,
+    Edit,
     EmptyOldString,
     ForbiddenCharacter,
     IdenticalStrings,
+    Insert,
     LineOutOfRange,
+    MadeAlready,
     OldStringNotFound,
     OldStringRepeated,
+    Prepend,
+    Replace,
+    Rewrite,
     SectionRefused,
+    SectionUpdate,
     TextTooLong,
     WrongCount,
 )
-from memory_app.text.edits.values import Append, Applied, Edit, Insert, Prepend, Replace, Rewrite, SectionUpdate
 
 # NUL ends strings in C libraries and logs; a lone surrogate cannot be encoded as UTF-8 and so not stored.
 _FORBIDDEN = re.compile("[\x00\ud800-\udfff]")
@@ -180,3 +189,158 @@ def _lines_of(text: str, needle: str) -> tuple[int, ...]:
             lines.append(line)
         at = text.find(needle, at + len(needle))
     return tuple(lines)
+
+
+# -- Making edits again on a text that has changed since: only where that is safe, and never twice.
+
+#: Lines on each side of an insertion that have to be as they were, and together only once in the text.
+_NEIGHBOURS = 3
+_BLANK = " \t\r\n"
+
+
+_LINE_END = re.compile(r"[\r\n]")
+
+
+def reapply(text: str, edits: Sequence[Edit], *, base_text: str | None = None) -> str:
+    """Make edits that were applied once (so that they carry `occurrences`) again on a text that may have changed.
+
+    - A Replace fits when its old_string occurs exactly as many times as it did then.
+    - Append and Prepend fit any text, since its end and its start are always there.
+    - An Insert fits where the lines around its place are as they were, and stand nowhere else.
+    - A SectionUpdate fits when the section contains what it did then, below the same headers.
+    - A Rewrite fits only on the text it was written against.
+
+    Args:
+        base_text: the text the edits were first applied to. With it, an edit that adds something (for a Replace: whose
+            new_string holds its old_string) is not made a second time on a text that has gained the addition since.
+            Without it, only a Replace fits.
+
+    Raises DoesNotFit with the edit's index (MadeAlready in the case above, when no other edit remains to be made), or
+    TextTooLong.
+    """
+    then = base_text
+    for index, edit in enumerate(edits):
+        match edit:
+            case Replace():
+                text, then = _replaced_again(text, then, edit, index, is_only=len(edits) == 1)
+            case _:
+                if then is None:
+                    raise DoesNotFit(index)
+                text, then = _made_again(text, then, edit, index, is_only=len(edits) == 1)
+    return text
+
+
+def occurs_as_lines(text: str, content: str) -> tuple[int, ...]:
+    """Return the 1-based numbers of the lines on which `content` begins, as whole lines; none for blank content."""
+    wanted = content.strip("\r\n")
+    if not wanted.strip():
+        return ()
+    lines: list[int] = []
+    line, seen = 1, 0
+    at = text.find(wanted)
+    while at >= 0:
+        line += text.count("\n", seen, at)
+        seen, end = at, at + len(wanted)
+        if (at == 0 or text[at - 1] in "\r\n") and (end == len(text) or text[end] in "\r\n"):
+            lines.append(line)
+        else:  # the next that counts begins a line
+            found = _LINE_END.search(text, at)
+            if found is None:
+                break
+            end = found.end()
+        at = text.find(wanted, end)
+    return tuple(lines)
+
+
+def _replaced_again(text: str, then: str | None, edit: Replace, index: int, *, is_only: bool) -> tuple[str, str | None]:
+    if edit.occurrences is None:
+        raise ValueError("only an edit that has been applied before can be applied again")
+    count = text.count(edit.old_string)
+    if count != edit.occurrences:
+        raise DoesNotFit(index)
+    if then is not None:
+        if edit.old_string in edit.new_string and text.count(edit.new_string) > then.count(edit.new_string):
+            raise MadeAlready(index) if is_only else DoesNotFit(index)
+        then = replaced_in(then, edit, count, index)
+    return replaced_in(text, edit, count, index), then
+
+
+def _made_again(
+    text: str,
+    then: str,
+    edit: Rewrite | Append | Prepend | Insert | SectionUpdate,
+    index: int,
+    *,
+    is_only: bool,
+) -> tuple[str, str]:
+    """Return both texts with the edit made: the text as it is now, and as it was."""
+    result = made_in(then, edit, index)
+    if text == then:
+        return result, result
+    match edit:
+        case Rewrite():
+            raise DoesNotFit(index)
+        case SectionUpdate():
+            return _section_again(text, then, edit, index, is_only=is_only), result
+    addition = _addition(then, edit, result)
+    # A text that holds its own beginning, put into itself, is there no more often than before.
+    if text == result or len(occurs_as_lines(text, addition)) > len(occurs_as_lines(then, addition)):
+        raise MadeAlready(index) if is_only else DoesNotFit(index)
+    if isinstance(edit, Insert):
+        edit = _moved(text, then, edit, index)
+    return made_in(text, edit, index), result
+
+
+def _addition(then: str, edit: Append | Prepend | Insert, result: str) -> str:
+    """Return the lines of the result that hold what the edit adds, with what stands beside it on them."""
+    if isinstance(edit, Append):
+        start = len(then) + len(gap(then, edit))
+    else:
+        start = 0 if isinstance(edit, Prepend) else len("".join(lines_of(then)[: edit.line]))
+        if start and not then.endswith("\n", 0, start):
+            start = result.find("\n", start) + 1  # the line end put before it
+    content = edit.content
+    first = start + len(content) - len(content.lstrip("\r\n"))
+    last = start + len(content.rstrip("\r\n"))
+    end = result.find("\n", last)
+    return result[result.rfind("\n", 0, first) + 1 : end if end >= 0 else len(result)]
+
+
+def _moved(text: str, then: str, edit: Insert, index: int) -> Insert:
+    """Return the edit with the number that its line has now. Raise DoesNotFit when that is not certain."""
+    before, now = _between_ends(then), _between_ends(text)
+    start = max(edit.line + 1 - _NEIGHBOURS, 0)
+    around = before[start : edit.line + 1 + _NEIGHBOURS]
+    places = _places(now, around)
+    if len(places) != 1 or len(_places(before, around)) != 1:
+        raise DoesNotFit(index)
+    return replace(edit, line=places[0] + edit.line - start)
+
+
+def _between_ends(text: str) -> list[str]:
+    """Return the lines without their ends, between two that no text has: its start and its end are neighbours too."""
+    return ["\nstart", *(line.rstrip("\r\n") for line in lines_of(text)), "\nend"]
+
+
+def _places(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    return [at for at in range(len(lines) - len(wanted) + 1) if lines[at : at + len(wanted)] == wanted]
+
+
+def _section_again(text: str, then: str, edit: SectionUpdate, index: int, *, is_only: bool) -> str:
+    """Return the text with the section updated, if it contains what it did then, or what it is to contain."""
+    before, now = sections.matching(then, edit.header), sections.matching(text, edit.header)
+    which = next(at for at, (each, _) in enumerate(before) if edit.line in (None, each.line))
+    if len(before) != len(now) or before[which][1] != now[which][1]:
+        raise DoesNotFit(index)
+    old, current = before[which][0], now[which][0]
+    contained = text[current.content : current.end].strip(_BLANK)
+    if contained == edit.content.strip(_BLANK):
+        if is_only:
+            raise MadeAlready(index)
+        return text
+    if contained != then[old.content : old.end].strip(_BLANK):
+        raise DoesNotFit(index)
+    try:
+        return made_in(text, replace(edit, line=current.line), index)
+    except SectionRefused as error:
+        raise DoesNotFit(index) from error

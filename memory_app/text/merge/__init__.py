@@ -12,8 +12,7 @@ or both alike, is taken; what both changed is taken apart further. A sentence th
 touched is a conflict, never a mixture.
 """
 
-from memory_app.text.merge.fields import FieldConflict, MergedFields, merge_fields
-from memory_app.text.merge.values import Conflict, Conflicted
-from memory_app.text.merge.whole import merge
+from memory_app.text.merge.changes import Conflict, Conflicted
+from memory_app.text.merge.whole import FieldConflict, MergedFields, merge, merge_fields
 
 __all__ = ["Conflict", "Conflicted", "FieldConflict", "MergedFields", "merge", "merge_fields"]

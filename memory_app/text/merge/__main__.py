@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from memory_app.text.merge import merge
-from memory_app.text.merge.marked import marked
+from memory_app.text.merge.whole import marked
 
 _MOST_CONFLICTS = 127
 _ERROR = 255

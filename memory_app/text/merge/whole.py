@@ -2,15 +2,211 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any
 
+from memory_app.text import lines
 from memory_app.text.lines import MARKER, is_table_row
-from memory_app.text.merge.numbering import counted, uncounted
+from memory_app.text.merge.changes import Conflict, Conflicted, Part, agreed, joined, mapped
 from memory_app.text.merge.sequence import merged
 from memory_app.text.merge.units import paragraphs, rows, sentences
-from memory_app.text.merge.values import Conflict, Conflicted, Part, agreed, joined, mapped
-from memory_app.text.worddiff.words import is_word, tokens
+from memory_app.text.worddiff.segments import is_word, tokens
+
+# -- Numbered lists: where every list counts on, items are merged without their numbers and counted anew.
+
+_NUMBERED = r"([ \t]*)(0|[1-9]\d{0,2})(?=[.)][ \t])"
+_ITEM = re.compile(_NUMBERED)
+_ANY_ITEM = re.compile(rf"^{_NUMBERED}", re.MULTILINE)
+
+
+def uncounted(texts: Sequence[str]) -> list[str] | None:
+    """Return the texts with the first number of each list before all its items; None if a list does not count on."""
+    found = [list(_lists(text)) for text in texts]
+    if not any(found) or not all(map(_counts_on, (items for each in found for items in each))):
+        return None
+    return [
+        _with_numbers(text, {place: items[0][1] for items in each for place, _ in items})
+        for text, each in zip(texts, found, strict=True)
+    ]
+
+
+def counted(parts: Sequence[Part]) -> list[Part]:
+    """Return parts of uncounted texts with lists that count on, whichever side of a conflict is taken.
+
+    After a conflict in which one side has more items, the items that follow count on from those of that side.
+    """
+    versions = [_chosen(parts, side) for side in range(3)]
+    numbers = [
+        {place: items[0][1] + at for items in _lists("".join(version)) for at, (place, _) in enumerate(items)}
+        for version in versions
+    ]
+    found: list[Part] = []
+    starts = [0, 0, 0]
+    for index, part in enumerate(parts):
+        texts = [version[index] for version in versions]
+        begun = [index > 0 and not "".join(version[:index]).endswith("\n") for version in versions]
+        here = [
+            {place - start: number for place, number in each.items() if place > start or not is_begun}
+            for each, start, is_begun in zip(numbers, starts, begun, strict=True)
+        ]
+        if isinstance(part, str):
+            most = {place: max(each.get(place, 0) for each in here[1:]) for place in {*here[1], *here[2]}}
+            found.append(_with_numbers(part, most))
+        else:
+            found.append(Conflict(*map(_with_numbers, texts, here)))
+        starts = [start + text.count("\n") for start, text in zip(starts, texts, strict=True)]
+    return found
+
+
+def _chosen(parts: Sequence[Part], side: int) -> list[str]:
+    return [part if isinstance(part, str) else (part.base, part.ours, part.theirs)[side] for part in parts]
+
+
+def _with_numbers(text: str, numbers: Mapping[int, int]) -> str:
+    """Return the text with a number for the item on each of the lines."""
+    result = text.split("\n")
+    for place, number in numbers.items():
+        if 0 <= place < len(result) and (item := _ITEM.match(result[place])):
+            result[place] = f"{item[1]}{number}{result[place][item.end() :]}"
+    return "\n".join(result)
+
+
+def _counts_on(items: list[tuple[int, int]]) -> bool:
+    return [number for _, number in items] == list(range(items[0][1], items[0][1] + len(items)))
+
+
+def _lists(text: str) -> Iterator[list[tuple[int, int]]]:
+    """Yield the numbered lists, each as its items' places among the lines and their numbers."""
+    open_lists: dict[int, list[tuple[int, int]]] = {}
+    above = ""
+    if not _ANY_ITEM.search(text):
+        return
+    for place, line in enumerate(text.split("\n")):
+        if line.strip():
+            item = _ITEM.match(line)
+            indent = len(line) - len(line.lstrip())
+            if not (above and lines.continues(above, line)):
+                for other in [each for each in open_lists if each > indent or (each == indent and not item)]:
+                    yield open_lists.pop(other)
+            if item:
+                open_lists.setdefault(indent, []).append((place, int(item[2])))
+        above = line
+    yield from open_lists.values()
+
+
+# -- Merging rows: each column as a whole.
+
+_MISSING = object()
+
+
+@dataclass(frozen=True, slots=True)
+class FieldConflict:
+    """A column that both sides changed, each to something else; a column that a side does not have is None there."""
+
+    name: str
+    base: Any
+    ours: Any
+    theirs: Any
+
+
+@dataclass(frozen=True, slots=True)
+class MergedFields:
+    """Merged columns.
+
+    Attributes:
+        values: the columns that could be merged.
+        conflicts: the others, in the order of their names.
+    """
+
+    values: dict[str, Any]
+    conflicts: tuple[FieldConflict, ...]
+
+    @property
+    def is_clean(self) -> bool:
+        return not self.conflicts
+
+
+def merge_fields(base: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> MergedFields:
+    """Return each column as the side that changed it has it; a column that both changed differently is a conflict.
+
+    Columns are compared as wholes, by equality. One that a side took out stays out.
+    """
+    values: dict[str, Any] = {}
+    conflicts: list[FieldConflict] = []
+    for name in sorted({*base, *ours, *theirs}):
+        before, our, their = (version.get(name, _MISSING) for version in (base, ours, theirs))
+        if our != their and before not in (our, their):
+            conflicts.append(
+                FieldConflict(name, *(None if each is _MISSING else each for each in (before, our, their)))
+            )
+            continue
+        value = their if our == before else our
+        if value is not _MISSING:
+            values[name] = value
+    return MergedFields(values, tuple(conflicts))
+
+
+# -- Conflicts as git marks them in a file: whole lines between `<<<<<<<`, `=======` and `>>>>>>>`.
+
+
+def marked(result: Conflicted, ours: str, theirs: str) -> tuple[str, int]:
+    """Return the text with its conflicts marked, and how many there are: several on one line are marked as one.
+
+    Args:
+        ours: the name of our version, for the first mark; `theirs` likewise for the last.
+    """
+    found: list[str] = []
+    count = 0
+    for part in _by_lines(result):
+        if isinstance(part, str):
+            found.append(part)
+            continue
+        count += 1
+        end = "\r\n" if "\r\n" in part.ours + part.theirs else "\n"
+        found += (f"<<<<<<< {ours}{end}", _ended(part.ours, end), f"======={end}", _ended(part.theirs, end))
+        found.append(f">>>>>>> {theirs}{end}")
+    return "".join(found), count
+
+
+def _by_lines(result: Conflicted) -> Iterator[Part]:
+    """Yield the parts, each of whole lines."""
+    pending: Conflict | None = None
+    begun = ""
+    for part in result.parts:
+        if isinstance(part, Conflict):
+            before = pending or Conflict(begun, begun, begun)
+            pending, begun = _followed(before, part), ""
+            continue
+        text = part
+        if pending:
+            end = 0 if _is_whole(pending) else text.find("\n") + 1 or len(text)
+            pending = _followed(pending, Conflict(*[text[:end]] * 3))
+            text = text[end:]
+            if not _is_whole(pending):
+                continue
+            yield pending
+            pending = None
+        start = text.rfind("\n") + 1
+        if text[:start]:
+            yield text[:start]
+        begun = text[start:]
+    if pending or begun:
+        yield pending or begun
+
+
+def _followed(conflict: Conflict, by: Conflict) -> Conflict:
+    return Conflict(conflict.base + by.base, conflict.ours + by.ours, conflict.theirs + by.theirs)
+
+
+def _is_whole(conflict: Conflict) -> bool:
+    return all(not text or text.endswith("\n") for text in (conflict.base, conflict.ours, conflict.theirs))
+
+
+def _ended(text: str, end: str) -> str:
+    return text if not text or text.endswith("\n") else text + end
 
 
 def merge(base: str, ours: str, theirs: str) -> str | Conflicted:

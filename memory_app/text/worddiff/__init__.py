@@ -6,15 +6,12 @@ Not here: making or merging changes (`edits`), HTML, and any wording shown to pe
 """
 
 from memory_app.text.worddiff.closing import redlined
-from memory_app.text.worddiff.ends import common_ends
 from memory_app.text.worddiff.excerpt import excerpt
 from memory_app.text.worddiff.hunks import Hunk, UnknownHunk, apply_some, hunk_numbers, hunks, hunks_of
 from memory_app.text.worddiff.layout import DiffRow, Fold, Paragraph, fold, paragraphs, side_by_side
-from memory_app.text.worddiff.moved.comparing import diff
-from memory_app.text.worddiff.moved.counting import count_moved, count_moved_words, count_words
-from memory_app.text.worddiff.moved.inside import MovedLine, moved_lines_of
+from memory_app.text.worddiff.moved import MovedLine, count_moved, count_moved_words, count_words, diff, moved_lines_of
 from memory_app.text.worddiff.replaced import with_replaced_paragraphs
-from memory_app.text.worddiff.segments import Kind, Segment
+from memory_app.text.worddiff.segments import Kind, Segment, common_ends
 
 __all__ = [
     "DiffRow",

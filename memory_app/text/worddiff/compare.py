@@ -13,10 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
-from memory_app.text.worddiff.ends import common_ends
 from memory_app.text.worddiff.matching import Difference, coded, matched, rising
-from memory_app.text.worddiff.segments import Segment
-from memory_app.text.worddiff.words import is_line_end, is_word, tokens
+from memory_app.text.worddiff.segments import Segment, common_ends, is_line_end, is_word, tokens
 
 #: How many pairs of words may be compared in one diff; so many take 35 ms and 31 MB. Two unrelated texts of 10,000
 #: words have more, and are compared by lines first.

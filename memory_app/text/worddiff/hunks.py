@@ -17,7 +17,7 @@ from typing import NamedTuple
 from memory_app.text import lines
 from memory_app.text.worddiff.closing import closed, kind_of, redlined
 from memory_app.text.worddiff.layout import Paragraph
-from memory_app.text.worddiff.moved.comparing import diff
+from memory_app.text.worddiff.moved import diff
 from memory_app.text.worddiff.segments import Kind, Segment
 
 _ID_LENGTH = 12

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from memory_app.text.worddiff.layout import Paragraph, paragraphs
-from memory_app.text.worddiff.segments import Kind, Segment, joined
-from memory_app.text.worddiff.words import is_word, tokens
+from memory_app.text.worddiff.segments import Kind, Segment, is_word, joined, tokens
 
 #: Shares of the letters of the longer and of the shorter of the two, the old paragraph and the new one: where as many
 #: stay, the changes are shown inside it.

@@ -9,8 +9,8 @@ from django.core.cache import cache
 from django.test import override_settings
 
 from approvals.models import Proposal, Status, User
-from approvals.pages import note_matching
-from approvals.pages.note_matching import Wanted
+from approvals.pages import notes_page
+from approvals.pages.notes_page import Wanted
 from approvals.recovery.integrity import problems
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
@@ -64,10 +64,10 @@ def test_a_superseded_note_is_not_given_as_one_that_holds(api: Machine, call: Ca
 
 def test_what_changed_since_it_was_found_is_looked_at_again(call: Call, alice: User) -> None:
     note_id = answered(call("memory_save", content="She sails."))["data"]["note_id"]
-    entries = note_matching.listed("alice", Wanted())
+    entries = notes_page.listed("alice", Wanted())
     notes.supersede(by=ChangeContext(actor=alice), owner="alice", note_id=note_id)
-    assert note_matching.notes_of("alice", entries, Wanted()) == ()
-    assert len(note_matching.notes_of("alice", entries, Wanted(superseded="shown"))) == 1
+    assert notes_page.notes_of("alice", entries, Wanted()) == ()
+    assert len(notes_page.notes_of("alice", entries, Wanted(superseded="shown"))) == 1
 
 
 @pytest.mark.slow

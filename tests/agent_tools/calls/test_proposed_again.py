@@ -352,7 +352,7 @@ def test_every_note_of_a_rejected_import_counts_alone(api: Any, call: Call, ask_
 
 def test_kinds_that_count_name_every_reason() -> None:
     from approvals.models import RejectReason
-    from approvals.review.turn.proposed_again import COUNTING
+    from approvals.review.turn import COUNTING
 
     assert {*COUNTING, RejectReason.DUPLICATE} == set(RejectReason)
     assert Kind.SAVE

@@ -14,7 +14,7 @@ from django.core.cache import cache
 from django.db.backends import utils
 
 from memory_app.reads import Block
-from memory_app.search import reindexing
+from memory_app.search import store
 from tests.agent_tools.conftest import Call
 from tests.agent_tools.mcp.peer import Peer
 
@@ -90,7 +90,7 @@ def test_a_call_keeps_to_its_statements(tool: str, call: Call, goals: Block) -> 
     assert call("memory_save", content="Her exam is in June.").status_code == 200
     assert call("memory_search", query="exam").json()["data"]["results"]
     assert call(tool, **CALLS[tool](0)).status_code == 200  # sessions are opened, queries put together
-    reindexing.settle()
+    store.settle()
     cache.set("approvals.recover", 1, timeout=60)  # looked after by now and then, by whoever reads
     with statements() as asked:
         answer = call(tool, **CALLS[tool](1))
@@ -104,7 +104,7 @@ def test_by_mcp_it_takes_no_more(tool: str, token: str, call: Call, goals: Block
     assert call("memory_save", content="Her exam is in June.").status_code == 200
     assert call("memory_search", query="exam").json()["data"]["results"]
     assert not peer.call(tool, **CALLS[tool](0))["isError"]
-    reindexing.settle()
+    store.settle()
     cache.set("approvals.recover", 1, timeout=60)
     with statements() as asked:
         answer = peer.call(tool, **CALLS[tool](1))

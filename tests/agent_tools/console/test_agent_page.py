@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from agent_tools.auth import tokens
 from agent_tools.calls import audit
-from agent_tools.console import call_log
+from agent_tools.console import agent_page
 from agent_tools.models import AgentToken, ToolCall
 from approvals import services
 from approvals.models import Agent, RejectReason, User
@@ -100,7 +100,7 @@ def test_calls_of_one_outcome_say_what_it_means(client_of: ClientOf, alice: User
 def test_pages_follow_each_other_without_a_gap(
     client_of: ClientOf, alice: User, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(call_log, "ON_A_PAGE", 3)
+    monkeypatch.setattr(agent_page, "ON_A_PAGE", 3)
     for _ in range(4):
         call("list_memory_blocks")
         call("list_proposals")  # whose row names nobody

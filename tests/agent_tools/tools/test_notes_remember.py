@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from agent_tools.calls import signals
+from agent_tools.calls import audit
 from approvals.models import User
 from approvals.services import notes
 from memory_app import reads, recall_counts
@@ -36,10 +36,10 @@ def told() -> Iterator[list[dict[str, Any]]]:
     def hear(signal: Any, **about: Any) -> None:
         heard.append({name: value for name, value in about.items() if name != "sender"})
 
-    for signal in (signals.remembered, signals.recalled, signals.forgotten):
+    for signal in (audit.remembered, audit.recalled, audit.forgotten):
         signal.connect(hear)
     yield heard
-    for signal in (signals.remembered, signals.recalled, signals.forgotten):
+    for signal in (audit.remembered, audit.recalled, audit.forgotten):
         signal.disconnect(hear)
 
 
@@ -296,11 +296,11 @@ def test_a_receiver_that_fails_changes_nothing(call: Call, alice: User) -> None:
     def fail(**about: Any) -> None:
         raise RuntimeError("no")
 
-    signals.remembered.connect(fail)
+    audit.remembered.connect(fail)
     try:
         assert remember(call, "x")
     finally:
-        signals.remembered.disconnect(fail)
+        audit.remembered.disconnect(fail)
 
 
 def test_what_is_superseded_is_marked_where_it_is_asked_for(call: Call, alice: User) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from approvals.accounts import demo_accounts
+from approvals.accounts import sign_in
 from approvals.models import User
 from tests.support.pages import words
 
@@ -22,7 +22,7 @@ def site(settings: Any, tmp_path: Path) -> Any:
     """The settings of a site with alice and tim as its demo's people."""
     settings.DEBUG = True
     settings.DATA_DIR = tmp_path
-    password = demo_accounts.write("demo", {"alice": "student, owns her memory", "tim": "tutor of alice"})
+    password = sign_in.write("demo", {"alice": "student, owns her memory", "tim": "tutor of alice"})
     for username in ("alice", "tim"):
         User.objects.create(username=username, password=password)
     return settings
@@ -88,6 +88,6 @@ def test_a_site_without_the_demo_names_nobody(client: Client, settings: Any, tmp
 @pytest.mark.slow
 def test_a_second_run_of_the_demo_keeps_the_hash_and_the_file_is_for_its_user_only(site: Any, tmp_path: Path) -> None:
     password = User.objects.get(username="tim").password
-    assert demo_accounts.write("demo", {"tim": "tutor of alice"}) == password
+    assert sign_in.write("demo", {"tim": "tutor of alice"}) == password
     (kept,) = tmp_path.iterdir()
     assert stat.S_IMODE(kept.stat().st_mode) & 0o077 == 0

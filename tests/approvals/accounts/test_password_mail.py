@@ -13,7 +13,7 @@ from django.db import connections
 from django.test import Client, override_settings
 from django.test.utils import CaptureQueriesContext
 
-from approvals.accounts import password_mail
+from approvals.accounts import sign_in
 from approvals.models import User
 from memory_app.celery import app
 from tests import environment
@@ -39,7 +39,7 @@ def deliver() -> Callable[[], None]:
 
     def run_what_waits() -> None:
         if environment.is_embedded():
-            password_mail._waiting.join()
+            sign_in._waiting.join()
             return
         app.loader.import_default_modules()
         with app.connection_for_read() as connection:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from approvals.forms.ticks import Ticks
+from approvals.forms.proposal import Ticks
 
 IDS = ("a", "b", "c", "d")
 

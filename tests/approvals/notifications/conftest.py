@@ -12,7 +12,7 @@ from django.db.models import F, Model
 from django.utils import timezone
 
 from approvals.models import Attention, Event, Mail, Proposal, Tutorship, User
-from approvals.notifications import sending
+from approvals.notifications import mail as sending
 from tests.support.smtp import MailServer, mail_server
 
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from approvals import services
 from approvals.models import Attention, Event, Mail, RejectReason, Tutorship, User
-from approvals.notifications import schedule
+from approvals.notifications import mail as schedule
 from approvals.risks import flags
 from tests.approvals.notifications.conftest import made_earlier, send, wants
 from tests.support.acts import approve
@@ -188,7 +188,7 @@ def test_owners_come_one_after_the_other_each_with_a_link_to_theirs(
 def test_of_many_the_rest_is_counted(
     goals: Block, tim: User, propose: Propose, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("approvals.notifications.sending.MOST_ITEMS", 2)
+    monkeypatch.setattr("approvals.notifications.mail.MOST_ITEMS", 2)
     wants(tim)
     for old, new in (("math", "algebra"), ("B2", "C1"), ("book", "novel"), ("June", "July")):
         propose(goals, old, new)

@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from approvals.models import Mail, User
-from approvals.notifications import sending
+from approvals.notifications import mail as sending
 from approvals.notifications.news import news_for
 from tests.approvals.notifications.conftest import pass_time, send, wants
 from tests.conftest import make_user

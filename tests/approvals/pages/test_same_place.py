@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from approvals.models import User
-from approvals.pages.queue.same_place import touch
+from approvals.pages.inbox_rows import touch
 from memory_app.reads import Block
 from tests.support.fixtures import ClientOf, Propose
 from tests.support.pages import words

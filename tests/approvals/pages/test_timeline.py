@@ -8,8 +8,7 @@ import pytest
 
 from approvals import services
 from approvals.models import Approval, Proposal, User
-from approvals.pages.versions.authors import ChangeBy
-from approvals.pages.versions.timeline import MOST_BARS, NARROWEST, Strip, StripChoice, strip_of, window_of
+from approvals.pages.versions import MOST_BARS, NARROWEST, ChangeBy, Strip, StripChoice, strip_of, window_of
 from memory_app import reads
 from memory_app.models import Change
 from memory_app.reads import Block, BlockBlame

@@ -25,8 +25,8 @@ from approvals.models import Agent, Proposal, User
 from approvals.services import notes
 from approvals.services.notes.values import ChangeContext
 from memory_app import reads
-from memory_app.databases.backups import databases
-from memory_app.databases.backups.manifest import NAME, fingerprint
+from memory_app.databases import backups
+from memory_app.databases.backups import NAME, fingerprint
 from memory_app.dolt.connections import dolt
 from memory_app.reads import Block
 from tests import environment
@@ -62,7 +62,7 @@ def forge(folder: Path, **values: Any) -> None:
 
 
 def copy_of_default(folder: Path) -> Path:
-    return folder / databases.copy_name()
+    return folder / backups.copy_name()
 
 
 GO_ON = """
@@ -100,7 +100,7 @@ def test_a_backup_is_restored_elsewhere_and_goes_on_with_new_ids(
     approved.refresh_from_db()
     saved = notes.save(by=ChangeContext(actor=scribe, may_apply=True), owner="alice", content="Likes tea.")
     last: list[int] = []
-    copy = databases.back_up_default
+    copy = backups.back_up_default
 
     def copy_then_go_on(to: Path) -> None:
         """The site runs on between the two copies: a proposal more that is rejected leaves nothing but its number."""
@@ -110,7 +110,7 @@ def test_a_backup_is_restored_elsewhere_and_goes_on_with_new_ids(
         services.reject(actor=tim, proposal_id=gone.pk, revision=1, reason="wrong")
         last.append(gone.pk)
 
-    monkeypatch.setattr(databases, "back_up_default", copy_then_go_on)
+    monkeypatch.setattr(backups, "back_up_default", copy_then_go_on)
     folder = tmp_path / "backup"
     call_command("backup", str(folder))
 
@@ -326,7 +326,7 @@ def test_a_backup_that_is_killed_leaves_nothing_that_looks_like_one(goals: Block
     import os, signal, django; django.setup()
     from pathlib import Path
     from approvals import services
-    from memory_app.databases.backups.manifest import Manifest
+    from memory_app.databases.backups import Manifest
     Manifest.write = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
     services.backup(Path({str(folder)!r}))
     """
@@ -411,7 +411,7 @@ def test_dolt_on_another_machine_is_told_of(tmp_path: Path) -> None:
     """In a database of its own: Dolt empties the one it is to restore into before it looks for the backup."""
     program = f"""
 from pathlib import Path
-from memory_app.databases.backups.errors import CopyFailed
+from memory_app.databases.backups import CopyFailed
 from memory_app.dolt.connections import dolt
 try:
     dolt().restore(Path({str(tmp_path / "nowhere")!r}))

@@ -14,7 +14,7 @@ from django.core.management import call_command
 from approvals import services
 from approvals.models import Event, Proposal, Revision
 from approvals.recovery.integrity import problems
-from approvals.services.branches import parse_branch_name
+from approvals.services.preparing import parse_branch_name
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.models import Change

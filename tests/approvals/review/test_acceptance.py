@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from approvals import services
 from approvals.models import Agent, Approval, Proposal, User
-from approvals.review.acceptance import PERIOD, Acceptance, acceptance
 from approvals.review.targets import current_state
+from approvals.review.trust import PERIOD, Acceptance, acceptance
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
 from memory_app.reads import Block

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.review.search_words import search_words, wanted_words
+from approvals.review.summary import search_words, wanted_words
 from memory_app.text import worddiff
 
 pytestmark = pytest.mark.pure

@@ -8,14 +8,14 @@ import pytest
 
 from approvals import services
 from approvals.models import Agent, Approval, Kind, Mergeability, Proposal, Status, TrustRule, User
+from approvals.pages import inbox_rows
+from approvals.pages.inbox_filters import Order
 from approvals.pages.inbox_rows import rows_of
-from approvals.pages.queue import alike
-from approvals.pages.queue.order import Order
 from approvals.recovery.integrity import problems
 from approvals.review.mergeability import assess
 from approvals.review.targets import current_state
 from approvals.services import BlockFields, Rest
-from approvals.services.turn.refusals import NothingAmended
+from approvals.services.errors import NothingAmended
 from memory_app import reads
 from memory_app.models import TargetKind
 from memory_app.reads import Block
@@ -211,5 +211,5 @@ def test_the_same_addition_for_two_people_is_one_row_and_sections_go_by_their_wo
 ) -> None:
     make_block(ben, "plan", BODY.replace("Nothing yet.", "Everything passed."))
     first, other = asked(scribe, edit), asked(scribe, edit, owner="ben")
-    together = alike.alike_to(first, Proposal.objects.all(), Order("created_at"))
+    together = inbox_rows.alike_to(first, Proposal.objects.all(), Order("created_at"))
     assert together == ([first.pk, other.pk] if is_one else [first.pk])

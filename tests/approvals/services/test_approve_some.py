@@ -14,8 +14,16 @@ from approvals.recovery.integrity import problems
 from approvals.review.targets import current_state
 from approvals.services import Rest, imports, notes
 from approvals.services.decide import merge
-from approvals.services.decide.refusals import ChangesDiffer, NotesOutdated, NothingChosen
-from approvals.services.errors import AlreadyDecided, DecisionRefused, NewRevision, ProposalNotFound, TargetChanged
+from approvals.services.errors import (
+    AlreadyDecided,
+    ChangesDiffer,
+    DecisionRefused,
+    NewRevision,
+    NotesOutdated,
+    NothingChosen,
+    ProposalNotFound,
+    TargetChanged,
+)
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.reads import Block

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 
 from approvals import services
 from approvals.models import Agent, Kind, Mergeability, Policy, Proposal, ProposedNote, Status, User
-from approvals.pages import note_list
+from approvals.pages import notes_page
 from approvals.recovery.integrity import problems
 from approvals.review.presentation import review_of
 from approvals.services import notes
@@ -211,10 +211,10 @@ def test_a_waiting_import_is_listed_on_the_notes_it_touches_and_on_no_others(ali
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     bring(scribe, FILE.replace("docker.", "podman.") + "### mem-3-cccc\n> z\n")
     waiting = Proposal.objects.get(status=Status.OPEN)
-    assert note_list.waiting_notes("alice", "mem-1-aaaa") == (waiting,)
-    assert note_list.waiting_notes("alice", "mem-3-cccc") == (waiting,)
-    assert note_list.waiting_notes("alice", "mem-2-bbbb") == ()
-    assert note_list.waiting_notes("ben", "mem-1-aaaa") == ()
+    assert notes_page.waiting_notes("alice", "mem-1-aaaa") == (waiting,)
+    assert notes_page.waiting_notes("alice", "mem-3-cccc") == (waiting,)
+    assert notes_page.waiting_notes("alice", "mem-2-bbbb") == ()
+    assert notes_page.waiting_notes("ben", "mem-1-aaaa") == ()
 
 
 @pytest.mark.parametrize("approves", [True, False])
@@ -228,7 +228,7 @@ def test_what_is_decided_waits_on_no_note(alice: User, scribe: Agent, approves: 
         services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
     else:
         services.reject(actor=alice, proposal_id=proposal.pk, revision=1, reason="wrong")
-    assert note_list.waiting_notes("alice", "mem-1-aaaa") == ()
+    assert notes_page.waiting_notes("alice", "mem-1-aaaa") == ()
     assert not ProposedNote.objects.exists()
 
 

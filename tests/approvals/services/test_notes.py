@@ -15,8 +15,8 @@ from approvals.models import Agent, Kind, Mergeability, Policy, Proposal, Status
 from approvals.recovery.integrity import problems
 from approvals.review.presentation import review_of
 from approvals.services import notes
-from approvals.services.decide.errors import AlreadyUndone, UndoConflict
 from approvals.services.errors import (
+    AlreadyUndone,
     EditNotAllowed,
     NoChange,
     NoteInvalid,
@@ -24,6 +24,7 @@ from approvals.services.errors import (
     NoteSuperseded,
     ProposalNotFound,
     TooManyPending,
+    UndoConflict,
 )
 from approvals.services.notes import ChangeContext
 from memory_app import reads

@@ -12,12 +12,12 @@ from django.utils import timezone
 from agent_tools.models import IdempotencyKey, ToolCall
 from approvals import services
 from approvals.models import Agent, Event, Policy, Proposal, Revision, Status, User
-from approvals.recovery import heal
+from approvals.recovery import recover
 from approvals.recovery.integrity import problems
 from approvals.services import notes, texts
-from approvals.services.branches import write_revision_branch
 from approvals.services.errors import NotAllowed, NotRemovable, ProposalNotFound
 from approvals.services.notes import ChangeContext
+from approvals.services.preparing import write_revision_branch
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
@@ -303,7 +303,7 @@ def test_a_branch_made_again_while_its_proposal_is_removed_goes_too(
         written.append(write_revision_branch(proposal, revision))
         return written[-1]
 
-    monkeypatch.setattr(heal, "write_revision_branch", removed_in_between)
+    monkeypatch.setattr(recover, "write_revision_branch", removed_in_between)
     services.recover()
 
     assert written

@@ -8,7 +8,7 @@ from approvals import services
 from approvals.models import Agent, Proposal, User
 from approvals.recovery.integrity import problems
 from approvals.services import notes
-from approvals.services.decide.errors import AlreadyUndone
+from approvals.services.errors import AlreadyUndone
 from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.reads import Block
@@ -29,7 +29,7 @@ def killed_while_undoing(crash: str) -> None:
         from approvals import services
         from approvals.services import events
         from memory_app.writing import commits
-        revert = sys.modules["approvals.services.undo.revert"]
+        revert = sys.modules["approvals.services.undo"]
         {crash}
         services.undo(actor=User.objects.get(username="alice"), proposal_id=Proposal.objects.get().pk, comment="Why.")
         """

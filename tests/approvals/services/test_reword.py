@@ -13,15 +13,16 @@ from approvals.recovery.integrity import problems
 from approvals.review.targets import current_state
 from approvals.services import notes
 from approvals.services.decide import merge
-from approvals.services.decide.refusals import NotEditable, SameAsNow
 from approvals.services.errors import (
     AlreadyDecided,
     NewRevision,
     NoLongerFits,
+    NotEditable,
     NoteInvalid,
     OverLimit,
     ProposalNotFound,
     Refused,
+    SameAsNow,
     TargetChanged,
 )
 from memory_app import reads

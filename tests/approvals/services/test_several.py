@@ -10,7 +10,7 @@ from approvals.permissions import ReviewAction
 from approvals.recovery.integrity import problems
 from approvals.review.targets import current_state
 from approvals.services import Item, notes
-from approvals.services.decide.errors import TooManyAtOnce
+from approvals.services.errors import TooManyAtOnce
 from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.reads import Block

@@ -13,10 +13,9 @@ from agent_tools.models import AgentToken
 from approvals import services
 from approvals.models import Agent, Event, Kind, Policy, Proposal, ReviewReason, Status, TrustRule, User
 from approvals.recovery.integrity import problems
-from approvals.services import errors, notes
+from approvals.services import errors, notes, trust
+from approvals.services import errors as trust_refusals
 from approvals.services.notes import ChangeContext
-from approvals.services.trust import refusals as trust_refusals
-from approvals.services.trust import rules
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.models import Change
@@ -32,7 +31,7 @@ def rule(alice: User) -> Callable[..., TrustRule]:
     """`rule("apply", block="goals")`: alice makes a rule."""
 
     def make(needs: str, **about: str) -> TrustRule:
-        return rules.create_rule(actor=alice, owner="alice", needs=needs, **about)
+        return trust.create_rule(actor=alice, owner="alice", needs=needs, **about)
 
     return make
 
@@ -272,13 +271,13 @@ def test_a_rule_that_could_never_hold_is_refused(
     goals: Block, alice: User, scribe: Agent, about: dict[str, str], field: str
 ) -> None:
     with pytest.raises(trust_refusals.RuleInvalid) as refused:
-        rules.create_rule(actor=alice, owner="alice", **{"needs": "apply", **about})
+        trust.create_rule(actor=alice, owner="alice", **{"needs": "apply", **about})
     assert refused.value.field == field
     assert not TrustRule.objects.exists()
 
 
 def test_a_rule_names_an_agent_with_a_token(alice: User, scribe: Agent, token: str) -> None:
-    assert rules.create_rule(actor=alice, owner="alice", agent="scribe", needs="apply").agent == scribe
+    assert trust.create_rule(actor=alice, owner="alice", agent="scribe", needs="apply").agent == scribe
 
 
 @pytest.mark.parametrize("how", ["deactivated", "token revoked"])
@@ -288,24 +287,24 @@ def test_an_agent_that_is_gone_gets_no_rule(alice: User, scribe: Agent, token: s
     else:
         AgentToken.objects.update(revoked_at=timezone.now())
     with pytest.raises(trust_refusals.RuleInvalid, match="no token"):
-        rules.create_rule(actor=alice, owner="alice", agent="scribe", needs="apply")
+        trust.create_rule(actor=alice, owner="alice", agent="scribe", needs="apply")
 
 
 def test_only_the_owner_and_staff_make_rules(alice: User, tim: User, mallory: User, admin: User) -> None:
     for person in (tim, mallory):
         with pytest.raises(errors.EditNotAllowed):
-            rules.create_rule(actor=person, owner="alice", needs="apply")
-    assert rules.create_rule(actor=admin, owner="alice", needs="ask").made_by == admin
+            trust.create_rule(actor=person, owner="alice", needs="apply")
+    assert trust.create_rule(actor=admin, owner="alice", needs="ask").made_by == admin
 
 
 def test_a_rule_is_changed_and_deleted(alice: User, rule: Callable[..., TrustRule]) -> None:
     made = rule("ask")
-    assert rules.change_rule(actor=alice, owner="alice", rule_id=made.pk, needs="small").needs == "small"
-    rules.delete_rule(actor=alice, owner="alice", rule_id=made.pk)
+    assert trust.change_rule(actor=alice, owner="alice", rule_id=made.pk, needs="small").needs == "small"
+    trust.delete_rule(actor=alice, owner="alice", rule_id=made.pk)
     with pytest.raises(trust_refusals.RuleGone):
-        rules.delete_rule(actor=alice, owner="alice", rule_id=made.pk)
+        trust.delete_rule(actor=alice, owner="alice", rule_id=made.pk)
     with pytest.raises(trust_refusals.RuleGone):
-        rules.change_rule(actor=alice, owner="alice", rule_id=made.pk, needs="small")
+        trust.change_rule(actor=alice, owner="alice", rule_id=made.pk, needs="small")
 
 
 def test_the_event_keeps_the_rule_when_it_is_deleted(
@@ -313,6 +312,6 @@ def test_the_event_keeps_the_rule_when_it_is_deleted(
 ) -> None:
     made = rule("apply")
     proposal = edit(goals, "math", "maths")
-    rules.delete_rule(actor=alice, owner="alice", rule_id=made.pk)
+    trust.delete_rule(actor=alice, owner="alice", rule_id=made.pk)
     event = Event.objects.get(proposal=proposal)
     assert event.data["rule"] == {"id": made.pk, "agent": "", "block": "", "kind": "", "needs": "apply"}

@@ -16,8 +16,7 @@ from approvals.recovery.integrity import problems
 from approvals.review.targets import current_state
 from approvals.review.undo import plan_undo
 from approvals.services import notes
-from approvals.services.decide.errors import AlreadyUndone, ChangedSince, NotUndoable, UndoConflict
-from approvals.services.errors import ProposalNotFound
+from approvals.services.errors import AlreadyUndone, ChangedSince, NotUndoable, ProposalNotFound, UndoConflict
 from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main

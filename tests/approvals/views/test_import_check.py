@@ -9,8 +9,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from approvals.forms import notes as note_forms
-from approvals.forms.notes import MOST_CARRIED, packed, unpacked
+from approvals.forms import memory as note_forms
+from approvals.forms.memory import MOST_CARRIED, packed, unpacked
 from approvals.models import User
 from approvals.services import imports
 from approvals.services.notes import ChangeContext

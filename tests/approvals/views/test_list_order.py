@@ -12,9 +12,8 @@ from django.utils import timezone
 from approvals import services
 from approvals.models import Agent, Proposal, SavedFilter, User
 from approvals.pages.inbox import order_of, page, place_of
-from approvals.pages.inbox_filters import Listing, Tab
-from approvals.pages.queue.order import Key, Sort
-from approvals.services.lists.saved_filters import FilterNotSaved
+from approvals.pages.inbox_filters import Key, Listing, Sort, Tab
+from approvals.services.saved_filters import FilterNotSaved
 from tests.approvals.pages.test_inbox import rows_without_branches
 from tests.support.fixtures import ClientOf
 from tests.support.pages import form, words

@@ -12,8 +12,8 @@ from django.urls import reverse
 from approvals import services
 from approvals.models import Agent, Approval, Event, Kind, Proposal, Status, TrustRule, User
 from approvals.permissions import ReviewAction
-from approvals.review.reworded.parts import ids_of_changes
-from approvals.services.trust.refusals import RuleGone
+from approvals.review.reworded import ids_of_changes
+from approvals.services.errors import RuleGone
 from memory_app import reads
 from memory_app.reads import Block
 from memory_app.text.edits import Replace

@@ -10,8 +10,8 @@ from django.urls import reverse
 
 from approvals import services
 from approvals.models import Agent, Proposal, Status, User
+from approvals.notifications.mail import words_of
 from approvals.notifications.news import NewsItem
-from approvals.notifications.words import words_of
 from memory_app import reads
 from memory_app.reads import Block
 from tests.approvals.views.test_proposal_page import url

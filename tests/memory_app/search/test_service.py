@@ -34,7 +34,7 @@ from memory_app.models import Change, Chunk, Message, SearchIndex
 from memory_app.reads import Block
 from memory_app.runtime import gatherer
 from memory_app.runtime.deadlines import DeadlineExceeded
-from memory_app.search import documents, embedders, index_state, reindexing, service, store
+from memory_app.search import embedders, index_state, service, store
 from memory_app.search.cache import indices
 from memory_app.search.ranking.dense import EmbedderUnavailable
 from memory_app.search.service import search
@@ -55,7 +55,7 @@ def no_arrays(worker: None) -> Iterator[None]:
 
 
 def up_to_date(owner: str = "alice") -> None:
-    reindexing.settle()  # what this process asked for would be done a moment later, beside what the test does next
+    store.settle()  # what this process asked for would be done a moment later, beside what the test does next
     eventually(lambda: not index_state.is_behind(owner))
 
 
@@ -227,7 +227,7 @@ def test_many_changes_are_indexed_by_the_next_search_and_hold_nothing_up(alice: 
 def test_some_changes_are_indexed_without_a_search(alice: User) -> None:
     save(alice, "Likes tea.")
     imported(alice, store.MANY, "Sails the sea, day")
-    reindexing.settle()
+    store.settle()
     assert not index_state.is_behind("alice")
 
 
@@ -235,13 +235,13 @@ def test_some_changes_are_indexed_without_a_search(alice: User) -> None:
 def test_changes_that_follow_each_other_are_indexed_in_one_run(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     save(alice, "Likes tea.")
     search("alice", "tea")  # there is an index
-    reindexing.settle()
+    store.settle()
     version = SearchIndex.objects.get(owner="alice").version
     # Five saves take longer than the tenth of a second on a busy machine; `settle` ends the wait.
     monkeypatch.setattr(gatherer, "_GATHERING", 60.0)
     for number in range(5):
         notes.save(by=ChangeContext(actor=alice), owner="alice", content=f"Rows on day {number}.")
-    reindexing.settle()
+    store.settle()
     assert not index_state.is_behind("alice")
     assert SearchIndex.objects.get(owner="alice").version - version == 1
 
@@ -454,14 +454,14 @@ def test_messages_deleted_meanwhile_are_told_among_more_conversations_than_a_sta
         for number in range(32_800)  # SQLite takes 32,766 parameters
     ]
     Message.objects.bulk_create(said, batch_size=500)
-    read = documents.message_chunks("alice", after=0)
+    read = store.message_chunks("alice", after=0)
     conversations.delete("alice", "s7")
     assert store._deleted_since("alice", read) == {("s7", "m")}
 
 
 def test_a_message_deleted_while_it_is_being_indexed_is_not_found_after_all(alice: User) -> None:
     conversations.keep("alice", "s1", [conversations.Turn("user", "My sister is called Ada.", id="m1")])
-    read = documents.message_chunks("alice", after=0)
+    read = store.message_chunks("alice", after=0)
     conversations.delete("alice", "s1")
     store._write("alice", [], read, reflects=None)
     assert not Chunk.objects.filter(text__contains="Ada").exists()

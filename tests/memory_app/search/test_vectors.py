@@ -7,7 +7,7 @@ import pytest
 
 from memory_app.search.ranking.dense import Embedder, WordEmbedder, loaded, query_vector, stored, wordllama
 from memory_app.search.ranking.postings import Postings
-from memory_app.search.ranking.similar import WordVectors
+from memory_app.search.ranking.selection import WordVectors
 
 pytestmark = pytest.mark.pure
 

@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_app.search.ranking.vocabulary import Vocabulary, one_apart
-from memory_app.search.ranking.words import LONGEST_QUERY, MOST_QUERY_WORDS, query_words, words
+from memory_app.search.ranking.vocabulary import (
+    LONGEST_QUERY,
+    MOST_QUERY_WORDS,
+    Vocabulary,
+    one_apart,
+    query_words,
+    words,
+)
 from memory_app.text.stems import stems
 
 pytestmark = pytest.mark.pure

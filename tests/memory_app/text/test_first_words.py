@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_app.text.first_words import first_words
+from memory_app.text.lines import first_words
 
 pytestmark = pytest.mark.pure
 

@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_app.text.fuzzy_match import Nearest, nearest
-from memory_app.text.fuzzy_match.folded import Folded, fold
-from memory_app.text.fuzzy_match.search import without_line_numbers
+from memory_app.text.fuzzy_match import Folded, Nearest, fold, nearest, without_line_numbers
 
 pytestmark = pytest.mark.pure
 

@@ -24,7 +24,7 @@ from memory_app.text.worddiff import (
     with_replaced_paragraphs,
 )
 from memory_app.text.worddiff.excerpt import LONGEST
-from memory_app.text.worddiff.words import tokens
+from memory_app.text.worddiff.segments import tokens
 
 pytestmark = pytest.mark.pure
 

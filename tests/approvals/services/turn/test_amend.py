@@ -12,9 +12,17 @@ from django.utils import timezone
 from approvals import services
 from approvals.models import Agent, Event, Kind, Proposal, RejectReason, Status, User
 from approvals.recovery.integrity import problems
-from approvals.services.errors import AlreadyDecided, BeingDecided, NewRevision, PreconditionFailed, ProposalNotFound
-from approvals.services.turn import next_revision
-from approvals.services.turn.refusals import NothingAmended, OtherTarget, TooManyRevisions
+from approvals.services.errors import (
+    AlreadyDecided,
+    BeingDecided,
+    NewRevision,
+    NothingAmended,
+    OtherTarget,
+    PreconditionFailed,
+    ProposalNotFound,
+    TooManyRevisions,
+)
+from approvals.services.turn import amend as next_revision
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.reads import Block

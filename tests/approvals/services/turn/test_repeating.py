@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from approvals import services
 from approvals.models import Agent, Kind, Proposal, RejectedFingerprint, Status, User
-from approvals.review.turn import proposed_again
+from approvals.review import turn
+from approvals.services.errors import RejectedBefore
 from approvals.services.turn import repeating
-from approvals.services.turn.refusals import RejectedBefore
 from memory_app.reads import Block
 from memory_app.text import alike
 from memory_app.text.alike import Said
@@ -37,7 +37,7 @@ def two_thousand_rejections(scribe: Agent) -> None:
     made = Proposal.objects.bulk_create(
         Proposal(**of, **at, target=f"note-{number}", operation=f"{number:032x}") for number in range(2_000)
     )
-    secret = proposed_again.secrets(scribe.pk, "alice")[0]
+    secret = turn.secrets(scribe.pk, "alice")[0]
     rows = []
     for number, proposal in enumerate(made):
         said = Said(alike.statements_of(f"She rows on the lake with friend {number} on Sunday mornings in summer."))
@@ -83,7 +83,7 @@ def test_equal_texts_of_two_owners_have_nothing_in_common(
     reject(tim, propose(goals, "math.", f"math. {ROWING}"))
     ours = set(RejectedFingerprint.objects.values_list("key", flat=True))
     theirs = alike.fingerprints(
-        [Said(alike.statements_of(ROWING))], "Alice said so.", proposed_again.secrets(scribe.pk, "ben")[0]
+        [Said(alike.statements_of(ROWING))], "Alice said so.", turn.secrets(scribe.pk, "ben")[0]
     )
     assert not ours & {each.key for each in theirs}
 

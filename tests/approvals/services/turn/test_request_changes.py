@@ -14,10 +14,9 @@ from approvals.pages.inbox import counts_for, waiting_for
 from approvals.pages.inbox_filters import Tab
 from approvals.permissions import ReviewAction, available_actions
 from approvals.recovery.integrity import problems
-from approvals.review.turn.change_requests import change_request
-from approvals.services.errors import AlreadyDecided, NewRevision, ProposalNotFound
+from approvals.review.turn import change_request
+from approvals.services.errors import AlreadyDecided, NewRevision, ProposalNotFound, WithAgent
 from approvals.services.turn.hand_back import hand_back
-from approvals.services.turn.refusals import WithAgent
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.reads import Block

@@ -9,8 +9,8 @@ from django.utils import timezone
 from approvals import services
 from approvals.models import Event, Kind, Proposal, Status, User
 from approvals.recovery.integrity import problems
-from approvals.review.turn.change_requests import change_request
-from approvals.services.turn.settle import ALREADY_APPLIED
+from approvals.review.turn import change_request
+from approvals.services.turn.hand_back import ALREADY_APPLIED
 from memory_app import reads
 from memory_app.reads import Block
 from memory_app.text.edits import Replace

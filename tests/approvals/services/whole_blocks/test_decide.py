@@ -12,11 +12,17 @@ from approvals.permissions import ReviewAction
 from approvals.recovery.integrity import problems
 from approvals.review.collisions import CollisionEffect
 from approvals.review.presentation import review_of
-from approvals.review.turn.change_requests import BLOCK_DELETED, BLOCK_EXISTS, change_request
+from approvals.review.turn import BLOCK_DELETED, BLOCK_EXISTS, change_request
 from approvals.review.undo import plan_undo
-from approvals.services.decide.errors import OpenToDecide
-from approvals.services.decide.refusals import NotEditable
-from approvals.services.errors import AlreadyApplied, DecisionRefused, NoLongerFits, OverLimit, TargetChanged
+from approvals.services.errors import (
+    AlreadyApplied,
+    DecisionRefused,
+    NoLongerFits,
+    NotEditable,
+    OpenToDecide,
+    OverLimit,
+    TargetChanged,
+)
 from memory_app import reads
 from memory_app.models import Change
 from memory_app.reads import Block

@@ -12,9 +12,17 @@ from django.test import override_settings
 from approvals import services
 from approvals.models import Agent, Kind, Proposal, RejectReason, Status, TrustRule, User
 from approvals.recovery.integrity import problems
-from approvals.services.errors import AlreadyDecided, LabelInvalid, OverLimit, TooManyPending
-from approvals.services.turn.refusals import NothingAmended, OtherTarget
-from approvals.services.whole_blocks.refusals import BlockExists, BlockWaits, FieldInvalid
+from approvals.services.errors import (
+    AlreadyDecided,
+    BlockExists,
+    BlockWaits,
+    FieldInvalid,
+    LabelInvalid,
+    NothingAmended,
+    OtherTarget,
+    OverLimit,
+    TooManyPending,
+)
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.reads import Block

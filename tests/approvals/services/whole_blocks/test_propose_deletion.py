@@ -7,9 +7,7 @@ import pytest
 from approvals import services
 from approvals.models import Agent, Kind, Proposal, Status, TrustRule, User
 from approvals.recovery.integrity import problems
-from approvals.services.errors import BlockReadOnly, PreconditionFailed
-from approvals.services.trust.refusals import RuleInvalid
-from approvals.services.turn.refusals import NothingAmended
+from approvals.services.errors import BlockReadOnly, NothingAmended, PreconditionFailed, RuleInvalid
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.reads import Block, BlockNotFound

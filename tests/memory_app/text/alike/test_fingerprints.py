@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_app.text import alike
-from memory_app.text.alike import Said
-from memory_app.text.alike.terms import terms
+from memory_app.text.alike import Said, terms
 
 pytestmark = pytest.mark.pure
 

@@ -7,10 +7,11 @@ They matter because a person approves what they see: zero-width characters and t
 bidirectional controls show words in another order than they are stored, and "Тіm" is not "Tim".
 """
 
-from assent_client._generated.text.invisible.kinds import HARMLESS, Kind
 from assent_client._generated.text.invisible.parts import (
+    HARMLESS,
     Hidden,
     InvisibleMark,
+    Kind,
     Letters,
     VisibleText,
     Whitespace,
@@ -21,7 +22,7 @@ from assent_client._generated.text.invisible.parts import (
     tagged,
     visible,
 )
-from assent_client._generated.text.invisible.scripts import Stray, stray_letters
+from assent_client._generated.text.invisible.tables import Stray, stray_letters
 
 __all__ = [
     "HARMLESS",

@@ -1,0 +1,412 @@
+"""When a person is told: at once, each day or each Monday, in their own time zone. No database here."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import html
+import smtplib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+from itertools import groupby
+from urllib.parse import urlencode, urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import structlog
+from django.conf import settings
+from django.core.cache import cache
+from django.core.mail import EmailMultiAlternatives, get_connection
+from django.core.mail.backends.base import BaseEmailBackend
+from django.db.models import Max
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.text import capfirst
+from django.utils.timesince import timesince
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from approvals.accounts.sign_in import display_names
+from approvals.models import Attention, Event, Kind, Mail, Proposal, Status, Tutorship, User
+from approvals.notifications.news import News, NewsItem, news_for
+from approvals.notifications.unsubscribe import unsubscribe_url
+from approvals.pages import risk_wording
+from approvals.permissions import readable_owners
+from approvals.review.summary import excerpt_shown
+from approvals.risks import flags
+from approvals.services.decide.close import COMES
+from memory_app.models import TargetKind
+from memory_app.text import invisible
+from memory_app.text.lines import first_words
+
+#: A mail tells of what happened until this long ago: rows of a transaction under way are seen by then.
+SETTLED = timedelta(seconds=15)
+#: What comes sooner after a mail sent at once waits for the next one.
+PAUSE = timedelta(minutes=5)
+
+
+def zone_of(person: User) -> ZoneInfo:
+    """Return the person's time zone; UTC where this machine does not know it."""
+    try:
+        return ZoneInfo(person.time_zone)
+    except (ZoneInfoNotFoundError, ValueError):
+        return ZoneInfo("UTC")
+
+
+def is_due(person: User, now: datetime, *, hour: int) -> bool:
+    """Whether to look for something to tell a person now.
+
+    Args:
+        hour: of the day, in the person's zone, at which digests go out.
+    """
+    if person.mail == Mail.NEVER:
+        return False
+    if person.mail == Mail.AT_ONCE:
+        return person.mailed_at is None or person.mailed_at + PAUSE <= now
+    return (person.mailed_at or person.date_joined) < _last_time(
+        Mail(person.mail), now.astimezone(zone_of(person)), hour
+    )
+
+
+def _last_time(mail: Mail, now: datetime, hour: int) -> datetime:
+    """Return when digests of this kind were last to go out."""
+    day = now.date()
+    if mail == Mail.WEEKLY:
+        day -= timedelta(days=day.weekday())
+    at = datetime.combine(day, time(hour), tzinfo=now.tzinfo)
+    return at if at <= now else at - timedelta(days=7 if mail == Mail.WEEKLY else 1)
+
+
+# -- What a mail or a feed says of a proposal, as plain text and as HTML that brings its few styles along.
+
+_REASON = 400
+_TITLE = 80
+_STYLES = {
+    "removed": "color:#86201a;background:#fbe2df;text-decoration:line-through",
+    "added": "color:#0d4d26;background:#d9f2e1;text-decoration:underline",
+    "moved": "color:#3d4450;background:#eceef1;text-decoration:underline dotted",
+}
+
+
+@dataclass(frozen=True)
+class ProposalWords:
+    """One proposal in words, plain; `redline_html` alone is HTML.
+
+    Args:
+        held_back: why its texts are not here; empty where they are.
+        age: how long it has waited.
+    """
+
+    title: str
+    kind: str
+    reason: str
+    held_back: str
+    redline_text: str
+    redline_html: str
+    warnings: str
+    agent: str
+    age: str
+    is_reminder: bool
+    url: str
+
+
+def words_of(item: NewsItem) -> ProposalWords:
+    proposal = item.proposal
+    is_secret = flags.SECRETS in proposal.risks or proposal.is_redacted
+    kind = capfirst(str(Kind(proposal.kind).label))
+    # The title of a block that exists is not part of the change. That of a note is its text.
+    is_of_block = proposal.target_kind == TargetKind.BLOCK and proposal.kind != Kind.CREATE_BLOCK
+    is_shown = is_of_block or not is_secret
+    excerpt = [] if is_secret else excerpt_shown(proposal.excerpt)
+    return ProposalWords(
+        title=one_line(proposal.target_title, _TITLE) if is_shown else kind,
+        kind=kind,
+        reason="" if is_secret else one_line(proposal.reasoning, _REASON),
+        held_back=_("It contains what looks like a key or password. Open it to see.") if is_secret else "",
+        redline_text="".join(_as_text(kind, text) for kind, text in excerpt),
+        redline_html="".join(_as_html(kind, text) for kind, text in excerpt),
+        warnings=", ".join(risk_wording.title(key) for key in proposal.risks if key != flags.SECRETS),
+        agent=proposal.agent.name,
+        age=_age(item),
+        is_reminder=item.is_reminder,
+        url=url_of(proposal),
+    )
+
+
+def _age(item: NewsItem) -> str:
+    if item.is_reminder:
+        days = (timezone.now() - item.since).days
+        return ngettext("%(days)d day", "%(days)d days", days) % {"days": days}
+    return timesince(item.since, timezone.now(), depth=1).replace("\xa0", " ")
+
+
+def url_of(proposal: Proposal) -> str:
+    """Return the address of a proposal on the site's public address."""
+    return settings.PUBLIC_URL.rstrip("/") + proposal.get_absolute_url()
+
+
+def one_line(text: str, longest: int) -> str:
+    """Return the beginning of a text on one line, with what cannot be seen written out."""
+    return first_words(" ".join(invisible.plain(text[: 4 * longest]).split()), longest)
+
+
+def _as_text(kind: str, text: str) -> str:
+    shown = invisible.plain(text)
+    if kind == "removed":
+        return f"[-{shown}-]"
+    if kind == "moved":
+        return f"{{{_('moved:')} {shown}}}"
+    return f"{{+{shown}+}}" if kind == "added" else shown
+
+
+def _as_html(kind: str, text: str) -> str:
+    shown = html.escape(invisible.plain(text))
+    if kind == "moved":
+        shown = f"{html.escape(_('moved:'))} {shown}"
+    tag = {"removed": "del", "added": "ins", "moved": "ins"}.get(kind)
+    return f'<{tag} style="{_STYLES[kind]}">{shown}</{tag}>' if tag else shown
+
+
+# -- The mail about waiting proposals: its texts and its headers. Whom it goes to and when is `sending`.
+
+#: Proposals that one mail tells of; it counts the others.
+MOST_ITEMS = 20
+
+_NAMES_IN_SUBJECT = 3
+
+
+@dataclass(frozen=True)
+class OwnerWords:
+    """What a mail says about one owner; `url` is the list of what waits about them."""
+
+    name: str
+    url: str
+    items: Sequence[ProposalWords]
+
+
+def compose(person: User, news: News) -> EmailMultiAlternatives:
+    """Return the mail that tells a person of some news."""
+    names = display_names({item.proposal.owner for item in news.items})
+    public = settings.PUBLIC_URL.rstrip("/")
+    review = public + reverse("inbox")
+    by_owner = sorted(news.items, key=lambda item: names.get(item.proposal.owner, item.proposal.owner).casefold())
+    with timezone.override(zone_of(person)):
+        owners = [
+            OwnerWords(
+                one_line(names.get(owner, owner), 80),
+                f"{review}?{urlencode({'owner': owner})}",
+                [words_of(item) for item in items],
+            )
+            for owner, items in groupby(by_owner, key=lambda item: item.proposal.owner)
+        ]
+        context = {
+            "person": person,
+            "owners": owners,
+            "several": len(owners) > 1 or owners[0].name != person.display_name,
+            "news": news,
+            "review_url": review,
+            "settings_url": public + reverse("notifications"),
+            "unsubscribe_url": unsubscribe_url(person),
+        }
+        text = render_to_string("notifications/digest.txt", context)
+        markup = render_to_string("notifications/digest.mail.html", context)
+    mail = EmailMultiAlternatives(_subject(news, owners), text, to=[person.email], headers=_headers(person, news))
+    mail.attach_alternative(markup, "text/html")
+    return mail
+
+
+def _subject(news: News, owners: Sequence[OwnerWords]) -> str:
+    """Return the subject, on one line whatever people are called."""
+    names = ", ".join(owner.name for owner in owners[:_NAMES_IN_SUBJECT])
+    if len(owners) > _NAMES_IN_SUBJECT or news.left_out:
+        names = f"{names} …"
+    count = ngettext("%(number)d proposal to review", "%(number)d proposals to review", news.total)
+    return one_line(_("%(proposals)s: %(names)s") % {"proposals": count % {"number": news.total}, "names": names}, 150)
+
+
+def _headers(person: User, news: News) -> dict[str, str]:
+    host = urlsplit(settings.PUBLIC_URL).hostname or "localhost"
+    # The same for the same news: where a connection broke off before the answer, a server that took the first mail
+    # knows the second.
+    told = [(item.proposal.pk, item.proposal.current_revision_number, item.is_reminder) for item in news.items]
+    identity = hashlib.sha256(repr((settings.SECRET_KEY, person.pk, person.mailed_at, told)).encode()).hexdigest()[:40]
+    return {
+        "Message-ID": f"<{identity}@{host}>",
+        "List-Id": f"{_('Proposals to review')} <review.{host}>",
+        "List-Unsubscribe": f"<{unsubscribe_url(person)}>",
+        "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+        "Auto-Submitted": "auto-generated",
+        "X-Auto-Response-Suppress": "All",
+    }
+
+
+# -- Sending digests: to whom, once each, and what becomes of an address or a server that does not take them.
+
+log = structlog.get_logger(__name__)
+
+#: How long a server that was away, and a person whose mail was put off, is left alone.
+_AWAY_FOR = timedelta(minutes=1)
+_PUT_OFF_FOR = timedelta(minutes=15)
+_AWAY = "approvals.mail_server_away"
+
+#: The longest refusal that is kept.
+_LONGEST_FAILURE = 200
+
+
+class MailServerAway(Exception):
+    """The mail server does not answer, or not as one that takes mail. Nothing was sent."""
+
+
+@dataclass(frozen=True)
+class MailRefusal:
+    """What the server said instead of taking a mail; `is_final` where trying again is of no use."""
+
+    said: str
+    is_final: bool
+
+
+def send_due(*, now: datetime | None = None) -> int:
+    """Send each person whose time it is what came since the last time. Return how many mails were sent.
+
+    Args:
+        now: the time it is, for tests.
+    """
+    now = now or timezone.now()
+    if cache.get(_AWAY):
+        return 0
+    connection = get_connection()
+    sent = 0
+    try:
+        for person in _people_due(now):
+            try:
+                sent += send_to(person, connection, now=now)
+            except MailServerAway:
+                raise
+            except Exception:  # of one person's mail; the others wait behind it
+                log.exception("digest_failed", person=person.username)
+                _put_off(person)
+    except MailServerAway as away:
+        cache.set(_AWAY, 1, timeout=_AWAY_FOR.total_seconds())
+        log.warning("mail_server_away", error=str(away))
+    finally:
+        with contextlib.suppress(OSError, smtplib.SMTPException):
+            connection.close()
+    return sent
+
+
+def send_to(person: User, connection: BaseEmailBackend, *, now: datetime) -> bool:
+    """Tell one person what came since the last time. Return whether there was something and it was sent.
+
+    Raises:
+        MailServerAway: nothing was sent; it will be told of later.
+    """
+    since, until = person.mailed_at, now - SETTLED
+    news = news_for(person, since=since, until=until, most=MOST_ITEMS)
+    if not news.total:
+        # A digest of nothing is over for today; at once there is nothing to be over.
+        if person.mail != Mail.AT_ONCE:
+            _move(person, since, until)
+        return False
+    try:
+        mail = compose(person, news)
+        mail.message()
+    except (ValueError, UnicodeError) as error:  # an address that no header can hold
+        _refused(person, MailRefusal(str(error), is_final=True))
+        return False
+    _open(connection)
+    if not _move(person, since, until):
+        return False  # another process tells them
+    try:
+        refusal = _hand_over(mail, connection)
+    except Exception:
+        _move(person, until, since)
+        raise
+    if refusal:
+        _move(person, until, since)
+        _refused(person, refusal)
+    return refusal is None
+
+
+def _hand_over(mail: EmailMultiAlternatives, connection: BaseEmailBackend) -> MailRefusal | None:
+    try:
+        connection.send_messages([mail])
+    except smtplib.SMTPRecipientsRefused as error:
+        code, said = next(iter(error.recipients.values()), (0, b""))
+        return _answer(code, said)
+    except smtplib.SMTPDataError as error:
+        return _answer(error.smtp_code, error.smtp_error)
+    except (smtplib.SMTPNotSupportedError, UnicodeError) as error:  # an address this server cannot write to
+        return MailRefusal(str(error), is_final=True)
+    except (smtplib.SMTPException, OSError) as error:
+        raise MailServerAway(f"{type(error).__name__}: {error}") from error
+    return None
+
+
+def _answer(code: int, said: bytes | str) -> MailRefusal:
+    text = said.decode(errors="replace") if isinstance(said, bytes) else said
+    return MailRefusal(f"{code} {text}", is_final=code >= 500)
+
+
+def _refused(person: User, refusal: MailRefusal) -> None:
+    if not refusal.is_final:
+        _put_off(person)
+        log.info("digest_put_off", person=person.username, said=refusal.said)
+        return
+    said = " ".join(invisible.plain(refusal.said).split())[:_LONGEST_FAILURE] or "?"
+    # Not if the address or the choice was changed since: the refusal is of another then.
+    User.objects.filter(pk=person.pk, email=person.email, mail=person.mail).update(mail_failure=said)
+    log.warning("digest_refused", person=person.username, said=said)
+
+
+def _open(connection: BaseEmailBackend) -> None:
+    try:
+        connection.open()
+    except (smtplib.SMTPException, OSError) as error:
+        raise MailServerAway(f"{type(error).__name__}: {error}") from error
+
+
+def _move(person: User, old: datetime | None, new: datetime | None) -> bool:
+    """Move until when a person is told, if nobody else did; and not if they do not want it any more."""
+    wanting = User.objects.filter(pk=person.pk, is_active=True, email=person.email, mail=person.mail, mailed_at=old)
+    return bool(wanting.update(mailed_at=new))
+
+
+def _put_off(person: User) -> None:
+    cache.set(_put_off_key(person), 1, timeout=_PUT_OFF_FOR.total_seconds())
+
+
+def _put_off_key(person: User) -> str:
+    return f"approvals.mail_put_off.{person.pk}"
+
+
+def _people_due(now: datetime) -> Iterator[User]:
+    people = User.objects.filter(is_active=True, mail_failure="").exclude(email="").exclude(mail=Mail.NEVER)
+    due = [person for person in people.order_by("pk") if is_due(person, now, hour=settings.MAIL_HOUR)]
+    concerned = _concerned([person for person in due if person.mail == Mail.AT_ONCE], now)
+    for person in due:
+        if (person.mail != Mail.AT_ONCE or person.pk in concerned) and not cache.get(_put_off_key(person)):
+            yield person
+
+
+def _concerned(people: list[User], now: datetime) -> set[int]:
+    """Return those told at once for whom something may have come; mostly nothing did, and this is asked all the time.
+
+    Three queries, and where something came anywhere one for each person.
+    """
+    concerned = {person.pk for person in people if person.mailed_at is None}
+    told = {person.pk: person.mailed_at for person in people if person.mailed_at}
+    if not told:
+        return concerned
+    first = min(told.values())
+    came = Event.objects.filter(what__in=(*COMES, Event.What.REMINDED), at__gt=first, proposal__status=Status.OPEN)
+    latest = dict(came.order_by().values_list("owner").annotate(at=Max("at")))
+    returned = Attention.objects.filter(person__in=told, snoozed_until__gt=first, snoozed_until__lte=now)
+    students = Tutorship.objects.filter(tutor__in=told, created_at__gt=first)
+    concerned |= set(returned.values_list("person", flat=True)) | set(students.values_list("tutor", flat=True))
+    for person in people if latest else ():
+        owners = readable_owners(person)
+        theirs = latest.values() if owners is None else (latest[owner] for owner in owners if owner in latest)
+        if person.mailed_at and any(at > person.mailed_at for at in theirs):
+            concerned.add(person.pk)
+    return concerned

@@ -1,1 +1,0 @@
-"""Counts of notes: of the list a reader narrows, and of a file that may be imported. Reads only."""

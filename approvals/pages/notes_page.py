@@ -1,0 +1,472 @@
+"""Which notes match: the one answer for people's pages, agents' tools and the command.
+
+Index and catalogue may be a change behind: the notes they name are read, and must pass the filters as they are then.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from django.utils.translation import gettext_lazy as _
+
+from approvals import services
+from approvals.models import Event, Proposal, ProposalQuerySet, Revision, Status, User
+from approvals.pages.blocks import HistoryEntry, history_entries
+from approvals.pages.inbox_filters import QueryFilters
+from approvals.permissions import ReviewAction, available_actions
+from approvals.review.targets import NotesState
+from memory_app import reads, recall_counts
+from memory_app.databases.batches import batched
+from memory_app.models import Change, NoteSource, TargetKind
+from memory_app.reads import Note, NoteSummary
+from memory_app.search import service
+from memory_app.text import notes
+from memory_app.text.notes import TYPES
+
+#: Notes the search is asked for beyond those wanted, since some may be filtered out here.
+_SPARE = 20
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The caller's filters: empty and None stand for any; `tags` are joined by OR.
+
+    Args:
+        superseded: whether superseded notes are left out, shown with the others, or the only ones.
+    """
+
+    type: str | None = None
+    tags: Sequence[str] = ()
+    source: str | None = None
+    session_id: str | None = None
+    min_confidence: float = 0
+    superseded: Literal["hidden", "shown", "only"] = "hidden"
+
+    def takes(self, note: Note | NoteSummary) -> bool:
+        """Whether a note passes the filters."""
+        return (
+            self.type in (None, note.type)
+            and (not self.tags or bool(set(self.tags) & set(note.tags)))
+            and self.source in (None, note.source)
+            and self.session_id in (None, note.session_id)
+            and note.confidence >= self.min_confidence
+            and (self.superseded == "shown" or note.is_superseded == (self.superseded == "only"))
+        )
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Notes, best or newest first.
+
+    Args:
+        index_behind: the search does not know the newest changes.
+    """
+
+    notes: tuple[Note, ...]
+    index_behind: bool = False
+
+
+def listed(owner: str, wanted: Wanted) -> tuple[NoteSummary, ...]:
+    """Return all notes that pass the filters, in short, newest first."""
+    return tuple(entry for entry in reads.catalogue(owner).entries if wanted.takes(entry))
+
+
+def newest(owner: str, wanted: Wanted, *, most: int | None = None) -> Matched:
+    """Return the newest notes that pass the filters; without `most` all of them."""
+    return Matched(notes_of(owner, listed(owner, wanted)[:most], wanted))
+
+
+def containing(owner: str, query: str, wanted: Wanted, *, most: int) -> Matched:
+    """Return the newest notes that contain `query`, ignoring case."""
+    folded = query.casefold()
+    likely = [entry for entry in listed(owner, wanted) if folded in entry.words]
+    found: list[Note] = []
+    # The words are those of tags and rationale too, so more may have to be read than are wanted.
+    for entries in batched(likely):
+        found += [note for note in notes_of(owner, entries, wanted) if folded in note.content.casefold()]
+        if len(found) >= most:
+            break
+    return Matched(tuple(found[:most]))
+
+
+def notes_of(owner: str, entries: Sequence[NoteSummary], wanted: Wanted) -> tuple[Note, ...]:
+    """Return the notes of entries, in their order, without those that were deleted or no longer pass the filters."""
+    now = reads.find_notes(owner, [entry.id for entry in entries])
+    return tuple(now[entry.id] for entry in entries if entry.id in now and wanted.takes(now[entry.id]))
+
+
+def search_summaries(
+    owner: str, query: str, wanted: Wanted, *, most: int | None = None
+) -> tuple[tuple[NoteSummary, ...], bool]:
+    """Return those of them that match `query`, in short, and whether the search lacks the newest changes.
+
+    First come the notes that the search finds, best first; then those that merely contain the letters ("algeb"), newest
+    first. People's pages, the tools and the command all ask here, so the same words have the same answer everywhere.
+
+    Args:
+        most: how many are needed; all of them without it.
+    """
+    every = reads.catalogue(owner)
+    # Most lists need the best few only; ranking all of 10,000 matches takes 20 ms instead of 2.
+    for top_k in (None,) if most is None else (most + _SPARE, None):
+        ranking = service.rank_notes(
+            owner,
+            query,
+            top_k=top_k,
+            types=(wanted.type,) if wanted.type else (),
+            tags=tuple(wanted.tags),
+            session_id=wanted.session_id,
+            include_superseded=wanted.superseded != "hidden",
+        )
+        found = [every.by_id[id_] for id_ in ranking.note_ids if id_ in every.by_id and wanted.takes(every.by_id[id_])]
+        if ranking.is_all or (most is not None and len(found) >= most):
+            break
+    if most is None or len(found) < most:
+        folded, ranked = query.casefold(), {entry.id for entry in found}
+        rest = (entry for entry in every.entries if entry.id not in ranked and folded in entry.words)
+        found += [entry for entry in rest if wanted.takes(entry)]
+    return tuple(found[:most]), ranking.index_behind or services.is_interrupted(owner)
+
+
+def search_notes(owner: str, query: str, wanted: Wanted, *, most: int | None = None) -> Matched:
+    """Return the same as whole notes."""
+    entries, index_behind = search_summaries(owner, query, wanted, most=most)
+    return Matched(notes_of(owner, entries, wanted), index_behind)
+
+
+# -- How a list of notes is ordered, and how many notes of each type and tag there are in it.
+
+#: What the list can be ordered by; the value is the word in the URL.
+SORTS: Mapping[str, object] = {
+    "newest": _("Newest first"),
+    "changed": _("Last changed first"),
+    "used": _("Most used by agents"),
+    "type": _("By type"),
+}
+
+
+@dataclass(frozen=True)
+class Facet:
+    """A value the list can be narrowed to.
+
+    Args:
+        share: of the most frequent one, in percent.
+    """
+
+    value: str
+    count: int
+    share: int
+    is_chosen: bool
+
+
+def facets(values: Iterable[str], chosen: str, *, most: int | None = None) -> tuple[Facet, ...]:
+    """Return how often each value occurs, the most frequent first, and the chosen one in any case."""
+    counts = Counter(values)
+    if chosen:
+        counts[chosen] += 0
+    ranked = sorted(counts, key=lambda value: (-counts[value], value.casefold()))
+    shown = ranked if most is None else ranked[:most]
+    if chosen and chosen not in shown:
+        shown.append(chosen)
+    highest = max(counts.values(), default=1) or 1
+    return tuple(Facet(value, counts[value], round(100 * counts[value] / highest), value == chosen) for value in shown)
+
+
+def ordered(owner: str, entries: Sequence[NoteSummary], sort: str) -> tuple[NoteSummary, ...]:
+    """Return the notes as asked for; an unknown order leaves them as they are."""
+    if sort == "newest":
+        return tuple(sorted(entries, key=lambda entry: (entry.created_at, entry.id), reverse=True))
+    if sort == "changed":
+        return tuple(sorted(entries, key=lambda entry: (entry.updated_at, entry.id), reverse=True))
+    if sort == "used":
+        used = recall_counts.counts(owner)
+        return tuple(sorted(entries, key=lambda entry: -used.get(entry.id, 0)))
+    if sort == "type":
+        places = {name: place for place, name in enumerate(TYPES)}
+        return tuple(sorted(entries, key=lambda entry: places.get(entry.type, len(places))))
+    return tuple(entries)
+
+
+# -- What the pages of notes show: which notes a reader asked for, what waits, what policy applied.
+
+PAGE_SIZE = 50
+
+#: Proposals shown above the list of notes; the others are in the inbox.
+MOST_WAITING = 2
+
+#: Automatic changes beside the blocks, and on the page that has them all.
+RECENT_AUTOMATIC = 8
+AUTOMATIC_ON_A_PAGE = 25
+
+#: Tags offered to choose from, the most used ones; any other is found by its link or address.
+MOST_TAGS = 200
+
+#: Tags counted beside the list; the others are in the filter.
+MOST_BY_TAG = 12
+
+#: What the types and sources are called, in the order they are offered.
+TYPE_NAMES: Mapping[str, object] = {
+    "note": _("note"),
+    "fact": _("fact"),
+    "assumption": _("assumption"),
+    "hypothesis": _("hypothesis"),
+    "discovery": _("discovery"),
+    "risk": _("risk"),
+    "unknown": _("unknown"),
+    "decision": _("decision"),
+    "convention": _("convention"),
+    "lesson_learned": _("lesson learned"),
+    "pattern": _("pattern"),
+    "fix": _("fix"),
+    "context": _("context"),
+}
+SOURCE_NAMES: Mapping[str, object] = dict(NoteSource.choices)
+
+
+@dataclass(frozen=True)
+class NoteFilters(QueryFilters):
+    """What the reader narrowed the list to; each empty for "all". An unknown value matches nothing.
+
+    Args:
+        superseded: `shown` with the others, `only` those; left out when empty.
+        sort: one of `note_facets.SORTS`; newest first when empty, and with a text the best matches.
+    """
+
+    q: str = ""
+    type: str = ""
+    tag: str = ""
+    source: str = ""
+    superseded: str = ""
+    sort: str = ""
+
+    @property
+    def active(self) -> dict[str, str]:
+        return {name: value for name, value in super().active.items() if name != "sort"}
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """Return the parameters of the list's address."""
+        return super().active
+
+    @property
+    def wanted(self) -> Wanted:
+        """Return the filters without the text. Any value but the known ones shows superseded notes."""
+        return Wanted(
+            type=self.type or None,
+            tags=(self.tag,) if self.tag else (),
+            source=self.source or None,
+            superseded="hidden" if not self.superseded else "only" if self.superseded == "only" else "shown",
+        )
+
+
+@dataclass(frozen=True)
+class NoteRow:
+    """A note in the list, and the last thing that happened to it."""
+
+    note: Note
+    last: HistoryEntry | None
+
+    @property
+    def auto_applied(self) -> bool:
+        return self.last is not None and self.last.change.action == Change.Action.APPLIED
+
+
+@dataclass(frozen=True)
+class NotePage:
+    """A page of the list.
+
+    Args:
+        total: notes that match; `current` and `superseded` count the whole memory.
+        index_behind: the search does not know the newest changes.
+        types, tags, sources: what there is to choose from.
+        by_type, by_tag: how many notes each would show, the most first.
+    """
+
+    rows: tuple[NoteRow, ...]
+    number: int
+    pages: int
+    total: int
+    current: int
+    superseded: int
+    index_behind: bool = False
+    types: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    by_type: tuple[Facet, ...] = ()
+    by_tag: tuple[Facet, ...] = ()
+
+    @property
+    def first(self) -> int:
+        """The number of the first note on this page among all that match."""
+        return (self.number - 1) * PAGE_SIZE + 1
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.rows) - 1
+
+
+def matching(owner: str, filters: NoteFilters) -> tuple[NoteSummary, ...]:
+    """Return all notes that pass the filters, in short, in the order of the list."""
+    return _found(owner, filters)[0]
+
+
+def _found(owner: str, filters: NoteFilters) -> tuple[tuple[NoteSummary, ...], tuple[NoteSummary, ...], bool]:
+    """Return the notes that pass, those that would with any type and tag, and whether the index is behind."""
+    wanted, index_behind = replace(filters, type="", tag="").wanted, False
+    if filters.q:
+        every, index_behind = search_summaries(owner, filters.q, wanted)
+    else:
+        every = listed(owner, wanted)
+    passing = tuple(entry for entry in every if filters.wanted.takes(entry))
+    return ordered(owner, passing, filters.sort), every, index_behind
+
+
+def page_of(owner: str, filters: NoteFilters, number: int) -> NotePage:
+    """Return the notes of an owner that pass the filters: newest first, with a text the best matches first."""
+    every = reads.catalogue(owner)
+    entries, alike, index_behind = _found(owner, filters)
+    pages = max(1, -(-len(entries) // PAGE_SIZE))
+    number = min(max(1, number), pages)
+    notes = notes_of(owner, entries[(number - 1) * PAGE_SIZE : number * PAGE_SIZE], filters.wanted)
+    last = last_entries(owner, [note.id for note in notes])
+    return NotePage(
+        rows=tuple(NoteRow(note, last.get(note.id)) for note in notes),
+        number=number,
+        pages=pages,
+        total=len(entries),
+        index_behind=index_behind,
+        current=len(every.entries) - every.superseded,
+        superseded=every.superseded,
+        types=tuple(name for name in TYPES if name in every.types),
+        tags=_offered(every.tags, filters.tag),
+        sources=tuple(name for name in NoteSource.values if name in every.sources),
+        by_type=facets((entry.type for entry in alike if not filters.tag or filters.tag in entry.tags), filters.type),
+        by_tag=facets(
+            (tag for entry in alike if filters.type in ("", entry.type) for tag in entry.tags),
+            filters.tag,
+            most=MOST_BY_TAG,
+        ),
+    )
+
+
+def _offered(tags: Counter[str], chosen: str) -> tuple[str, ...]:
+    most = {tag for tag, _ in tags.most_common(MOST_TAGS)}
+    return tuple(sorted(most | ({chosen} & tags.keys()), key=str.casefold))
+
+
+def last_entries(owner: str, ids: Sequence[str]) -> dict[str, HistoryEntry]:
+    """Return the newest change of each note, in four queries."""
+    newest = reads.last_changes(owner, TargetKind.NOTE, ids)
+    return {entry.change.target: entry for entry in history_entries(list(newest.values()))}
+
+
+# -- proposals ------------------------------------------------------------------------------------
+
+
+def waiting_notes(owner: str, id_: str | None = None) -> tuple[Proposal, ...]:
+    """Open proposals about notes of an owner, oldest first; with `id_` those that touch that note."""
+    waiting = Proposal.objects.open().of_owner(owner)
+    waiting = (
+        waiting.filter(target_kind__in=[TargetKind.NOTE, TargetKind.IMPORT])
+        if id_ is None
+        else waiting.about_notes([id_])
+    )
+    return tuple(waiting.select_related("agent").order_by("created_at", "id"))
+
+
+@dataclass(frozen=True)
+class Automatic:
+    """Something a policy or a rule applied.
+
+    Args:
+        may_revert: whether this viewer may take it back, and it can be.
+        changed_since: the note or block was changed again; taking this back would lose that.
+        rule: the rule that let it through, as its event keeps it; None for the policy.
+    """
+
+    proposal: Proposal
+    may_revert: bool
+    changed_since: bool = False
+    rule: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class AutomaticPage:
+    rows: tuple[Automatic, ...]
+    number: int
+    pages: int
+    total: int
+
+
+def automatic_changes(owner: str, viewer: User) -> tuple[Automatic, ...]:
+    """The last things that were applied to an owner's memory without a person, newest first."""
+    return _automatic(owner, viewer, list(_applied(owner)[:RECENT_AUTOMATIC]))
+
+
+def automatic_page(owner: str, viewer: User, number: int) -> AutomaticPage:
+    """Return one page of automatic changes, twenty-five a page."""
+    applied = _applied(owner)
+    total = applied.count()
+    pages = max(1, -(-total // AUTOMATIC_ON_A_PAGE))
+    number = min(max(1, number), pages)
+    shown = applied[(number - 1) * AUTOMATIC_ON_A_PAGE : number * AUTOMATIC_ON_A_PAGE]
+    return AutomaticPage(_automatic(owner, viewer, list(shown)), number, pages, total)
+
+
+def _applied(owner: str) -> ProposalQuerySet:
+    applied = Proposal.objects.of_owner(owner).filter(status=Status.APPLIED)
+    return applied.select_related("agent").order_by("-decided_at", "-id")
+
+
+def _automatic(owner: str, viewer: User, applied: list[Proposal]) -> tuple[Automatic, ...]:
+    # Not of imports, which have thousands: pressing the button tells.
+    single = [proposal.pk for proposal in applied if proposal.target_kind != TargetKind.IMPORT]
+    revisions = {each.proposal_id: each for each in Revision.objects.filter(proposal__in=single, number=1)}
+    ids = {change["id"] for revision in revisions.values() for change in revision.note_changes}
+    now = NotesState(reads.note_sha256s(owner, ids))
+    on_blocks = {(owner, proposal.target) for proposal in applied if proposal.target_kind == TargetKind.BLOCK}
+    blocks = reads.find_blocks(on_blocks) if on_blocks else {}
+    events = Event.objects.filter(proposal__in=[proposal.pk for proposal in applied], what=Event.What.APPLIED)
+    said = dict(events.values_list("proposal", "data"))
+    rows = []
+    for proposal in applied:
+        revision = revisions.get(proposal.pk)
+        if revision is not None and proposal.target_kind == TargetKind.BLOCK:
+            block = blocks.get((owner, proposal.target))
+            changed_since = block is None or block.body != revision.result_text
+        else:
+            changed_since = revision is not None and not now.is_after(revision)
+        may_revert = ReviewAction.UNDO in available_actions(viewer, proposal) and not changed_since
+        rows.append(Automatic(proposal, may_revert, changed_since, said.get(proposal.pk, {}).get("rule")))
+    return tuple(rows)
+
+
+# -- Which notes could take the place of one that is no longer true. Reads only.
+
+#: Notes offered to choose from; with more words a search finds fewer.
+MOST_OFFERED = 8
+
+#: Characters of a note that others are compared with, where no words were given.
+_COMPARED = 200
+
+
+def could_replace(owner: str, note: Note, *, words: str = "", chosen: str = "") -> tuple[Note, ...]:
+    """Return the notes of `owner` that could replace this one, the best matches first.
+
+    Args:
+        words: of the note looked for, or its id; without them, those that say something similar.
+        chosen: the id of one to offer in any case, first.
+    """
+    if notes.ID.fullmatch(words):
+        found = list(reads.find_notes(owner, [words]).values())
+    else:
+        query = words or " ".join(note.content.split())[:_COMPARED]
+        found = list(search_notes(owner, query, Wanted(), most=MOST_OFFERED + 1).notes)
+    offered = {each.id: each for each in found if each.id != note.id}
+    if chosen and chosen not in offered:
+        first = reads.find_note(owner, chosen)
+        offered = ({first.id: first} if first and first.id != note.id else {}) | offered
+    return tuple(offered.values())[:MOST_OFFERED]

@@ -1,0 +1,246 @@
+"""The changes of a proposal that can be approved one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from approvals.models import Approval, Kind, Mergeability, Proposal, Revision, Status
+from approvals.review.mergeability import assess
+from approvals.review.targets import BlockState, agents_revision, current_state
+from approvals.review.whole_blocks import NewBlock, is_deletion, new_block_of
+from memory_app import reads
+from memory_app.models import TargetKind
+from memory_app.text import notes, worddiff
+from memory_app.text.merge import Conflict, Conflicted, merge
+
+
+def ids_of_changes(proposal: Proposal) -> tuple[str, ...]:
+    """Return the ids of an open proposal's changes as they are now: of notes, or of hunks against today's text."""
+    revision = proposal.current_revision
+    if proposal.target_kind != TargetKind.BLOCK:
+        return tuple(change["id"] for change in revision.note_changes)
+    target = current_state(proposal, revision)
+    assessment = target.assess(revision)
+    if not isinstance(target, BlockState) or target.block is None or assessment.result_text is None:
+        return ()
+    return tuple(hunk.id for hunk in worddiff.hunks(target.block.body, assessment.result_text))
+
+
+# -- The texts that a person rewords an open proposal from: as they are now, as proposed, and what both began with.
+
+
+class NothingToReword(Exception):
+    """The target is gone, or the proposal has no text of its own."""
+
+
+@dataclass(frozen=True)
+class Rewording:
+    """One text to reword.
+
+    Args:
+        seen_sha256: of the target, as a decision names it.
+        base: the text that the agent made its change on.
+        now: the text as it is; empty for a new note.
+        proposed: what the agent's change makes of it now; where it does not fit, the text as it was proposed.
+        limit: characters the text may have.
+        is_conflict: the change does not fit the text as it is now.
+        over_limit: characters by which the proposed text would be too long, for a conflict.
+        new_block: what a new block has beside its text; None for every other text.
+    """
+
+    proposal: Proposal
+    revision: Revision
+    seen_sha256: str
+    base: str
+    now: str
+    proposed: str
+    limit: int
+    is_conflict: bool
+    over_limit: int = 0
+    new_block: NewBlock | None = None
+
+    @cached_property
+    def merged(self) -> str | Conflicted:
+        """Return the text as it is now with the agent's change, as far as the two do not contradict each other."""
+        return merge(self.base, self.now, self.revision.result_text)
+
+    @property
+    def conflicts(self) -> tuple[Conflict, ...]:
+        """Return the places that both changed."""
+        return self.merged.conflicts if self.is_conflict and isinstance(self.merged, Conflicted) else ()
+
+    def settled(self, chosen: Sequence[str]) -> str:
+        """Return the text with one chosen text for each conflict."""
+        return self.merged.resolved(chosen) if isinstance(self.merged, Conflicted) else self.merged
+
+    @property
+    def is_of_note(self) -> bool:
+        return self.proposal.target_kind != TargetKind.BLOCK
+
+    def segments(self, text: str) -> tuple[worddiff.Segment, ...]:
+        """Return what `text` changes in the text as it is now."""
+        return worddiff.diff(self.now, text)
+
+    def own_segments(self, text: str) -> tuple[worddiff.Segment, ...]:
+        """Return what `text` changes in the agent's."""
+        return worddiff.diff(self.proposed, text)
+
+
+def rewording_of(proposal: Proposal) -> Rewording:
+    """Return the texts of an open proposal.
+
+    Raises:
+        NothingToReword.
+        DoltError: the memory does not answer.
+    """
+    revision = proposal.current_revision
+    target = current_state(proposal, revision)
+    assessment = target.assess(revision)
+    if assessment.state == Mergeability.ALREADY_APPLIED:
+        raise NothingToReword
+    is_conflict = not assessment.can_be_approved
+    if isinstance(target, BlockState):
+        if new := new_block_of(revision):
+            return _of_new_block(revision, new, is_conflict=is_conflict)
+        if target.block is None or is_deletion(revision):
+            raise NothingToReword
+        return Rewording(
+            proposal,
+            revision,
+            target.sha256,
+            base=revision.base_text,
+            now=target.block.body,
+            proposed=assessment.result_text or revision.result_text,
+            limit=target.block.limit,
+            is_conflict=is_conflict,
+            over_limit=assessment.over_limit,
+        )
+    if len(revision.note_changes) != 1 or proposal.kind not in (Kind.SAVE, Kind.UPDATE):
+        raise NothingToReword
+    (change,) = revision.note_changes
+    now = reads.find_notes(proposal.owner, [change["id"]]).get(change["id"])
+    if now is None and change["before"]:
+        raise NothingToReword
+    return Rewording(
+        proposal,
+        revision,
+        target.sha256,
+        base=revision.base_text,
+        now=now.content if now else "",
+        proposed=revision.result_text,
+        limit=notes.MAX_CONTENT,
+        is_conflict=is_conflict,
+    )
+
+
+def _of_new_block(revision: Revision, new: NewBlock, *, is_conflict: bool) -> Rewording:
+    if is_conflict:  # there is a block with its label: the agent edits that one, or proposes another label
+        raise NothingToReword
+    return Rewording(
+        revision.proposal,
+        revision,
+        "",
+        base="",
+        now="",
+        proposed=revision.result_text,
+        limit=new.limit,
+        is_conflict=False,
+        new_block=new,
+    )
+
+
+# -- What of an agent's change was taken, where a person approved something else than it asked for.
+
+
+@dataclass(frozen=True)
+class ChangedApproval:
+    """An approval with changes.
+
+    Args:
+        asked: the revision by the agent; `approved` the one in the reviewer's words.
+        asked_text: what the agent's change would have made of the text that was decided on.
+        changes: of an approval in part, every change of a block that was asked for.
+        accepted: the ids of those that were taken.
+        notes_left: of an import in part, the changes of notes that were not taken, as a revision keeps them.
+    """
+
+    asked: Revision
+    approved: Revision
+    asked_text: str
+    changes: tuple[worddiff.Hunk, ...] = ()
+    accepted: frozenset[str] = frozenset()
+    notes_left: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def new_title(self) -> str | None:
+        """Return the title that a new block got instead of the one asked for; None where it is the same."""
+        asked, approved = new_block_of(self.asked), new_block_of(self.approved)
+        label = self.approved.proposal.target
+        if asked is None or approved is None or asked.title == approved.title:
+            return None
+        return approved.display_title(label)
+
+    @property
+    def final_text(self) -> str:
+        return self.approved.result_text
+
+    @property
+    def differences(self) -> tuple[worddiff.Hunk, ...]:
+        """Return the places where the approved text differs from the one asked for."""
+        return worddiff.hunks(self.asked_text, self.final_text)
+
+    @property
+    def changes_left(self) -> tuple[worddiff.Hunk, ...]:
+        return tuple(change for change in self.changes if change.id not in self.accepted)
+
+    @property
+    def left(self) -> int:
+        """How many changes, or notes, were not taken."""
+        return len(self.changes_left) or len(self.notes_left)
+
+    @property
+    def asked_for(self) -> int:
+        """How many changes, or notes, were asked for."""
+        return len(self.changes) or len(self.asked.note_changes)
+
+
+def taken_of(proposal: Proposal, *, asked: Revision | None = None) -> ChangedApproval | None:
+    """Return how an approval differs from what was proposed.
+
+    None for one as proposed, for undecided proposals, and where it is not known any more.
+
+    Args:
+        asked: the last revision by the agent, where the caller has read it.
+    """
+    if proposal.status != Status.APPROVED or proposal.approval in ("", Approval.AS_PROPOSED):
+        return None
+    asked, approved = asked or agents_revision(proposal), proposal.current_revision
+    if not asked.edits and not asked.note_changes:
+        return None  # what was asked for was removed with the rest of it
+    if proposal.target_kind != TargetKind.BLOCK:
+        kept = {change["id"] for change in approved.note_changes}
+        left = tuple(change for change in asked.note_changes if change["id"] not in kept)
+        return ChangedApproval(asked, approved, asked.result_text, notes_left=left)
+    text = _asked_text(proposal, asked, approved)
+    if proposal.approval != Approval.PART:
+        return ChangedApproval(asked, approved, text)
+    accepted = frozenset(approved.edits[0].get("accepted", ())) if approved.edits else frozenset[str]()
+    return ChangedApproval(asked, approved, text, worddiff.hunks(approved.base_text, text), accepted)
+
+
+def rest_of(proposal: Proposal) -> Proposal | None:
+    """Return the proposal by which the agent got back what was not taken."""
+    if proposal.approval != Approval.PART:
+        return None
+    return proposal.answered_by.exclude(status=Status.PREPARING).order_by("pk").first()
+
+
+def _asked_text(proposal: Proposal, asked: Revision, approved: Revision) -> str:
+    """Return the asked-for text on what was decided on; as it was proposed where it conflicts with that."""
+    if asked.base_sha256 == approved.base_sha256:
+        return asked.result_text
+    then = reads.block_at(proposal.owner, proposal.target, approved.base_commit)
+    return assess(asked, then).result_text or asked.result_text

@@ -1,0 +1,417 @@
+"""What an agent may do without a person: the owner's policy for notes, and the owner's rules. Reads only.
+
+`verdicts` says which rule counts for a change and what it lets through; `services.trust` makes rules and applies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Count, Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals.models import (
+    Agent,
+    Approval,
+    Kind,
+    Mergeability,
+    Policy,
+    Proposal,
+    ProposalQuerySet,
+    RejectReason,
+    ReviewReason,
+    Status,
+    TrustRule,
+)
+from approvals.review.summary import ChangeSummary
+from approvals.review.whole_blocks import WHOLE_KINDS
+from approvals.risks import flags
+from approvals.services.notes.values import said_beside
+from memory_app.databases.prepared import Prepared
+from memory_app.models import TargetKind
+from memory_app.text import worddiff
+
+# -- What needs a person's approval, and what an owner lets agents do without it.
+
+_CHOSEN = Prepared(
+    lambda owner: Policy.objects.filter(owner=owner).order_by().values_list("notes", flat=True), owner=str
+)
+
+
+def notes_apply_at_once(owner: str) -> bool:
+    """Whether a note an agent saves about `owner` is committed at once, labelled and reversible.
+
+    Blocks wait for a person, unless a rule lets an agent change them (`review.trust`).
+    """
+    chosen = _CHOSEN.first(owner=owner)
+    return (chosen or settings.NOTES_POLICY) == Policy.Notes.APPLY
+
+
+# -- Which rule of an owner's holds for an agent's change, and whether it lets the change through without a person.
+
+#: Flags of a change that a person sees first, whatever a rule says.
+SEEN_FIRST = frozenset({flags.SECRETS, "hidden_characters", "mixed_scripts", "reads_like_instructions", "deletes_much"})
+
+#: From the strictest.
+_STRICTNESS = (TrustRule.Needs.REVIEW, TrustRule.Needs.REVIEW_IF_LARGE, TrustRule.Needs.NOTHING)
+
+_OF_OWNER = Prepared(
+    lambda owner: TrustRule.objects.filter(owner=owner).select_related("agent").order_by("pk"), owner=str
+)
+
+
+@dataclass(frozen=True)
+class Weight:
+    """What a rule weighs of a change.
+
+    Args:
+        words: added, removed and moved, also in what a note says beside its text.
+        deleted_share: of the text before, from 0 to 1.
+        risks: keys of `risks.flags`.
+    """
+
+    words: int
+    deleted_share: float
+    risks: Collection[str]
+
+    @classmethod
+    def of(cls, summary: ChangeSummary) -> Weight:
+        words: int = summary.fields["words_added"] + summary.fields["words_removed"]
+        words += worddiff.count_moved_words(summary.segments)
+        beside = sum(len(text.split()) for text in summary.beside)
+        return cls(words + beside, summary.risk_report.deleted_share, summary.fields["risks"])
+
+    @classmethod
+    def of_proposal(cls, proposal: Proposal) -> Weight:
+        """Return the weight of a change from the texts that its proposal keeps."""
+        revision = proposal.current_revision
+        segments = worddiff.diff(revision.base_text, revision.result_text)
+        beside = sum(len(text.split()) for text in said_beside(revision.note_changes))
+        deleted_share = flags.deleted_share(revision.base_text, segments)
+        words = proposal.words_added + proposal.words_removed + worddiff.count_moved_words(segments)
+        return cls(words + beside, deleted_share, proposal.risks)
+
+    @property
+    def is_small(self) -> bool:
+        most_deleted = settings.TRUST_SMALL_DELETED_PERCENT / 100
+        return self.words <= settings.TRUST_SMALL_WORDS and self.deleted_share <= most_deleted
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a change is applied at once.
+
+    Args:
+        applies: no person is asked.
+        reason: why a person is; empty for a block that no rule is about.
+        rule: the rule that decided; None for the policy or the default.
+    """
+
+    applies: bool
+    reason: str = ""
+    rule: TrustRule | None = None
+
+
+def verdict(
+    owner: str,
+    agent: Agent,
+    *,
+    kind: str,
+    block: str = "",
+    weight: Weight | None = None,
+    may_apply: bool,
+    may_read: bool,
+) -> Verdict:
+    """Return whether an agent's change is applied at once.
+
+    Args:
+        block: the label of the block; empty for notes.
+        weight: None before the change is compared; then what depends on it counts as waiting.
+        may_apply: whether the agent's token may do more than propose.
+        may_read: whether it may read the memory. If not, no rule lets anything through, since that would tell the
+            agent about the text it changes; a rule may still ask for a person.
+    """
+    rule = rule_for(owner, agent, block=block, kind=kind)
+    if rule is not None and (may_read or rule.needs != TrustRule.Needs.NOTHING):
+        reason = _why_asked(rule, kind, weight, may_read=may_read)
+        if reason is None and not may_apply:
+            reason = ReviewReason.SCOPE
+        return Verdict(reason is None, reason or "", rule)
+    if block:
+        return Verdict(applies=False)
+    if not notes_apply_at_once(owner):
+        return Verdict(applies=False, reason=ReviewReason.POLICY)
+    return Verdict(applies=True) if may_apply else Verdict(applies=False, reason=ReviewReason.SCOPE)
+
+
+def rules_of(owner: str) -> list[TrustRule]:
+    """Return an owner's rules with their agents."""
+    return _OF_OWNER.all(owner=owner)
+
+
+def rule_for(owner: str, agent: Agent, *, block: str, kind: str) -> TrustRule | None:
+    """Return the rule that holds for an agent's change of one kind; None when none does."""
+    return strongest(rule for rule in rules_of(owner) if matches(rule, agent.pk, block=block, kind=kind))
+
+
+def matches(rule: TrustRule, agent_id: int, *, block: str, kind: str) -> bool:
+    """Whether a rule is about a change; an empty field of the rule is about any."""
+    return rule.agent_id in (None, agent_id) and rule.block in ("", block) and rule.kind in ("", kind)
+
+
+def strongest(rules: Iterable[TrustRule]) -> TrustRule | None:
+    """Return the most specific of some rules; of equally specific ones the strictest."""
+    return max(
+        rules, key=lambda rule: (_fields_of(rule), -_STRICTNESS.index(TrustRule.Needs(rule.needs))), default=None
+    )
+
+
+def _fields_of(rule: TrustRule) -> int:
+    return sum(map(bool, (rule.agent_id, rule.block, rule.kind)))
+
+
+def _why_asked(rule: TrustRule, kind: str, weight: Weight | None, *, may_read: bool) -> ReviewReason | None:
+    """Return why a rule asks for a person; None when it lets the change through."""
+    if rule.needs == TrustRule.Needs.REVIEW or kind in (Kind.DELETE, Kind.DELETE_BLOCK) or not may_read:
+        return ReviewReason.RULE
+    if weight is None:
+        return ReviewReason.LARGE
+    if flags.SECRETS in weight.risks:
+        return ReviewReason.SECRETS
+    # Retiring a note takes all of it out of use, however few words change.
+    is_small = weight.is_small and kind != Kind.FORGET
+    if rule.needs == TrustRule.Needs.REVIEW_IF_LARGE and not is_small:
+        return ReviewReason.LARGE
+    return ReviewReason.RULE if SEEN_FIRST.intersection(weight.risks) else None
+
+
+# -- words ----------------------------------------------------------------------------------------
+
+
+def as_data(rule: TrustRule) -> dict[str, Any]:
+    """Return a rule as the event of an automatic change keeps it; the rule itself may be deleted later."""
+    agent = rule.agent.name if rule.agent else ""
+    return {"id": rule.pk, "agent": agent, "block": rule.block, "kind": rule.kind, "needs": rule.needs}
+
+
+def in_words(rule: dict[str, Any]) -> str:
+    """Return `as_data` in words: "scribe · block goals · apply immediately if small"."""
+    parts = [rule.get("agent") or _("every agent")]
+    if rule.get("block"):
+        parts.append(_("block %(label)s") % {"label": rule["block"]})
+    if rule.get("kind"):
+        parts.append(kind_in_words(rule["kind"]))
+    elif not rule.get("block"):
+        parts.append(_("every change"))
+    parts.append(needs_in_words(rule.get("needs", "")))
+    return " · ".join(parts)
+
+
+def kind_in_words(kind: str) -> str:
+    """Return a kind of change as the forms of rules offer it."""
+    kinds: dict[str, str] = {
+        Kind.EDIT: _("edits of blocks"),
+        Kind.REWRITE: _("rewrites of blocks"),
+        Kind.CREATE_BLOCK: _("new blocks"),
+        Kind.DELETE_BLOCK: _("deleting blocks"),
+        Kind.SAVE: _("new notes"),
+        Kind.UPDATE: _("changes of notes"),
+        Kind.FORGET: _("retiring notes"),
+        Kind.DELETE: _("deleting notes"),
+        Kind.IMPORT: _("imports of notes"),
+    }
+    return kinds.get(kind, kind)
+
+
+def needs_in_words(needs: str) -> str:
+    return str(TrustRule.Needs(needs).label) if needs in TrustRule.Needs.values else needs
+
+
+# -- whom rules are about -------------------------------------------------------------------------
+
+
+def _active_agents(owner: str) -> set[int]:
+    return set(Agent.objects.filter(is_active=True).values_list("pk", flat=True))
+
+
+#: Returns the ids of the agents that can reach an owner's memory. Tokens are known to the layer above, which puts its
+#: own function here.
+serving: list[Callable[[str], set[int]]] = [_active_agents]
+
+
+def agents_serving(owner: str) -> list[Agent]:
+    """Return the agents that can reach an owner's memory now, by name."""
+    return list(Agent.objects.filter(is_active=True, pk__in=serving[-1](owner)).order_by("name"))
+
+
+# -- How often people took what agents proposed: the basis of trusting one with more.
+
+#: How far back decisions count: an agent that has become better, or worse, is judged by what it does now.
+PERIOD = timedelta(weeks=12)
+
+_TAKEN_BACK = ~Q(reverted_by_commit="")
+_APPROVED = Q(status=Status.APPROVED, reverted_by_commit="")
+_AS_PROPOSED = Q(approval__in=["", Approval.AS_PROPOSED])
+# What was already in the memory was no mistake of its agent's.
+_ALREADY_THERE = Q(decision_reason=RejectReason.DUPLICATE, mergeability=Mergeability.ALREADY_APPLIED)
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """What people decided about some proposals.
+
+    Args:
+        as_proposed: approved unchanged.
+        edited: approved in part, reworded, or after a conflict was resolved.
+        rejected: without those that were closed as already in the memory.
+        reverted: approved or automatic, and taken back later.
+    """
+
+    as_proposed: int = 0
+    edited: int = 0
+    rejected: int = 0
+    reverted: int = 0
+
+    def __add__(self, other: Acceptance) -> Acceptance:
+        return Acceptance(
+            self.as_proposed + other.as_proposed,
+            self.edited + other.edited,
+            self.rejected + other.rejected,
+            self.reverted + other.reverted,
+        )
+
+    @property
+    def total(self) -> int:
+        return self.as_proposed + self.edited + self.rejected + self.reverted
+
+    @property
+    def share(self) -> float | None:
+        """Return the share that was approved unchanged, from 0 to 1; None when nothing was decided."""
+        return self.as_proposed / self.total if self.total else None
+
+
+def acceptance(
+    proposals: ProposalQuerySet, *, by: tuple[str, ...] = ("agent__name",), since: datetime | None = None
+) -> dict[tuple[Any, ...], Acceptance]:
+    """Return what people decided about `proposals`, in groups; a group without a decision is not there.
+
+    Args:
+        proposals: those the reader may see, narrowed to an owner, an agent or a block.
+        by: the fields whose values name a group, such as `("agent__name", "target")`.
+        since: decisions before it do not count; `PERIOD` ago by default.
+    """
+    decided = proposals.order_by().filter(decided_at__gte=since or timezone.now() - PERIOD)
+    counted = decided.values_list(*by).annotate(
+        as_proposed=Count("pk", filter=_APPROVED & _AS_PROPOSED),
+        edited=Count("pk", filter=_APPROVED & ~_AS_PROPOSED),
+        rejected=Count("pk", filter=Q(status=Status.REJECTED) & ~_ALREADY_THERE),
+        reverted=Count("pk", filter=_TAKEN_BACK),
+    )
+    groups = {tuple(row[: len(by)]): Acceptance(*row[len(by) :]) for row in counted}
+    return {group: found for group, found in groups.items() if found.total}
+
+
+# -- An owner's rules of trust with what people decided about the agents they name, and rules that an agent has
+# earned.
+
+#: Decisions an agent needs about a block or a kind of note, and the share approved unchanged, before a rule is offered.
+ENOUGH, EARNED = 10, 0.9
+#: Below this share a rule that lets changes through gets a warning, from so many decisions on.
+DOUBTFUL, FEWEST = 0.8, 5
+MOST_SUGGESTIONS = 3
+
+
+@dataclass(frozen=True)
+class RuleShown:
+    """A rule with its agent's record where it holds.
+
+    Args:
+        is_idle: it has no effect: its agent is deactivated or has no token for this memory.
+        is_doubtful: it lets through what people often changed or rejected.
+    """
+
+    rule: TrustRule
+    found: Acceptance
+    is_idle: bool
+    is_doubtful: bool
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A rule that an agent has earned."""
+
+    agent: str
+    block: str
+    kind: str
+    found: Acceptance
+
+
+@dataclass(frozen=True)
+class _Record:
+    """What people decided about one agent's proposals to one block, or of one kind to notes."""
+
+    agent_id: int
+    agent: str
+    block: str
+    kind: str
+    found: Acceptance
+
+
+def rules_shown(owner: str) -> list[RuleShown]:
+    """Return an owner's rules, with what people decided in the last twelve weeks where each holds."""
+    records = _records(owner)
+    return _shown(rules_of(owner), records, {agent.pk for agent in agents_serving(owner)})
+
+
+def suggestions(owner: str) -> list[Suggestion]:
+    """Return rules that agents have earned and that the owner does not have, the best founded first."""
+    rules, serving = rules_of(owner), {agent.pk for agent in agents_serving(owner)}
+    notes_wait = not notes_apply_at_once(owner)
+    grouped: dict[tuple[int, str, str, str], Acceptance] = {}
+    for each in _records(owner):
+        if each.block and each.kind in WHOLE_KINDS:  # says nothing about edits of a block
+            continue
+        if each.agent_id not in serving or (not each.block and not (notes_wait and each.kind in _OFFERED)):
+            continue
+        key = (each.agent_id, each.agent, each.block, "" if each.block else each.kind)
+        grouped[key] = grouped.get(key, Acceptance()) + each.found
+    earned = []
+    for (agent_id, agent, block, kind), found in grouped.items():
+        named = [rule for rule in rules if matches(rule, agent_id, block=block, kind=kind or Kind.EDIT)]
+        if not named and found.total >= ENOUGH and (found.share or 0) >= EARNED:
+            earned.append(Suggestion(agent, block, kind, found))
+    return sorted(earned, key=lambda each: -each.found.total)[:MOST_SUGGESTIONS]
+
+
+#: Kinds of notes for which a rule is offered where the owner asks to see notes first.
+_OFFERED = (Kind.SAVE, Kind.UPDATE)
+
+
+def _records(owner: str) -> list[_Record]:
+    proposals = Proposal.objects.of_owner(owner)
+    blocks = acceptance(proposals.filter(target_kind=TargetKind.BLOCK), by=("agent", "agent__name", "target", "kind"))
+    notes = acceptance(proposals.exclude(target_kind=TargetKind.BLOCK), by=("agent", "agent__name", "kind"))
+    return [
+        *(_Record(agent, name, block, kind, found) for (agent, name, block, kind), found in blocks.items()),
+        *(_Record(agent, name, "", kind, found) for (agent, name, kind), found in notes.items()),
+    ]
+
+
+def _shown(rules: Iterable[TrustRule], records: Iterable[_Record], serving: set[int]) -> list[RuleShown]:
+    records = list(records)
+    shown = []
+    for rule in rules:
+        found = Acceptance()
+        for each in records:
+            if matches(rule, each.agent_id, block=each.block, kind=each.kind):
+                found = found + each.found
+        is_idle = rule.agent_id is not None and rule.agent_id not in serving
+        lets_through = rule.needs != TrustRule.Needs.REVIEW
+        is_doubtful = lets_through and found.total >= FEWEST and (found.share or 0) < DOUBTFUL
+        shown.append(RuleShown(rule, found, is_idle, is_doubtful))
+    return shown

@@ -1,0 +1,392 @@
+"""Whose turn it is, as a reviewer reads it: what the agent is asked for, and what changed when it has answered.
+
+Not here: asking and amending (`approvals.services.turn`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext as _
+
+from approvals.models import Event, Proposal, RejectReason, ReviewReason, Revision, User
+from approvals.review.compared import compared
+from approvals.review.diff_mode import Redline, laid_out, redline
+from approvals.review.note_changes import NoteFieldChange, field_changes_of_note
+from approvals.review.whole_blocks import DELETION, WHOLE_OPERATIONS, NewBlock, is_of_whole_block, new_block_of
+from approvals.services.notes.values import NoteChange
+from memory_app.models import MemoryBlock, TargetKind
+from memory_app.reads import Block
+from memory_app.text import alike, edits
+from memory_app.text.alike import Said, Statement
+from memory_app.text.worddiff import Paragraph
+
+# -- What agents were asked to change, from the events of their proposals.
+
+#: Values of `ChangeRequest.automatic`.
+CONFLICT = "conflict"
+#: The block it is about was deleted; the block it would make was made otherwise.
+BLOCK_DELETED, BLOCK_EXISTS = "block_deleted", "block_exists"
+
+
+@dataclass(frozen=True)
+class ChangeRequest:
+    """The last request for changes of a proposal.
+
+    Args:
+        by: username of the person; empty where Assent handed it back.
+        by_name: what they are called.
+        reason: a `RejectReason` value, or empty.
+        comment: the person's words.
+        automatic: why Assent handed it back; empty for a person's request.
+        revision: the revision it is about.
+    """
+
+    by: str
+    by_name: str
+    reason: str
+    comment: str
+    automatic: str
+    revision: int
+    at: datetime
+
+    @property
+    def reason_label(self) -> str:
+        return str(RejectReason(self.reason).label) if self.reason else ""
+
+    @property
+    def said(self) -> str:
+        """Return what was asked for, in words for people."""
+        if self.automatic == CONFLICT:
+            return _(
+                "The text has changed and this change no longer fits. It has to be proposed again on today’s text."
+            )
+        if self.automatic == BLOCK_DELETED:
+            return _("The block was deleted, so there is nothing left to change.")
+        if self.automatic == BLOCK_EXISTS:
+            return _("There is a block with this label now. What is missing there has to be proposed as an edit of it.")
+        return self.comment
+
+
+def why_handed_back(revision: Revision, block: Block | None) -> str:
+    """Return why a revision that does not fit goes back to its agent: a value of `ChangeRequest.automatic`."""
+    if new_block_of(revision):
+        return BLOCK_EXISTS
+    return BLOCK_DELETED if block is None and revision.proposal.target_kind == TargetKind.BLOCK else CONFLICT
+
+
+def change_request(proposal: Proposal) -> ChangeRequest | None:
+    """Return what the agent of a proposal is asked for now; None when it is not its turn."""
+    return change_requests([proposal]).get(proposal.pk)
+
+
+def change_requests(proposals: Iterable[Proposal]) -> dict[int, ChangeRequest]:
+    """Return what the agents are asked for, by proposal, for those whose agent's turn it is. Two queries, or none."""
+    waiting = [proposal.pk for proposal in proposals if proposal.is_with_agent]
+    return _last_requests(waiting) if waiting else {}
+
+
+def last_request(proposal: Proposal) -> ChangeRequest | None:
+    """Return what its agent was asked for last, also when it has answered."""
+    return _last_requests([proposal.pk]).get(proposal.pk)
+
+
+def _last_requests(ids: list[int]) -> dict[int, ChangeRequest]:
+    asked = list(Event.objects.filter(proposal__in=ids, what=Event.What.CHANGES_REQUESTED).order_by("at", "id"))
+    by_people = {event.actor for event in asked if event.actor_kind == Event.ActorKind.PERSON}
+    people = User.objects.filter(username__in=by_people) if by_people else ()
+    names = {person.username: person.display_name for person in people}
+    return {
+        event.proposal_id: ChangeRequest(
+            by=event.actor if event.actor_kind == Event.ActorKind.PERSON else "",
+            by_name=names.get(event.actor, "Assent"),
+            reason=str(event.data.get("reason", "")),
+            comment=event.text,
+            automatic=str(event.data.get("automatic", "")),
+            revision=event.revision,
+            at=event.at,
+        )
+        for event in asked
+    }
+
+
+# -- What a proposal says, as far as it would be the same if it was proposed again; and the secret of its
+# fingerprints.
+
+#: Reasons after which the same must not come again, however it is worded.
+_OF_THE_MATTER = (RejectReason.WRONG, RejectReason.OUTDATED, RejectReason.TOO_PRIVATE, RejectReason.OTHER)
+#: A reviewer who finds the words bad asks for others: only the very same text is the same then.
+_OF_THE_WORDS = (RejectReason.BADLY_WORDED,)
+#: Fingerprints of one rejection that are kept; an import of thousands of notes has more.
+MOST_KEPT = 20_000
+#: After these, what is proposed is remembered. What was a duplicate is not: it may be missing later.
+COUNTING = (*_OF_THE_MATTER, *_OF_THE_WORDS)
+
+
+def is_about_words(reason: str) -> bool:
+    """Whether a proposal was rejected for how it says something, not for what it says."""
+    return reason in _OF_THE_WORDS
+
+
+def secrets(agent: int, owner: str) -> tuple[bytes, ...]:
+    """Return the secrets of one agent's fingerprints for one owner: the one to write with, and former ones.
+
+    Fingerprints of different owners or agents have nothing in common, even of equal texts.
+    """
+    keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    of = f"{agent} {owner}"
+    return tuple(
+        salted_hmac("approvals.fingerprints", of, secret=key, algorithm="sha256").digest() for key in keys if key
+    )
+
+
+def said_of_revision(
+    target_kind: str,
+    target: str,
+    *,
+    base_text: str,
+    result_text: str,
+    asked: Sequence[dict[str, Any]],
+    note_changes: Sequence[dict[str, Any]],
+) -> tuple[Said, ...]:
+    """Return what a revision says.
+
+    Args:
+        asked: the edits, as stored.
+        note_changes: as stored.
+    """
+    if target_kind == TargetKind.BLOCK:
+        if asked and asked[0].get("op") in WHOLE_OPERATIONS:
+            return (said_of_whole_block(target, result_text, is_deletion=asked == DELETION),)
+        return (said_of_block(target, base_text, result_text, edits.from_json(asked)),)
+    return tuple(said_of_note(change) for change in note_changes)
+
+
+def said_of_block(label: str, before: str, after: str, asked: Sequence[edits.Edit]) -> Said:
+    """Return what edits of a block say."""
+    change = alike.changed(before, after)
+    exact = [_asked(label, asked)]
+    if not (change.added or change.removed):  # it only moves or formats
+        exact.append(f"result {label} {' '.join(after.split())}")
+    return Said(change.added, change.removed, where=label, exact=tuple(exact))
+
+
+def said_of_whole_block(label: str, text: str, *, is_deletion: bool) -> Said:
+    """Return what a new block says, or the deletion of one: to delete it again is the same whatever stands in it."""
+    if is_deletion:
+        return Said(exact=(f"deletes {label}",))
+    return Said(alike.statements_of(text), where=label, exact=(f"creates {label} {' '.join(text.split())}",))
+
+
+def said_unread(label: str, asked: Sequence[edits.Edit]) -> Said:
+    """Return what edits say by their own words, for an agent that may not read the block.
+
+    Nothing of the block is in it: whether it is the same as before must not tell what stands there.
+    """
+    added = [statement for edit in asked for statement in _own_words(edit)]
+    return Said(tuple(added), where=label, exact=(_asked(label, asked),))
+
+
+def said_of_note(change: dict[str, Any], *, may_read: bool | None = None) -> Said:
+    """Return what the change of a note says.
+
+    Args:
+        change: as a revision stores it.
+        may_read: whether the agent that asks may read what the note was before; if not, nothing of that is in it.
+            None for what is remembered of a rejection, by which both find it.
+    """
+    before, after, id_ = change["before"], change["after"], change["id"]
+    if after is None or (before and after.get("superseded_at") and not before.get("superseded_at")):
+        by = (after or {}).get("superseded_by") or ""
+        unread = f"removes {id_} {by}"
+        read = f"{unread} {' '.join(before['content'].split()) if before else ''}"
+        return Said(exact=(unread, read) if may_read is None else (read if may_read else unread,))
+    if before is None or may_read is False:
+        return Said(alike.statements_of(after["content"]), where=id_)
+    if before["content"] == after["content"]:
+        return Said(exact=(f"sets {id_} {_fields(before, after)}",))
+    of = alike.changed(before["content"], after["content"])
+    reformatted = () if of.added or of.removed else (f"result {id_} {' '.join(after['content'].split())}",)
+    return Said(of.added, of.removed, where=id_, exact=reformatted)
+
+
+def _own_words(edit: edits.Edit) -> Iterator[Statement]:
+    match edit:
+        case edits.Replace():
+            yield from alike.changed(edit.old_string, edit.new_string).added
+        case _:
+            yield from alike.statements_of(edit.content)
+
+
+def _asked(label: str, asked: Sequence[edits.Edit]) -> str:
+    """Return the edits as they were asked for, without how often they fit."""
+    plain = [{**edit, "occurrences": None} for edit in edits.to_json(asked)]
+    return f"asks {label} {json.dumps(plain, sort_keys=True)}"
+
+
+def _fields(before: dict[str, Any], after: dict[str, Any]) -> str:
+    times = {"updated_at", "sha256"}
+    set_to = {name: value for name, value in after.items() if value != before.get(name) and name not in times}
+    return json.dumps(set_to, sort_keys=True)
+
+
+# -- What lies between two revisions of one proposal, and between a rejected one and the one that answers it.
+
+#: Characters of the two texts together up to which they are compared: an import may have millions.
+LONGEST = 400_000
+#: Proposals that take a rejected one up again, as its page names them.
+_MOST_ANSWERS = 5
+
+
+@dataclass(frozen=True)
+class BlockFieldChange:
+    """The title or description of a new block, in one revision and in another; empty for none."""
+
+    name: str
+    before: str
+    after: str
+
+    @property
+    def label(self) -> str:
+        return str(MemoryBlock._meta.get_field(self.name).verbose_name)  # type: ignore[union-attr]
+
+
+@dataclass(frozen=True)
+class RevisionsCompared:
+    """What changed from one revision of a proposal to another.
+
+    Args:
+        earlier, later: their numbers, as they were asked for.
+        redline: from the text one proposes to the text of the other; None when it is the same or too long.
+        is_too_long: the texts are not compared.
+        fields: of a single note, or a new block, what changed beside its text.
+        reason_before: the agent's reason at the earlier one, where it is another now.
+        request: what the agent was asked for in between.
+    """
+
+    earlier: int
+    later: int
+    redline: Redline | None
+    is_too_long: bool = False
+    fields: tuple[NoteFieldChange | BlockFieldChange, ...] = ()
+    reason_before: str = ""
+    request: ChangeRequest | None = None
+
+    @property
+    def is_same(self) -> bool:
+        """Whether both propose the same."""
+        return not (self.redline or self.is_too_long or self.fields)
+
+
+@dataclass(frozen=True)
+class Answering:
+    """How a proposal is tied to others.
+
+    Args:
+        answers: the rejected proposal that it takes up again.
+        redline: from what that one proposed to what this one does; None when it cannot be said.
+        answered_by: the proposals that take this one up again, the newest first.
+        undone: how that one was undone, where it was.
+        is_repeated: this one says what that one did; its agent asks a person again.
+    """
+
+    answers: Proposal | None = None
+    redline: Redline | None = None
+    answered_by: tuple[Proposal, ...] = ()
+    undone: Event | None = None
+    is_repeated: bool = False
+
+
+def compare_revisions(proposal: Proposal, earlier: int, shown: Revision) -> RevisionsCompared:
+    """Return what changed from revision `earlier` to the one that is shown.
+
+    Raises:
+        Revision.DoesNotExist: the proposal has no such revision.
+    """
+    before = proposal.revisions.get(number=earlier)
+    request = last_request(proposal)
+    return RevisionsCompared(
+        earlier=earlier,
+        later=shown.number,
+        redline=_redline(proposal, before.result_text, shown.result_text),
+        is_too_long=_is_too_long(before.result_text, shown.result_text),
+        fields=_fields_of_since(before, shown),
+        reason_before=_reason_before(proposal, earlier, shown.number),
+        request=request if request and earlier <= request.revision < shown.number else None,
+    )
+
+
+def answering(proposal: Proposal, shown: Revision) -> Answering:
+    """Return how a proposal is tied to those before and after it."""
+    answers = proposal.answers if proposal.answers_id else None
+    after = proposal.answered_by.select_related("agent", "decided_by").order_by("-id")[:_MOST_ANSWERS]
+    line = None
+    if answers and not answers.is_redacted and not proposal.is_redacted:
+        line = _redline(proposal, _on_same_text(answers.current_revision, shown), shown.result_text)
+    return Answering(
+        answers,
+        line,
+        tuple(after),
+        undone=answers.events.filter(what=Event.What.REVERTED).last()
+        if answers and answers.reverted_by_commit
+        else None,
+        is_repeated=bool(answers) and proposal.review_reason == ReviewReason.REPEATED,
+    )
+
+
+def _on_same_text(rejected: Revision, shown: Revision) -> str:
+    """Return what the rejected revision would make of the text that the shown one is made on, or what it made then."""
+    if rejected.base_text == shown.base_text or not rejected.edits or is_of_whole_block(rejected):
+        return rejected.result_text
+    try:
+        return edits.reapply(shown.base_text, edits.from_json(rejected.edits), base_text=rejected.base_text)
+    except edits.EditError:
+        return rejected.result_text
+
+
+def _redline(proposal: Proposal, before: str, after: str) -> Redline | None:
+    """Return what changed, without what is folded: the whole change stands below. Blocks are laid out as Markdown."""
+    if before == after or _is_too_long(before, after):
+        return None
+    is_block = proposal.target_kind == TargetKind.BLOCK
+    whole = laid_out(before, after, unfolded=False) if is_block else redline(compared(before, after).segments)
+    changed = (each for each in whole.passages if isinstance(each.item, Paragraph) and each.item.changed)
+    rendered = tuple(each for each in whole.rendered if not each.folded) if whole.rendered else None
+    return Redline(tuple(changed), whole.changes, rendered)
+
+
+def _is_too_long(before: str, after: str) -> bool:
+    return before != after and len(before) + len(after) > LONGEST
+
+
+def _fields_of_since(before: Revision, after: Revision) -> tuple[NoteFieldChange | BlockFieldChange, ...]:
+    if new_block_of(before) or new_block_of(after):
+        return tuple(_fields_of_block(new_block_of(before), new_block_of(after)))
+    if before.proposal.target_kind != TargetKind.NOTE:
+        return ()
+    one, other = (NoteChange.from_json(revision.note_changes[0]).after for revision in (before, after))
+    return tuple(change for change in field_changes_of_note(one, other) if change.name not in ("created_at", "source"))
+
+
+def _fields_of_block(before: NewBlock | None, after: NewBlock | None) -> Iterator[BlockFieldChange]:
+    """Yield what changed beside the text of a new block."""
+    for name in ("title", "description"):
+        old, new = getattr(before, name, ""), getattr(after, name, "")
+        if old != new:
+            yield BlockFieldChange(name, old, new)
+
+
+def _reason_before(proposal: Proposal, earlier: int, later: int) -> str:
+    said = {
+        event.revision: event.text
+        for event in proposal.events.filter(what__in=[Event.What.PROPOSED, Event.What.AMENDED]).order_by("at", "id")
+    }
+    before = next((said[number] for number in range(earlier, 0, -1) if number in said), "")
+    after = next((said[number] for number in range(later, 0, -1) if number in said), "")
+    return before if before != after else ""

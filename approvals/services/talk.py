@@ -1,0 +1,228 @@
+"""Talking about a proposal, and whose it is: comments, assigning, who looks at it now, putting it off.
+
+None of this decides anything: the proposal's status stays. Called through `approvals.services`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals.models import Agent, Attention, Event, Proposal, User
+from approvals.permissions import is_open_for_talk, may_comment, may_decide
+from approvals.services import events
+from approvals.services.decide.checks import visible_proposal
+from approvals.services.errors import (
+    AlreadyDecided,
+    CommentInvalid,
+    NotAllowed,
+    NotAssignable,
+    ProposalNotFound,
+    SnoozeInvalid,
+    TalkClosed,
+)
+from memory_app.text import edits
+
+# -- Assign a proposal to one of those who may decide about it.
+
+log = structlog.get_logger(__name__)
+
+
+def assign(*, actor: User, proposal_id: int, to: str) -> Proposal:
+    """Assign an undecided proposal, or take it back from whom it was assigned to. Idempotent.
+
+    Others may still decide it: it says who takes care of it.
+
+    Args:
+        to: username; empty for nobody.
+
+    Raises:
+        ProposalNotFound: there is none, or this person may not see it.
+        NotAllowed: this person may see it, but not decide.
+        NotAssignable: that person may not decide about this memory, or does not exist.
+        AlreadyDecided: nobody has to take care of it any more.
+    """
+    proposal = visible_proposal(actor, proposal_id)
+    if not may_decide(actor, proposal.owner):
+        raise NotAllowed(proposal, _("You may not decide about this memory."))
+    person = None
+    if to:
+        person = User.objects.filter(username=to, is_active=True).first()
+        if person is None or not may_decide(person, proposal.owner):
+            raise NotAssignable(
+                proposal, _("%(who)s may not decide about this memory, so it cannot be assigned to them.") % {"who": to}
+            )
+    with transaction.atomic(durable=True):
+        proposal = (
+            Proposal.objects.select_for_update(of=("self",)).select_related("agent", "decided_by").get(pk=proposal.pk)
+        )
+        if proposal.is_decided:
+            raise AlreadyDecided(proposal, _("This proposal is decided."))
+        if proposal.assigned_to_id != (person.pk if person else None):
+            proposal.assigned_to = person
+            Proposal.objects.filter(pk=proposal.pk).update(assigned_to=person, updated_at=timezone.now())
+            events.record(proposal, Event.What.ASSIGNED, actor=actor, to=to)
+    log.info("proposal_assigned", proposal=proposal.pk, user_id=proposal.owner, to=to, actor=actor.username)
+    return proposal
+
+
+# -- Who looks at a proposal now, and who put it off until later: each person's own view, told to no agent.
+
+#: The page says it as often as this at most, so that a poll does not write each time.
+LOOK_EVERY = timedelta(minutes=1)
+
+
+def look(*, actor: User, proposal: Proposal) -> None:
+    """Record that a person looks at a proposal now, at most once a minute."""
+    if proposal.is_decided:
+        return
+    now = timezone.now()
+    theirs = Attention.objects.filter(proposal=proposal, person=actor)
+    known = theirs.values_list("looking_at", flat=True)[:1]
+    if not known:
+        with transaction.atomic():
+            row = Attention(proposal=proposal, person=actor, looking_at=now)
+            Attention.objects.bulk_create([row], ignore_conflicts=True)
+    elif known[0] is None or known[0] <= now - LOOK_EVERY:
+        theirs.filter(Q(looking_at=None) | Q(looking_at__lte=now - LOOK_EVERY)).update(looking_at=now)
+
+
+def snooze(*, actor: User, proposal_id: int, until: datetime) -> Proposal:
+    """Leave an undecided proposal out of a person's list until a time, or until it has something new.
+
+    Raises:
+        ProposalNotFound, NotAllowed: as for deciding.
+        AlreadyDecided: it is in nobody's list.
+        SnoozeInvalid: the time is over, or after the proposal expires.
+    """
+    proposal = visible_proposal(actor, proposal_id)
+    if not may_decide(actor, proposal.owner):
+        raise NotAllowed(proposal, _("You may not decide about this memory."))
+    if proposal.is_decided:
+        raise AlreadyDecided(proposal, _("This proposal is decided."))
+    if until <= timezone.now():
+        raise SnoozeInvalid(proposal, _("Choose a time that is still to come."))
+    if until >= proposal.expires_at:
+        raise SnoozeInvalid(proposal, _("The proposal expires before that. Choose an earlier day."))
+    values = {"snoozed_until": until, "seen_revision": proposal.current_revision_number, "looking_at": None}
+    Attention.objects.update_or_create(proposal=proposal, person=actor, defaults=values)
+    return proposal
+
+
+def wake(*, actor: User, proposal_id: int) -> Proposal:
+    """Put a snoozed proposal back into a person's list. Idempotent.
+
+    Raises:
+        ProposalNotFound: there is none, or this person may not see it.
+    """
+    proposal = visible_proposal(actor, proposal_id)
+    Attention.objects.filter(proposal=proposal, person=actor).update(snoozed_until=None)
+    return proposal
+
+
+# -- Comments: a short thread about a proposal, or one of its changes, between owner, tutor and agent.
+
+#: Characters of one comment.
+MOST_CHARACTERS = 2_000
+#: Comments on one proposal, and how many of them its agent may write: an agent cannot fill a thread up.
+MOST_COMMENTS = 200
+MOST_OF_AGENT = 50
+
+#: The id of a change (a hunk) that a comment is about.
+CHANGE = re.compile(r"[0-9A-Za-z_.:-]{1,64}")
+
+
+def comment(
+    *, actor: User | Agent, proposal_id: int, text: str, change: str = "", operation: str | None = None
+) -> Event:
+    """Comment on a proposal: the owner, their tutors and staff, and the agent that proposed it.
+
+    Args:
+        text: at most 2,000 characters.
+        change: the id of the change it is about; empty for the whole proposal.
+        operation: 32 hexadecimal digits; the same comment sent again with the same one is made once.
+
+    Raises:
+        ProposalNotFound: there is none, or this actor may not see it.
+        CommentInvalid, ForbiddenCharacter: the text.
+        AlreadyDecided: the texts of the proposal were removed.
+        TalkClosed: it was decided long ago, or its thread is full.
+    """
+    text = text.strip()
+    with transaction.atomic(durable=True):
+        proposal = _locked(actor, proposal_id)
+        thread = proposal.events.filter(what=Event.What.COMMENTED)
+        operation = _of_this(operation, actor, text, change) if operation else None
+        if operation and (done := thread.filter(data__operation=operation).first()):
+            return done
+        _require_valid(text, change)
+        _require_open(proposal, actor)
+        data: dict[str, Any] = {"change": change, "operation": operation}
+        known = {name: value for name, value in data.items() if value}
+        made = events.record(proposal, Event.What.COMMENTED, actor=actor, text=text, **known)
+        _wake_others(proposal, actor)
+    log.info("proposal_commented", proposal=proposal.pk, user_id=proposal.owner, by=made.actor, kind=made.actor_kind)
+    return made
+
+
+def _of_this(operation: str, actor: User | Agent, text: str, change: str) -> str:
+    """Return the operation of this comment alone: whoever goes back to a page may send its form with other words."""
+    said = repr((operation, type(actor).__name__, actor.pk, text, change))
+    return hashlib.sha256(said.encode()).hexdigest()[:32]
+
+
+def _locked(actor: User | Agent, proposal_id: int) -> Proposal:
+    """Return the proposal, locked: its texts may be removed at the same time, and this one would stay."""
+    found = Proposal.objects.select_for_update(of=("self",)).select_related("agent", "decided_by")
+    proposal = found.filter(pk=proposal_id).first()
+    if proposal is None:
+        raise ProposalNotFound
+    if isinstance(actor, Agent):
+        if proposal.agent_id != actor.pk:
+            raise ProposalNotFound
+    elif not may_comment(actor, proposal.owner):
+        raise ProposalNotFound
+    return proposal
+
+
+def _require_valid(text: str, change: str) -> None:
+    edits.check_text(text, field="comment")
+    if not text:
+        raise CommentInvalid(_("Please write something."))
+    if len(text) > MOST_CHARACTERS:
+        raise CommentInvalid(
+            _("The comment has %(used)s characters; at most %(limit)s fit.")
+            % {"used": f"{len(text):,}", "limit": f"{MOST_CHARACTERS:,}"}
+        )
+    if change and not CHANGE.fullmatch(change):
+        raise CommentInvalid(_("This is not the id of a change."))
+
+
+def _require_open(proposal: Proposal, actor: User | Agent) -> None:
+    if proposal.is_redacted:
+        raise AlreadyDecided(proposal, _("The texts of this proposal were removed."))
+    if not is_open_for_talk(proposal):
+        raise TalkClosed(proposal, _("This was decided too long ago to be commented on."))
+    thread = proposal.events.filter(what=Event.What.COMMENTED)
+    if isinstance(actor, Agent):
+        is_full = thread.filter(actor_kind=Event.ActorKind.AGENT).count() >= MOST_OF_AGENT
+    else:
+        is_full = thread.count() >= MOST_COMMENTS + MOST_OF_AGENT
+    if is_full:
+        raise TalkClosed(proposal, _("This proposal has as many comments as it can have."))
+
+
+def _wake_others(proposal: Proposal, actor: User | Agent) -> None:
+    """What others put off is back in their lists: somebody has said something about it."""
+    asleep = Attention.objects.filter(proposal=proposal).exclude(snoozed_until=None)
+    if isinstance(actor, User):
+        asleep = asleep.exclude(person=actor)
+    asleep.update(snoozed_until=None)

@@ -1,0 +1,299 @@
+"""Rules that earn trust: making and changing them, and applying what one lets through.
+
+Which rule holds for a change is `approvals.review.trust`. Called through `approvals.services`; `approvals.recovery`
+finishes what a crash interrupted.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import structlog
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals.models import Agent, Event, Kind, Proposal, ReviewReason, Status, TrustRule, User
+from approvals.permissions import may_edit
+from approvals.recovery.ledger import retry_after_committing_stray_rows
+from approvals.review import trust
+from approvals.review.targets import rows_to_write, targets_of
+from approvals.services import events
+from approvals.services.errors import EditNotAllowed, RuleGone, RuleInvalid, RuleTaken
+from approvals.services.preparing import branch_name, finish_preparing
+from approvals.services.recheck import after_change, recheck
+from memory_app import reads
+from memory_app.dolt.types import Commit
+from memory_app.models import Change, TargetKind
+from memory_app.writing import authors, commits, ledger, rows
+
+# -- An owner makes, changes and deletes rules of trust; staff do it in the admin.
+
+log = structlog.get_logger(__name__)
+
+#: Rules of one owner: more are not read by anybody, and every call of an agent reads them all.
+MOST_RULES = 100
+
+#: Kinds of changes of a block that exists.
+KINDS_OF_BLOCKS = (Kind.EDIT, Kind.REWRITE)
+
+
+def create_rule(*, actor: User, owner: str, agent: str = "", block: str = "", kind: str = "", needs: str) -> TrustRule:
+    """Make a rule about an owner's memory.
+
+    Args:
+        agent, block, kind: name, label and `Kind` the rule is about; empty for any.
+        needs: a value of `TrustRule.Needs`.
+
+    Raises:
+        EditNotAllowed: this person may not write this memory.
+        RuleInvalid: no such agent reaches this memory, there is no such block, or the rule could never hold.
+        RuleTaken: there is a rule about the same changes.
+    """
+    _require_writer(actor, owner)
+    found = None
+    if agent:
+        found = next((each for each in trust.agents_serving(owner) if each.name == agent), None)
+        if found is None:
+            raise RuleInvalid(
+                "agent",
+                _("%(agent)s has no token for this memory, so a rule for it would have no effect.") % {"agent": agent},
+            )
+    _require_sensible(owner, block, kind, needs)
+    if len(trust.rules_of(owner)) >= MOST_RULES:
+        raise RuleInvalid("needs", _("There are %(most)d rules already. Delete one first.") % {"most": MOST_RULES})
+    rule = TrustRule(owner=owner, agent=found, block=block, kind=kind, needs=needs, made_by=actor)
+    try:
+        with transaction.atomic():
+            rule.save()
+    except IntegrityError:
+        same = TrustRule.objects.filter(owner=owner, agent=found, block=block, kind=kind).select_related("agent")
+        existing = same.first()
+        if existing is None:
+            raise
+        raise RuleTaken(
+            existing,
+            _("There is a rule about this already: %(rule)s. Change that one.")
+            % {"rule": trust.in_words(trust.as_data(existing))},
+        ) from None
+    log.info("trust_rule_made", user_id=owner, rule=trust.as_data(rule), actor=actor.username)
+    return rule
+
+
+def change_rule(*, actor: User, owner: str, rule_id: int, needs: str) -> TrustRule:
+    """Change what a rule asks for.
+
+    Raises:
+        EditNotAllowed, RuleGone.
+        RuleInvalid: an unknown value.
+    """
+    _require_writer(actor, owner)
+    if needs not in TrustRule.Needs.values:
+        raise RuleInvalid("needs", _("Choose what happens."))
+    rule = _rule(owner, rule_id)
+    TrustRule.objects.filter(pk=rule.pk).update(needs=needs, updated_at=timezone.now())
+    rule = _rule(owner, rule_id)  # which may have been deleted this moment
+    log.info("trust_rule_changed", user_id=owner, rule=trust.as_data(rule), actor=actor.username)
+    return rule
+
+
+def delete_rule(*, actor: User, owner: str, rule_id: int) -> TrustRule:
+    """Delete a rule. What it applied stays, and can be reverted. Return the rule as it was.
+
+    Raises:
+        EditNotAllowed, RuleGone.
+    """
+    _require_writer(actor, owner)
+    rule = _rule(owner, rule_id)
+    data = trust.as_data(rule)
+    TrustRule.objects.filter(pk=rule.pk).delete()
+    log.info("trust_rule_deleted", user_id=owner, rule=data, actor=actor.username)
+    return rule
+
+
+def _require_writer(actor: User, owner: str) -> None:
+    if not may_edit(actor, owner):
+        raise EditNotAllowed(_("You may not change the rules of this memory."))
+
+
+def _rule(owner: str, rule_id: int) -> TrustRule:
+    rule = TrustRule.objects.filter(owner=owner, pk=rule_id).select_related("agent").first()
+    if rule is None:
+        raise RuleGone(_("This rule was deleted already."))
+    return rule
+
+
+def _require_sensible(owner: str, block: str, kind: str, needs: str) -> None:
+    """Raise RuleInvalid for a rule that names nothing, or could never hold."""
+    if needs not in TrustRule.Needs.values:
+        raise RuleInvalid("needs", _("Choose what happens."))
+    if kind and kind not in Kind.values:
+        raise RuleInvalid("kind", _("Choose a kind of change."))
+    if kind in (Kind.DELETE, Kind.DELETE_BLOCK):
+        raise RuleInvalid("kind", _("Deletions always ask; no rule can change that."))
+    if block and kind and kind not in KINDS_OF_BLOCKS:
+        raise RuleInvalid("kind", _("A block that exists is edited or rewritten: the other kinds are not about it."))
+    if not block:
+        return
+    found = reads.find_block(owner, block)
+    if found is None:
+        raise RuleInvalid("block", _("There is no block “%(label)s”.") % {"label": block})
+    if found.read_only:
+        raise RuleInvalid("block", _("This block is read-only: agents cannot change it, whatever a rule says."))
+
+
+# -- Apply what a policy or a rule lets through: one commit on main, labelled and reversible.
+
+
+def finish_block(
+    proposal: Proposal, *, base: reads.Block | None = None, rule: TrustRule | None = None, is_new: bool = False
+) -> Proposal:
+    """Finish a PREPARING proposal to a block: to APPLIED if a rule applies it, else to OPEN. Idempotent.
+
+    A block that changed since it was read is for a person: the proposal waits.
+
+    Args:
+        base: the block at the revision's base commit, if the caller has read it.
+        rule: the rule that lets it through, if the operation has just begun.
+        is_new: so that the log is not searched for its commit.
+    """
+    if not proposal.auto_applied:
+        return finish_preparing(proposal, base=base)
+    done = None if is_new else find_commit(proposal)
+    if done is None and not is_new:
+        found = verdict_now(proposal)
+        rule = found.rule
+        if not found.applies:
+            return _let_wait(proposal, base, reason=found.reason)
+    try:
+        return apply_at_once(proposal, rule=rule, done=done, base=base)
+    except (rows.TargetMoved, reads.BlockNotFound):
+        return _let_wait(proposal, base)
+
+
+def find_commit(proposal: Proposal) -> Commit | None:
+    """Return the commit that applied the proposal, when a process died after making it."""
+    return commits.find(proposal.owner, proposal.operation, since=proposal.current_revision.base_commit)
+
+
+def apply_at_once(
+    proposal: Proposal,
+    *,
+    rule: TrustRule | None,
+    done: Commit | None,
+    base: reads.Block | None = None,
+) -> Proposal:
+    """Commit the change to main in the agent's name, and close the proposal as APPLIED.
+
+    Args:
+        rule: the rule that lets it through; None for the owner's policy.
+        done: the commit, where it was made already.
+
+    Raises:
+        TargetMoved: the target changed first. Nothing was written.
+    """
+    revision = proposal.current_revision
+    if done and rule is None:
+        rule = _rule_that_let_it_through(proposal)
+    entry = ledger.LedgerEntry(
+        action=Change.Action.APPLIED,
+        owner=proposal.owner,
+        targets=targets_of(proposal, revision),
+        operation=proposal.operation,
+        agent=proposal.agent.name,
+        proposal_id=proposal.pk,
+    )
+    close = partial(_close_applied, proposal, rule)
+    if done is None:
+        try:
+            retry_after_committing_stray_rows(
+                lambda: commits.write_main(
+                    rows_to_write(proposal, revision, base=base),
+                    entry=entry,
+                    author=authors.agent(proposal.agent.name),
+                    subject=f"Apply {proposal.kind} of {proposal.target} by {'rule' if rule else 'policy'}",
+                    since=revision.base_commit,
+                    on_record=close,
+                )
+            )
+        except rows.TargetMoved:
+            # Another process may have finished it first, after the lease of a large import expired.
+            done = find_commit(proposal)
+            if done is None:
+                raise
+    if done:
+        ledger.record(done.hash, entry, at=ledger.time_of(done), on_record=close)
+    if proposal.status != Status.APPLIED:  # another process closed it
+        proposal.refresh_from_db()
+    log.info("change_applied", proposal=proposal.pk, user_id=proposal.owner, rule=rule.pk if rule else None)
+    after_change(proposal.owner, targets_of(proposal, revision), are_new=proposal.kind == Kind.SAVE)
+    return proposal
+
+
+def verdict_now(proposal: Proposal) -> trust.Verdict:
+    """Return whether an interrupted change is still applied at once: policy and rules may have changed since, and its
+    agent may have been deactivated."""
+    agent = Agent.objects.get(pk=proposal.agent_id)
+    if not agent.is_active:
+        return trust.Verdict(applies=False, reason=ReviewReason.RULE)
+    return trust.verdict(
+        proposal.owner,
+        agent,
+        kind=proposal.kind,
+        block=proposal.target if proposal.target_kind == TargetKind.BLOCK else "",
+        weight=trust.Weight.of_proposal(proposal),
+        # Checked when it was proposed.
+        may_apply=True,
+        may_read=True,
+    )
+
+
+def _rule_that_let_it_through(proposal: Proposal) -> TrustRule | None:
+    """Return the rule about an interrupted change that is in the memory already; None where there is none now."""
+    block = proposal.target if proposal.target_kind == TargetKind.BLOCK else ""
+    rule = trust.rule_for(proposal.owner, proposal.agent, block=block, kind=proposal.kind)
+    return rule if rule and rule.needs != TrustRule.Needs.REVIEW else None
+
+
+def _close_applied(proposal: Proposal, rule: TrustRule | None, commit: str) -> None:
+    """Set APPLIED, in the transaction that records the commit in the ledger."""
+    now = timezone.now()
+    values = {
+        "status": Status.APPLIED,
+        "auto_applied": True,
+        "review_reason": "",
+        "merge_commit": commit,
+        "decided_at": now,
+        "lease_expires_at": None,
+        "updated_at": now,
+    }
+    by_rule = {"rule": trust.as_data(rule)} if rule else {}
+    # Also from OPEN: another process that finished it may have read a newer policy and set it to OPEN. The change is
+    # in the memory anyway, and can be reverted.
+    events.close(
+        proposal,
+        values,
+        Event.What.APPLIED,
+        expected={"status": [Status.PREPARING, Status.OPEN]},
+        actor=proposal.agent,
+        text=proposal.reasoning,
+        commit=commit,
+        **by_rule,
+    )
+
+
+def _let_wait(proposal: Proposal, base: reads.Block | None, *, reason: str = "") -> Proposal:
+    """Turn a block's automatic change into a proposal that waits for a person."""
+    revision = proposal.current_revision
+    with transaction.atomic(durable=True):
+        waits = Proposal.objects.filter(pk=proposal.pk, status=Status.PREPARING, auto_applied=True).update(
+            auto_applied=False, review_reason=reason, updated_at=timezone.now()
+        )
+        if waits:
+            proposal.revisions.update(branch=branch_name(proposal.pk, revision.number))
+    now = Proposal.objects.select_related("agent", "decided_by").get(pk=proposal.pk)
+    if now.status == Status.PREPARING and not now.auto_applied:
+        now = finish_preparing(now, base=base)
+        recheck(now.owner, targets_of(now, now.current_revision))
+        now.refresh_from_db()
+    return now

@@ -1,0 +1,441 @@
+"""Taking a decision back: an approval or an automatic change by a new commit, a rejection by reopening it.
+
+Whoever may decide may undo. Called through `approvals.services`; `approvals.recovery` finishes what a crash left.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import Any, NoReturn
+
+import structlog
+from django.conf import settings
+from django.db import DatabaseError, transaction
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals.models import (
+    DECIDABLE,
+    TAKEN,
+    Approval,
+    Event,
+    Kind,
+    Mergeability,
+    Proposal,
+    ProposedNote,
+    Revision,
+    Status,
+    User,
+)
+from approvals.permissions import ReviewAction, available_actions, may_decide
+from approvals.recovery.ledger import retry_after_committing_stray_rows, revert_operation
+from approvals.review.summary import summarise
+from approvals.review.targets import current_state, targets_of
+from approvals.review.undo import UndoPlan, plan_undo, rest_that_returns
+from approvals.risks import flags
+from approvals.services import events
+from approvals.services.caps import pending_of
+from approvals.services.decide import part
+from approvals.services.decide.checks import raise_not_open, visible_proposal
+from approvals.services.errors import AlreadyUndone, BeingDecided, ChangedSince, NotAllowed, NotUndoable, UndoConflict
+from approvals.services.notes.agents import name_notes
+from approvals.services.notes.values import said_beside
+from approvals.services.preparing import (
+    branch_name,
+    drop_branches,
+    finish_once,
+    finish_preparing,
+    lease_of,
+    write_revision_branch,
+)
+from approvals.services.recheck import after_change
+from approvals.services.turn import repeating
+from approvals.services.turn.amend import drop_former_branch
+from approvals.services.whole_blocks import take_back_others
+from memory_app import reads
+from memory_app.databases.prepared import insert
+from memory_app.dolt.connections import dolt
+from memory_app.dolt.errors import DoltError, NothingToCommit, RevisionNotFound
+from memory_app.dolt.types import Commit
+from memory_app.models import Change, DirectWrite, TargetKind
+from memory_app.runtime import deadlines
+from memory_app.text import edits
+from memory_app.text.trailers import Trailers
+from memory_app.writing import authors, commits, ledger, rows
+
+# -- Open a rejected or expired proposal again: its branch is made again from its texts, then its row is opened.
+
+log = structlog.get_logger(__name__)
+
+#: Seconds to wait for another call that opens the same proposal; that usually takes 50 ms.
+_PATIENCE = 5.0
+
+
+def reopen(proposal: Proposal, actor: User, *, comment: str) -> Proposal:
+    """Open the proposal again, with another term. Arguments and errors are those of `undo`."""
+    _require_not_proposed_again(proposal)
+    revision = proposal.current_revision
+    decided, reason = proposal.status, proposal.decision_reason
+    as_read = {"status": proposal.status, "decided_at": proposal.decided_at, "redacted_at": None}
+    lease = _take_lease(proposal, as_read)
+    try:
+        head = _branch_again(proposal, revision)
+    except Exception:
+        Proposal.objects.filter(pk=proposal.pk, lease_expires_at=lease).update(lease_expires_at=None)
+        raise
+    now = timezone.now()
+    values = {
+        "status": Status.OPEN,
+        "mergeability": _mergeability(proposal, revision),
+        "decided_by": None,
+        "decided_at": None,
+        "decision_reason": "",
+        "decision_comment": "",
+        "merge_operation": "",
+        "seen_sha256": "",
+        "expires_at": now + settings.PROPOSAL_EXPIRY,
+        "reminded_at": None,
+        "owner_reminded_at": None,
+        "lease_expires_at": None,
+        "updated_at": now,
+    }
+    with transaction.atomic(durable=True):
+        opened = Proposal.objects.filter(pk=proposal.pk, **as_read).update(**values)
+        if opened:
+            Revision.objects.filter(pk=revision.pk).update(head_commit=head)
+            if proposal.kind == Kind.IMPORT:
+                name_notes(proposal, [change["id"] for change in revision.note_changes])
+            repeating.forget(proposal)
+            events.record(proposal, Event.What.REOPENED, actor=actor, text=comment, decided=decided, reason=reason)
+    proposal.refresh_from_db()
+    if not opened:
+        if proposal.is_decided:
+            drop_branches(proposal)
+        raise _changed_since(proposal)
+    if not dolt().exists(revision.branch):  # `recover` found it between the two steps
+        Revision.objects.filter(pk=revision.pk).update(head_commit=_branch_again(proposal, revision))
+        proposal.refresh_from_db()
+    log.info("proposal_reopened", proposal=proposal.pk, user_id=proposal.owner, actor=actor.username)
+    return proposal
+
+
+def _take_lease(proposal: Proposal, as_read: dict[str, Any]) -> datetime:
+    """Wait until no other call opens the proposal, and keep others waiting until the time that is returned.
+
+    Raises AlreadyUndone, BeingDecided: another call opened it, decided it again or removed its texts.
+    """
+    duration = lease_of(len(proposal.current_revision.note_changes))
+    end = time.monotonic() + min(_PATIENCE, deadlines.remaining())
+    while True:
+        until = timezone.now() + duration
+        rows_as_read = Proposal.objects.filter(pk=proposal.pk, **as_read)
+        if rows_as_read.without_lease().update(lease_expires_at=until):
+            return until
+        if not rows_as_read.exists():
+            proposal.refresh_from_db()
+            raise _changed_since(proposal)
+        if time.monotonic() >= end:
+            raise BeingDecided(proposal, _("This proposal is being opened again. Look at it again in a moment."))
+        time.sleep(0.02)
+
+
+def _changed_since(proposal: Proposal) -> AlreadyUndone | BeingDecided:
+    """Return why a proposal, as it is now, is not to be opened any more."""
+    if proposal.is_decided:  # again, or its texts were removed
+        return BeingDecided(proposal, _("This proposal was decided again this moment. Look at it again."))
+    return AlreadyUndone(proposal, _("This proposal is open again already."))
+
+
+def _branch_again(proposal: Proposal, revision: Revision) -> str:
+    try:
+        return write_revision_branch(proposal, revision)
+    except (RevisionNotFound, reads.BlockNotFound, rows.TargetMoved) as error:
+        raise NotUndoable(
+            proposal, _("The memory no longer has the text this was made on. The agent can propose it again.")
+        ) from error
+
+
+def _mergeability(proposal: Proposal, revision: Revision) -> Mergeability:
+    try:
+        return current_state(proposal, revision).assess(revision).state
+    except DoltError:
+        log.exception("target_unreadable", proposal=proposal.pk)
+        return Mergeability.UNKNOWN
+
+
+def _require_not_proposed_again(proposal: Proposal) -> None:
+    """Raise NotUndoable if its agent has proposed it again since: one change would wait twice."""
+    waiting = pending_of(proposal.agent, proposal.owner).exclude(pk=proposal.pk)
+    same = waiting.filter(kind=proposal.kind, target_kind=proposal.target_kind, result_sha256=proposal.result_sha256)
+    if proposal.target_kind == TargetKind.BLOCK:
+        same = same.filter(target=proposal.target)
+    if again := (same | waiting.filter(answers=proposal)).order_by("pk").first():
+        raise NotUndoable(
+            proposal,
+            _("%(agent)s has proposed this again: decide proposal %(number)d.")
+            % {"agent": proposal.agent.name, "number": again.pk},
+        )
+
+
+# -- What an approval in part sent back to its agent, when that approval is undone: it waits again as a whole.
+
+
+def begin(proposal: Proposal, person: User, commit: str) -> Proposal | None:
+    """Make what went back to the agent the whole again, in the transaction that records the revert.
+
+    Args:
+        commit: the one that reverted the approval.
+
+    Returns:
+        What went back; None where nothing did, or where it stays as it is.
+    """
+    rest = rest_that_returns(proposal)
+    texts = part.whole_of(proposal, commit) if rest else None
+    if rest is None or texts is None:
+        return None
+    now = timezone.now()
+    title = texts.pop("title")
+    ids = [change["id"] for change in texts.get("note_changes", ())]
+    summary = summarise(
+        texts["base_text"],
+        texts["result_text"],
+        beside=said_beside(texts.get("note_changes", ())),
+        said=flags.said_with(rest.reasoning, rest.evidence),
+    )
+    fields = {
+        "status": Status.PREPARING,
+        "mergeability": Mergeability.CLEAN,
+        "current_revision_number": 2,
+        "target_title": title,
+        "search_words": summary.search_words(rest.reasoning, rest.target, title),
+        "result_sha256": edits.sha256_of(texts["result_text"]),
+        "lease_expires_at": now + lease_of(len(ids)),
+        "expires_at": now + settings.PROPOSAL_EXPIRY,
+        "handed_back_at": None,
+        "reminded_at": None,
+        "owner_reminded_at": None,
+        "updated_at": now,
+        **summary.fields,
+    }
+    as_read = Proposal.objects.filter(pk=rest.pk, status__in=DECIDABLE, current_revision_number=1)
+    if not as_read.update(**fields):  # its agent or a person was faster
+        return None
+    insert(
+        Revision(proposal=rest, number=2, branch=branch_name(rest.pk, 2), created_at=now, base_commit=commit, **texts)
+    )
+    if rest.kind == Kind.IMPORT:
+        ProposedNote.objects.filter(proposal=rest).delete()
+        name_notes(rest, ids)
+    rest.refresh_from_db()
+    events.record(rest, Event.What.REOPENED, actor=person, at=now, whole_of=proposal.pk)
+    return rest
+
+
+def finish(proposal: Proposal) -> None:
+    """Open what `begin` made. The revert stands: what fails here is left to `recover`."""
+    if proposal.approval != Approval.PART:
+        return
+    for rest in proposal.answered_by.filter(status=Status.PREPARING, current_revision_number=2).select_related("agent"):
+        try:
+            finish_once(rest, finish_preparing, is_mine=True)
+            drop_former_branch(rest, rest.revisions.get(number=1))
+        except (DoltError, DatabaseError):
+            log.exception("rest_not_opened", proposal=proposal.pk, rest=rest.pk)
+
+
+# -- Undo a decision, whichever it was.
+
+
+def undo(*, actor: User, proposal_id: int, seen_sha256: str | None = None, comment: str = "") -> Proposal:
+    """Undo the decision about a proposal.
+
+    An approval, or an automatic change, is reverted by a new commit; the proposal keeps its status, with
+    `reverted_by_commit`. A rejected or expired proposal is open again.
+
+    Args:
+        seen_sha256: `UndoPlan.seen_sha256` of the plan a person was shown and confirmed. Without it, nothing is undone
+            that changed after the decision. Not needed for a rejection.
+        comment: why, for the agent and the history; may be empty.
+
+    Raises:
+        ProposalNotFound, NotAllowed: as for deciding.
+        NotUndoable: there is no decision, or it cannot be taken back. AlreadyUndone: somebody did before.
+        ChangedSince: the memory changed since the decision, or since the plan was shown.
+        UndoConflict: a later change touches the same text.
+        EngineUnavailable, OutcomeUnknown: it could not be finished now; `recover` finishes it.
+    """
+    proposal = visible_proposal(actor, proposal_id)
+    if ReviewAction.UNDO not in available_actions(actor, proposal):
+        _raise_not_undoable(actor, proposal)
+    if proposal.status in TAKEN:
+        return revert(proposal, actor, seen_sha256=seen_sha256, comment=comment.strip())
+    return reopen(proposal, actor, comment=comment.strip())
+
+
+def _raise_not_undoable(actor: User, proposal: Proposal) -> NoReturn:
+    """Raise the refusal that says why there is nothing to undo."""
+    if not may_decide(actor, proposal.owner):
+        raise NotAllowed(proposal, _("You may not decide about this memory."))
+    if proposal.reverted_by_commit:
+        raise AlreadyUndone(proposal, _("This was undone already."))
+    if proposal.status == Status.WITHDRAWN:
+        who = {"agent": proposal.agent.name}
+        raise NotUndoable(proposal, _("%(agent)s withdrew this. Only %(agent)s can propose it again.") % who)
+    if proposal.is_redacted:
+        raise NotUndoable(
+            proposal, _("The texts of this proposal were removed for good, so it cannot be opened again.")
+        )
+    if proposal.status in (Status.OPEN, Status.CHANGES_REQUESTED):
+        if proposal.events.filter(what=Event.What.REOPENED, actor_kind=Event.ActorKind.PERSON).exists():
+            raise AlreadyUndone(proposal, _("This proposal is open again already."))
+        raise NotUndoable(proposal, _("This proposal is not decided yet: there is nothing to undo."))
+    raise_not_open(proposal, proposal.current_revision_number)
+
+
+# -- Revert what an approval, or an owner's policy, brought into the memory: one new commit in the undoing person's
+# name.
+
+
+def revert(proposal: Proposal, actor: User, *, seen_sha256: str | None, comment: str) -> Proposal:
+    """Write the memory as it was before the decision. Arguments and errors are those of `undo`."""
+    try:
+        plan = plan_undo(proposal)
+    except RevisionNotFound:
+        raise NotUndoable(proposal, _("The memory no longer has the commit of this decision.")) from None
+    if not plan.is_exact and (done := _made_before(proposal)):
+        return _finish_found(proposal, done)
+    _require_doable(plan, seen_sha256)
+    entry = _announced(
+        ledger.LedgerEntry(
+            action=Change.Action.REVERTED,
+            owner=proposal.owner,
+            targets=plan.targets,
+            operation=revert_operation(proposal),
+            actor=actor.username,
+            agent=proposal.agent.name,
+            proposal_id=proposal.pk,
+            comment=comment,
+        )
+    )
+    try:
+        made = retry_after_committing_stray_rows(
+            lambda: commits.write_main(
+                plan.writes,
+                entry=entry,
+                author=authors.person(actor.username, actor.display_name),
+                subject=f"Revert {proposal.kind} of {proposal.target}",
+                on_record=partial(_close_reverted, proposal, actor, entry.comment),
+            )
+        )
+    except (rows.TargetMoved, NothingToCommit) as error:
+        if done := _made_before(proposal):
+            return _finish_found(proposal, done)
+        DirectWrite.objects.filter(pk=entry.operation, actor=actor.username).delete()
+        raise ChangedSince(proposal, _changed_this_moment()) from error
+    _after(proposal, made)
+    return proposal
+
+
+def finish_reverting(proposal: Proposal, made: Change) -> None:
+    """Update the proposal from the revert's row in the ledger, `made`; used by `recover`."""
+    with transaction.atomic(durable=True):
+        _close_reverted(proposal, User.objects.get(username=made.actor), made.comment, made.commit)
+    _after(proposal, made)
+
+
+def _close_reverted(proposal: Proposal, person: User, comment: str, commit: str) -> None:
+    now = timezone.now()
+    row = Proposal.objects.filter(pk=proposal.pk, reverted_by_commit="")
+    if row.update(reverted_by_commit=commit, updated_at=now):
+        whole = begin(proposal, person, commit)
+        repeating.forget(proposal)
+        if whole is None:
+            repeating.remember(proposal)
+        data = {"commit": commit, "rest": whole.pk} if whole else {"commit": commit}
+        events.record(proposal, Event.What.REVERTED, actor=person, text=comment, **data)
+    proposal.reverted_by_commit = commit
+
+
+def _after(proposal: Proposal, made: Change) -> None:
+    log.info("proposal_reverted", proposal=proposal.pk, user_id=proposal.owner, actor=made.actor)
+    after_change(proposal.owner, targets_of(proposal, proposal.current_revision))
+    take_back_others(proposal)
+    finish(proposal)
+
+
+def _finish_found(proposal: Proposal, done: Commit) -> Proposal:
+    """Finish what another call committed, which may be another person's and may have died since."""
+    person = User.objects.get(username=Trailers.of(done.message).person)
+    announced = DirectWrite.objects.filter(pk=revert_operation(proposal), actor=person.username).first()
+    entry = ledger.LedgerEntry(
+        action=Change.Action.REVERTED,
+        owner=proposal.owner,
+        targets=targets_of(proposal, proposal.current_revision),
+        operation=revert_operation(proposal),
+        actor=person.username,
+        agent=proposal.agent.name,
+        proposal_id=proposal.pk,
+        comment=announced.comment if announced else "",
+    )
+    close = partial(_close_reverted, proposal, person, entry.comment)
+    _after(proposal, ledger.record(done.hash, entry, at=ledger.time_of(done), on_record=close))
+    return proposal
+
+
+def _made_before(proposal: Proposal) -> Commit | None:
+    return commits.find(proposal.owner, revert_operation(proposal), since=proposal.merge_commit)
+
+
+def _announced(entry: ledger.LedgerEntry) -> ledger.LedgerEntry:
+    """Write why the commit is made before it is made, since no words are in the log. Return the entry to record.
+
+    Of two people who undo at once the first is named in the announcement; the other's reason is left out, because a
+    rebuilt ledger could not have it either.
+    """
+    ledger.announce(entry)
+    mine = Q(actor=entry.actor) | Q(at__lt=timezone.now() - settings.LEASE)
+    is_mine = DirectWrite.objects.filter(mine, pk=entry.operation).update(actor=entry.actor, comment=entry.comment)
+    return entry if is_mine else replace(entry, comment="")
+
+
+def _require_doable(plan: UndoPlan, seen_sha256: str | None) -> None:
+    proposal = plan.proposal
+    proposal.refresh_from_db(fields=["reverted_by_commit"])
+    if proposal.reverted_by_commit:
+        raise AlreadyUndone(proposal, _("This was undone already."))
+    if not plan.can_be_done:
+        raise UndoConflict(proposal, why_not(plan), plan.blocked_by)
+    if plan.is_exact if seen_sha256 is None else plan.seen_sha256 == seen_sha256:
+        return
+    raise ChangedSince(
+        proposal,
+        _("The memory changed after this decision. Look at what undoing would do now, then confirm it.")
+        if seen_sha256 is None
+        else _changed_this_moment(),
+    )
+
+
+def why_not(plan: UndoPlan) -> str:
+    """Return why a plan cannot be carried out, in a sentence."""
+    is_block = plan.proposal.target_kind == TargetKind.BLOCK
+    if not plan.is_there:
+        return _("The memory no longer has this change, so there is nothing to undo.")
+    if plan.over_limit:
+        return _("With it undone, the block would be %(over)s characters over its limit.") % {
+            "over": f"{plan.over_limit:,}"
+        }
+    if plan.proposal.kind == Kind.DELETE_BLOCK:
+        return _(
+            "There is a new block with this label, and undoing would overwrite it. Edit that block by hand instead."
+        )
+    if is_block:
+        return _("A later change touches the same text, and undoing would lose it. Edit the block by hand instead.")
+    return _("The note was changed again since, and undoing would lose that change. Edit the note instead.")
+
+
+def _changed_this_moment() -> str:
+    return _("The memory changed this moment. Look again at what undoing would do.")

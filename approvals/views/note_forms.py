@@ -1,0 +1,380 @@
+"""Changing notes in the browser: an owner's own, each time as a commit in their name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from django import forms
+from django.contrib import messages
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.http import require_http_methods
+
+from approvals.accounts.sign_in import signed_in, viewer_of
+from approvals.forms.memory import REFUSALS, BulkForm, DeleteForm, NoteForm, ReinstateNoteForm, SupersedeNoteForm
+from approvals.models import Proposal
+from approvals.pages import note_history, notes_page
+from approvals.pages.notes_page import NoteFilters, could_replace
+from approvals.services import notes
+from approvals.services.errors import NoChange, NotesChanged
+from approvals.services.notes import BulkAction, BulkOutcome, ChangeContext
+from approvals.services.notes.bulk import MOST_NOTES
+from approvals.views.block_views import own_memory
+from approvals.views.note_views import about_notes
+from approvals.views.request import Request
+from approvals.views.service_form import ServiceFormView
+from memory_app import reads
+from memory_app.dolt.errors import RevisionNotFound
+from memory_app.models import Change, TargetKind
+from memory_app.reads import Note, NoteNotFound
+from memory_app.runtime import deadlines
+
+F = TypeVar("F", bound=forms.Form)
+
+
+class NoteNew(ServiceFormView[NoteForm]):
+    """Write a note. `?from=` an id and `?as_of=` a commit bring back the text of a deleted one."""
+
+    template_name = "notes/note_edit.html"
+    form_class = NoteForm
+    success_message = gettext_lazy("Note created.")
+
+    def initial_fields(self) -> dict[str, Any]:
+        source, commit = self.request.GET.get("from", ""), self.request.GET.get("as_of", "")
+        if not (source and commit):
+            return {}
+        try:
+            old = note_history.note_version(self.owner.username, source, commit).note
+        except RevisionNotFound:
+            return {}
+        return {**NoteForm.initial_of(old), "loaded_sha256": ""} if old else {}
+
+    def call_service(self, form: NoteForm) -> None:
+        by = ChangeContext(actor=self.owner, reasoning=form.cleaned_data["comment"])
+        self.made = notes.save(by=by, owner=self.owner.username, **form.fields_of_note(None))
+
+    def get_success_url(self) -> str:
+        return reverse("note", args=[self.owner.username, self.made.note_id])
+
+
+class NoteFormView(ServiceFormView[F]):
+    """A form about one note. Children say what to do with the note, and what to do when it is gone."""
+
+    conflicts = (NotesChanged, NoteNotFound)
+    current: Note
+
+    def load(self) -> HttpResponse | None:
+        current = reads.find_note(self.owner.username, self.kwargs["note_id"])
+        if current is None:
+            return redirect(self.get_success_url())
+        self.current = current
+        return None
+
+    def initial_fields(self) -> dict[str, Any]:
+        return {"loaded_sha256": self.current.sha256}
+
+    def on_conflict(self, form: F, error: Exception) -> HttpResponse:
+        """Show the note as somebody else left it, and ask once more."""
+        now = reads.find_note(self.owner.username, self.current.id)
+        if now is None:
+            return redirect("note", owner=self.owner.username, note_id=self.current.id)
+        self.current = now
+        return self.show(self.sent_about(now.sha256), status=409, overtaken=True)
+
+    def get_success_url(self) -> str:
+        return reverse("note", args=[self.owner.username, self.kwargs["note_id"]])
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        pending = notes_page.waiting_notes(self.owner.username, self.current.id)
+        return super().get_context_data(note=self.current, pending=pending, **kwargs)
+
+
+class NoteEdit(NoteFormView[NoteForm]):
+    """Change a note."""
+
+    template_name = "notes/note_edit.html"
+    form_class = NoteForm
+    done_already = (NoChange,)  # sent twice, or nothing was typed
+    success_message = gettext_lazy("Saved.")
+
+    def initial_fields(self) -> dict[str, Any]:
+        return NoteForm.initial_of(self.current)
+
+    def call_service(self, form: NoteForm) -> None:
+        notes.update(
+            by=ChangeContext(actor=self.owner, reasoning=form.cleaned_data["comment"]),
+            owner=self.owner.username,
+            note_id=self.current.id,
+            loaded_sha256=form.cleaned_data["loaded_sha256"],
+            **form.fields_of_note(self.current),
+        )
+
+
+class NoteDelete(NoteFormView[DeleteForm]):
+    """Delete a note, after saying what that means. Its history stays."""
+
+    template_name = "notes/note_delete.html"
+    form_class = DeleteForm
+    done_already = (NoteNotFound,)
+    success_message = gettext_lazy("The note is deleted. Its history is kept.")
+
+    def call_service(self, form: DeleteForm) -> None:
+        notes.delete(
+            by=ChangeContext(actor=self.owner, reasoning=form.cleaned_data["comment"]),
+            owner=self.owner.username,
+            note_id=self.current.id,
+            loaded_sha256=form.cleaned_data["loaded_sha256"],
+        )
+
+    def get_success_url(self) -> str:
+        return reverse("notes", args=[self.owner.username])
+
+
+class NoteSupersede(NoteFormView[SupersedeNoteForm]):
+    """Mark a note as outdated: it stays readable, and agents no longer find it. Sent with `find`, the form
+    comes back with the notes its words find, to choose the one that takes its place."""
+
+    template_name = "notes/note_supersede.html"
+    form_class = SupersedeNoteForm
+    success_message = gettext_lazy("The note is marked as outdated. Agents no longer see it.")
+
+    def get(self, request: HttpRequest, *args: str, **kwargs: Any) -> HttpResponse:
+        if self.current.is_superseded:
+            return redirect(self.get_success_url())
+        return super().get(request, *args, **kwargs)
+
+    def post(self, request: HttpRequest, *args: str, **kwargs: Any) -> HttpResponse:
+        if "find" in request.POST:
+            return self.show(SupersedeNoteForm(initial=request.POST.dict()))
+        return super().post(request, *args, **kwargs)
+
+    def call_service(self, form: SupersedeNoteForm) -> None:
+        self.reason, self.replacement_id = form.cleaned_data["reason"].strip(), form.cleaned_data["replacement_id"]
+        notes.supersede(
+            by=ChangeContext(actor=self.owner, reasoning=self.reason),
+            owner=self.owner.username,
+            note_id=self.current.id,
+            reason=self.reason or None,
+            replacement_id=self.replacement_id or None,
+            loaded_sha256=form.cleaned_data["loaded_sha256"],
+        )
+
+    def on_conflict(self, form: SupersedeNoteForm, error: Exception) -> HttpResponse:
+        if isinstance(error, NoteNotFound):
+            form.add_error("words", _("There is no note with this id."))
+            return self.show(form, status=422)
+        now = reads.find_note(self.owner.username, self.current.id)
+        if now and now.is_superseded:
+            outcome = now.superseded_reason or "", now.superseded_by or ""
+            if outcome == (self.reason, self.replacement_id):
+                return self.succeed()  # sent twice: it is superseded, as asked
+        return super().on_conflict(form, error)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context = super().get_context_data(**kwargs)
+        form = context["form"]
+        words = str(form["words"].value() or "").strip()
+        chosen = str(form["replacement_id"].value() or "")
+        found = could_replace(self.owner.username, self.current, words=words, chosen=chosen)
+        if any(note.id == words for note in found):
+            chosen = words
+        return {**context, "found": found, "chosen": chosen, "words": words}
+
+
+class NoteReinstate(NoteFormView[ReinstateNoteForm]):
+    """Reinstate a superseded note: agents find it again."""
+
+    template_name = "notes/note_reinstate.html"
+    form_class = ReinstateNoteForm
+    done_already = (NoChange,)
+    success_message = gettext_lazy("The note is reinstated. Agents see it again.")
+
+    def load(self) -> HttpResponse | None:
+        elsewhere = super().load()
+        if elsewhere is None and not self.current.is_superseded:
+            return redirect(self.get_success_url())
+        return elsewhere
+
+    def call_service(self, form: ReinstateNoteForm) -> None:
+        notes.reinstate(
+            actor=self.owner,
+            owner=self.owner.username,
+            note_id=self.current.id,
+            loaded_sha256=form.cleaned_data["loaded_sha256"],
+            comment=form.cleaned_data["comment"],
+        )
+
+
+# -- Several notes at once: what would happen, doing it, and taking it back.
+
+#: Notes whose words the page has; of more it names how many.
+_SHOWN = 100
+_NAMED = 5
+#: Seconds a change of thousands may take.
+_SECONDS = 60
+
+
+class NotesChange(ServiceFormView[BulkForm]):
+    """Show what would become of the notes that were selected (`?note=` ids, or `?all=1` with the filters of the list),
+    and do it when the form is sent."""
+
+    template_name = "notes/note_bulk.html"
+    form_class = BulkForm
+    conflicts = (NotesChanged,)
+    done: BulkOutcome
+
+    def load(self) -> HttpResponse | None:
+        deadlines.allow(_SECONDS)
+        return None
+
+    def get(self, request: Any, *args: str, **kwargs: Any) -> HttpResponse:
+        self.kept = super().kept_fields()
+        if not self.kept and not (self.selected() and self.request.GET.get("do") in set(BulkAction)):
+            messages.warning(request, _("Select the notes first."))
+            return redirect("notes", owner=self.owner.username)
+        return super().get(request, *args, **kwargs)
+
+    def kept_fields(self) -> dict[str, Any]:
+        return self.kept
+
+    def selected(self) -> dict[str, Note]:
+        """Return the notes the address names, at most `MOST_NOTES`; those that are gone are not among them."""
+        ids = self.request.GET.getlist("note")
+        if self.request.GET.get("all"):
+            filters = NoteFilters.from_query(self.request.GET.dict())
+            ids = [entry.id for entry in notes_page.matching(self.owner.username, filters)]
+        ids = list(dict.fromkeys(ids))[:MOST_NOTES]
+        there = reads.find_notes(self.owner.username, ids)
+        return {id_: there[id_] for id_ in ids if id_ in there}
+
+    def initial_fields(self) -> dict[str, Any]:
+        found = self.selected()
+        return {
+            "action": self.request.GET.get("do"),
+            "seen": _seen(found),
+        }
+
+    def call_service(self, form: BulkForm) -> None:
+        data = form.cleaned_data
+        self.done = notes.change_many(
+            actor=self.owner,
+            owner=self.owner.username,
+            action=BulkAction(data["action"]),
+            seen=data["seen"],
+            comment=data["comment"],
+            add_tags=data["add_tags"].split(","),
+            remove_tags=notes.tidied(data["remove_tags"].split(",")),
+        )
+
+    def succeed(self) -> HttpResponse:
+        _say(self.request, self.done)
+        return redirect(self.get_success_url())
+
+    def get_success_url(self) -> str:
+        return reverse("notes_changed", args=[self.owner.username, self.done.outcome.commit])
+
+    def on_conflict(self, form: BulkForm, error: Exception) -> HttpResponse:
+        """Show those that are still there as they are now, and ask once more."""
+        there = reads.find_notes(self.owner.username, form.cleaned_data["seen"])
+        if not there:
+            messages.error(self.request, _("These notes are gone; nothing was changed."))
+            return redirect("notes", owner=self.owner.username)
+        again = self.request.POST.dict() | {"seen": _seen(there)}
+        return self.show(BulkForm(again), status=409, overtaken=True)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context = super().get_context_data(**kwargs)
+        form = context["form"]
+        ids = [line.split()[0] for line in str(form["seen"].value() or "").splitlines() if line.strip()][:MOST_NOTES]
+        there = reads.find_notes(self.owner.username, ids)
+        shown = [there[id_] for id_ in ids if id_ in there]
+        waiting = Proposal.objects.open().of_owner(self.owner.username).about_notes(ids) if ids else ()
+        return {
+            **context,
+            "tab": "notes",
+            "action": str(form["action"].value() or ""),
+            "count": len(ids),
+            "shown": shown[:_SHOWN],
+            "rest": max(0, len(ids) - _SHOWN),
+            "tags": Counter(tag for note in shown for tag in note.tags).most_common(20),
+            "outdated_proposals": len(waiting),
+        }
+
+
+def _seen(found: Mapping[str, Note]) -> str:
+    return "\n".join(f"{id_} {note.sha256}" for id_, note in found.items())
+
+
+def _say(request: HttpRequest, done: BulkOutcome) -> None:
+    """Say which of the notes were not changed; the page says which were."""
+    said = []
+    if done.unchanged:
+        said.append(
+            ngettext("%(n)s note was so already.", "%(n)s notes were so already.", done.unchanged)
+            % {"n": f"{done.unchanged:,}"}
+        )
+    if done.left_out:
+        named = ", ".join(done.left_out[:_NAMED]) + (" …" if len(done.left_out) > _NAMED else "")
+        said.append(
+            ngettext(
+                "%(n)s note was left out, because it has changed or gone since: %(named)s.",
+                "%(n)s notes were left out, because they have changed or gone since: %(named)s.",
+                len(done.left_out),
+            )
+            % {"n": f"{len(done.left_out):,}", "named": named}
+        )
+    if said:
+        messages.warning(request, " ".join(said))
+
+
+@transaction.non_atomic_requests
+@signed_in()
+@require_http_methods(["GET", "HEAD", "POST"])
+def notes_changed(request: Request, owner: str, commit: str) -> HttpResponse:
+    """Show what one commit of the owner's did to their notes; sent back, take it back."""
+    person = own_memory(request, owner)
+    rows = Change.objects.filter(owner=owner, commit=commit, target_kind=TargetKind.NOTE, proposal_id=None)
+    ids = list(rows.order_by("target").values_list("target", flat=True))
+    change = rows.first()
+    if change is None:
+        raise Http404
+    if request.method == "POST":
+        return _taken_back(request, owner, commit)
+    before, after, now = (
+        reads.find_notes(owner, ids[:_SHOWN], revision) for revision in (reads.parent(commit), commit, None)
+    )
+    context = {
+        **about_notes(request, person),
+        "change": change,
+        "count": len(ids),
+        "rows": [(before.get(id_) or after.get(id_), before.get(id_), after.get(id_)) for id_ in ids[:_SHOWN]],
+        "rest": max(0, len(ids) - _SHOWN),
+        "is_undone": all(_says(now.get(id_)) == _says(before.get(id_)) for id_ in ids[:_SHOWN]),
+    }
+    return render(request, "notes/notes_changed.html", context)
+
+
+def _taken_back(request: Request, owner: str, commit: str) -> HttpResponse:
+    deadlines.allow(_SECONDS)
+    try:
+        done = notes.take_back(actor=viewer_of(request), owner=owner, commit=commit)
+    except NoChange:
+        messages.info(request, _("This was undone already."))
+    except NotesChanged:
+        messages.error(request, _("Not undone: every one of these notes has changed since, and that would be lost."))
+    except REFUSALS as error:
+        messages.error(request, getattr(error, "message", "") or _("The memory did not answer. Try again in a moment."))
+    else:
+        _say(request, done)
+        return redirect("notes_changed", owner=owner, commit=done.outcome.commit)
+    return redirect("notes_changed", owner=owner, commit=commit)
+
+
+def _says(note: Note | None) -> str:
+    return note.sha256 if note else ""

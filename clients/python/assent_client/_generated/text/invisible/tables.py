@@ -1,0 +1,210 @@
+"""Sets of characters by Unicode property, as ranges for a regular expression.
+
+Belongs here: which characters leave no ink, which are marks, symbols or emoji. Not here: where each of them is ordinary
+(`kinds`, `crowds`).
+
+Taken from the properties rather than listed one by one: a list made by hand missed U+FFFC and U+070F.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain, groupby
+
+# What lies between is ideographs and Hangul's syllables, tens of thousands of letters; planes 15 and 16 are private.
+_PLANES = (
+    range(0x3400),
+    range(0x4DC0, 0x4E00),
+    range(0xA000, 0xAC00),
+    range(0xD7A4, 0x17000),
+    range(0x1AFF0, 0x20000),
+    range(0xE0000, 0xE1000),
+)
+
+# Unicode's property Default_Ignorable_Code_Point, which Python does not have (DerivedCoreProperties.txt).
+_DEFAULT_IGNORABLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+# Blank or without width in spite of their property: a cell of Braille, OBJECT REPLACEMENT CHARACTER, a note head, a
+# filler of Khitan.
+_BLANK = "\u2800\ufffc\U0001d159\U00016fe4"
+NONCHARACTERS = "\ufdd0-\ufdef" + "".join(
+    f"{chr(plane << 16 | 0xFFFE)}{chr(plane << 16 | 0xFFFF)}" for plane in range(15)
+)
+PRIVATE = "\ue000-\uf8ff\U000f0000-\U0010ffff"
+
+# Format characters that are drawn: signs around numbers, abbreviations over words. U+070F is not, in any browser.
+_DRAWN = frozenset((*range(0x600, 0x606), 0x6DD, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD))
+
+# Symbols that are text unless U+FE0F makes them emoji (emoji-variation-sequences.txt), digits and signs aside.
+TEXT_BY_DEFAULT = (
+    "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2194-\u2199\u21a9\u21aa\u2328\u23cf\u23ed-\u23ef\u23f1\u23f2\u23f8-\u23fa"
+    "\u24c2\u25aa\u25ab\u25b6\u25c0\u25fb\u25fc\u2600-\u2604\u260e\u2611\u2618\u261d\u2620\u2622\u2623\u2626\u262a"
+    "\u262e\u262f\u2638-\u263a\u2640\u2642\u265f\u2660\u2663\u2665\u2666\u2668\u267b\u267e\u2692\u2694-\u2697\u2699"
+    "\u269b\u269c\u26a0\u26a7\u26b0\u26b1\u26c8\u26cf\u26d1\u26d3\u26e9\u26f0\u26f1\u26f4\u26f7-\u26f9\u2702\u2708"
+    "\u2709\u270c\u270d\u270f\u2712\u2714\u2716\u271d\u2721\u2733\u2734\u2744\u2747\u2763\u2764\u27a1\u2934\u2935"
+    "\u2b05-\u2b07\u3030\u303d\u3297\u3299\U0001f170\U0001f171\U0001f17e\U0001f17f\U0001f202\U0001f237\U0001f321"
+    "\U0001f324-\U0001f32c\U0001f336\U0001f37d\U0001f396\U0001f397\U0001f399-\U0001f39b\U0001f39e\U0001f39f"
+    "\U0001f3cb-\U0001f3ce\U0001f3d4-\U0001f3df\U0001f3f3\U0001f3f5\U0001f3f7\U0001f43f\U0001f441\U0001f4fd\U0001f549"
+    "\U0001f54a\U0001f56f\U0001f570\U0001f573-\U0001f579\U0001f587\U0001f58a-\U0001f58d\U0001f590\U0001f5a5\U0001f5a8"
+    "\U0001f5b1\U0001f5b2\U0001f5bc\U0001f5c2-\U0001f5c4\U0001f5d1-\U0001f5d3\U0001f5dc-\U0001f5de\U0001f5e1\U0001f5e3"
+    "\U0001f5e8\U0001f5ef\U0001f5f3\U0001f5fa\U0001f6cb\U0001f6cd-\U0001f6cf\U0001f6e0-\U0001f6e5\U0001f6e9\U0001f6f0"
+    "\U0001f6f3"
+)
+
+
+_IGNORED = re.compile(f"[{_DEFAULT_IGNORABLE}]")
+
+
+def _by_category() -> dict[str, str]:
+    """Return each general category as ranges for a character class, in one pass.
+
+    Marks that are ignored by default, format characters that are drawn and ordinary white space are categories here.
+    """
+    ranges: dict[str, list[list[int]]] = defaultdict(list)
+    for point in chain(*_PLANES):
+        category = unicodedata.category(chr(point))
+        if category in ("Mn", "Me"):
+            category = "ignored" if _IGNORED.match(chr(point)) else category
+        elif point in _DRAWN or point in (0x09, 0x0A, 0x20):
+            category = "drawn"
+        of_this = ranges[category]
+        if of_this and of_this[-1][1] == point - 1:
+            of_this[-1][1] = point
+        else:
+            of_this.append([point, point])
+    return {
+        category: "".join(f"{re.escape(chr(first))}-{re.escape(chr(last))}" for first, last in each)
+        for category, each in ranges.items()
+    }
+
+
+_CATEGORIES = _by_category()
+
+
+def _all(*categories: str) -> str:
+    return "".join(_CATEGORIES[category] for category in categories)
+
+
+NO_INK = _all("Cc", "Cf", "Zs", "Zl", "Zp") + _DEFAULT_IGNORABLE + _BLANK + NONCHARACTERS + PRIVATE
+#: Marks without a width of their own: they are drawn above, below or around the character before them.
+PILED = _all("Mn", "Me")
+SPACING = _all("Mc")
+#: ASCII has some too (+ < = > ^ `), none of which is ever varied.
+SYMBOLS = "(?![\x00-\x7f])[" + _all("So", "Sm", "Sk") + "‼⁉ℹ〰〽]"
+
+
+# -- Words that mix scripts, so that a letter looks like another: the first two letters of "Тіm" are Cyrillic.
+
+# Only a word with one of these can be mistaken for another: Greek and Coptic to Cyrillic and Armenian, Cherokee, their
+# supplements, Deseret, Lisu and the like. All else needs no look.
+_ALIKE = re.compile(
+    "[\u0370-\u058f\u13a0-\u13ff\u1c80-\u1c8f\u1f00-\u1fff\u2c80-\u2cff\u2de0-\u2dff\ua4d0-\ua4ff\ua640-\ua69f"
+    "\uab70-\uabbf\U00010280-\U0001029f\U000102a0-\U000102df\U00010400-\U0001044f\U000118a0-\U000118ff]"
+)
+_WORD = re.compile(f"[^\\W\\d_]+(?:[{PILED}{SPACING}]+[^\\W\\d_]*)*")
+_TO_BE_MISTAKEN = frozenset(
+    "GREEK CYRILLIC ARMENIAN COPTIC CHEROKEE LISU DESERET LYCIAN CARIAN WARANG OLD GLAGOLITIC".split()
+)
+#: How letters of a script are named in Unicode when not by the script.
+_NAMED = {
+    "CJK": "HAN", "IDEOGRAPHIC": "HAN", "KANGXI": "HAN", "HIRAGANA": "JAPANESE", "KATAKANA": "JAPANESE",
+    "KATAKANA-HIRAGANA": "JAPANESE", "HALFWIDTH": "JAPANESE", "HANGUL": "HAN", "BOPOMOFO": "HAN",
+}  # fmt: skip
+_COMMON = frozenset(("MICRO", "OHM", "KELVIN", "ANGSTROM", "FEMININE", "MASCULINE", "MATHEMATICAL", "MODIFIER"))
+
+# Letters that look like Latin ones (confusables.txt), for words that are of one script and still not what they seem.
+_LIKE_LATIN = frozenset(
+    "АВЕЅІЈКМНОРСТУХԚԜҮаеоорсухіјѕһԁԛԝүѵӀӏғк" + "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧινορυϲϳ" + "ՍՏԼՕաոսօքցհոզԁ" + "ᎪᎬᎢᎫᎠᎡᎷᏃᏒᏚᏞᏟᏢᏙᎻ"
+)
+#: In formulas a Greek letter has few Latin ones beside it (Δt, λmax, kΩ) or capitals (TNFα, NFκB).
+_FORMULA = 3
+#: None of these means anything in a formula that its Latin double would not.
+_NEVER_IN_FORMULAS = frozenset("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧικουϲϳ")
+
+
+@dataclass(frozen=True, slots=True)
+class Stray:
+    """Letters in a row that are of another script than their word, or that make it look Latin.
+
+    Attributes:
+        offset: their position, in characters from 0.
+        names: their Unicode names.
+    """
+
+    offset: int
+    letters: str
+    word: str
+    script: str
+    names: tuple[str, ...]
+
+
+def stray_letters(text: str) -> Iterator[Stray]:
+    """Yield every letter of `text` that may be taken for one of another script, in order, those in a row together."""
+    if text.isascii() or not _ALIKE.search(text):
+        return
+    words = [(match.start(), match[0]) for match in _WORD.finditer(text) if _ALIKE.search(match[0])]
+    # A word of look-alikes only is Russian in a Russian text, and "Tim" or "score" in another.
+    native = {
+        script
+        for _, word in words
+        for script in {_script(char) for char in word} & _TO_BE_MISTAKEN
+        if any(char not in _LIKE_LATIN and _script(char) == script for char in word)
+    }
+    for begin, word in words:
+        strange = _strange_script(word, native)
+        if strange:
+            for is_strange, run in groupby(enumerate(word), key=lambda item: _script(item[1]) == strange):
+                if is_strange:
+                    found = [*run]
+                    letters = "".join(char for _, char in found)
+                    yield Stray(begin + found[0][0], letters, word, strange.capitalize(), tuple(map(_name, letters)))
+
+
+def _strange_script(word: str, native: set[str]) -> str:
+    """Return the script in `word` that imitates another; an empty text when none does."""
+    scripts = {_script(char) for char in word} - {""}
+    alike = sorted(scripts & _TO_BE_MISTAKEN)
+    if not alike:
+        return ""
+    if len(scripts) == 1:
+        looks_latin = len(word) > 1 and not (scripts & native) and all(char in _LIKE_LATIN for char in word)
+        return alike[0] if looks_latin else ""
+    if alike == ["GREEK"] and scripts == {"GREEK", "LATIN"} and _is_formula(word):
+        return ""
+    if "LATIN" in scripts or len(alike) == 1:
+        # Of the two, the one with fewer letters is the imitation. It is never Latin, which is what it looks like.
+        return min(alike, key=lambda script: sum(_script(char) == script for char in word))
+    return min(scripts, key=lambda script: (sum(_script(char) == script for char in word), script))
+
+
+def _is_formula(word: str) -> bool:
+    latin = [char for char in word if _script(char) == "LATIN"]
+    greek = [char for char in word if _script(char) == "GREEK"]
+    if any(char in _NEVER_IN_FORMULAS and not "".join(latin).isupper() for char in greek):
+        return False
+    if len(greek) <= 2 and "".join(latin).isupper():
+        return all(char.islower() or char not in _LIKE_LATIN for char in greek)
+    at_an_edge = _script(word[0]) == "GREEK" or _script(word[-1]) == "GREEK"
+    return len(latin) <= _FORMULA and len(greek) <= 2 and at_an_edge
+
+
+@cache
+def _script(char: str) -> str:
+    """Return the script of a letter, as the first word of its name; empty for marks and what all scripts share."""
+    if unicodedata.category(char)[0] != "L":
+        return ""
+    first = unicodedata.name(char, "").split(" ")[0].split("-")[0]
+    if first == "FULLWIDTH":
+        return "LATIN"
+    return "" if first in _COMMON else _NAMED.get(first, first)
+
+
+def _name(char: str) -> str:
+    return unicodedata.name(char, "UNNAMED")

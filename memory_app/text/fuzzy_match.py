@@ -1,0 +1,548 @@
+"""Which passage of a text an agent meant when its old_string is not there.
+
+Belongs here: finding the passage, saying why it differs when that can be said, and the old_string that would have
+worked.
+Not here: making edits (`memory_app.text.edits` matches exactly, always) and the wording of answers.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from itertools import accumulate
+from typing import Literal
+
+from rapidfuzz import fuzz, process
+from rapidfuzz.distance import Indel
+
+from memory_app.text.worddiff.segments import is_spaced
+
+# -- A text as it is searched: without white space, case, accents and unseen characters, and with plain quotes.
+
+# Text is folded block by block: finding a place again folds one block and not the whole text. The smaller the blocks,
+# the more are ASCII, which folds fastest: blocks of 1,024 take a tenth longer.
+_BLOCK = 256
+
+_PLAIN = {
+    **dict.fromkeys(map(ord, "‘’‚‛′"), "'"),
+    **dict.fromkeys(map(ord, "“”„‟«»″"), '"'),
+    **dict.fromkeys(map(ord, "‐‑‒–—―−"), "-"),
+}
+
+
+class _Table(dict[int, str]):
+    """What each character becomes, computed at first use."""
+
+    def __missing__(self, point: int) -> str:
+        spread = unicodedata.normalize("NFKD", chr(point)).translate(_PLAIN)
+        plain = "".join(char for char in spread if unicodedata.category(char) not in ("Mn", "Me", "Cf")).casefold()
+        self[point] = plain
+        return plain
+
+
+_TABLE = _Table()
+
+
+def fold(text: str) -> str:
+    """Return the text as it is compared. Each character folds by itself, so folding parts gives the folded whole."""
+    if text.isascii():
+        return "".join(text.lower().split())
+    # Each character by itself: normalising 200,000 marks on one letter takes 30 s, and they are dropped anyway.
+    return "".join(text.translate(_TABLE).split())
+
+
+def plain_quotes(text: str) -> str:
+    """Return the text with typographic quotes and dashes replaced by ASCII ones."""
+    return text.translate(_PLAIN)
+
+
+class Folded:
+    """A folded text, with the places of its characters in the original."""
+
+    def __init__(self, original: str) -> None:
+        self.original = original
+        blocks = [fold(original[at : at + _BLOCK]) for at in range(0, len(original), _BLOCK)]
+        self.text = "".join(blocks)
+        self._ends = list(accumulate(map(len, blocks)))
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Return where `text[start:end]` (not empty) is in the original, with the marks on its last character."""
+        first, last = self._place(start), self._place(end - 1) + 1
+        while last < len(self.original) and not self.original[last].isspace() and not fold(self.original[last]):
+            last += 1
+        return first, last
+
+    def _place(self, at: int) -> int:
+        """Return which character of the original became the folded character `at`."""
+        block = bisect_right(self._ends, at)
+        left = at - (self._ends[block - 1] if block else 0)
+        for place in range(block * _BLOCK, len(self.original)):
+            left -= len(fold(self.original[place]))
+            if left < 0:
+                return place
+        raise IndexError(at)
+
+
+# -- In what a needle differs from its passage when it is not one thing alone: which words, and which forms besides.
+
+Form = Literal["line_numbers", "whitespace", "case", "quotes", "unicode", "words"]
+
+#: Words compared: 300 on either side take 1 ms, and what is longer is read by nobody word by word.
+_MOST_WORDS = 300
+_WORD = re.compile(r"(\S+)(\s*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """All that differs.
+
+    Attributes:
+        forms: `words` among them where words do; the others are about words that are the same otherwise.
+        words: what the needle has and what the passage has instead, in order; either may be empty.
+    """
+
+    forms: tuple[Form, ...]
+    words: tuple[tuple[str, str], ...]
+
+
+def differences(needle: str, passage: str) -> Differences | None:
+    """Compare them word by word; None for texts too long for that, or where it tells nothing."""
+    ours, theirs = _WORD.findall(needle.strip()), _WORD.findall(passage.strip())
+    if max(len(ours), len(theirs)) > _MOST_WORDS:
+        return None
+    forms: set[Form] = set()
+    words: list[tuple[str, str]] = []
+    plain = SequenceMatcher(None, [fold(word) for word, _ in ours], [fold(word) for word, _ in theirs], autojunk=False)
+    for kind, a, b, c, d in plain.get_opcodes():
+        if kind == "equal":
+            forms |= _forms(ours[a:b], theirs[c:d])
+        else:
+            words.append((_joined(ours[a:b]), _joined(theirs[c:d])))
+    if words:
+        forms.add("words")
+    order: tuple[Form, ...] = ("whitespace", "case", "quotes", "unicode", "words")
+    return Differences(tuple(form for form in order if form in forms), tuple(words)) if forms else None
+
+
+def _forms(ours: Sequence[tuple[str, str]], theirs: Sequence[tuple[str, str]]) -> set[Form]:
+    """How words differ that fold to the same; the white space after the last of them belongs to what comes next."""
+    found: set[Form] = set()
+    for place, ((word, space), (other, other_space)) in enumerate(zip(ours, theirs, strict=True), 1):
+        if place < len(ours) and space != other_space:
+            found.add("whitespace")
+        if word == other:
+            continue
+        if plain_quotes(word) != word or plain_quotes(other) != other:
+            word, other = plain_quotes(word), plain_quotes(other)
+            found.add("quotes")
+        if word.casefold() == other.casefold():
+            if word != other:
+                found.add("case")
+        else:
+            found.add("unicode")
+    return found
+
+
+def _joined(words: Sequence[tuple[str, str]]) -> str:
+    return " ".join(word for word, _ in words)
+
+
+# -- Where in a folded text something like a folded needle may be, and where exactly it begins and ends there.
+
+# What the text is searched for: up to 64 letters rapidfuzz compares with 300,000 in 2 ms, longer ones take up to 100.
+_PROBE = 64
+# Parts of the text, each with its most similar place; they overlap, so that every place is whole in one of them.
+_PART = 1_000
+_MOST_OF_A_PROBE = 4
+# Letters in a row that are no coincidence.
+_RUN = 3
+
+# So much of the needle's head and tail is laid on the text to find where the passage begins and ends.
+_EDGE = 48
+_MOST_SLACK = 120
+
+
+@dataclass(frozen=True, slots=True)
+class MatchSpan:
+    """Where a passage should begin and end, each give or take some characters."""
+
+    start: int
+    start_slack: int
+    end: int
+    end_slack: int
+
+    @property
+    def window(self) -> slice:
+        """The part of the text the passage is in."""
+        return slice(max(self.start - self.start_slack, 0), max(self.end + self.end_slack, 0))
+
+    def is_near(self, other: MatchSpan) -> bool:
+        """Whether both are about the same passage."""
+        return abs(self.start - other.start) <= 12 and abs(self.end - other.end) <= 12
+
+
+def places(text: str, needle: str) -> Iterator[MatchSpan]:
+    """Yield the places most similar to the needle; of a long needle, to its beginning, its middle and its end."""
+    parts = [text[at : at + _PART + 2 * _PROBE] for at in range(0, len(text), _PART)]
+    last = max(len(needle) - _PROBE, 0)
+    for offset in dict.fromkeys((0, last // 2, last)):
+        probe = needle[offset : offset + _PROBE]
+        for part, _, number in process.extract(probe, parts, scorer=fuzz.partial_ratio, limit=_MOST_OF_A_PROBE):
+            found = fuzz.partial_ratio_alignment(probe, part)
+            if found is None or found.dest_start == found.dest_end:
+                continue
+            common = Indel.opcodes(
+                probe[found.src_start : found.src_end], part[found.dest_start : found.dest_end]
+            ).as_matching_blocks()
+            runs = [run for run in common if run.size >= min(max(run.size for run in common), _RUN)]
+            before = offset + found.src_start + runs[0].a
+            rest = len(needle) - offset - found.src_start - runs[-1].a - runs[-1].size
+            start = number * _PART + found.dest_start
+            # What the needle has before its first run and after its last may be longer or shorter in the text.
+            yield MatchSpan(
+                start=start + runs[0].b - before,
+                start_slack=min(12 + before // 2, _MOST_SLACK),
+                end=start + runs[-1].b + runs[-1].size + rest,
+                end_slack=min(12 + rest // 2, _MOST_SLACK),
+            )
+
+
+def best_start(text: str, needle: str, place: MatchSpan) -> int:
+    """Return where the passage begins: where the needle's head fits best."""
+    low = max(place.start - place.start_slack, 0)
+    window = text[low : max(place.start, 0) + _EDGE + place.start_slack]
+    from_end = _best_end(window[::-1], needle[:_EDGE][::-1], low + len(window) - place.start)
+    return low + len(window) - from_end
+
+
+def best_end(text: str, needle: str, place: MatchSpan) -> int:
+    """Return where the passage ends: where the needle's tail fits best."""
+    low = max(place.end - _EDGE - place.end_slack, 0)
+    window = text[low : max(place.end + place.end_slack, 0)]
+    return low + _best_end(window, needle[-_EDGE:], place.end - low)
+
+
+def _best_end(window: str, wanted: str, expected: int) -> int:
+    """Return where in `window` the substring ends that takes fewest edits to become `wanted` (Sellers' algorithm).
+
+    Of equally good ends, one where the last letters agree, and the closest to `expected`.
+    """
+    previous = [0] * (len(window) + 1)
+    for row, char in enumerate(wanted, start=1):
+        left = row
+        current = [left]
+        for column, other in enumerate(window, start=1):
+            best = previous[column - 1] + 2 * (char != other)
+            if previous[column] < best:
+                best = previous[column] + 1
+            if left < best:
+                best = left + 1
+            left = best
+            current.append(best)
+        previous = current
+    return min(
+        range(len(previous)),
+        key=lambda at: (previous[at], at == 0 or window[at - 1] != wanted[-1], abs(at - expected)),
+    )
+
+
+# -- Finding the passage: by folding where only form differs, else by rapidfuzz in the folded text.
+
+Why = Literal["whitespace", "case", "quotes", "line_numbers", "unicode"]
+
+# Unrelated sentences have up to 0.27 (in nine of ten cases) in common with some passage. Of passages with every third
+# word replaced, what reaches 0.6 is the wrong one in 1 of 100; an agent may replace it unread.
+WORTH_SHOWING = 0.35
+WORTH_OFFERING = 0.6
+
+# How many equal places and how many similar ones are examined.
+_MOST_EQUAL = 8
+_MOST_PLACES = 4
+# White space beyond this at the end of a needle is no help in finding the end of a passage.
+_MOST_WHITE_SPACE = 200
+
+# The rest of a line that may be taken in although the needle has other words there.
+_MOST_REST = 120
+_A_WORD = 5
+
+
+# "12: ", "  12\t", "12→", "12 | ": what tools put before lines they show.
+_LINE_NUMBER = re.compile(r"[ \t]*(\d{1,6})(?:: ?|\t|→|[ ]?\| ?)")
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """The passage that is most like what was looked for.
+
+    Attributes:
+        first_line, last_line: its lines, 1-based.
+        passage: the exact text of it.
+        similarity: 0 to 1; 1 only when nothing but form (white space, case, quotes, Unicode) differs.
+        why: the one thing in which it differs, when there is one.
+        differences: all of them, when it is not one thing alone.
+        corrected: a text that occurs exactly once and holds the passage: an old_string that would have worked. None
+            when the passage is too unlike, or occurs more than once however much of its surroundings is taken in.
+        lead, trail: what `corrected` has before and after the passage; a new_string has to keep it.
+    """
+
+    first_line: int
+    last_line: int
+    passage: str
+    similarity: float
+    why: Why | None
+    differences: Differences | None
+    corrected: str | None
+    lead: str = ""
+    trail: str = ""
+
+
+def nearest(text: str, needle: str, *, context: int = 3) -> Nearest | None:
+    """Return the passage of `text` most like `needle`, or None where nothing is like it.
+
+    Args:
+        context: how many lines before and after a passage that occurs more than once may be taken in to make
+            `corrected` occur once.
+    """
+    if not fold(needle):
+        return None
+    folded = Folded(text)
+    found = _best(folded, needle)
+    bare = without_line_numbers(needle)
+    if bare != needle and fold(bare):
+        without = _best(folded, bare)
+        if without and (not found or without.similarity > found.similarity):
+            same = "".join(bare.split()) == "".join(text[without.start : without.end].split())
+            result = _described(text, bare, without, "line_numbers" if same else None, context)
+            if result.differences:
+                forms = ("line_numbers", *result.differences.forms)
+                result = replace(result, differences=replace(result.differences, forms=forms))
+            return result
+    if not found:
+        return None
+    return _described(text, needle, found, _why(needle, text[found.start : found.end]), context)
+
+
+def without_line_numbers(text: str) -> str:
+    """Return `text` without the numbers a tool put before its lines; unchanged unless every line has one, ascending."""
+    lines = text.split("\n")
+    numbered = [_LINE_NUMBER.match(line) for line in lines]
+    numbers = [int(match[1]) for match in numbered if match]
+    is_listing = bool(numbers) and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    if not is_listing or any(line.strip() and not match for line, match in zip(lines, numbered, strict=True)):
+        return text
+    return "\n".join(line[match.end() :] if match else line for line, match in zip(lines, numbered, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    start: int
+    end: int
+    similarity: float
+
+
+def _described(text: str, needle: str, found: _Found, why: Why | None, context: int) -> Nearest:
+    start, end = found.start, found.end
+    wide = _made_single(text, start, end, context) if found.similarity >= WORTH_OFFERING else None
+    return Nearest(
+        first_line=text.count("\n", 0, start) + 1,
+        last_line=text.count("\n", 0, end - 1) + 1,
+        passage=text[start:end],
+        similarity=found.similarity,
+        why=why,
+        differences=None if why else differences(needle, text[start:end]),
+        corrected=text[wide[0] : wide[1]] if wide else None,
+        lead=text[wide[0] : start] if wide else "",
+        trail=text[end : wide[1]] if wide else "",
+    )
+
+
+# -- finding it --------------------------------------------------------------------------------------
+
+
+def _best(folded: Folded, needle: str) -> _Found | None:
+    wanted = fold(needle)
+    equal = list(_equal(folded, needle, wanted))
+    if equal:
+        # Nothing but form differs; of several the one with most form in common.
+        return max(equal, key=lambda found: _likeness(_grams(needle), _grams(folded.original[found.start : found.end])))
+    best: _Found | None = None
+    grams = _grams(wanted)
+    for place in _likely_places(folded.text, wanted, grams):
+        start, end = best_start(folded.text, wanted, place), best_end(folded.text, wanted, place)
+        end = min(end, len(folded.text))  # a needle that repeats itself may seem to end after the text
+        if start < end:
+            span = _to_line_ends(folded.original, *folded.span(start, end), start - place.start, place.end - end)
+            span = _as_needle_ends(folded.original, needle, *span)
+            found = _Found(*span, _likeness(grams, _grams(fold(folded.original[slice(*span)]))))
+            best = max(best or found, found, key=lambda each: each.similarity)
+    return best if best and best.similarity >= WORTH_SHOWING else None
+
+
+def _likely_places(text: str, wanted: str, grams: Counter[str]) -> list[MatchSpan]:
+    """Return the places that have most of what is wanted, each passage once."""
+    shares = {place: _covered(grams, _grams(text[place.window])) for place in places(text, wanted)}
+    likely: list[MatchSpan] = []
+    for place in sorted(shares, key=lambda each: -shares[each]):
+        if shares[place] >= WORTH_SHOWING / 2 and not any(place.is_near(other) for other in likely):
+            likely.append(place)
+    return likely[:_MOST_PLACES]
+
+
+def _equal(folded: Folded, needle: str, wanted: str) -> Iterator[_Found]:
+    """Yield passages equal to the needle once folded that begin and end with whole words."""
+    at = folded.text.find(wanted)
+    looked_at = 0
+    while at >= 0 and looked_at < _MOST_EQUAL:
+        looked_at += 1
+        span = folded.span(at, at + len(wanted))
+        if not (_cuts_word(folded.original, span[0]) or _cuts_word(folded.original, span[1])):
+            yield _Found(*_with_white_space(folded.original, needle, *span), similarity=1.0)
+        at = folded.text.find(wanted, at + 1)
+
+
+def _grams(text: str) -> Counter[str]:
+    """Return the text's trigrams, those at its ends included."""
+    padded = f"\n{text}\n"
+    return Counter(map("".join, zip(padded, padded[1:], padded[2:], strict=False)))
+
+
+def _likeness(some: Counter[str], others: Counter[str]) -> float:
+    """Return how much two texts have in common, 0 to 1 (Dice)."""
+    return 2 * (some & others).total() / max(some.total() + others.total(), 1)
+
+
+def _covered(some: Counter[str], others: Counter[str]) -> float:
+    """Return how much of the first text is in the second, 0 to 1."""
+    return (some & others).total() / max(some.total(), 1)
+
+
+# -- where it begins and ends ------------------------------------------------------------------------
+
+
+def _to_line_ends(text: str, start: int, end: int, missing_before: int, missing_after: int) -> tuple[int, int]:
+    """Return the span with the rest of its first and last line, where the needle has other words for it.
+
+    Without it, an agent that misquotes the last words of a line would leave the real ones behind.
+
+    Args:
+        missing_before, missing_after: how many letters the needle has more at either end.
+    """
+    line_start, line_end = text.rfind("\n", 0, start) + 1, _line_end(text, end)
+    if _replaces(missing_before, text[line_start:start]):
+        start = line_start + len(text[line_start:start]) - len(text[line_start:start].lstrip())
+    if _replaces(missing_after, text[end:line_end]):
+        end += len(text[end:line_end].rstrip())
+    return start, end
+
+
+def _replaces(letters: int, rest: str) -> bool:
+    """Whether so many letters of a needle may stand for the rest of a line: a word at least, and half as long."""
+    return letters >= _A_WORD and len(rest) <= _MOST_REST and len(fold(rest)) <= 2 * letters
+
+
+def _as_needle_ends(text: str, needle: str, start: int, end: int) -> tuple[int, int]:
+    """Return the span moved to whole words where the needle has them, with its white space at both ends."""
+    stripped = needle.strip()
+    if stripped[0].isalnum() and _cuts_word(text, start):
+        start = min((at for at in _word_ends(text, start) if at < end), key=lambda at: (abs(at - start), at))
+        start += len(text[start:end]) - len(text[start:end].lstrip())
+    if stripped[-1].isalnum() and _cuts_word(text, end):
+        end = min((at for at in _word_ends(text, end) if at > start), key=lambda at: (abs(at - end), -at))
+        end = start + len(text[start:end].rstrip())
+    return _with_white_space(text, needle, start, end)
+
+
+def _cuts_word(text: str, at: int) -> bool:
+    return 0 < at < len(text) and _is_letter(text[at - 1]) and _is_letter(text[at])
+
+
+def _is_letter(char: str) -> bool:
+    # Chinese or Thai letters are no part of a word that could be cut.
+    return char.isalnum() and (char.isascii() or is_spaced(char))
+
+
+def _word_ends(text: str, at: int) -> tuple[int, int]:
+    """Return where the word around `at` begins and ends."""
+    before = after = at
+    while before > 0 and _is_letter(text[before - 1]):
+        before -= 1
+    while after < len(text) and _is_letter(text[after]):
+        after += 1
+    return before, after
+
+
+def _with_white_space(text: str, needle: str, start: int, end: int) -> tuple[int, int]:
+    """Return the span with as much of the white space around it as the needle has at its ends."""
+    leading = needle[: len(needle) - len(needle.lstrip())]
+    trailing = needle[len(needle.rstrip()) :]
+    if leading:
+        before = text[:start][-_MOST_WHITE_SPACE:]
+        before = before[len(before.rstrip()) :]
+        start -= len(_as_much(before[::-1], leading[::-1]))
+    if trailing:
+        after = text[end : end + _MOST_WHITE_SPACE]
+        end += len(_as_much(after[: len(after) - len(after.lstrip())], trailing))
+    return start, end
+
+
+def _as_much(available: str, wanted: str) -> str:
+    """Return as many line ends of `available` as wanted, else as many spaces, reading away from the passage."""
+    lines = wanted.count("\n")
+    if not lines:
+        return available.partition("\n")[0][: len(wanted)]
+    whole = available.split("\n")[:-1][:lines]
+    return "".join(f"{line}\n" for line in whole) or available
+
+
+def _made_single(text: str, start: int, end: int, context: int) -> tuple[int, int] | None:
+    """Return the smallest wider span whose text occurs once: the span itself, whole lines, then lines around it."""
+    if text.count(text[start:end]) == 1:
+        return start, end
+    start = text.rfind("\n", 0, start) + 1
+    end = _line_end(text, end if text[end - 1] != "\n" else end - 1)
+    for step in range(2 * context + 1):
+        if text.count(text[start:end]) == 1:
+            return start, end
+        if step % 2:
+            end = _line_end(text, end + 1) if end < len(text) else end
+        else:
+            start = text.rfind("\n", 0, max(start - 1, 0)) + 1
+    return None
+
+
+def _line_end(text: str, at: int) -> int:
+    """Return where the line of `at` ends."""
+    found = text.find("\n", at)
+    return len(text) if found < 0 else found
+
+
+# -- why it differs ----------------------------------------------------------------------------------
+
+
+def _why(needle: str, passage: str) -> Why | None:
+    if "".join(needle.split()) == "".join(passage.split()):
+        return "whitespace"
+    if needle.casefold() == passage.casefold():
+        return "case"
+    if plain_quotes(needle) == plain_quotes(passage):
+        return "quotes"
+    if _composed(needle) == _composed(passage):
+        return "unicode"
+    return None
+
+
+def _composed(text: str) -> str:
+    """Return the text with each character decomposed, without invisible characters."""
+    return text.translate({ord(char): _taken_apart(char) for char in set(text)})
+
+
+def _taken_apart(char: str) -> str:
+    if char in "\n\t":
+        return char
+    is_unseen = unicodedata.category(char) in ("Cf", "Cc") or "\ufe00" <= char <= "\ufe0f"
+    return "" if is_unseen else unicodedata.normalize("NFKD", char)
