@@ -22,11 +22,11 @@ EDITION = "embedded" if environment.is_embedded() else "server"
 #: As somebody who updates does it: the databases stay where they are.
 LOAD = """
 from pathlib import Path
-from memory_app.databases.backups import databases
+from memory_app.databases import backups
 from memory_app.databases.backups import Manifest
 from memory_app.dolt.connections import dolt
 folder = Path({folder!r})
-databases.restore_default(folder / Manifest.read(folder).default.copy)
+backups.restore_default(folder / Manifest.read(folder).default.copy)
 dolt().restore(folder / Manifest.read(folder).memory.copy)
 """
 

@@ -20,9 +20,9 @@ from approvals.recovery.integrity import problems
 from memory_app import reads
 from memory_app.writing.ledger_lock import lock_owner
 from tests import environment
-from tests.approvals.recovery.test_recover import let_leases_run_out
 from tests.conftest import eventually
 from tests.end_to_end.conftest import Server
+from tests.support.crashing import let_leases_run_out
 from tests.support.holding import held
 
 pytestmark = pytest.mark.slow

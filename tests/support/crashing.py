@@ -1,8 +1,10 @@
-"""Ends a process before its n-th write, as kill -9 would: for `crash_at(1, …)`, `crash_at(2, …)` and on.
+"""Ends a process as kill -9 would: before its n-th write (`crash_at(1, …)`, `crash_at(2, …)` and on), or where it says.
 
-Nothing of ours is replaced. A profile function counts what the process is about to send to a database: each
-statement that writes, each `dolt_*` verb that does, each COMMIT. Between two of these nothing that lasts changes, so
-the sweep leaves behind every state a crash can leave, but for those inside an engine (`make torture` is for them).
+For `crash_at` nothing of ours is replaced. A profile function counts what the process is about to send to a database:
+every statement that writes, each `dolt_*` verb that does, each COMMIT. Between two of these nothing that lasts
+changes, so the sweep leaves behind every state a crash can leave, but for those inside an engine (`make torture` is
+for them).
+`killed` is for the one step that a test is about: its program puts `die` in the place of a function.
 """
 
 from __future__ import annotations
@@ -12,7 +14,11 @@ import os
 import re
 import signal
 import sys
+import textwrap
+import traceback
 from collections.abc import Callable
+from datetime import timedelta
+from multiprocessing.connection import Connection
 from types import FrameType
 from typing import Any
 
@@ -26,8 +32,10 @@ os.environ.pop("DJANGO_SETTINGS_MODULE", None)
 from django.db import connections  # noqa: E402
 from django.db.backends.base.base import BaseDatabaseWrapper  # noqa: E402
 from django.db.backends.utils import CursorWrapper  # noqa: E402
+from django.utils import timezone  # noqa: E402
 
 from approvals import services  # noqa: E402, F401 (imported once, before the forks)
+from approvals.models import Proposal  # noqa: E402
 
 #: An upper bound for one piece of work, so that a sweep ends when the counting goes wrong.
 MOST_STEPS = 300
@@ -66,6 +74,44 @@ def crash_at(step: int, work: Callable[..., object], *arguments: Any) -> bool:
     return process.exitcode != 0
 
 
+def killed(program: str) -> None:
+    """Run a program in another process, which must end by killing itself.
+
+    Args:
+        program: Python, with `die` as a function that takes any arguments and kills the process.
+
+    Raises:
+        AssertionError: it came to its end, or to an error, which the message has.
+    """
+    connections.close_all()
+    # Imported once, before the forks: a fresh Python spends two seconds on imports alone.
+    _context.set_forkserver_preload([__name__])
+    said, error = _context.Pipe(duplex=False)
+    process = _context.Process(target=_run_program, args=(textwrap.dedent(program), error))
+    process.start()
+    error.close()
+    process.join(60)
+    if process.exitcode is None:
+        process.kill()
+        process.join()
+        raise AssertionError("the program hangs")
+    assert process.exitcode == -signal.SIGKILL, said.recv() if said.poll() else f"ended with {process.exitcode}"
+
+
+def _run_program(program: str, error: Connection) -> None:
+    try:
+        exec(program, {"die": _die, "sys": sys, "__name__": "killed"})
+    except BaseException:
+        error.send(traceback.format_exc())
+        raise
+    finally:
+        connections.close_all()
+
+
+def _die(*_arguments: object, **_named: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def _run(step: int, work: Callable[..., object], arguments: tuple[Any, ...]) -> None:
     left = step
 
@@ -85,3 +131,8 @@ def _run(step: int, work: Callable[..., object], arguments: tuple[Any, ...]) -> 
     finally:
         sys.setprofile(None)
         connections.close_all()
+
+
+def let_leases_run_out() -> None:
+    """Let `recover` take over what a killed process was doing, without waiting half a minute."""
+    Proposal.objects.exclude(lease_expires_at=None).update(lease_expires_at=timezone.now() - timedelta(seconds=1))

@@ -17,7 +17,7 @@ from approvals.services.notes import ChangeContext
 from memory_app.models import Change
 from tests.agent_tools.checks import answered
 from tests.agent_tools.conftest import Call, Machine
-from tests.approvals.recovery.test_recover import killed, let_leases_run_out
+from tests.support.crashing import killed, let_leases_run_out
 from tests.support.fixtures import ClientOf
 
 CUT = """

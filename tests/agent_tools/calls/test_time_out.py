@@ -21,7 +21,7 @@ from memory_app.reads import Block
 from tests import environment
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Machine
-from tests.approvals.recovery.test_recover import let_leases_run_out
+from tests.support.crashing import let_leases_run_out
 from tests.support.holding import frozen, held_row, memory_is_stuck
 
 pytestmark = pytest.mark.slow

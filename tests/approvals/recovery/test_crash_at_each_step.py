@@ -19,11 +19,10 @@ from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.models import Change
 from tests import environment
-from tests.approvals.recovery.test_recover import let_leases_run_out
 from tests.approvals.recovery.use_cases import USE_CASES
 from tests.approvals.recovery.whole_use_cases import WHOLE_USE_CASES
 from tests.conftest import begin_anew
-from tests.support.crashing import crash_at
+from tests.support.crashing import crash_at, let_leases_run_out
 from tests.support.histories import ledger_snapshot
 
 pytestmark = pytest.mark.slow

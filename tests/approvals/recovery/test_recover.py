@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import textwrap
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from django.core.management import call_command
 from django.db import connections
-from django.utils import timezone
 
 from approvals import services
 from approvals.models import Agent, Proposal, Status, User
@@ -28,34 +21,11 @@ from memory_app.reads import Block
 from memory_app.text.edits import Replace
 from memory_app.text.trailers import Trailers
 from tests.support.acts import assert_ledger
+from tests.support.crashing import killed, let_leases_run_out
 from tests.support.fixtures import MakeBlock, Propose
 from tests.support.histories import ledger_snapshot
 
 pytestmark = pytest.mark.slow
-
-ROOT = Path(__file__).resolve().parents[3]
-
-
-def killed(program: str) -> None:
-    """Run `program` in a process of its own, which must end by killing itself."""
-    start = (
-        "import os, signal, sys, django; django.setup()\ndie = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)\n"
-    )
-    connections.close_all()
-    ended = subprocess.run(
-        [sys.executable, "-c", start + textwrap.dedent(program)],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "DJANGO_SETTINGS_MODULE": "memory_app.settings"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.returncode == -signal.SIGKILL, ended.stderr
-
-
-def let_leases_run_out() -> None:
-    Proposal.objects.exclude(lease_expires_at=None).update(lease_expires_at=timezone.now() - timedelta(seconds=1))
-
 
 APPROVE = """
 from approvals import services
@@ -135,7 +105,7 @@ from approvals.models import Agent
 from approvals.services import events
 from memory_app.writing import commits
 from memory_app.text.edits import Replace
-from approvals.services.trust import applying
+from approvals.services import trust
 {crash}
 services.propose(agent=Agent.objects.get(), owner="alice", label="goals", edits=[Replace("math", "maths")],
                  kind="edit", reasoning="She said so.", operation="{operation}")
@@ -143,7 +113,7 @@ services.propose(agent=Agent.objects.get(), owner="alice", label="goals", edits=
 
 
 @pytest.mark.parametrize(
-    "crash", ["applying.finish_preparing = die", "commits.dolt_transaction = die", "events.record = die"]
+    "crash", ["trust.finish_preparing = die", "commits.dolt_transaction = die", "events.record = die"]
 )
 def test_a_proposal_killed_at_any_step_is_opened(goals: Block, scribe: Agent, crash: str) -> None:
     killed(PROPOSE.format(crash=crash, operation="b" * 32))

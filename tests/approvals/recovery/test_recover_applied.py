@@ -11,7 +11,7 @@ from memory_app import reads
 from memory_app.dolt.connections import head_of_main
 from memory_app.reads import Block
 from memory_app.text.edits import Replace
-from tests.approvals.recovery.test_recover import killed, let_leases_run_out
+from tests.support.crashing import killed, let_leases_run_out
 
 OPERATION = "b" * 32
 
@@ -19,7 +19,7 @@ PROPOSE = """
 from approvals import services
 from approvals.models import Agent
 from approvals.services import events
-from approvals.services.trust import applying
+from approvals.services import trust
 from memory_app.text.edits import Replace
 from memory_app.writing import commits
 {crash}
@@ -29,7 +29,7 @@ services.propose(agent=Agent.objects.get(), owner="alice", label="goals", edits=
 
 RECOVER = """
 from approvals import services
-from approvals.services.trust import applying
+from approvals.services import trust
 {crash}
 services.recover()
 """
@@ -53,7 +53,7 @@ def cut(crash: str) -> Proposal:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("crash", ["applying.finish_block = die", BEFORE_THE_COMMIT, AFTER_THE_COMMIT])
+@pytest.mark.parametrize("crash", ["trust.finish_block = die", BEFORE_THE_COMMIT, AFTER_THE_COMMIT])
 def test_what_a_rule_applies_is_finished(goals: Block, scribe: Agent, rule: TrustRule, crash: str) -> None:
     if "finish_block" in crash:
         crash = 'sys.modules["approvals.services.propose"].finish_block = die'
@@ -110,13 +110,11 @@ def test_it_waits_where_the_block_changed_first(goals: Block, alice: User, scrib
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("crash", ["applying.branch_name = die", "applying.finish_preparing = die"])
+@pytest.mark.parametrize("crash", ["trust.branch_name = die", "trust.finish_preparing = die"])
 def test_killed_while_it_is_made_to_wait_it_waits(goals: Block, scribe: Agent, rule: TrustRule, crash: str) -> None:
     proposal = cut(BEFORE_THE_COMMIT)
     rule.delete()
-    killed(
-        f"from approvals import services\nfrom approvals.services.trust import applying\n{crash}\nservices.recover()"
-    )
+    killed(f"from approvals import services\nfrom approvals.services import trust\n{crash}\nservices.recover()")
     let_leases_run_out()
     services.recover()
     require_waiting(proposal)

@@ -12,7 +12,7 @@ from approvals.services.errors import NotesChanged
 from approvals.services.notes import ChangeContext, NoteChange, agents
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
-from tests.approvals.recovery.test_recover import killed, let_leases_run_out
+from tests.support.crashing import killed, let_leases_run_out
 
 SAVE = """
 from approvals.models import Agent

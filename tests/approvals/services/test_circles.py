@@ -16,8 +16,8 @@ from memory_app import reads
 from memory_app.dolt.connections import dolt_transaction
 from memory_app.models import MemoryNote
 from memory_app.writing.authors import ASSENT
-from tests.approvals.recovery.test_recover import killed, let_leases_run_out
 from tests.support.acts import approve
+from tests.support.crashing import killed, let_leases_run_out
 from tests.support.fixtures import ClientOf
 from tests.support.pages import words
 

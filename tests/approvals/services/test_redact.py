@@ -25,9 +25,9 @@ from memory_app.reads import Block
 from memory_app.text import worddiff
 from tests import environment
 from tests.agent_tools.conftest import Machine
-from tests.approvals.recovery.test_recover import killed
 from tests.conftest import eventually
 from tests.support.background import wait_for_thread
+from tests.support.crashing import killed
 from tests.support.fixtures import ClientOf, Propose
 from tests.support.traces import files_with, tables_with
 

@@ -12,14 +12,14 @@ from approvals.services.errors import AlreadyUndone
 from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.reads import Block
-from tests.approvals.recovery.test_recover import killed
 from tests.support.acts import approve
+from tests.support.crashing import killed
 from tests.support.fixtures import Propose
 
 pytestmark = pytest.mark.slow
 
 #: Where it dies: before the ledger's row, before the proposal's, after both.
-CRASHES = ["commits.record = die", "events.record = die", "revert.after_change = die"]
+CRASHES = ["commits.record = die", "events.record = die", "undoing.after_change = die"]
 
 
 def killed_while_undoing(crash: str) -> None:
@@ -29,7 +29,7 @@ def killed_while_undoing(crash: str) -> None:
         from approvals import services
         from approvals.services import events
         from memory_app.writing import commits
-        revert = sys.modules["approvals.services.undo"]
+        undoing = sys.modules["approvals.services.undo"]  # the package has a function of that name
         {crash}
         services.undo(actor=User.objects.get(username="alice"), proposal_id=Proposal.objects.get().pk, comment="Why.")
         """

@@ -18,8 +18,8 @@ from memory_app.models import Change
 from memory_app.reads.catalogue import MANY
 from memory_app.text import memories_md
 from memory_app.writing.ledger import MOST_TARGETS
-from tests.approvals.recovery.test_recover import killed
 from tests.support.acts import save
+from tests.support.crashing import killed
 from tests.support.fixtures import MakeBlock
 
 
