@@ -27,9 +27,9 @@ from approvals.models import (
     User,
 )
 from approvals.pages.inbox_filters import Order
+from approvals.review.note_changes import NoteChange
 from approvals.review.targets import BlockState, TargetState, base_sha256, current_states
 from approvals.review.turn import ChangeRequest, change_requests
-from approvals.services.notes.values import NoteChange
 from memory_app import reads
 from memory_app.dolt.errors import DoltError
 from memory_app.models import TargetKind

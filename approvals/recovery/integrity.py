@@ -14,8 +14,8 @@ from django.db.utils import Error as DatabaseError
 
 from approvals.models import PENDING, Proposal, Revision, Status
 from approvals.recovery.ledger import expected_entries, wrong_rows
+from approvals.review.note_changes import sha256_of
 from approvals.review.targets import matches
-from approvals.services.notes.values import sha256_of
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.engine import MAIN

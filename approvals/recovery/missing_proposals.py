@@ -15,11 +15,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.models import Agent, Event, Kind, Proposal, ProposedNote, Revision, Status, User
+from approvals.review.note_changes import NoteChange, said_beside, text_of, title_of
 from approvals.review.summary import summarise
 from approvals.review.targets import targets_of
 from approvals.review.whole_blocks import DELETION, DELETION_SHA256, NewBlock
 from approvals.services import events
-from approvals.services.notes.values import NoteChange, said_beside, text_of, title_of
 from approvals.services.preparing import branch_name, parse_branch_name
 from approvals.services.recheck import recheck
 from memory_app import reads

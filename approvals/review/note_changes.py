@@ -1,24 +1,34 @@
-"""What becomes of each note of a proposal, as a reviewer reads it.
+"""The change of each note: before and after, as a revision keeps it and as a reviewer reads it.
 
 Not here: the proposal around them (`review.presentation`), and whether a change still fits (`review.mergeability`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 import structlog
+from django.utils.translation import gettext as _
 
 from approvals.models import Proposal
-from approvals.services.notes.values import NoteChange
 from memory_app import reads
 from memory_app.dolt.errors import DoltError
 from memory_app.models import MemoryNote
 from memory_app.text import worddiff
+from memory_app.text.lines import first_words
 
 log = structlog.get_logger(__name__)
+
+#: Free-text fields of a note other than its content.
+_OTHER_TEXTS = ("rationale", "category", "tags", "superseded_reason")
+
+
+#: Characters of a proposal's title, as its column has room for.
+MOST_TITLE = 200
+
 
 #: Fields of a note that a reviewer sees in a table, beside its text.
 NOTE_FIELDS = (
@@ -33,6 +43,74 @@ NOTE_FIELDS = (
     "superseded_reason",
     "superseded_at",
 )
+
+
+@dataclass(frozen=True)
+class NoteChange:
+    """The change of one note: `before=None` creates it, `after=None` deletes it."""
+
+    id: str
+    before: reads.Note | None
+    after: reads.Note | None
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "before": self.before.as_json() if self.before else None,
+            "after": self.after.as_json() if self.after else None,
+        }
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> NoteChange:
+        """Return what `as_json` wrote."""
+        before, after = (reads.Note.from_json(values[side]) if values[side] else None for side in ("before", "after"))
+        return cls(values["id"], before, after)
+
+
+def said_beside(changes: Sequence[dict[str, Any]]) -> tuple[str, str]:
+    """Return the changed free-text fields other than the content, before and after, for the risk report.
+
+    Models read them like the contents. Unchanged fields are left out.
+    """
+    sides: tuple[list[str], list[str]] = ([], [])
+    for change in changes:
+        for name in _OTHER_TEXTS:
+            values = [_as_text(note[name]) if note else "" for note in (change["before"], change["after"])]
+            if values[0] != values[1]:
+                for side, text in zip(sides, values, strict=True):
+                    side.append(text)
+    before, after = ("\n\n".join(filter(None, side)) for side in sides)
+    return before, after
+
+
+def _as_text(value: str | list[str] | None) -> str:
+    return ", ".join(value) if isinstance(value, list) else value or ""
+
+
+def stamped(note: reads.Note, now: datetime) -> reads.Note:
+    """Return the note with `updated_at` now and the sha256 of its fields."""
+    return replace(note, updated_at=now, sha256=reads.note_sha256(vars(note)))
+
+
+def sha256_of(note: reads.Note | None) -> str:
+    """Return the sha256 of the note's fields, empty for None; an older version may have computed the stored one."""
+    return reads.note_sha256(vars(note)) if note else ""
+
+
+def text_of(of: Sequence[reads.Note | None]) -> str:
+    """Return the contents, as one side of the diff."""
+    return "\n\n".join(note.content for note in of if note)
+
+
+def title_of(changes: tuple[NoteChange, ...]) -> str:
+    """Return the title of a change: the text of an existing note as it is, or that of a new one.
+
+    A title too long for the column is cut between words; pages shorten it further.
+    """
+    if len(changes) > 1:
+        return _("%(count)d notes") % {"count": len(changes)}
+    note = changes[0].before or changes[0].after
+    return first_words(note.content, MOST_TITLE) if note else changes[0].id
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,10 @@ from approvals.review import whole_blocks
 from approvals.review.collisions import Collision, collisions_of, others_on_target
 from approvals.review.compared import compared
 from approvals.review.mergeability import Assessment
-from approvals.review.note_changes import NoteReview, note_reviews
+from approvals.review.note_changes import NoteReview, note_reviews, said_beside
 from approvals.review.reworded import ChangedApproval, rest_of, taken_of
 from approvals.review.targets import BlockState, NotesState, TargetState, current_state
 from approvals.risks import flags
-from approvals.services.notes.values import said_beside
 from memory_app import reads
 from memory_app.dolt.errors import DoltError
 from memory_app.models import TargetKind

@@ -28,10 +28,10 @@ from approvals.models import (
     Status,
     TrustRule,
 )
+from approvals.review.note_changes import said_beside
 from approvals.review.summary import ChangeSummary
 from approvals.review.whole_blocks import WHOLE_KINDS
 from approvals.risks import flags
-from approvals.services.notes.values import said_beside
 from memory_app.databases.prepared import Prepared
 from memory_app.models import TargetKind
 from memory_app.text import worddiff

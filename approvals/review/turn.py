@@ -18,9 +18,8 @@ from django.utils.translation import gettext as _
 from approvals.models import Event, Proposal, RejectReason, ReviewReason, Revision, User
 from approvals.review.compared import compared
 from approvals.review.diff_mode import Redline, laid_out, redline
-from approvals.review.note_changes import NoteFieldChange, field_changes_of_note
+from approvals.review.note_changes import NoteChange, NoteFieldChange, field_changes_of_note
 from approvals.review.whole_blocks import DELETION, WHOLE_OPERATIONS, NewBlock, is_of_whole_block, new_block_of
-from approvals.services.notes.values import NoteChange
 from memory_app.models import MemoryBlock, TargetKind
 from memory_app.reads import Block
 from memory_app.text import alike, edits

@@ -33,6 +33,7 @@ from approvals.models import (
 )
 from approvals.permissions import ReviewAction, available_actions, may_decide
 from approvals.recovery.ledger import retry_after_committing_stray_rows, revert_operation
+from approvals.review.note_changes import said_beside
 from approvals.review.summary import summarise
 from approvals.review.targets import current_state, targets_of
 from approvals.review.undo import UndoPlan, plan_undo, rest_that_returns
@@ -43,7 +44,6 @@ from approvals.services.decide import part
 from approvals.services.decide.checks import raise_not_open, visible_proposal
 from approvals.services.errors import AlreadyUndone, BeingDecided, ChangedSince, NotAllowed, NotUndoable, UndoConflict
 from approvals.services.notes.agents import name_notes
-from approvals.services.notes.values import said_beside
 from approvals.services.preparing import (
     branch_name,
     drop_branches,

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from approvals.models import Approval, Event, Kind, Proposal, RejectReason, Revision, Status, User
 from approvals.permissions import ReviewAction
 from approvals.review.mergeability import assess
+from approvals.review.note_changes import NoteChange, said_beside, sha256_of, text_of, title_of
 from approvals.review.summary import summarise
 from approvals.review.targets import BlockState, NotesState, agents_revision
 from approvals.review.whole_blocks import is_of_whole_block
@@ -32,7 +33,6 @@ from approvals.services.decide.checks import (
 )
 from approvals.services.errors import ChangesDiffer, NoLongerFits, NotesOutdated, NothingChosen
 from approvals.services.notes.agents import name_notes
-from approvals.services.notes.values import NoteChange, said_beside, sha256_of, text_of, title_of
 from approvals.services.preparing import finish_once, insert_prepared, lease_of, write_revision_branch
 from memory_app import reads
 from memory_app.dolt.errors import DoltError

@@ -10,12 +10,13 @@ from django.utils.translation import gettext as _
 
 from approvals.models import Approval, Mergeability, Proposal, Revision, User
 from approvals.permissions import ReviewAction
+from approvals.review.note_changes import NoteChange, stamped, text_of
 from approvals.review.targets import BlockState
 from approvals.review.whole_blocks import NewBlock, is_deletion, new_block_of
 from approvals.services.decide.approve import approve, claim, naming_who_was_first
 from approvals.services.decide.checks import Seen, proposal_for, require_fit, require_target_as_seen
 from approvals.services.errors import NoLongerFits, NotEditable, NoText, OverLimit, SameAsNow
-from approvals.services.notes.values import NoteChange, require_valid, stamped, text_of
+from approvals.services.notes.values import require_valid
 from memory_app import reads
 from memory_app.text import edits
 

@@ -4,10 +4,11 @@ The verbs are in `change`. Below it, `people` writes a person's change and `agen
 changes several and takes that back.
 """
 
+from approvals.review.note_changes import NoteChange, stamped
 from approvals.services.notes.agents import earlier_outcome, require_room_unless_applied
 from approvals.services.notes.bulk import BulkAction, BulkOutcome, NotABulkChange, change_many, take_back
 from approvals.services.notes.change import change_notes, delete, reinstate, save, supersede, update
-from approvals.services.notes.values import ChangeContext, NoteChange, NoteChangeOutcome, require_valid, stamped, tidied
+from approvals.services.notes.values import ChangeContext, NoteChangeOutcome, require_valid, tidied
 
 __all__ = [
     "BulkAction",

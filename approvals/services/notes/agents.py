@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from approvals.models import Agent, Kind, Proposal, ProposalQuerySet, ProposedNote, ReviewReason, Status, TrustRule
 from approvals.review import trust
+from approvals.review.note_changes import NoteChange, sha256_of, stamped
 from approvals.review.turn import said_of_note
 from approvals.risks import flags
 from approvals.services import trust as applying
@@ -34,13 +35,10 @@ from approvals.services.errors import (
 )
 from approvals.services.notes.values import (
     ChangeContext,
-    NoteChange,
     NoteChangeOutcome,
     NoteChangeResult,
     assess_changes,
     require_valid,
-    sha256_of,
-    stamped,
 )
 from approvals.services.preparing import branch_name, finish_once, finish_preparing, insert_prepared, lease_of
 from approvals.services.texts import require_texts

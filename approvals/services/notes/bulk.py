@@ -13,18 +13,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.models import Kind, User
+from approvals.review.note_changes import NoteChange, sha256_of, stamped
 from approvals.services.errors import NoChange, NotesChanged
 from approvals.services.notes import change as people
 from approvals.services.notes.change import change_notes
-from approvals.services.notes.values import (
-    ChangeContext,
-    NoteChange,
-    NoteChangeOutcome,
-    require_valid,
-    sha256_of,
-    stamped,
-    tidied,
-)
+from approvals.services.notes.values import ChangeContext, NoteChangeOutcome, require_valid, tidied
 from memory_app import reads
 from memory_app.models import Change, TargetKind
 from memory_app.reads import Note

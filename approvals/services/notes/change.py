@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from approvals.models import Agent, Kind, User
 from approvals.permissions import may_edit
 from approvals.recovery.ledger import retry_after_committing_stray_rows
+from approvals.review.note_changes import NoteChange, sha256_of, stamped
 from approvals.review.targets import note_rows_to_write
 from approvals.services.errors import (
     EditNotAllowed,
@@ -29,15 +30,7 @@ from approvals.services.errors import (
     ReplacementNotFound,
 )
 from approvals.services.notes import agents, values
-from approvals.services.notes.values import (
-    ChangeContext,
-    NoteChange,
-    NoteChangeOutcome,
-    require_valid,
-    sha256_of,
-    stamped,
-    tidied,
-)
+from approvals.services.notes.values import ChangeContext, NoteChangeOutcome, require_valid, tidied
 from approvals.services.recheck import after_change
 from memory_app import reads
 from memory_app.dolt.errors import NothingToCommit
