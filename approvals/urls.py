@@ -7,7 +7,7 @@ from django.urls import path
 
 from approvals.accounts import policies_page, settings_page, sign_in
 from approvals.notifications import feed, notifications_page, unsubscribe
-from approvals.statistics import agents_page, board_page
+from approvals.statistics import agents, board
 from approvals.views import (
     approving,
     block_forms,
@@ -53,7 +53,7 @@ urlpatterns = [
     path("proposals/<int:pk>/assign/", talk.assign, name="assign"),
     path("proposals/<int:pk>/snooze/", talk.snooze, name="snooze"),
     path("proposals/<int:pk>/wake/", talk.wake, name="wake"),
-    path("memory/", board_page.memories, name="memories"),
+    path("memory/", board.memories, name="memories"),
     path("memory/<str:owner>/", block_views.memory, name="memory"),
     path("memory/<str:owner>/new/", block_forms.BlockNew.as_view(), name="block_new"),
     path(_BLOCK, block_views.block, name="block"),
@@ -83,8 +83,8 @@ urlpatterns = [
     path("memory/<str:owner>/export/memory.json", exchange.export_json, name="export_json"),
     path("settings/notifications/", notifications_page.notifications, name="notifications"),
     path("settings/notifications/feed/", notifications_page.feed_address, name="feed_address"),
-    path("agents/", agents_page.agent_list, name="agent_list"),
-    path("agents/<str:agent>/", agents_page.agent, name="agent"),
+    path("agents/", agents.agent_list, name="agent_list"),
+    path("agents/<str:agent>/", agents.agent, name="agent"),
     path("manifest.webmanifest", feed.manifest, name="manifest"),
     path("feed/<str:feed_key>/", feed.feed, name="feed"),
     path("unsubscribe/<str:signed>/", unsubscribe.unsubscribe, name="unsubscribe"),

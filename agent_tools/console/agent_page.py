@@ -23,7 +23,7 @@ from agent_tools.console.tokens_page import rows_of
 from agent_tools.errors import ErrorCode
 from agent_tools.models import AgentToken, ToolCall
 from approvals.accounts.sign_in import signed_in, viewer_of
-from approvals.models import Agent, Approval, Proposal, RejectReason, Status, TrustRule, User
+from approvals.models import Agent, Proposal, Status, TrustRule, User
 from approvals.statistics import agents, weeks
 
 # -- What an agent did with one person's memory, from the rows of the audit: names, sizes and outcomes, no texts.
@@ -265,8 +265,6 @@ def _decided(agent: Agent, viewer: User) -> dict[str, Any]:
         "counts": counts,
         "since": timezone.localtime(began[0]).date().isoformat(),
         "number_of_weeks": len(began),
-        "approvals": [(label, counts.approved[how]) for how, label in Approval.choices if how in counts.approved],
-        "reasons": [(label, counts.rejected[why]) for why, label in RejectReason.choices if why in counts.rejected],
         "rejected": mine.filter(status=Status.REJECTED).order_by("-decided_at")[:_MOST_REJECTED],
         "has_proposals": mine.exists(),
     }

@@ -1,38 +1,36 @@
-"""How agents do: what each proposed, and what people made of it, week by week.
+"""How agents do: `/agents/` and `/agents/<name>/`, and the counts that the page of an agent's tokens shows too.
 
-Three queries for any number of agents. What counts as accepted is `review.acceptance`, which rules of trust show too.
+Owners see their memory's, tutors their students', staff all. An agent that proposed nothing a viewer may see, and has
+no token for that memory, is answered as if it did not exist. What counts as accepted is `review.trust.acceptance`.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import accumulate
+from typing import Any
 
 from django.db.models import Count, Q
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+from django_stubs_ext import StrOrPromise
 
-from approvals.models import Approval, Mergeability, ProposalQuerySet, RejectReason, Status
-from approvals.review.trust import Acceptance, acceptance
+from approvals import permissions
+from approvals.accounts.sign_in import display_names, signed_in, viewer_of
+from approvals.models import Agent, Approval, Mergeability, ProposalQuerySet, RejectReason, Status
+from approvals.review import trust
 from approvals.statistics import weeks
-from approvals.statistics.board import ASKED
 
+#: What a week's decisions are divided into, as the columns of the page and its bars have them.
+PARTS = ("as_proposed", "changed", "rejected", "unused", "automatic")
 
-@dataclass(frozen=True)
-class WeekOfAgent:
-    """What was decided in one week about an agent's proposals, and how many it made."""
-
-    proposed: int = 0
-    as_proposed: int = 0
-    changed: int = 0
-    rejected: int = 0
-    unused: int = 0
-    automatic: int = 0
-
-    @property
-    def parts(self) -> tuple[int, ...]:
-        """Return what is stacked in a bar, from below."""
-        return (self.as_proposed, self.changed, self.rejected, self.unused, self.automatic)
+#: What a duplicate counts as that was in the memory already: no mistake of its agent's.
+ALREADY_APPLIED = "already_applied"
 
 
 @dataclass
@@ -41,53 +39,44 @@ class AgentCounts:
 
     Args:
         waiting: open now.
-        approved: how → how many, of `Approval`; those older than that count as approved as proposed.
-        rejected: why → how many, of `RejectReason`, without those already in the memory.
-        already_applied: closed since the change was in the memory already.
+        decided: outcome → how many: of `Approval`, `RejectReason` or `Status`, or `ALREADY_APPLIED`. Approvals older
+            than their column count as approved as proposed.
+        weeks: for each week, oldest first, how many of `PARTS` and "proposed".
     """
 
     name: str
+    weeks: list[Counter[str]]
     proposed: int = 0
     waiting: int = 0
-    approved: dict[str, int] = field(default_factory=dict)
-    rejected: dict[str, int] = field(default_factory=dict)
-    already_applied: int = 0
-    withdrawn: int = 0
-    expired: int = 0
-    automatic: int = 0
-    weeks: list[dict[str, int]] = field(default_factory=list)
-    acceptance: Acceptance = field(default_factory=Acceptance)
+    decided: Counter[str] = field(default_factory=Counter)
+    acceptance: trust.Acceptance = field(default_factory=trust.Acceptance)
 
     @property
-    def approved_total(self) -> int:
-        return sum(self.approved.values())
-
-    @property
-    def rejected_total(self) -> int:
-        return sum(self.rejected.values())
-
-    @property
-    def rejected_and_already_applied(self) -> int:
-        """Return what the list of rejected proposals has."""
-        return self.rejected_total + self.already_applied
-
-    @property
-    def as_proposed(self) -> int:
-        return self.approved.get(Approval.AS_PROPOSED, 0)
+    def approved(self) -> int:
+        return sum(self.decided[how] for how in Approval.values)
 
     @property
     def changed(self) -> int:
-        return self.approved_total - self.as_proposed
+        return self.approved - self.decided[Approval.AS_PROPOSED]
 
     @property
-    def by_week(self) -> tuple[WeekOfAgent, ...]:
-        return tuple(WeekOfAgent(**week) for week in self.weeks)
+    def rejected(self) -> int:
+        """Return what the list of rejected proposals has."""
+        return sum(self.decided[why] for why in (*RejectReason.values, "", ALREADY_APPLIED))
+
+    @property
+    def outcomes(self) -> dict[str, list[tuple[StrOrPromise, int]]]:
+        """Return how many were approved in which way and rejected for which reason, in words."""
+        return {
+            "approved": [(label, self.decided[how]) for how, label in Approval.choices if self.decided[how]],
+            "rejected": [(label, self.decided[why]) for why, label in RejectReason.choices if self.decided[why]],
+        }
 
 
 def agents_of(
     proposals: ProposalQuerySet, began: Sequence[datetime], *, others: Iterable[str] = ()
 ) -> list[AgentCounts]:
-    """Return the agents that made any of these proposals, by name.
+    """Return the agents that made any of these proposals, by name; four queries for any number of agents.
 
     Args:
         proposals: those the reader may see, narrowed to an owner or an agent.
@@ -95,49 +84,96 @@ def agents_of(
         others: names of agents that are among them even when they made none.
     """
     proposals = proposals.order_by()
-    found = {name: AgentCounts(name, weeks=[defaultdict(int) for _week in began]) for name in others}
+    found = {name: AgentCounts(name, [Counter() for _week in began]) for name in others}
+    made = Q(status__in=weeks.ASKED, created_at__gte=began[0])
     asked = proposals.values_list("agent__name").annotate(
-        proposed=Count("pk", filter=Q(status__in=ASKED, created_at__gte=began[0])),
-        waiting=Count("pk", filter=Q(status=Status.OPEN)),
+        proposed=Count("pk", filter=made), waiting=Count("pk", filter=Q(status=Status.OPEN))
     )
     for name, proposed, waiting in asked:
-        found[name] = AgentCounts(name, proposed, waiting, weeks=[defaultdict(int) for _week in began])
-    made = proposals.filter(status__in=ASKED, created_at__gte=began[0])
-    for name, week, number in made.values_list("agent__name", weeks.number_of("created_at", began)).annotate(
-        number=Count("pk")
-    ):
+        found[name] = AgentCounts(name, [Counter() for _week in began], proposed, waiting)
+    by_week = proposals.filter(made).values_list("agent__name", weeks.number_of("created_at", began))
+    for name, week, number in by_week.annotate(number=Count("pk")):
         found[name].weeks[week]["proposed"] += number
-    decided = proposals.filter(decided_at__gte=began[0])
-    columns = ("agent__name", "status", "approval", "decision_reason", "mergeability")
-    for *facts, week, number in decided.values_list(*columns, weeks.number_of("decided_at", began)).annotate(
-        number=Count("pk")
-    ):
-        name, *what = facts
-        _count(found[name], *what, week=week, number=number)
-    for (name,), accepted in acceptance(proposals, since=began[0]).items():
+    decided = proposals.filter(decided_at__gte=began[0]).values_list(
+        "agent__name", weeks.number_of("decided_at", began), "status", "approval", "decision_reason", "mergeability"
+    )
+    for name, week, *outcome, number in decided.annotate(number=Count("pk")):
+        part, what = _counted_as(*outcome)
+        if part:
+            found[name].weeks[week][part] += number
+            found[name].decided[what] += number
+    for (name,), accepted in trust.acceptance(proposals, since=began[0]).items():
         found[name].acceptance = accepted
     return sorted(found.values(), key=lambda agent: agent.name)
 
 
-#: What an outcome that nobody took up is called in `AgentCounts`.
-_UNUSED: Mapping[str, str] = {Status.WITHDRAWN: "withdrawn", Status.EXPIRED: "expired"}
-
-
-def _count(agent: AgentCounts, status: str, approval: str, reason: str, fits: str, *, week: int, number: int) -> None:
-    of_week = agent.weeks[week]
+def _counted_as(status: str, approval: str, reason: str, fits: str) -> tuple[str, str]:
+    """Return the part of its week that an outcome belongs to, and what it counts as in `decided`."""
     if status == Status.APPROVED:
         how = approval or Approval.AS_PROPOSED
-        agent.approved[how] = agent.approved.get(how, 0) + number
-        of_week["as_proposed" if how == Approval.AS_PROPOSED else "changed"] += number
-    elif status == Status.APPLIED:
-        agent.automatic += number
-        of_week["automatic"] += number
-    elif status == Status.REJECTED and reason == RejectReason.DUPLICATE and fits == Mergeability.ALREADY_APPLIED:
-        agent.already_applied += number
-        of_week["unused"] += number
-    elif status == Status.REJECTED:
-        agent.rejected[reason] = agent.rejected.get(reason, 0) + number
-        of_week["rejected"] += number
-    elif status in _UNUSED:
-        setattr(agent, _UNUSED[status], getattr(agent, _UNUSED[status]) + number)
-        of_week["unused"] += number
+        return ("as_proposed" if how == Approval.AS_PROPOSED else "changed"), how
+    if status == Status.REJECTED and reason == RejectReason.DUPLICATE and fits == Mergeability.ALREADY_APPLIED:
+        return "unused", ALREADY_APPLIED
+    if status == Status.REJECTED:
+        return "rejected", reason
+    if status == Status.APPLIED:
+        return "automatic", status
+    return ("unused" if status in (Status.WITHDRAWN, Status.EXPIRED) else ""), status
+
+
+@signed_in()
+@require_safe
+def agent_list(request: HttpRequest) -> HttpResponse:
+    """Show all agents that proposed something this person may see."""
+    proposals, context = _narrowed(request)
+    context["agents"] = agents_of(proposals, context["began"], others=_serving(request, context["owner"]))
+    return render(request, "statistics/agents.html", context)
+
+
+@signed_in()
+@require_safe
+def agent(request: HttpRequest, agent: str) -> HttpResponse:
+    """Show one of them week by week."""
+    proposals, context = _narrowed(request)
+    described = Agent.objects.filter(name=agent).first()
+    others = [name for name in _serving(request, context["owner"]) if name == agent]
+    found = agents_of(proposals.filter(agent=described), context["began"], others=others) if described else []
+    if not described or not found:
+        raise Http404
+    (counts,) = found
+    parts = [[week[part] for part in PARTS] for week in counts.weeks]
+    # The parts of a bar lie over each other, the longest first: each reaches from the start to its own end.
+    bars = [[*zip(PARTS, accumulate(week), strict=True)][::-1] for week in parts]
+    context |= {
+        "agent": described,
+        "counts": counts,
+        "weeks": list(zip(context["began"], [week["proposed"] for week in counts.weeks], parts, bars, strict=True)),
+        "is_idle": not any(week.total() for week in counts.weeks),
+        "most": max(map(sum, parts)) or 1,
+    }
+    return render(request, "statistics/agent.html", context)
+
+
+def _serving(request: HttpRequest, owner: str) -> list[str]:
+    """Return the agents that reach this owner's memory, or the viewer's own: some have not proposed anything yet."""
+    return [agent.name for agent in trust.agents_serving(owner or viewer_of(request).username)]
+
+
+def _narrowed(request: HttpRequest) -> tuple[ProposalQuerySet, dict[str, Any]]:
+    """Return the proposals to count, and whose they are; of one owner where the address names one."""
+    user = viewer_of(request)
+    proposals = permissions.proposals_visible_to(user)
+    owner = request.GET.get("owner", "").replace("\0", "")[:64]
+    if owner:
+        if not permissions.may_read(user, owner):
+            raise Http404
+        proposals = proposals.of_owner(owner)
+    began = weeks.starts()
+    return proposals, {
+        "section": "settings",
+        "owner": owner,
+        "owner_name": display_names({owner}).get(owner, "") if owner else "",
+        "began": began,
+        "since": timezone.localtime(began[0]).date().isoformat(),
+        "number_of_weeks": len(began),
+    }

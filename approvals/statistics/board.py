@@ -1,6 +1,6 @@
-"""The board: for each person whose memory a viewer may read what waits, what was decided lately, and twelve weeks.
+"""`/memory/`, the board: for each person whose memory a viewer may read what waits, what was decided, twelve weeks.
 
-Five queries for any number of people, answered by indexes. HTTP is `board_page`, pictures are `drawing`.
+Five queries for any number of people, answered by indexes. An owner who tutors no one goes to their own memory.
 """
 
 from __future__ import annotations
@@ -9,23 +9,30 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
-from django.db.models import Count, Max, Min, OuterRef, Q, Subquery
+from django.core.paginator import Paginator
+from django.db.models import Count, Max, Min, OuterRef, Q, QuerySet, Subquery
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_safe
+from django_stubs_ext import StrOrPromise
 
-from approvals.models import Proposal, ProposalQuerySet, Status, User
+from approvals import permissions
+from approvals.accounts.sign_in import signed_in, viewer_of
+from approvals.models import Proposal, Status, User
 from approvals.statistics import weeks
 from memory_app.models import Change
+
+PEOPLE_ON_A_PAGE = 200
 
 #: With more people the queries look at everyone's proposals and the rest is left out here: SQLite takes so many values.
 _MOST_NAMED = 1_000
 
-#: What was proposed for a person to decide: everything but automatic changes, and what is being prepared.
-ASKED = tuple(status for status in Status if status not in (Status.APPLIED, Status.PREPARING))
 
-
-@dataclass(frozen=True)
-class WeekOfOwner:
+class WeekOfOwner(NamedTuple):
     """What happened in one week: proposed then, and decided then."""
 
     proposed: int = 0
@@ -57,35 +64,89 @@ class BoardRow:
     weeks: tuple[WeekOfOwner, ...]
 
     @property
-    def proposed(self) -> int:
-        """Return how much was proposed in all the weeks."""
-        return sum(week.proposed for week in self.weeks)
-
-    @property
-    def decided(self) -> int:
-        return self.approved + self.rejected
+    def total(self) -> WeekOfOwner:
+        """Return the sums of all weeks."""
+        return WeekOfOwner(*map(sum, zip(*self.weeks, strict=True)))
 
 
-#: What the board can be ordered by: most pressing first, and the other way round with a minus before the name.
-SORTS: dict[str, Callable[[BoardRow], tuple[bool, float | str]]] = {
-    "name": lambda row: (False, row.name.casefold()),
-    "waiting": lambda row: (False, -row.waiting),
-    "oldest": lambda row: (row.oldest_at is None, row.oldest_at.timestamp() if row.oldest_at else 0),
-    "decided": lambda row: (False, -row.decided),
-    "automatic": lambda row: (False, -row.automatic),
-    "active": lambda row: (row.last is None, -row.last.timestamp() if row.last else 0),
-    "proposed": lambda row: (False, -row.proposed),
+class _Column(NamedTuple):
+    """A column of the board that orders it, most pressing first.
+
+    Args:
+        first: whether that puts low and early values first, or high and late ones; in the words of `aria-sort`.
+        key: what rows are ordered by, after whether a row has no value.
+    """
+
+    title: StrOrPromise
+    choice: StrOrPromise
+    first: str
+    key: Callable[[BoardRow], tuple[bool, float | str]]
+
+
+_COLUMNS = {
+    "name": _Column(_("Name"), _("name"), "ascending", lambda row: (False, row.name.casefold())),
+    "waiting": _Column(_("Waiting"), _("most waiting"), "descending", lambda row: (False, -row.waiting)),
+    "oldest": _Column(
+        _("Oldest"),
+        _("oldest waiting"),
+        "ascending",
+        lambda row: (row.oldest_at is None, row.oldest_at.timestamp() if row.oldest_at else 0),
+    ),
+    "decided": _Column(
+        _("Decided, 7 days"), _("most decided"), "descending", lambda row: (False, -row.approved - row.rejected)
+    ),
+    "automatic": _Column(
+        _("Automatic, 7 days"), _("most automatic changes"), "descending", lambda row: (False, -row.automatic)
+    ),
+    "active": _Column(
+        _("Last change"),
+        _("last change"),
+        "descending",
+        lambda row: (row.last is None, -row.last.timestamp() if row.last else 0),
+    ),
+    "proposed": _Column(
+        _("12 weeks"), _("most proposed in 12 weeks"), "descending", lambda row: (False, -row.total.proposed)
+    ),
 }
+_OTHER_WAY = {"ascending": "descending", "descending": "ascending"}
 
 
-def ordered(rows: Iterable[BoardRow], sort: str) -> list[BoardRow]:
-    """Return the rows in an order of `SORTS`, turned round after a minus; people without a value are always last."""
-    by_name = sorted(rows, key=SORTS["name"])
-    key = SORTS[sort.removeprefix("-")]
-    if not sort.startswith("-"):
-        return sorted(by_name, key=key)
-    with_value = [row for row in by_name if not key(row)[0]]
-    return [*sorted(with_value, key=key, reverse=True), *(row for row in by_name if key(row)[0])]
+@signed_in()
+@require_safe
+def memories(request: HttpRequest) -> HttpResponse:
+    """Show the board, or of it the part that a search asks for; straight to their own memory for owners alone."""
+    user = viewer_of(request)
+    owners = permissions.readable_owners(user)
+    if owners == [user.username]:
+        return redirect("memory", owner=user.username)
+    text = request.GET.get("q", "").replace("\0", "").strip()[:200]
+    began = weeks.starts()
+    *everyone, own = rows_of([*_people(user, owners, text), user], began)
+    with_proposals = [row for row in everyone if row.waiting]
+    only_waiting = request.GET.get("people") == "waiting"
+    sort = request.GET.get("sort", "")
+    if sort.removeprefix("-") not in _COLUMNS:
+        sort = "name"
+    rows = _ordered(with_proposals if only_waiting else everyone, sort)
+    page = Paginator(rows, PEOPLE_ON_A_PAGE).get_page(request.GET.get("page"))
+    most = max((max(week) for row in page for week in row.weeks), default=0) or 1
+    context = {
+        "section": "memory",
+        "text": text,
+        "own": own,
+        "page": page,
+        "began": began,
+        "frame": f"0 -{most} {len(began)} {1.4 * most:.1f}",
+        "everyone": len(everyone),
+        "with_proposals": len(with_proposals),
+        "only_waiting": only_waiting,
+        "sort": sort,
+        "columns": [_head_of(name, column, sort) for name, column in _COLUMNS.items()],
+        "sorts": [(name, column.choice) for name, column in _COLUMNS.items()],
+        "show_numbers": request.GET.get("show") == "numbers",
+    }
+    part = getattr(request, "htmx", False)
+    return render(request, "statistics/board_part.html" if part else "statistics/board.html", context)
 
 
 def rows_of(people: Sequence[User], began: Sequence[datetime]) -> list[BoardRow]:
@@ -98,13 +159,27 @@ def rows_of(people: Sequence[User], began: Sequence[datetime]) -> list[BoardRow]
     about = Proposal.objects.order_by()
     if len(names) <= _MOST_NAMED:
         about = about.filter(owner__in=names)
+    by_owner = about.open().values_list("owner")
     waiting = {
         owner: (number, oldest, at)
-        for owner, number, oldest, at in about.open()
-        .values_list("owner")
-        .annotate(number=Count("pk"), oldest=Min("pk"), at=Min("created_at"))
+        for owner, number, oldest, at in by_owner.annotate(Count("pk"), Min("pk"), Min("created_at"))
     }
-    counted, recent = _by_week(about, began)
+    counted: defaultdict[tuple[str, str, int], int] = defaultdict(int)
+    recent: defaultdict[tuple[str, str], int] = defaultdict(int)
+    proposed = about.filter(status__in=weeks.ASKED, created_at__gte=began[0])
+    for owner, week, number in proposed.values_list("owner", weeks.number_of("created_at", began)).annotate(
+        number=Count("pk")
+    ):
+        counted[owner, "proposed", week] = number
+    since = timezone.now() - weeks.RECENT
+    decided = about.filter(
+        status__in=(Status.APPROVED, Status.REJECTED, Status.APPLIED), decided_at__gte=min(began[0], since)
+    )
+    for owner, status, week, number, lately in decided.values_list(
+        "owner", "status", weeks.number_of("decided_at", began)
+    ).annotate(number=Count("pk"), lately=Count("pk", filter=Q(decided_at__gte=since))):
+        counted[owner, status, week] = number
+        recent[owner, status] += lately
     last = _last_changes(names)
     return [
         BoardRow(
@@ -116,49 +191,25 @@ def rows_of(people: Sequence[User], began: Sequence[datetime]) -> list[BoardRow]
             rejected=recent[person.username, Status.REJECTED],
             automatic=recent[person.username, Status.APPLIED],
             last=last.get(person.username),
-            weeks=_weeks_of(counted.get(person.username), len(began)),
+            weeks=tuple(
+                WeekOfOwner(*(counted.get((person.username, what, week), 0) for what in WeekOfOwner._fields))
+                for week in range(len(began))
+            ),
         )
         for person in people
     ]
 
 
-#: What happened to one owner's proposals: week and what it was, with how many.
-_Weekly = dict[tuple[int, str], int]
-
-
-def _by_week(
-    about: ProposalQuerySet, began: Sequence[datetime]
-) -> tuple[dict[str, _Weekly], defaultdict[tuple[str, str], int]]:
-    counted: defaultdict[str, _Weekly] = defaultdict(dict)
-    recent: defaultdict[tuple[str, str], int] = defaultdict(int)
-    proposed = about.filter(status__in=ASKED, created_at__gte=began[0])
-    for owner, week, number in proposed.values_list("owner", weeks.number_of("created_at", began)).annotate(
-        number=Count("pk")
-    ):
-        counted[owner][week, "proposed"] = number
-    since = timezone.now() - weeks.RECENT
-    decided = about.filter(
-        status__in=(Status.APPROVED, Status.REJECTED, Status.APPLIED), decided_at__gte=min(began[0], since)
-    )
-    for owner, status, week, number, lately in decided.values_list(
-        "owner", "status", weeks.number_of("decided_at", began)
-    ).annotate(number=Count("pk"), lately=Count("pk", filter=Q(decided_at__gte=since))):
-        counted[owner][week, status] = number
-        recent[owner, status] += lately
-    return counted, recent
-
-
-def _weeks_of(counted: _Weekly | None, number: int) -> tuple[WeekOfOwner, ...]:
-    if not counted:
-        return (WeekOfOwner(),) * number
-    return tuple(
-        WeekOfOwner(
-            counted.get((week, "proposed"), 0),
-            counted.get((week, Status.APPROVED), 0),
-            counted.get((week, Status.REJECTED), 0),
+def _people(user: User, owners: list[str] | None, text: str) -> QuerySet[User]:
+    people: QuerySet[User] = User.objects.exclude(pk=user.pk).order_by("username")
+    people = people.only("username", "first_name", "last_name", "is_active")
+    if owners is not None:
+        people = people.filter(username__in=owners)
+    for word in text.split():
+        people = people.filter(
+            Q(username__icontains=word) | Q(first_name__icontains=word) | Q(last_name__icontains=word)
         )
-        for week in range(number)
-    )
+    return people
 
 
 def _last_changes(names: Sequence[str]) -> dict[str, datetime]:
@@ -167,3 +218,21 @@ def _last_changes(names: Sequence[str]) -> dict[str, datetime]:
     # The newest of each from the index: an owner may have ten thousand changes.
     newest = Change.objects.filter(owner=OuterRef("username")).order_by("-at", "-id").values("at")[:1]
     return dict(User.objects.filter(username__in=names).annotate(last=Subquery(newest)).values_list("username", "last"))
+
+
+def _ordered(rows: Iterable[BoardRow], sort: str) -> list[BoardRow]:
+    """Return the rows in the order of a column, turned round after a minus; people without a value are always last."""
+    by_name = sorted(rows, key=_COLUMNS["name"].key)
+    key = _COLUMNS[sort.removeprefix("-")].key
+    if not sort.startswith("-"):
+        return sorted(by_name, key=key)
+    with_value = [row for row in by_name if not key(row)[0]]
+    return [*sorted(with_value, key=key, reverse=True), *(row for row in by_name if key(row)[0])]
+
+
+def _head_of(name: str, column: _Column, sort: str) -> dict[str, StrOrPromise]:
+    """Return a column's head: what a press on it orders by, and how it is ordered now, in the words of `aria-sort`."""
+    order = ""
+    if name == sort.removeprefix("-"):
+        order = column.first if sort == name else _OTHER_WAY[column.first]
+    return {"title": column.title, "next": f"-{name}" if sort == name else name, "order": order}

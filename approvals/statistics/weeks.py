@@ -8,11 +8,16 @@ from datetime import datetime, time, timedelta
 from django.db.models import Case, SmallIntegerField, Value, When
 from django.utils import timezone
 
-#: How many weeks pictures show; the last is the one under way.
+from approvals.models import Status
+
+#: How many weeks are shown; the last is the one under way.
 WEEKS = 12
 
 #: What "last week" means for numbers: as long ago as the filter "in the last 7 days" reaches.
 RECENT = timedelta(days=7)
+
+#: What was proposed for a person to decide: everything but automatic changes, and what is being prepared.
+ASKED = tuple(status for status in Status if status not in (Status.APPLIED, Status.PREPARING))
 
 
 def starts(now: datetime | None = None) -> tuple[datetime, ...]:

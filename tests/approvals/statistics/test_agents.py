@@ -50,15 +50,22 @@ def counts() -> AgentCounts:
 def test_every_outcome_is_counted_once(alice: User, scribe: Agent) -> None:
     story(scribe)
     agent = counts()
-    assert agent.approved == {Approval.AS_PROPOSED: 4, Approval.EDITED: 2, Approval.PART: 1}
-    assert agent.rejected == {RejectReason.WRONG: 2, RejectReason.TOO_PRIVATE: 1}
-    assert (agent.already_applied, agent.withdrawn, agent.expired, agent.automatic) == (1, 1, 1, 4)
+    assert agent.decided == {
+        Approval.AS_PROPOSED: 4,
+        Approval.EDITED: 2,
+        Approval.PART: 1,
+        RejectReason.WRONG: 2,
+        RejectReason.TOO_PRIVATE: 1,
+        "already_applied": 1,
+        Status.WITHDRAWN: 1,
+        Status.EXPIRED: 1,
+        Status.APPLIED: 4,
+    }
     assert (agent.waiting, agent.proposed) == (2, 15)
-    assert (agent.as_proposed, agent.changed) == (4, 3)
-    week = agent.by_week[-1]
-    assert week.parts == (4, 3, 3, 3, 4)
-    assert week.proposed == 15
-    assert all(not sum(earlier.parts) for earlier in agent.by_week[:-1])
+    assert (agent.approved, agent.changed, agent.rejected) == (7, 3, 4)
+    *earlier, week = agent.weeks
+    assert week == {"as_proposed": 4, "changed": 3, "rejected": 3, "unused": 3, "automatic": 4, "proposed": 15}
+    assert not any(earlier)
 
 
 def test_acceptance_is_the_one_that_rules_of_trust_show(alice: User, scribe: Agent) -> None:
@@ -69,12 +76,10 @@ def test_acceptance_is_the_one_that_rules_of_trust_show(alice: User, scribe: Age
 def test_what_is_older_than_twelve_weeks_does_not_count(alice: User, scribe: Agent) -> None:
     old = timezone.now() - timedelta(weeks=13)
     make_proposals(scribe, "alice", 5, status=Status.APPROVED, created_at=old, decided_at=old)
-    assert (counts().proposed, counts().approved_total, counts().acceptance.total) == (0, 0, 0)
+    assert (counts().proposed, counts().approved, counts().acceptance.total) == (0, 0, 0)
 
 
-def test_the_page_of_an_agent_says_it_in_words_pictures_and_a_table(
-    tim: User, scribe: Agent, client_of: ClientOf
-) -> None:
+def test_the_page_of_an_agent_says_it_in_words_bars_and_a_table(tim: User, scribe: Agent, client_of: ClientOf) -> None:
     story(scribe)
     page = client_of(tim).get(reverse("agent", args=["scribe"]))
     said = words(page)
@@ -82,9 +87,16 @@ def test_the_page_of_an_agent_says_it_in_words_pictures_and_a_table(
     assert "Approved 7 4 as proposed 1 in part 2 with changes" in said
     assert "Rejected 4 2 wrong 1 too private 1 already in the memory" in said
     body = page.content.decode()
-    assert re.search(r'<svg class="stacked" role="img"[^>]*aria-labelledby="stacked stacked-more"', body)
     last = body.partition("<tbody")[2].rpartition("<tr>")[2]
     assert re.findall(r"<td>(\d+)</td>", last) == ["15", "4", "3", "3", "3", "4"]
+    # One over the other, each from the start to where it ends.
+    assert re.findall(r'<rect class="part-(\w+)" width="(\d+)"', last) == [
+        ("automatic", "17"),
+        ("unused", "13"),
+        ("rejected", "10"),
+        ("changed", "7"),
+        ("as_proposed", "4"),
+    ]
 
 
 def test_its_numbers_lead_to_their_lists(tim: User, scribe: Agent, client_of: ClientOf) -> None:
