@@ -26,7 +26,7 @@ COPY manage.py gunicorn.conf.py ./
 COPY memory_app memory_app
 COPY approvals approvals
 COPY agent_tools agent_tools
-# For the `memory` command alone: `python -m agent_tools.cli`.
+# The texts that server and client share, and the `memory` command: `python -m agent_tools.cli`.
 COPY clients/python/assent_client assent_client
 COPY templates templates
 COPY static static

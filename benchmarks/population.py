@@ -25,9 +25,10 @@ from approvals.models import Agent, Event, Kind, Proposal, Revision, Status, Tut
 from approvals.review.summary import search_words
 from approvals.services.imports import import_memories
 from approvals.services.notes import ChangeContext
+from assent_client.text import memories_md
+from assent_client.text.memories_md import Memory, Parsed
 from memory_app.models import Change, Message
-from memory_app.text import edits, memories_md, worddiff
-from memory_app.text.memories_md import Memory, Parsed
+from memory_app.text import edits, worddiff
 
 PASSWORD = "benchmark"
 TUTOR = "tim"

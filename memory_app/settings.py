@@ -16,11 +16,11 @@ import django_stubs_ext
 import environ
 from csp.constants import NONE, SELF
 
+from assent_client.text import notes
 from memory_app.configuration import agent_api, environment, logs, schedule
 from memory_app.configuration.connections import default_database, memory_database
 from memory_app.configuration.environment import BadSetting, Environment, secret_key
 from memory_app.dolt import library
-from memory_app.text import notes
 from memory_app.webserver import options
 
 # Lets `admin.ModelAdmin[Proposal]` be written for the type checker; at run time it means nothing.

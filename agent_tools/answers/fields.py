@@ -5,7 +5,7 @@ The reference page is made from these tables, and a test compares them with what
 
 from __future__ import annotations
 
-from memory_app.text.notes import TYPES
+from assent_client.text.notes import TYPES
 
 Fields = dict[str, str]
 

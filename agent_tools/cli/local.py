@@ -15,11 +15,11 @@ from typing import Any, Literal
 import click
 
 from assent_client._generated.runtime.progress import Reporter, Stage
-from assent_client._generated.text.memories_md import Memory
 from assent_client.cli.memories import ChangeResult, Failed, ImportResult, MemoryNotFound
+from assent_client.text import memories_md
+from assent_client.text.memories_md import Memory
 from memory_app.configuration.environment import UMASK
 from memory_app.runtime import progress
-from memory_app.text import memories_md
 
 #: How often another id is tried when a new one is taken.
 _TRIES = 5

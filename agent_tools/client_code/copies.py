@@ -11,7 +11,7 @@ from pathlib import Path
 from django.conf import settings
 
 #: Below memory_app, and below `_generated`.
-_COPIED = ("text/memories_md", "text/invisible", "text/notes.py", "runtime/progress.py")
+_COPIED = ("runtime/progress.py",)
 _FROM, _TO = "memory_app.", "assent_client._generated."
 _PACKAGE = '"""Copies of pure modules of the server. Written by `manage.py client_code`: not edited by hand."""\n'
 
@@ -19,7 +19,7 @@ _PACKAGE = '"""Copies of pure modules of the server. Written by `manage.py clien
 def modules() -> dict[str, str]:
     """Return the source of each copied module, importing its neighbours from where the copy is."""
     folder = Path(settings.BASE_DIR) / "memory_app"
-    found = {"text/__init__.py": _PACKAGE, "runtime/__init__.py": _PACKAGE}
+    found = {"runtime/__init__.py": _PACKAGE}
     for name in _COPIED:
         paths = sorted((folder / name).glob("*.py")) if (folder / name).is_dir() else [folder / name]
         for path in paths:

@@ -26,7 +26,7 @@ from agent_tools.http import body, exceptions
 from agent_tools.http.exceptions import exception_handler
 from agent_tools.models import AgentToken, Scope
 from approvals.models import User
-from memory_app.text import invisible
+from assent_client.text import invisible
 
 
 class PlaygroundDeactivated(Exception):

@@ -14,7 +14,7 @@ from agent_tools.models import Scope
 from agent_tools.tools import guidance
 from agent_tools.tools.proposals import list_proposals
 from approvals.models import Status
-from memory_app.text import memories_md
+from assent_client.text import memories_md
 
 _SKILL, _REVIEW = "memory_skill", "review_my_proposals"
 _DESCRIBED = {

@@ -17,8 +17,8 @@ from agent_tools.mcp import paging
 from agent_tools.mcp.exchange import Exchange
 from agent_tools.tools.read import block_list, read_memory_block
 from agent_tools.tools.recall import note_list, note_read
+from assent_client.text import notes
 from memory_app.models import LABEL, USERNAME
-from memory_app.text import notes
 
 _MARKDOWN = "text/markdown"
 _URI = re.compile(

@@ -17,8 +17,8 @@ from agent_tools.tools.note_arguments import changed_by
 from approvals.pages import import_progress
 from approvals.services import imports
 from approvals.services.imports import ImportOutcome
+from assent_client.text import memories_md
 from memory_app import reads
-from memory_app.text import memories_md
 
 
 class ImportArguments(NoteWriteArguments):

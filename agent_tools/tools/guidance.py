@@ -12,9 +12,10 @@ from django.conf import settings
 from django.utils import timezone
 
 from approvals.models import User
+from assent_client.text import memories_md
 from memory_app import reads, recall_counts
 from memory_app.reads import Block
-from memory_app.text import context_budget, memories_md
+from memory_app.text import context_budget
 from memory_app.text.context_budget import BYTES_PER_TOKEN, ContextFilters, Format, Primed
 
 #: Left-out blocks named in the text; the rest are counted.

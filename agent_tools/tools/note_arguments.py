@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from agent_tools.calls.api_operation import Call
 from agent_tools.calls.arguments import NoteWriteArguments, ReasonedArguments
 from approvals.services.notes import ChangeContext
-from memory_app.text import notes
+from assent_client.text import notes
 
 ALL = "all"
 

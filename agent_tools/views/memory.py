@@ -24,7 +24,7 @@ from agent_tools.tools import context, conversations, files, proposals, read, re
 from agent_tools.tools.propose import rewriting
 from agent_tools.views.api import ApiView, from_path, from_query
 from approvals.pages import import_progress
-from memory_app.text import memories_md
+from assent_client.text import memories_md
 
 #: By address programs read, which have room for a whole block or proposal.
 _WHOLE = {"max_characters": LONGEST_ANSWER}

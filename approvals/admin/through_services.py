@@ -30,8 +30,8 @@ from django.views.decorators.csrf import csrf_protect
 from approvals.forms.memory import MAX_COMMENT, REFUSALS, add_refusal
 from approvals.models import User
 from approvals.services.errors import LabelTaken
+from assent_client.text import invisible
 from memory_app.models import Chunk, MemoryBlock, MemoryNote, SearchIndex
-from memory_app.text import invisible
 
 # -- Texts of people and agents in the admin's lists and read-only pages, which print fields as they are.
 

@@ -28,12 +28,12 @@ from approvals.services.errors import (
 )
 from approvals.services.notes import BulkAction
 from approvals.services.notes.bulk import MOST_NOTES
+from assent_client.text import notes
+from assent_client.text.memories_md import LARGEST_FILE, MOST_MEMORIES
 from memory_app.dolt.errors import DirtyMemory, EngineUnavailable, OutcomeUnknown
 from memory_app.models import LABEL, MAX_BLOCK_LIMIT
 from memory_app.reads import Block, Note
-from memory_app.text import notes
 from memory_app.text.edits import ForbiddenCharacter
-from memory_app.text.memories_md import LARGEST_FILE, MOST_MEMORIES
 
 MAX_DESCRIPTION = 1_000
 MAX_COMMENT = 1_000

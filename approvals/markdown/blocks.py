@@ -14,7 +14,7 @@ from typing import Any
 from markdown_it.token import Token
 
 from approvals.markdown.parsing import LONGEST, MOST_REFERENCED, Parser
-from memory_app.text import invisible
+from assent_client.text import invisible
 
 #: Characters of a text that is compared as Markdown, when it is read in parts; see `LONGEST` for why there is a limit.
 LONGEST_IN_PARTS = 2 * LONGEST

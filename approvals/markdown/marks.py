@@ -11,8 +11,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
-from memory_app.text import invisible
-from memory_app.text.invisible import InvisibleMark, Letters, VisibleText, Whitespace
+from assent_client.text import invisible
+from assent_client.text.invisible import InvisibleMark, Letters, VisibleText, Whitespace
 
 _MAY_BREAK = mark_safe("<wbr>")
 #: Text that every reader sees as it is: nothing in it is hidden or of another script. Latin letters with their accents,

@@ -18,7 +18,7 @@ from markdown_it.rules_block import StateBlock, blockquote, list_block, table
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline, image, link
 
-from memory_app.text import invisible
+from assent_client.text import invisible
 
 #: Cells of all tables of a text; what comes after is shown as it is written.
 MOST_CELLS = 2_000

@@ -21,7 +21,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from approvals.markdown.parsing import LONGEST, Parser
-from memory_app.text import invisible
+from assent_client.text import invisible
 
 TAGS = {
     "a", "blockquote", "br", "code", "del", "div", "em", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre",

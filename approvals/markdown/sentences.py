@@ -16,7 +16,7 @@ from markdown_it.token import Token
 
 from approvals.markdown.parsing import LONGEST
 from approvals.markdown.rendering import render_with
-from memory_app.text import invisible
+from assent_client.text import invisible
 
 #: A mark before a sentence: its number between two characters that `invisible.plain` leaves in no text.
 _BEGIN, _END = "\ufdd0", "\ufdd1"

@@ -15,7 +15,8 @@ from django.utils.safestring import SafeString
 
 from approvals.markdown import marks
 from approvals.markdown.blocks import LINE_BREAK, Run, Style
-from memory_app.text import invisible, worddiff
+from assent_client.text import invisible
+from memory_app.text import worddiff
 
 #: The label of unseen characters, which takes their place in a text before it is read.
 _LABEL = re.compile(r"⟨U\+[0-9A-F]{4,6} [^⟨⟩\n]*⟩")

@@ -9,8 +9,8 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from assent_client.text import invisible
 from memory_app.models import USERNAME
-from memory_app.text import invisible
 
 
 class Mail(models.TextChoices):

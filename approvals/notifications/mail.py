@@ -36,8 +36,8 @@ from approvals.permissions import readable_owners
 from approvals.review.summary import excerpt_shown
 from approvals.risks import flags
 from approvals.services.decide.close import COMES
+from assent_client.text import invisible
 from memory_app.models import TargetKind
-from memory_app.text import invisible
 from memory_app.text.lines import first_words
 
 #: A mail tells of what happened until this long ago: rows of a transaction under way are seen by then.

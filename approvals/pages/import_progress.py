@@ -20,10 +20,10 @@ from django.core.cache import cache
 from redis.exceptions import RedisError
 
 from approvals.services.errors import Refused
+from assent_client.text.memories_md import Unreadable
 from memory_app.runtime import progress
 from memory_app.runtime.progress import Stage
 from memory_app.text.edits import ForbiddenCharacter
-from memory_app.text.memories_md import Unreadable
 
 T = TypeVar("T")
 

@@ -15,12 +15,12 @@ from itertools import islice
 from approvals.pages.blocks import NOW, HistoryEntry, history_entries, point_in_history
 from approvals.review.note_changes import NoteFieldChange, field_changes_of_note
 from approvals.services.notes import NoteChange
+from assent_client.text.notes import TYPES
 from memory_app import reads
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import TargetKind
 from memory_app.reads import Note, NoteNotFound
 from memory_app.text import worddiff
-from memory_app.text.notes import TYPES
 
 CHANGES_ON_A_PAGE = 10
 

@@ -18,13 +18,13 @@ from approvals.pages.blocks import HistoryEntry, history_entries
 from approvals.pages.inbox_filters import QueryFilters
 from approvals.permissions import ReviewAction, available_actions
 from approvals.review.targets import NotesState
+from assent_client.text import notes
+from assent_client.text.notes import TYPES
 from memory_app import reads, recall_counts
 from memory_app.databases.batches import batched
 from memory_app.models import Change, NoteSource, TargetKind
 from memory_app.reads import Note, NoteSummary
 from memory_app.search import service
-from memory_app.text import notes
-from memory_app.text.notes import TYPES
 
 #: Notes the search is asked for beyond those wanted, since some may be filtered out here.
 _SPARE = 20

@@ -11,9 +11,10 @@ from approvals.models import Approval, Kind, Mergeability, Proposal, Revision, S
 from approvals.review.mergeability import assess
 from approvals.review.targets import BlockState, agents_revision, current_state
 from approvals.review.whole_blocks import NewBlock, is_deletion, new_block_of
+from assent_client.text import notes
 from memory_app import reads
 from memory_app.models import TargetKind
-from memory_app.text import notes, worddiff
+from memory_app.text import worddiff
 from memory_app.text.merge import Conflict, Conflicted, merge
 
 

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from approvals.risks import credentials, links
 from approvals.risks.prompt_injection import Instruction, instructions
-from memory_app.text import invisible
+from assent_client.text import invisible
 from memory_app.text.worddiff import Segment, common_ends, diff
 
 Level = Literal["danger", "warning", "info"]

@@ -15,7 +15,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memory_app.text import invisible
+from assent_client.text import invisible
 
 # A snippet is a reminder of where to look; the change itself is on the same page.
 _LONGEST_SNIPPET = 80

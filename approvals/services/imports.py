@@ -14,12 +14,12 @@ from approvals.models import Agent, Kind
 from approvals.services import notes
 from approvals.services.errors import ImportUnderWay
 from approvals.services.notes import ChangeContext, NoteChange, NoteChangeOutcome
+from assent_client.text import memories_md
+from assent_client.text.memories_md import Memory, Parsed, Skipped
 from memory_app import reads
 from memory_app.models import NoteSource
 from memory_app.runtime import progress, turns
 from memory_app.runtime.progress import Stage
-from memory_app.text import memories_md
-from memory_app.text.memories_md import Memory, Parsed, Skipped
 
 _QUOTED = re.compile("“[^“”]*”")
 

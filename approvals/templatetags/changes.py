@@ -20,7 +20,8 @@ from approvals.review.diff_mode import Passage
 from approvals.review.summary import excerpt_shown, moved_paragraphs
 from approvals.templatetags.figures import number, when
 from approvals.templatetags.texts import marked
-from memory_app.text import invisible, worddiff
+from assent_client.text import invisible
+from memory_app.text import worddiff
 from memory_app.text.worddiff import Paragraph, Segment
 
 register = template.Library()

@@ -13,7 +13,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from approvals.markdown import marks, rendering
-from memory_app.text import invisible
+from assent_client.text import invisible
 from memory_app.text.lines import first_words
 
 register = template.Library()

@@ -21,9 +21,9 @@ from approvals.services.imports import ImportCheck, ImportOutcome
 from approvals.services.notes import ChangeContext
 from approvals.views.block_views import about, own_memory, readable_owner
 from approvals.views.request import Request
+from assent_client.text import memories_md
 from memory_app import reads
 from memory_app.runtime import deadlines
-from memory_app.text import memories_md
 
 #: Seconds they may take, as with the agent API (`agent_tools.tools.files`).
 _IMPORT_SECONDS = 600

@@ -9,12 +9,12 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
+from assent_client.text.memories_md import Memory
 from memory_app.databases.batches import BATCH, batched
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.types import Row
 from memory_app.models import MemoryNote, note_pk
 from memory_app.reads.values import aware, canonical_sha256
-from memory_app.text.memories_md import Memory
 
 NOTES = MemoryNote._meta.db_table
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from assent_client.text import memories_md
 from memory_app.reads.catalogue import catalogue
 from memory_app.reads.notes import memories
-from memory_app.text import memories_md
 
 
 def portable_file(owner: str) -> str:
-    """Return an owner's notes that are not outdated, as a portable memories.md (`memories_md.portable`)."""
+    """Return an owner's notes that are not outdated, as a portable memories.md (`memories_md.write_portable`)."""
     return memories_md.write_portable(memories(owner), portable_ids(owner))
 
 

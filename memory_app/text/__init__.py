@@ -1,4 +1,5 @@
-"""Texts as pure values: edits, differences, merges, invisible characters, notes, memories.md, what fits a context.
+"""Texts as pure values: edits, differences, merges, what fits a context.
 
-No database and no request; no clock but for new ids. Every package may call it.
+No database, no request and no clock. Every package may call it. What the `memory` command needs too (notes,
+memories.md, unseen characters) is `assent_client.text`.
 """

@@ -14,8 +14,8 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Literal, Protocol
 
-from memory_app.text import memories_md
-from memory_app.text.memories_md import Memory
+from assent_client.text import memories_md
+from assent_client.text.memories_md import Memory
 
 Format = Literal["markdown", "json"]
 Why = Literal["superseded", "type", "tags", "recent", "budget"]

@@ -12,7 +12,7 @@ import unicodedata
 
 import Stemmer  # type: ignore[import-not-found]  # compiled, without stubs
 
-from memory_app.text.invisible.tables import PILED
+from assent_client.text.invisible.tables import PILED
 
 # Forms that are other words as often ("saw", "left", "found", "felt", "lay", "ground", "wound") are listed too.
 _VERBS = """

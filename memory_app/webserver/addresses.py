@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from memory_app.text.memories_md import LARGEST_FILE
+from assent_client.text.memories_md import LARGEST_FILE
 
 if TYPE_CHECKING:
     from django.http import HttpRequest

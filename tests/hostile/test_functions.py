@@ -12,11 +12,12 @@ from approvals.pages.memory_search import in_context
 from approvals.risks.flags import flags
 from approvals.risks.prompt_injection import instructions
 from approvals.templatetags.texts import marked, opening
+from assent_client.text import invisible, memories_md
 from memory_app.search.ranking.chunking import cut, sections
 from memory_app.search.ranking.dates import cues
 from memory_app.search.ranking.query import marks, parse_query
 from memory_app.search.ranking.vocabulary import words
-from memory_app.text import edits, invisible, memories_md
+from memory_app.text import edits
 from memory_app.text.blame import blame
 from memory_app.text.fuzzy_match import Folded, fold, nearest
 from memory_app.text.sentences import sentences

@@ -21,8 +21,9 @@ from approvals.permissions import ReviewAction
 from approvals.review.targets import current_state
 from approvals.services import Rest, imports, notes
 from approvals.services.notes import ChangeContext
+from assent_client.text import memories_md
 from memory_app import conversations, reads
-from memory_app.text import memories_md, worddiff
+from memory_app.text import worddiff
 from memory_app.text.edits import Edit, Replace, Rewrite
 from tests.support.acts import approve, edit
 from tests.support.whole_block_states import whole_blocks

@@ -20,11 +20,12 @@ from approvals.services import imports, notes
 from approvals.services.decide.close import close_by_itself
 from approvals.services.errors import Refused
 from approvals.services.notes import ChangeContext
+from assent_client.text import memories_md
+from assent_client.text.memories_md import Memory
 from memory_app import reads
 from memory_app.models import Change
-from memory_app.text import edits, memories_md
+from memory_app.text import edits
 from memory_app.text.edits import EditError, Replace, Rewrite
-from memory_app.text.memories_md import Memory
 from tests.support import hostile_texts as hostile
 
 T = TypeVar("T")

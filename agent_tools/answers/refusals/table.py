@@ -34,10 +34,11 @@ from approvals.services.errors import (
     RejectedBefore,
     TooManyRevisions,
 )
+from assent_client.text import memories_md
 from memory_app import reads
 from memory_app.models import LABEL, TargetKind
 from memory_app.reads import BlockNotFound, Note, NoteNotFound, RevisionNotFound
-from memory_app.text import edits, memories_md
+from memory_app.text import edits
 from memory_app.text.lines import first_words
 
 # -- What is wrong with a change of notes, where the answer is more than a row of the error table (`table`).

@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 
 from agent_tools.errors import ApiError, ErrorCode
+from assent_client.text import notes
 from memory_app.models import LABEL
-from memory_app.text import notes
 
 ROOT, BLOCKS, NOTES = "/memories", "/memories/blocks", "/memories/notes"
 

@@ -16,8 +16,9 @@ from approvals.models import Agent, Kind, Proposal, Status, User
 from approvals.review.note_changes import NoteChange, said_beside, text_of, title_of
 from approvals.review.summary import ChangeSummary, summarise
 from approvals.services.errors import NoteInvalid
+from assent_client.text import notes
 from memory_app import reads
-from memory_app.text import edits, notes
+from memory_app.text import edits
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ import pytest
 from approvals import services
 from approvals.models import Agent, Proposal, RejectReason, Status, User
 from approvals.services import imports
+from assent_client.text import memories_md
 from memory_app import reads
 from memory_app.reads import Block
-from memory_app.text import memories_md
 from tests.agent_tools.checks import answered
 from tests.agent_tools.conftest import Call, Machine, MachineOf
 from tests.support.pages import words

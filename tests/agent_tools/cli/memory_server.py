@@ -16,8 +16,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from memory_app.text import memories_md
-from memory_app.text.memories_md import Memory
+from assent_client.text import memories_md
+from assent_client.text.memories_md import Memory
 
 TOKEN = "asn_test_secret"
 NOW = "2026-01-05T09:30:00+00:00"

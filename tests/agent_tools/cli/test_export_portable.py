@@ -9,8 +9,8 @@ import pytest
 
 from approvals.models import Proposal, User
 from approvals.services import notes
+from assent_client.text import memories_md
 from memory_app import reads
-from memory_app.text import memories_md
 from tests.agent_tools.checks import answered
 from tests.agent_tools.conftest import Machine
 from tests.memory_app.text.test_memories_md_portable import read_as_the_plan_does

@@ -19,7 +19,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from assent_client.cli.commands import memory
-from memory_app.text import memories_md
+from assent_client.text import memories_md
 from tests.agent_tools.cli.memory_server import TOKEN, Contract, serving
 
 pytestmark = pytest.mark.pure

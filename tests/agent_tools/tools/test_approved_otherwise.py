@@ -11,9 +11,10 @@ from approvals import services
 from approvals.models import Agent, Kind, Policy, Proposal, User
 from approvals.review.targets import current_state
 from approvals.services import Rest, imports, notes
+from assent_client.text import memories_md
 from memory_app import reads
 from memory_app.reads import Block
-from memory_app.text import memories_md, worddiff
+from memory_app.text import worddiff
 from memory_app.text.edits import Replace, Rewrite
 from tests.agent_tools.checks import answered
 from tests.agent_tools.conftest import Call

@@ -13,10 +13,10 @@ from agent_tools.calls.registry import TOOLS
 from agent_tools.tools import guidance
 from approvals.models import User
 from approvals.services import notes
+from assent_client.text import memories_md
+from assent_client.text.memories_md import SKILL, TYPES, skill
 from memory_app import reads
 from memory_app.reads import Block
-from memory_app.text import memories_md
-from memory_app.text.memories_md import SKILL, TYPES, skill
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Machine
 from tests.support.acts import save

@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from approvals.models import Agent, Policy, Proposal, User
 from approvals.services import notes
+from assent_client.text import memories_md
 from memory_app import reads
 from memory_app.models import SearchIndex
-from memory_app.text import memories_md
 from tests.agent_tools.checks import answered, caught_up, refused
 from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
 from tests.support.acts import save

@@ -12,8 +12,8 @@ from django.utils import timezone
 from agent_tools.calls import audit
 from approvals.models import User
 from approvals.services import notes
+from assent_client.text.notes import TYPES
 from memory_app import reads, recall_counts
-from memory_app.text.notes import TYPES
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
 from tests.conftest import eventually

@@ -14,8 +14,8 @@ from approvals.markdown import marks
 from approvals.models import Agent, Proposal, User
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
+from assent_client.text import invisible
 from memory_app import reads
-from memory_app.text import invisible
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 
 pytestmark = pytest.mark.slow

@@ -17,10 +17,10 @@ from approvals.models import Agent, Tutorship, User
 from approvals.services import notes
 from approvals.services.imports import import_memories
 from approvals.services.notes import ChangeContext
+from assent_client.text import memories_md
 from memory_app import reads
 from memory_app.models import Change
 from memory_app.reads import Block
-from memory_app.text import memories_md
 from tests.support.acts import approve
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.pages import has_form, words

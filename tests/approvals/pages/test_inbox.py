@@ -20,9 +20,9 @@ from approvals.services import notes
 from approvals.services.imports import import_file, import_memories
 from approvals.services.notes import ChangeContext
 from approvals.services.recheck import recheck
+from assent_client.text import memories_md
 from memory_app import reads
 from memory_app.reads import Block
-from memory_app.text import memories_md
 from memory_app.text.edits import Replace, Rewrite
 from tests.conftest import make_user
 from tests.support.acts import edit

@@ -17,10 +17,11 @@ from approvals.models import Agent, Kind, Policy, Proposal, RejectReason, Tutors
 from approvals.review.targets import current_state
 from approvals.services import imports, notes
 from approvals.services.notes import ChangeContext
+from assent_client.text import memories_md
+from assent_client.text.memories_md import Memory
 from memory_app import reads
-from memory_app.text import memories_md, worddiff
+from memory_app.text import worddiff
 from memory_app.text.edits import Replace
-from memory_app.text.memories_md import Memory
 
 BODY = "# Goals\n\nAlice likes math.\nShe wants to pass the B2 exam in June.\nShe reads one book a month.\n"
 OPERATION = "b" * 32

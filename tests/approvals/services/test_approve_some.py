@@ -24,10 +24,11 @@ from approvals.services.errors import (
     ProposalNotFound,
     TargetChanged,
 )
+from assent_client.text import memories_md
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.reads import Block
-from memory_app.text import memories_md, worddiff
+from memory_app.text import worddiff
 from memory_app.text.edits import Replace
 from tests.support.acts import assert_ledger, edit
 from tests.support.fixtures import Propose

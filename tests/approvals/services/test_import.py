@@ -23,11 +23,11 @@ from approvals.services.errors import EditNotAllowed, NoChange, NoLongerFits, Ta
 from approvals.services.imports import ImportOutcome, import_memories
 from approvals.services.notes import NoteChange, agents
 from approvals.services.recheck import recheck
+from assent_client.text import memories_md
+from assent_client.text.memories_md import Memory
 from memory_app import reads
 from memory_app.runtime import progress
 from memory_app.runtime.progress import Stage
-from memory_app.text import memories_md
-from memory_app.text.memories_md import Memory
 from tests.conftest import make_user
 from tests.memory_app.text.test_memories_md import memories
 from tests.support.fixtures import ClientOf

@@ -11,8 +11,8 @@ from approvals import services
 from approvals.models import Agent, Kind, Proposal, User
 from approvals.services import imports, notes
 from approvals.services.notes import ChangeContext
+from assent_client.text import memories_md
 from memory_app.reads import Block
-from memory_app.text import memories_md
 from memory_app.text.edits import Replace
 from tests.support.acts import approve, edit, save
 from tests.support.fixtures import ClientOf, MakeBlock, Propose

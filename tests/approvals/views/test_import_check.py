@@ -14,8 +14,8 @@ from approvals.forms.memory import MOST_CARRIED, packed, unpacked
 from approvals.models import User
 from approvals.services import imports
 from approvals.services.notes import ChangeContext
+from assent_client.text.memories_md import LARGEST_FILE
 from memory_app import reads
-from memory_app.text.memories_md import LARGEST_FILE
 from tests.support.fixtures import ClientOf
 from tests.support.pages import form, words
 

@@ -21,11 +21,11 @@ from approvals.pages.import_progress import ImportState
 from approvals.services import imports
 from approvals.services.errors import Refused
 from approvals.services.notes import ChangeContext
+from assent_client.text import memories_md
 from memory_app import reads
 from memory_app.runtime import progress
 from memory_app.runtime.deadlines import DeadlineExceeded
 from memory_app.runtime.progress import Stage
-from memory_app.text import memories_md
 from tests.support.fixtures import ClientOf
 
 pytestmark = pytest.mark.slow

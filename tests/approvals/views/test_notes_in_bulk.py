@@ -12,8 +12,8 @@ from approvals.models import Agent, User
 from approvals.services import notes
 from approvals.services.imports import import_memories
 from approvals.services.notes import ChangeContext
+from assent_client.text import memories_md
 from memory_app import reads, recall_counts
-from memory_app.text import memories_md
 from tests.support.fixtures import ClientOf
 from tests.support.pages import form, words
 

@@ -19,11 +19,11 @@ from approvals.review.presentation import review_of
 from approvals.services import notes, reject
 from approvals.services.imports import import_memories
 from approvals.services.notes import ChangeContext
+from assent_client.text import memories_md
 from memory_app import reads
 from memory_app.models import Change, SearchIndex, note_pk
 from memory_app.reads import Block, Note
 from memory_app.search import index_state
-from memory_app.text import memories_md
 from tests.conftest import eventually
 from tests.support.fixtures import ClientOf, Propose
 from tests.support.pages import form, has_form, words

@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from approvals.models import User
-from memory_app.text.memories_md import LARGEST_FILE
+from assent_client.text.memories_md import LARGEST_FILE
 from tests.support.fixtures import ClientOf
 from tests.support.pages import words
 

@@ -12,11 +12,11 @@ from approvals.models import User
 from approvals.services import notes
 from approvals.services.imports import import_memories
 from approvals.services.notes import ChangeContext
+from assent_client.text import memories_md
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.models import Change
 from memory_app.reads.catalogue import MANY
-from memory_app.text import memories_md
 from memory_app.writing.ledger import MOST_TARGETS
 from tests.support.acts import save
 from tests.support.crashing import killed

@@ -29,6 +29,7 @@ from approvals.review.presentation import review_of
 from approvals.services import notes
 from approvals.services.imports import import_memories
 from approvals.services.notes import ChangeContext
+from assent_client.text.memories_md import parse
 from memory_app import conversations, reads
 from memory_app.models import Change, Chunk, Message, SearchIndex
 from memory_app.reads import Block
@@ -39,7 +40,6 @@ from memory_app.search.cache import indices
 from memory_app.search.ranking.dense import EmbedderUnavailable
 from memory_app.search.service import search
 from memory_app.tasks import reindex, reindex_all
-from memory_app.text.memories_md import parse
 from tests import environment
 from tests.conftest import eventually
 from tests.support.background import wait_for_threads

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_app.text.invisible import InvisibleMark, VisibleText, Whitespace, find, mark_whitespace, tagged, visible
+from assent_client.text.invisible import InvisibleMark, VisibleText, Whitespace, find, mark_whitespace, tagged, visible
 
 pytestmark = pytest.mark.pure
 

@@ -10,27 +10,24 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory_app.text import memories_md
-from memory_app.text.memories_md import (
-    LARGEST_FILE,
+from assent_client.text import memories_md
+from assent_client.text.memories_md import (
+    EXAMPLE,
     MOST_MEMORIES,
     TEMPLATE,
     TYPES,
-    DuplicateId,
     FileTooLarge,
     Memory,
-    NotText,
     Parsed,
     Skipped,
-    TooManyMemories,
     Unreadable,
     Unwritable,
+    is_id,
     parse,
     read,
     write,
 )
-from memory_app.text.memories_md.ids import EXAMPLE, is_id
-from memory_app.text.notes import MAX_CONTENT, MAX_TAG
+from assent_client.text.notes import MAX_CONTENT, MAX_TAG
 
 pytestmark = pytest.mark.pure
 
@@ -233,7 +230,7 @@ def test_what_is_skipped_is_listed_by_line() -> None:
 
 @pytest.mark.parametrize("second", [block(content="> other"), block(content=""), f"## Ideas\n{block()}"])
 def test_two_headings_with_one_id_refuse_the_file(second: str) -> None:
-    with pytest.raises(DuplicateId, match=r"^lines 1 and \d have the same id mem-1-aaaa: give one of them another$"):
+    with pytest.raises(Unreadable, match=r"^lines 1 and \d have the same id mem-1-aaaa: give one of them another$"):
         parse(block() + second)
 
 
@@ -248,13 +245,13 @@ def test_two_headings_with_one_id_refuse_the_file(second: str) -> None:
     ],
 )
 def test_a_file_that_is_not_text_is_refused(data: bytes, says: str) -> None:
-    with pytest.raises(NotText) as caught:
+    with pytest.raises(Unreadable) as caught:
         read(data)
     assert str(caught.value) == says
 
 
 def test_half_a_surrogate_pair_is_refused() -> None:
-    with pytest.raises(NotText, match=re.escape("line 2 holds the character U+D83D")):
+    with pytest.raises(Unreadable, match=re.escape("line 2 holds the character U+D83D")):
         parse("### mem-1-aaaa\n> \ud83d")
 
 
@@ -266,13 +263,8 @@ def test_a_file_of_50_mb_is_refused_before_it_is_looked_at() -> None:
 
 
 def test_more_headings_than_may_be_are_refused() -> None:
-    with pytest.raises(TooManyMemories, match="more than the 100,000 memories"):
+    with pytest.raises(Unreadable, match="more than the 100,000 memories"):
         parse("###\n" * (MOST_MEMORIES + 1))
-
-
-def test_every_refusal_is_one_kind_of_error() -> None:
-    assert all(issubclass(error, Unreadable) for error in (DuplicateId, FileTooLarge, NotText, TooManyMemories))
-    assert LARGEST_FILE < 50_000_000
 
 
 def test_unfriendly_text_takes_no_longer_than_friendly_text() -> None:
@@ -336,7 +328,6 @@ def test_a_memory_that_could_not_be_read_back_is_not_written(bad: Memory, reason
     with pytest.raises(Unwritable) as caught:
         write([memory("mem-1-0000"), bad])
     assert str(caught.value) == reason
-    assert caught.value.memory == bad
 
 
 def test_two_memories_with_one_id_are_not_written() -> None:
@@ -401,7 +392,7 @@ def test_whatever_a_note_holds_survives_windows_line_ends(wanted: list[Memory]) 
 def test_whatever_a_file_holds_is_read_and_then_stays_the_same(text: str) -> None:
     try:
         first = parse(text)
-    except DuplicateId:
+    except Unreadable:
         return
     dated = [Memory(m.id, m.type, m.content, m.tags, m.created or DAY) for m in first.memories]
     exported = write(dated)

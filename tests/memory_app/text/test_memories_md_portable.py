@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_app.text import memories_md
-from memory_app.text.memories_md import SECTIONS, TYPES, Memory, parse, replaced_ids, section_of, write_portable
+from assent_client.text import memories_md
+from assent_client.text.memories_md import SECTIONS, TYPES, Memory, parse, replaced_ids, section_of, write_portable
 
 pytestmark = pytest.mark.pure
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import resolve, reverse
 
-from memory_app.text.memories_md import LARGEST_FILE
+from assent_client.text.memories_md import LARGEST_FILE
 from memory_app.webserver.addresses import SMALL_FORM, Lane, lane_of, largest_body, path_of
 
 pytestmark = pytest.mark.pure

@@ -10,8 +10,6 @@ from typing import Literal
 
 import click
 
-from assent_client._generated.text import memories_md
-from assent_client._generated.text.memories_md import TYPES, Memory
 from assent_client.cli import files, output
 from assent_client.cli.mcp import mcp
 from assent_client.cli.memories import ChangeResult, Failed, Memories
@@ -25,6 +23,8 @@ from assent_client.cli.options import (
     tags_option,
     type_option,
 )
+from assent_client.text import memories_md
+from assent_client.text.memories_md import TYPES, Memory
 
 SEARCH_LIMIT = 10
 

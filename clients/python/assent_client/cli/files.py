@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from assent_client._generated.text import memories_md
 from assent_client.cli import output
 from assent_client.cli.memories import Failed
 from assent_client.cli.options import CliContext, format_option, owner_option, pass_session
+from assent_client.text import memories_md
 
 FILE = Path(".agent/memories.md")
 

@@ -9,8 +9,8 @@ from typing import Any, Literal, Protocol
 import click
 
 from assent_client._generated.runtime.progress import Reporter
-from assent_client._generated.text.memories_md import Memory
 from assent_client.cli.output import visible
+from assent_client.text.memories_md import Memory
 
 
 class Failed(click.ClickException):

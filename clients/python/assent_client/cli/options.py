@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
-from assent_client._generated.text.memories_md import TYPES
 from assent_client.cli.memories import Memories
 from assent_client.cli.output import print_aside
+from assent_client.text.memories_md import TYPES
 
 FORMATS = ("table", "json", "markdown", "quiet")
 

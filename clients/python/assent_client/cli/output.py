@@ -18,8 +18,8 @@ from typing import Any, Literal
 import click
 
 from assent_client._generated.runtime.progress import Reporter, Stage, percent
-from assent_client._generated.text import invisible, memories_md
-from assent_client._generated.text.memories_md import Memory
+from assent_client.text import invisible, memories_md
+from assent_client.text.memories_md import Memory
 
 Format = Literal["table", "json", "markdown", "quiet"]
 

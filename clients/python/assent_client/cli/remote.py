@@ -13,12 +13,12 @@ import httpx2
 
 from assent_client import errors
 from assent_client._generated.runtime.progress import Reporter, Stage
-from assent_client._generated.text import memories_md
-from assent_client._generated.text.memories_md import Memory
 from assent_client.answers import Answer
 from assent_client.cli.memories import ChangeResult, Failed, ImportResult, MemoryNotFound
 from assent_client.client import Assent
 from assent_client.core import OwnerNotKnown
+from assent_client.text import memories_md
+from assent_client.text.memories_md import Memory
 
 #: Items asked for at once; the API gives no more.
 _PAGE = 200

@@ -15,7 +15,7 @@ from functools import cache
 from itertools import groupby
 from typing import Literal
 
-from assent_client._generated.text.invisible.tables import (
+from assent_client.text.invisible.tables import (
     NO_INK,
     NONCHARACTERS,
     PILED,

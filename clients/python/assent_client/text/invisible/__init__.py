@@ -7,7 +7,7 @@ They matter because a person approves what they see: zero-width characters and t
 bidirectional controls show words in another order than they are stored, and "Тіm" is not "Tim".
 """
 
-from memory_app.text.invisible.parts import (
+from assent_client.text.invisible.parts import (
     HARMLESS,
     Hidden,
     InvisibleMark,
@@ -22,7 +22,7 @@ from memory_app.text.invisible.parts import (
     tagged,
     visible,
 )
-from memory_app.text.invisible.tables import Stray, stray_letters
+from assent_client.text.invisible.tables import Stray, stray_letters
 
 __all__ = [
     "HARMLESS",
