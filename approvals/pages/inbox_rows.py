@@ -37,53 +37,6 @@ from memory_app.reads import Note
 from memory_app.text import worddiff
 from memory_app.text.worddiff import Segment
 
-# -- Which rows of a list change the same words, as far as their edits tell: no text of a block is read for it.
-
-
-def in_the_same_place(rows: Iterable[tuple[Proposal, Revision]]) -> dict[int, tuple[int, ...]]:
-    """Return for proposals about one block the ids of the others that change the same words.
-
-    Args:
-        rows: with single edits. Of these, replacements of a text that their block has once today are compared; what
-            adds a text changes no words.
-    """
-    by_target: defaultdict[tuple[str, str], list[tuple[int, str, str]]] = defaultdict(list)
-    for proposal, revision in rows:
-        (edit,) = revision.edits
-        if edit["op"] == "replace":
-            by_target[proposal.owner, proposal.target].append((proposal.pk, edit["old_string"], edit["new_string"]))
-    found: defaultdict[int, list[int]] = defaultdict(list)
-    for changes in by_target.values():
-        for (pk, *one), (other_pk, *other) in combinations(changes, 2):
-            if touch(*one, *other):
-                found[pk].append(other_pk)
-                found[other_pk].append(pk)
-    return {pk: tuple(others) for pk, others in found.items()}
-
-
-def touch(old: str, new: str, other_old: str, other_new: str) -> bool:
-    """Whether two replacements change the same words or words side by side, where one quotes all the other does."""
-    if len(old) > len(other_old):
-        old, new, other_old, other_new = other_old, other_new, old, new
-    at = other_old.find(old)
-    if at < 0:
-        return False
-    (start, end), (other_start, other_end) = _changed(old, new), _changed(other_old, other_new)
-    return at + start <= other_end and other_start <= at + end
-
-
-def _changed(old: str, new: str) -> tuple[int, int]:
-    """Return the range of `old` outside of which nothing changes."""
-    start = _common(old, new)
-    return start, len(old) - _common(old[start:][::-1], new[start:][::-1])
-
-
-def _common(one: str, other: str) -> int:
-    """Return how many characters two texts begin with alike."""
-    both = zip(one, other, strict=False)
-    return next((at for at, (a, b) in enumerate(both) if a != b), min(len(one), len(other)))
-
-
 log = structlog.get_logger(__name__)
 
 #: An edit of more characters, old and new text together, is read on its own page before it is decided.
@@ -108,7 +61,7 @@ class InboxRow:
         request: what its agent is asked for.
         is_changed_since: the reader has seen an earlier revision of it.
         alike: the same change for other people, who are named on this row.
-        touching: ids of listed proposals that change the same words of the block.
+        conflicts: ids of listed proposals that change the same words of the block.
     """
 
     proposal: Proposal
@@ -118,7 +71,7 @@ class InboxRow:
     request: ChangeRequest | None = None
     is_changed_since: bool = False
     alike: tuple[InboxRow, ...] = ()
-    touching: tuple[int, ...] = ()
+    conflicts: tuple[int, ...] = ()
 
     @property
     def is_plain(self) -> bool:
@@ -190,18 +143,62 @@ def rows_of(proposals: Iterable[Proposal], *, looking: bool = False, viewer: Use
     asked, changed = change_requests(proposals), _changed_since(proposals, viewer)
     rows = [_row(each, revisions.get(each.pk), standings.get(each.pk)) for each in proposals]
     on_blocks = (row.proposal for row in rows if row.change and row.proposal.target_kind == TargetKind.BLOCK)
-    touching = in_the_same_place((each, revisions[each.pk]) for each in on_blocks)
+    conflicts = conflicts_among((each, revisions[each.pk]) for each in on_blocks)
     return [
         replace(
             row,
             request=asked.get(row.proposal.pk),
             is_changed_since=row.proposal.pk in changed,
-            touching=touching.get(row.proposal.pk, ()),
+            conflicts=tuple(conflicts.get(row.proposal.pk, ())),
         )
-        if row.proposal.pk in asked or row.proposal.pk in changed or row.proposal.pk in touching
+        if row.proposal.pk in asked or row.proposal.pk in changed or row.proposal.pk in conflicts
         else row
         for row in rows
     ]
+
+
+def conflicts_among(rows: Iterable[tuple[Proposal, Revision]]) -> dict[int, list[int]]:
+    """Return for proposals about one block the ids of the others that change the same words.
+
+    As far as their edits tell, since no text of a block is read for it: of replacements of a text that their block has
+    once today, of which one quotes all the other does. What adds a text changes no words.
+
+    Args:
+        rows: with single edits.
+    """
+    replacements: defaultdict[tuple[str, str], list[tuple[int, str, str]]] = defaultdict(list)
+    for proposal, revision in rows:
+        (edit,) = revision.edits
+        if edit["op"] == "replace":
+            replacements[proposal.owner, proposal.target].append((proposal.pk, edit["old_string"], edit["new_string"]))
+    found: defaultdict[int, list[int]] = defaultdict(list)
+    for of_block in replacements.values():
+        for (pk, *one), (other_pk, *other) in combinations(of_block, 2):
+            if change_the_same(*one, *other):
+                found[pk].append(other_pk)
+                found[other_pk].append(pk)
+    return found
+
+
+def change_the_same(old: str, new: str, other_old: str, other_new: str) -> bool:
+    """Whether two replacements change the same words or words side by side, where one quotes all the other does."""
+    if len(old) > len(other_old):
+        old, new, other_old, other_new = other_old, other_new, old, new
+    at = other_old.find(old)
+    (start, end), (other_start, other_end) = _changed(old, new), _changed(other_old, other_new)
+    return at >= 0 and at + start <= other_end and other_start <= at + end
+
+
+def _changed(old: str, new: str) -> tuple[int, int]:
+    """Return the range of `old` outside of which nothing changes."""
+    start = _common(old, new)
+    return start, len(old) - _common(old[start:][::-1], new[start:][::-1])
+
+
+def _common(one: str, other: str) -> int:
+    """Return how many characters two texts begin with alike."""
+    both = zip(one, other, strict=False)
+    return next((at for at, (a, b) in enumerate(both) if a != b), min(len(one), len(other)))
 
 
 def _changed_since(proposals: Sequence[Proposal], viewer: User | None) -> set[int]:

@@ -1,33 +1,30 @@
 """Undecided proposals that collide: what approving the one makes of the other, and the other way round.
 
-Compares texts that are read already, or read once for all. Not here: how one proposal stands to its target today
-(`mergeability`), and the words that pages say it with (`templatetags.collisions`).
+Pages say which ones conflict, agents are told the effects. Compares texts that are read already, or read once for all.
+Not here: how one proposal stands to its target today (`mergeability`).
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from itertools import accumulate
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q
 
 from approvals.models import Mergeability, Proposal, ProposalQuerySet, ProposedNote, Revision
 from approvals.review import whole_blocks
-from approvals.review.compared import compared
 from approvals.review.mergeability import Assessment, assess, block_after
 from memory_app.models import TargetKind
 from memory_app.reads import Block
 from memory_app.text.sentences import key, sentences
-from memory_app.text.worddiff import Segment, common_ends
+from memory_app.text.worddiff import common_ends
 
 #: Other proposals that one is compared with, the oldest first: an agent may have 20 waiting for one owner.
-MOST_COMPARED = 50
+MOST_COMPARED = 25
 
 
 class CollisionEffect(StrEnum):
@@ -49,13 +46,17 @@ class Collision:
         other: the one that collides.
         effect: what approving this one makes of the other.
         back: what approving the other makes of this one; None where that takes too long to find out.
-        notes: how many notes both change, where one of them is an import.
     """
 
     other: Proposal
     effect: CollisionEffect
     back: CollisionEffect | None
-    notes: int = 0
+
+    @property
+    def is_conflict(self) -> bool:
+        """Whether one of the two no longer fits, at least in part, once the other is approved."""
+        fine = (CollisionEffect.STILL_FITS, CollisionEffect.SETTLED)
+        return not (self.effect in fine and self.back in fine)
 
 
 def others_on_target(proposal: Proposal) -> ProposalQuerySet:
@@ -94,9 +95,6 @@ def collisions_of(revision: Revision, others: Sequence[Proposal], block: Block |
     return tuple(_of_block(revision, oldest, block))
 
 
-# -- blocks ---------------------------------------------------------------------------------------
-
-
 class _ChangeToday:
     """What a proposal makes of a block as it is today."""
 
@@ -122,12 +120,6 @@ class _ChangeToday:
         return frozenset(now - after) | frozenset(after - now)
 
     @property
-    def is_merged(self) -> bool:
-        """Whether its whole text is merged with another change of the same text: no edit is made again."""
-        is_clean = self.revision.base_sha256 == self.block.sha256
-        return is_clean and any(edit["op"] == "rewrite" for edit in self.revision.edits)
-
-    @property
     def growth(self) -> int:
         return len(self.after.body) - len(self.block.body) if self.after else 0
 
@@ -139,19 +131,6 @@ class _ChangeToday:
         # What both put in, or one takes out and the other puts in, may be one sentence that was moved: a conflict.
         return has_room and is_elsewhere and self.sentences_in_or_out.isdisjoint(other.sentences_in_or_out)
 
-    def sentences_changed(self, starts: Sequence[int]) -> set[int]:
-        """Return the numbers of the sentences it changes.
-
-        Args:
-            starts: where each sentence of today's text begins.
-        """
-        if self.after is None:
-            return set()
-        changed: set[int] = set()
-        for start, end in _ranges(compared(self.block.body, self.after.body).segments):
-            changed.update(range(bisect_right(starts, start) - 1, bisect_right(starts, max(start, end - 1))))
-        return changed
-
 
 def _said(text: str) -> Counter[str]:
     """Return what the sentences and the lines of a text say, and how often; a merge compares both."""
@@ -162,8 +141,6 @@ def _of_block(revision: Revision, others: Sequence[Proposal], block: Block) -> I
     this = _ChangeToday(revision, block)
     if this.after is None:
         return
-    starts: list[int] = []
-    changed: set[int] = set()
     for proposal, theirs in _current(others):
         if whole_blocks.is_deletion(theirs):  # its reviewer is shown the text as this one makes it
             yield Collision(proposal, CollisionEffect.STILL_FITS, CollisionEffect.NO_LONGER_FITS)
@@ -171,18 +148,9 @@ def _of_block(revision: Revision, others: Sequence[Proposal], block: Block) -> I
         other = _ChangeToday(theirs, block)
         if other.after is None or this.is_apart_from(other):
             continue
-        assessment = assess(theirs, this.after)
-        effect = effect_of(assessment)
-        if this.is_merged and other.is_merged:
-            back = _turned_around(assessment, this.after.body, other.after.body)
-        else:
-            back = effect_of(assess(revision, other.after))
-        if effect is back is CollisionEffect.STILL_FITS:
-            starts = starts or [0, *accumulate(map(len, sentences(block.body)))][:-1]
-            changed = changed or this.sentences_changed(starts)
-            if not changed & other.sentences_changed(starts):
-                continue
-        yield Collision(proposal, effect, back)
+        effect, back = effect_of(assess(theirs, this.after)), effect_of(assess(revision, other.after))
+        if not effect is back is CollisionEffect.STILL_FITS:
+            yield Collision(proposal, effect, back)
 
 
 def _with_whole_block(revision: Revision, others: Sequence[Proposal], block: Block | None) -> Iterator[Collision]:
@@ -198,19 +166,6 @@ def _with_whole_block(revision: Revision, others: Sequence[Proposal], block: Blo
         yield Collision(proposal, effect, effect if is_like_this else CollisionEffect.STILL_FITS)
 
 
-def _turned_around(assessment: Assessment, this: str, other: str) -> CollisionEffect:
-    """Return what approving the other first makes of this one, where the two are merged: a merge is symmetrical.
-
-    Args:
-        assessment: of the other, on the text as this one makes it.
-        this, other: today's text as each of them makes it.
-    """
-    merged = this if assessment.state == Mergeability.ALREADY_APPLIED else assessment.result_text
-    if merged is None:
-        return effect_of(assessment)
-    return CollisionEffect.SETTLED if merged == other else CollisionEffect.STILL_FITS
-
-
 def effect_of(assessment: Assessment) -> CollisionEffect:
     """Return how a proposal stands once another one is approved."""
     if assessment.over_limit:
@@ -218,16 +173,6 @@ def effect_of(assessment: Assessment) -> CollisionEffect:
     if assessment.state == Mergeability.ALREADY_APPLIED:
         return CollisionEffect.SETTLED
     return CollisionEffect.STILL_FITS if assessment.can_be_approved else CollisionEffect.NO_LONGER_FITS
-
-
-def _ranges(segments: Iterable[Segment]) -> Iterator[tuple[int, int]]:
-    """Yield where the text before is changed; what is put in has no length."""
-    at = 0
-    for segment in segments:
-        end = at if segment.kind == "added" else at + len(segment.text)
-        if segment.kind != "same":
-            yield at, end
-        at = end
 
 
 def _current(others: Sequence[Proposal]) -> Iterator[tuple[Proposal, Revision]]:
@@ -240,41 +185,26 @@ def _current(others: Sequence[Proposal]) -> Iterator[tuple[Proposal, Revision]]:
             yield proposal, found[proposal.pk]
 
 
-# -- notes ----------------------------------------------------------------------------------------
-
-
 def _of_notes(revision: Revision, others: Sequence[Proposal]) -> Iterator[Collision]:
     proposal = revision.proposal
+    is_import = proposal.target_kind == TargetKind.IMPORT
     imports = [each for each in others if each.target_kind == TargetKind.IMPORT]
-    single = [each for each in others if each.target_kind != TargetKind.IMPORT]
     made = {change["id"]: _sha256(change) for change in revision.note_changes}
-    back: CollisionEffect | None
-    for other, theirs in _current(single):
+    for other, theirs in _current([each for each in others if each not in imports]):
         (change,) = theirs.note_changes
-        effect = (
-            CollisionEffect.SETTLED if made.get(change["id"], "") == _sha256(change) else CollisionEffect.NO_LONGER_FITS
-        )
-        back = CollisionEffect.IN_PART if proposal.target_kind == TargetKind.IMPORT else effect
-        yield Collision(other, effect, back, notes=1 if back is CollisionEffect.IN_PART else 0)
+        is_same = made.get(change["id"], "") == _sha256(change)
+        effect = CollisionEffect.SETTLED if is_same else CollisionEffect.NO_LONGER_FITS
+        yield Collision(other, effect, CollisionEffect.IN_PART if is_import else effect)
     # The texts of an import take long to read: what is told of it is what it names.
-    shared = _shared_notes(proposal, imports) if imports else {}
+    named = ProposedNote.objects.filter(proposal=proposal).values("note_id") if is_import else [proposal.target]
+    of_imports = ProposedNote.objects.filter(proposal__in=imports, note_id__in=named)
+    sharing = set(of_imports.values_list("proposal", flat=True)) if imports else set()
     for other in imports:
         if other.result_sha256 == proposal.result_sha256:
             yield Collision(other, CollisionEffect.SETTLED, CollisionEffect.SETTLED)
-        elif shared.get(other.pk):
-            back = CollisionEffect.IN_PART if proposal.target_kind == TargetKind.IMPORT else None
-            yield Collision(other, CollisionEffect.IN_PART, back, notes=shared[other.pk])
+        elif other.pk in sharing:
+            yield Collision(other, CollisionEffect.IN_PART, CollisionEffect.IN_PART if is_import else None)
 
 
 def _sha256(change: dict[str, Any]) -> str | None:
     return change["after"]["sha256"] if change["after"] else None
-
-
-def _shared_notes(proposal: Proposal, imports: Sequence[Proposal]) -> dict[int, int]:
-    """Return how many of a proposal's notes each import changes."""
-    notes = ProposedNote.objects.filter(proposal__in=imports).order_by()
-    if proposal.target_kind == TargetKind.IMPORT:
-        notes = notes.filter(note_id__in=ProposedNote.objects.filter(proposal=proposal).values("note_id"))
-    else:
-        notes = notes.filter(note_id=proposal.target)
-    return dict(notes.values_list("proposal").annotate(Count("pk")))

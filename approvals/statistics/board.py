@@ -69,7 +69,7 @@ class BoardRow:
         return WeekOfOwner(*map(sum, zip(*self.weeks, strict=True)))
 
 
-class _Column(NamedTuple):
+class _BoardColumn(NamedTuple):
     """A column of the board that orders it, most pressing first.
 
     Args:
@@ -84,27 +84,27 @@ class _Column(NamedTuple):
 
 
 _COLUMNS = {
-    "name": _Column(_("Name"), _("name"), "ascending", lambda row: (False, row.name.casefold())),
-    "waiting": _Column(_("Waiting"), _("most waiting"), "descending", lambda row: (False, -row.waiting)),
-    "oldest": _Column(
+    "name": _BoardColumn(_("Name"), _("name"), "ascending", lambda row: (False, row.name.casefold())),
+    "waiting": _BoardColumn(_("Waiting"), _("most waiting"), "descending", lambda row: (False, -row.waiting)),
+    "oldest": _BoardColumn(
         _("Oldest"),
         _("oldest waiting"),
         "ascending",
         lambda row: (row.oldest_at is None, row.oldest_at.timestamp() if row.oldest_at else 0),
     ),
-    "decided": _Column(
+    "decided": _BoardColumn(
         _("Decided, 7 days"), _("most decided"), "descending", lambda row: (False, -row.approved - row.rejected)
     ),
-    "automatic": _Column(
+    "automatic": _BoardColumn(
         _("Automatic, 7 days"), _("most automatic changes"), "descending", lambda row: (False, -row.automatic)
     ),
-    "active": _Column(
+    "active": _BoardColumn(
         _("Last change"),
         _("last change"),
         "descending",
         lambda row: (row.last is None, -row.last.timestamp() if row.last else 0),
     ),
-    "proposed": _Column(
+    "proposed": _BoardColumn(
         _("12 weeks"), _("most proposed in 12 weeks"), "descending", lambda row: (False, -row.total.proposed)
     ),
 }
@@ -230,7 +230,7 @@ def _ordered(rows: Iterable[BoardRow], sort: str) -> list[BoardRow]:
     return [*sorted(with_value, key=key, reverse=True), *(row for row in by_name if key(row)[0])]
 
 
-def _head_of(name: str, column: _Column, sort: str) -> dict[str, StrOrPromise]:
+def _head_of(name: str, column: _BoardColumn, sort: str) -> dict[str, StrOrPromise]:
     """Return a column's head: what a press on it orders by, and how it is ordered now, in the words of `aria-sort`."""
     order = ""
     if name == sort.removeprefix("-"):

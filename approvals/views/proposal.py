@@ -125,7 +125,7 @@ def proposal_page(
         **_neighbours(request, review, listing),
         **care_context(request, found),
         **talk_context(review, said, comment_form),
-        "collisions": review.collisions,
+        "conflicts": [each.other.pk for each in review.collisions if each.is_conflict],
         "listing": listing,
         "list_query": listing.query,
         "title": _title(review),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from approvals.models import User
-from approvals.pages.inbox_rows import touch
+from approvals.pages.inbox_rows import change_the_same
 from memory_app.reads import Block
 from tests.support.fixtures import ClientOf, Propose
 from tests.support.pages import words
@@ -23,7 +23,7 @@ from tests.support.pages import words
     ],
 )
 def test_two_replacements(one: tuple[str, str], other: tuple[str, str], expected: bool) -> None:
-    assert touch(*one, *other) is touch(*other, *one) is expected
+    assert change_the_same(*one, *other) is change_the_same(*other, *one) is expected
 
 
 def test_a_row_names_the_others_that_change_the_same_words(
@@ -33,9 +33,9 @@ def test_a_row_names_the_others_that_change_the_same_words(
     books = propose(goals, "one book", "two books")
     page = client_of(tim).get("/?agent=scribe")
     rows = {
-        row.proposal.pk: row.touching for group in page.context["page"].groups for row in group.rows if row.touching
+        row.proposal.pk: row.conflicts for group in page.context["page"].groups for row in group.rows if row.conflicts
     }
     assert rows == {july.pk: (may.pk,), may.pk: (july.pk,)}
-    assert f"changes the same words as proposal #{may.pk}" in words(page)
+    assert f"conflicts with proposal #{may.pk}" in words(page)
     assert f'<a href="/proposals/{may.pk}/?list=agent%3Dscribe"><span class="visually-hidden">' in page.content.decode()
     assert f"#{books.pk}" not in words(page)

@@ -184,7 +184,7 @@ def test_without_reading_the_same_edit_is_the_same_proposal(
 def test_a_small_addition_is_shown_whole_in_the_list(plan: Block, scribe: Agent, edit: Edit) -> None:
     (row,) = rows_of([asked(scribe, edit)])
     assert [(segment.kind, segment.text.strip()) for segment in row.change] == [("added", "She rows.")]
-    assert row.touching == ()
+    assert row.conflicts == ()
 
 
 def test_a_long_addition_and_a_section_are_read_on_their_page(plan: Block, scribe: Agent) -> None:
@@ -194,7 +194,7 @@ def test_a_long_addition_and_a_section_are_read_on_their_page(plan: Block, scrib
 
 def test_additions_to_a_block_do_not_touch_each_other_in_the_list(plan: Block, scribe: Agent) -> None:
     proposals = [asked(scribe, Append("She rows.\n")), asked(scribe, Replace("Nothing yet.", "She rowed."))]
-    assert [row.touching for row in rows_of(proposals)] == [(), ()]
+    assert [row.conflicts for row in rows_of(proposals)] == [(), ()]
 
 
 @pytest.mark.parametrize(

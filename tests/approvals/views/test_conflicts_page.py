@@ -1,4 +1,4 @@
-"""Proposals that collide, as their pages say it: what approving the one makes of the other, with links."""
+"""Proposals that conflict: the page of each names the other."""
 
 from __future__ import annotations
 
@@ -39,61 +39,44 @@ def said(client_of: ClientOf, person: User, proposal: Proposal) -> str:
     return words(client_of(person).get(url(proposal)))
 
 
-def test_each_page_says_what_approving_it_makes_of_the_other(
+def test_both_pages_name_the_other_and_what_fits_is_not_named(
     client_of: ClientOf, tim: User, tea: Block, propose: Propose
 ) -> None:
     black, red = propose(tea, "green", "black"), propose(tea, "green", "red")
     july = propose(tea, "June", "July")
     for one, other in ((black, red), (red, black)):
         page = client_of(tim).get(url(one))
-        line = f"Approving this makes proposal #{other.pk} no longer fit: it changes the same text."
-        assert line in words(page)
-        assert f'<a href="{url(other)}" title=' in page.content.decode()
-        assert "no longer fits after this" in words(page)
-    assert "Approving this" not in said(client_of, tim, july)
-
-
-def test_once_one_is_approved_the_other_no_longer_says_it(
-    client_of: ClientOf, tim: User, tea: Block, propose: Propose
-) -> None:
-    black, red = propose(tea, "green", "black"), propose(tea, "green", "red")
+        assert f"Conflicts with proposal #{other.pk}" in words(page)
+        assert f'<a href="{url(other)}"><span class="visually-hidden">' in page.content.decode()
+    assert "Conflicts with" not in said(client_of, tim, july)
     approve(tim, black)
-    page = said(client_of, tim, red)
-    assert "The change no longer fits." in page
-    assert "Approving this" not in page
+    after = said(client_of, tim, red)
+    assert "The change no longer fits." in after
+    assert "Conflicts with" not in after
 
 
-def test_what_asks_for_the_same_is_settled(
+def test_what_asks_for_the_same_is_no_conflict(
     client_of: ClientOf, tim: User, tea: Block, propose: Propose, helper: Agent
 ) -> None:
     black = propose(tea, "green", "black")
-    same, both = (
+    for wanted in ([Replace("green", "black")], [Replace("green", "black"), Replace("June", "July")]):
         services.propose(
             agent=helper, owner="alice", label="tea", edits=wanted, kind=Kind.EDIT, reasoning="She said so."
-        ).proposal
-        for wanted in ([Replace("green", "black")], [Replace("green", "black"), Replace("June", "July")])
-    )
-    page = said(client_of, tim, black)
-    assert f"proposal #{same.pk} asks for the same; approving this settles it." in page
-    assert f"proposal #{both.pk} asks for this and more; approving it settles this one." in page
-    assert (
-        f"Approving this settles proposal #{black.pk} and proposal #{same.pk}: this change has all that they ask for."
-    ) in said(client_of, tim, both)
+        )
+    assert "Conflicts with" not in said(client_of, tim, black)
 
 
 def test_of_many_it_names_five_and_counts_the_others(
     client_of: ClientOf, tim: User, tea: Block, propose: Propose
 ) -> None:
-    july = propose(tea, "June", "July")
+    propose(tea, "June", "July")
     colours = ["black", "red", "white", "blue", "yellow", "brown", "pink", "grey"]
     black, *others = [propose(tea, "green", colour) for colour in colours]
     page = client_of(tim).get(url(black))
     named = ", ".join(f"proposal #{other.pk}" for other in others[:5])
-    assert f"Approving this makes {named} and 2 more no longer fit: they change the same text." in words(page)
-    assert page.content.decode().count('href="/?owner=alice&amp;target=tea"') == 2
-    assert page.content.decode().count("no longer fits after this") == 5, "those that collide come first"
-    assert "and 3 more" in words(page), "the list beside it has the one that does not collide too"
-    assert "Approving this" not in said(client_of, tim, july)
+    assert f"Conflicts with {named} and 2 more" in words(page)
+    assert page.content.decode().count('href="/?owner=alice&amp;target=tea"') == 1
+    assert "and 3 more" in words(page), "the list beside it has the one that does not conflict too"
 
 
 def test_what_was_moved_by_a_later_change_is_compared_on_todays_text(
@@ -101,7 +84,7 @@ def test_what_was_moved_by_a_later_change_is_compared_on_todays_text(
 ) -> None:
     black, red = propose(tea, "green", "black"), propose(tea, "green", "red")
     edit(alice, "tea", "Ann drinks", "In winter Ann drinks")
-    assert f"Approving this makes proposal #{red.pk} no longer fit" in said(client_of, tim, black)
+    assert f"Conflicts with proposal #{red.pk}" in said(client_of, tim, black)
 
 
 def test_there_is_no_room_for_both(
@@ -109,8 +92,8 @@ def test_there_is_no_room_for_both(
 ) -> None:
     tight = make_block(alice, "tight", BODY, limit=len(BODY) + 8)
     early, late = propose(tight, "in June", "in early June"), propose(tight, "the train", "the long train")
-    assert f"Approving this leaves no room in the block for proposal #{late.pk}." in said(client_of, tim, early)
-    assert "Approving this" in said(client_of, tim, late)
+    assert f"Conflicts with proposal #{late.pk}" in said(client_of, tim, early)
+    assert f"Conflicts with proposal #{early.pk}" in said(client_of, tim, late)
 
 
 def test_only_the_page_of_the_latest_revision_says_it(
@@ -119,12 +102,9 @@ def test_only_the_page_of_the_latest_revision_says_it(
     black, red = propose(tea, "green", "black"), propose(tea, "green", "red")
     given = {"owner": "alice", "label": "tea", "kind": Kind.EDIT, "reasoning": "Darker."}
     services.amend(agent=scribe, proposal_id=black.pk, edits=[Replace("green", "dark")], **given)
-    assert f"Approving this makes proposal #{black.pk} no longer fit" in said(client_of, tim, red)
-    assert "Approving this makes" in said(client_of, tim, black)
-    assert "Approving this makes" not in words(client_of(tim).get(f"{url(black)}?revision=1"))
-
-
-# -- notes ----------------------------------------------------------------------------------------
+    assert f"Conflicts with proposal #{black.pk}" in said(client_of, tim, red)
+    assert "Conflicts with" in said(client_of, tim, black)
+    assert "Conflicts with" not in words(client_of(tim).get(f"{url(black)}?revision=1"))
 
 
 def context(agent: Agent) -> ChangeContext:
@@ -139,9 +119,8 @@ def test_two_changes_of_one_note(client_of: ClientOf, alice: User, tim: User, sc
     )
     assert first
     assert second
-    line = "Approving this makes proposal #{} no longer fit: it changes the same note."
-    assert line.format(second.pk) in said(client_of, tim, first)
-    assert line.format(first.pk) in said(client_of, tim, second)
+    assert f"Conflicts with proposal #{second.pk}" in said(client_of, tim, first)
+    assert f"Conflicts with proposal #{first.pk}" in said(client_of, tim, second)
 
 
 def test_an_import_and_a_change_of_one_of_its_notes(
@@ -164,11 +143,7 @@ def test_an_import_and_a_change_of_one_of_its_notes(
     single = notes.update(by=context(scribe), owner="alice", note_id="mem-1-aaaa", content="She sails far.").proposal
     assert single
     both = propose_import(helper, {"mem-1-aaaa": "She sails fast.", "mem-2-aaaa": "She rows fast."})
-    page = said(client_of, tim, single)
-    assert f"The import proposal #{both.pk} changes this note too; after this, the note can be left out of it." in page
-    page = said(client_of, tim, both)
-    assert f"Approving this makes proposal #{single.pk} no longer fit: it changes the same note." in page
+    assert f"Conflicts with proposal #{both.pk}" in said(client_of, tim, single)
+    assert f"Conflicts with proposal #{single.pk}" in said(client_of, tim, both)
     another = propose_import(scribe, {"mem-2-aaaa": "She rows slowly."})
-    assert (f"proposal #{another.pk} changes some of the same notes; after this, they can be left out of it.") in said(
-        client_of, tim, both
-    )
+    assert f"Conflicts with proposal #{single.pk}, proposal #{another.pk}" in said(client_of, tim, both)
