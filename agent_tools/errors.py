@@ -56,7 +56,7 @@ class ErrorCode(Enum):
     BLOCK_NOT_FOUND = (
         "block_not_found",
         404,
-        "The owner has no block of that label; `available` lists the labels to who may read.",
+        "The owner has no block of that label; `available` lists the labels.",
     )
     NOTE_NOT_FOUND = (
         "note_not_found",
@@ -89,7 +89,7 @@ class ErrorCode(Enum):
     LABEL_TAKEN = (
         "label_taken",
         409,
-        "There is a block with this label; `block` is that one, to who may read.",
+        "There is a block with this label; `block` is that one.",
     )
     BLOCK_WAITS = (
         "block_waits",
@@ -127,7 +127,7 @@ class ErrorCode(Enum):
     OLD_STRING_NOT_FOUND = (
         "old_string_not_found",
         422,
-        "`old_string` does not occur; `in_proposal` helps where it can, `nearest` and `corrected_call` who may read.",
+        "`old_string` does not occur; `in_proposal`, `nearest` and `corrected_call` help where they can.",
     )
     ALREADY_TRUE = (
         "already_true",
@@ -157,12 +157,6 @@ class ErrorCode(Enum):
         "section_unclosed",
         422,
         "`new_content` leaves a code fence, a comment or the like open, which would swallow the header `swallowed`.",
-    )
-    EDIT_REFUSED = (
-        "edit_refused",
-        422,
-        "The change cannot be made. A token without memory:read gets this for all that depends on the memory's texts; "
-        "one with it is told which of the other codes of 409 and 422 it is.",
     )
     NO_CHANGE = ("no_change", 422, "The result equals what is there.")
     OVER_LIMIT = ("over_limit", 422, "The result is longer than the block's limit: `used`, `limit`, `over_by`.")

@@ -32,6 +32,7 @@ class TokenForm(forms.Form):
         initial=[Scope.MEMORY_READ, Scope.MEMORY_PROPOSE],
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": _("Choose at least one.")},
+        help_text=_("Reading is part of each of them."),
     )
     days = forms.TypedChoiceField(
         label=_("Valid"),

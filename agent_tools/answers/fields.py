@@ -41,15 +41,14 @@ PROPOSAL: Fields = {
     "target_kind": "block, note or import (many notes as a whole)",
     "block_label": "which block; null for notes",
     "note_id": "which note; null for blocks and imports",
-    "title": "the block's title, or the beginning of the note, when it was proposed; null without memory:read, and "
+    "title": "the block's title, or the beginning of the note, when it was proposed; null "
     "when the block or note was deleted since; once redacted, its label or id",
     "kind": "edit, rewrite, create_block or delete_block; of notes: save, update, delete, forget or import",
     "status": "preparing, open, changes_requested (your turn: amend it), merging, approved, rejected, withdrawn, "
     "expired or applied",
     "mergeability": (
         "how an undecided one stands to the block as it is now: clean, rebasable (the block changed, the edit "
-        "still fits or the deletion still stands), conflict, already_applied or unknown; null once decided, and "
-        "without memory:read"
+        "still fits or the deletion still stands), conflict, already_applied or unknown; null once decided"
     ),
     "revision": "number of the revision that counts",
     "reasoning": "yours",
@@ -69,8 +68,7 @@ PROPOSAL: Fields = {
     "`reason` (wrong, outdated or badly_worded; conflict where the text changed and it no longer fits, block_deleted "
     "or block_exists where its block was deleted or made otherwise; or null), `comment` and the `revision` it is "
     "about; else null",
-    "answers": "your decided proposal that this one takes up again, as far as can be told; null for none, and "
-    "without memory:read",
+    "answers": "your decided proposal that this one takes up again, as far as can be told; null for none",
     "review_url": "where people look at it",
     "comment_count": "comments in its thread",
     "asks_you": "true when a person commented since you last did: read it with get_proposal, answer with "
@@ -167,18 +165,17 @@ PROPOSED: Fields = {
     "decided",
     "commit": "the commit that holds it in the memory once it is applied or approved, or null",
     "branch": "the branch that holds it; null once it is decided",
-    "base_commit": "the commit it was made on; null without memory:read",
+    "base_commit": "the commit it was made on",
     "head_commit": "the commit with the change",
     "revision": "1 for a new proposal, one more each time it is amended",
-    "occurrences_replaced": "how many places the edits replace; 0 for additions, sections and a whole text; "
-    "null without memory:read",
-    "content_sha256": "of the block's text as it is now, without the change; null without memory:read",
+    "occurrences_replaced": "how many places the edits replace; 0 for additions, sections and a whole text",
+    "content_sha256": "of the block's text as it is now, without the change",
     "review_url": "where people look at it",
     "created": "false when an equal proposal of yours was waiting already and is returned instead",
     "amended": "true when `proposal_id` was given: it is the next revision of that proposal",
-    "length": "characters the text will have; null without memory:read",
+    "length": "characters the text will have",
     "limit": "characters the text may have",
-    "warnings": "sentences, also in the text; none without memory:read",
+    "warnings": "sentences, also in the text",
 }
 
 OPEN_PROPOSAL: Fields = {
@@ -226,10 +223,10 @@ WRITTEN: Fields = {
     "commit": "the commit that holds it, or null while it waits",
     "proposal_id": "its number, applied or not: people see what was applied, and can put it back",
     "branch": "the branch that holds it while it waits; null once it is applied or decided",
-    "base_commit": "the commit it was made on; null without memory:read",
+    "base_commit": "the commit it was made on",
     "head_commit": "the commit with the change",
     "revision": "1 for a new proposal; 2 and more once it was amended, or a note that waits was updated",
-    "content_sha256": "of the note as it is now (its canonical JSON); null when there is none, and without memory:read",
+    "content_sha256": "of the note as it is now (its canonical JSON); null when there is none",
     "review_url": "where people look at it",
     "created": "false when an equal proposal of yours was waiting already and is returned instead",
     "amended": "true when it is the next revision of a proposal that waited",

@@ -88,14 +88,12 @@ def change(change: Change, reasons: dict[int, str]) -> dict[str, Any]:
 def proposal(
     proposal: Proposal,
     *,
-    may_read: bool = True,
     is_gone: bool = False,
     asked: ChangeRequest | None = None,
 ) -> dict[str, Any]:
     """Return a proposal without its texts: what a list shows.
 
     Args:
-        may_read: whether the caller may read the memory.
         is_gone: whether its target was deleted since, and the caller may not read what was deleted.
         asked: what its agent is asked to change.
     """
@@ -107,11 +105,11 @@ def proposal(
         "target_kind": proposal.target_kind,
         "block_label": proposal.target if proposal.target_kind == TargetKind.BLOCK else None,
         "note_id": proposal.target if proposal.target_kind == TargetKind.NOTE else None,
-        "title": proposal.target_title if may_read and not is_gone else None,
+        "title": None if is_gone else proposal.target_title,
         "kind": proposal.kind,
         "status": proposal.status,
         # How an undecided proposal stands to the block as it is now.
-        "mergeability": None if proposal.is_decided or not may_read else proposal.mergeability,
+        "mergeability": None if proposal.is_decided else proposal.mergeability,
         "revision": proposal.current_revision_number,
         "reasoning": proposal.reasoning,
         "confidence": proposal.confidence,
@@ -123,7 +121,7 @@ def proposal(
         "reverted": bool(proposal.reverted_by_commit),
         "approval": proposal.approval or None,
         "changes_requested": _asked(asked) if asked else None,
-        "answers": proposal.answers_id if may_read else None,
+        "answers": proposal.answers_id,
         "review_url": review_url(proposal),
         "comment_count": thread.comments,
         "asks_you": thread.asks_agent,
@@ -157,9 +155,9 @@ def proposal_in_full(
     }
 
 
-def proposed(outcome: Proposed, *, may_read: bool) -> dict[str, Any]:
-    """Return the data of an answer to a proposing call, without what depends on a text that may not be read."""
-    data = {
+def proposed(outcome: Proposed) -> dict[str, Any]:
+    """Return the data of an answer to a proposing call."""
+    return {
         "proposal_id": outcome.proposal.pk,
         "status": outcome.proposal.status,
         "waits_because": None if outcome.proposal.is_decided else outcome.proposal.review_reason or None,
@@ -177,20 +175,9 @@ def proposed(outcome: Proposed, *, may_read: bool) -> dict[str, Any]:
         "limit": outcome.limit,
         "warnings": list(outcome.warnings),
     }
-    return data if may_read else data | _UNREAD
 
 
-#: The fields of a proposing call that depend on the text, for a caller that may not read it.
-_UNREAD: dict[str, Any] = {
-    "base_commit": None,
-    "occurrences_replaced": None,
-    "content_sha256": None,
-    "length": None,
-    "warnings": [],
-}
-
-
-def open_proposals(proposals: Iterable[Proposal], *, may_read: bool) -> list[dict[str, Any]]:
+def open_proposals(proposals: Iterable[Proposal]) -> list[dict[str, Any]]:
     """Return the agent's own waiting proposals, in short."""
     return [
         {
@@ -198,7 +185,7 @@ def open_proposals(proposals: Iterable[Proposal], *, may_read: bool) -> list[dic
             "block_label": waiting.target if waiting.target_kind == TargetKind.BLOCK else None,
             "note_id": waiting.target if waiting.target_kind == TargetKind.NOTE else None,
             "status": waiting.status,
-            "mergeability": waiting.mergeability if may_read else None,
+            "mergeability": waiting.mergeability,
             "reasoning": waiting.reasoning,
             "created_at": time(waiting.created_at),
             "review_url": review_url(waiting),
@@ -218,7 +205,7 @@ def note(note: Note, recalled: Access | None) -> dict[str, Any]:
     }
 
 
-def written(outcome: NoteChangeOutcome, *, may_read: bool) -> dict[str, Any]:
+def written(outcome: NoteChangeOutcome) -> dict[str, Any]:
     """Return the data of an answer to a call that changes notes."""
     proposal = outcome.proposal
     if proposal is None:  # agents always get one
@@ -233,10 +220,10 @@ def written(outcome: NoteChangeOutcome, *, may_read: bool) -> dict[str, Any]:
         "commit": outcome.commit or None,
         "proposal_id": proposal.pk,
         "branch": _branch(proposal, revision),
-        "base_commit": revision.base_commit if may_read else None,
+        "base_commit": revision.base_commit,
         "head_commit": outcome.commit or revision.head_commit,
         "revision": revision.number,
-        "content_sha256": now.sha256 if now and may_read else None,
+        "content_sha256": now.sha256 if now else None,
         "review_url": review_url(proposal),
         "created": outcome.created,
         "amended": outcome.amended,

@@ -76,19 +76,18 @@ def issue(
     """Make a token.
 
     Args:
-        scopes: values of `Scope`; unknown ones raise ValueError.
+        scopes: see `Scope.granted`.
         owners: whom it serves; none, when empty and not `all_owners`.
         created_by: the person who asked for it: the token stops working when they are deactivated.
             None for the command line.
     """
-    known = {Scope(scope) for scope in scopes}
     prefix, secret = _new_secret()
     with transaction.atomic():
         token = AgentToken.objects.create(
             agent=agent,
             prefix=prefix,
             sha256=_sha256(secret),
-            scopes=[scope.value for scope in Scope if scope in known],
+            scopes=Scope.granted(scopes),
             all_owners=all_owners,
             created_by=created_by,
             expires_at=expires_at,

@@ -52,11 +52,6 @@ class Call:
         return grants.has_scope(self.caller.token, Scope.NOTES_WRITE)
 
     @property
-    def may_read(self) -> bool:
-        """Whether the token may read the memory; if not, nothing that depends on its texts is answered."""
-        return grants.has_scope(self.caller.token, Scope.MEMORY_READ)
-
-    @property
     def may_read_deleted(self) -> bool:
         """Whether the token may read what people deleted since."""
         return grants.has_scope(self.caller.token, Scope.MEMORY_HISTORY)

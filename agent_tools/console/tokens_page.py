@@ -20,7 +20,7 @@ from django.views.decorators.http import require_http_methods
 from agent_tools import snippets
 from agent_tools.auth import tokens
 from agent_tools.forms import RotateForm, TokenForm
-from agent_tools.models import AgentToken, AgentTokenQuerySet, Scope
+from agent_tools.models import AgentToken, AgentTokenQuerySet
 from approvals.accounts.sign_in import signed_in, viewer_of
 from approvals.models import User
 
@@ -207,10 +207,7 @@ def tokens_page(
 
 def _ways(request: HttpRequest, issued: tokens.Issued | None) -> tuple[snippets.Way, ...]:
     """Return what to type to connect: with the new secret, or with the variable it belongs into."""
-    if issued is None:
-        return snippets.ways(address_of(request), "asn_…")
-    may_read = Scope.MEMORY_READ.value in issued.token.scopes
-    return snippets.ways(address_of(request), issued.secret, may_read=may_read)
+    return snippets.ways(address_of(request), issued.secret if issued else "asn_…")
 
 
 def address_of(request: HttpRequest) -> str:

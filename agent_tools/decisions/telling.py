@@ -75,10 +75,10 @@ _NEWS = Prepared(
 def news_for(tool: ApiOperation[Any], call: Call, answer: Answer) -> Finish | None:
     """Return what adds the decisions to an answer; None where there is nothing to tell. One query.
 
-    Nothing is told without the scope memory:read, nor where the call is about no owner.
+    Nothing is told where the call is about no owner.
     """
     owner = call.owner or str(answer.data.get("user_id") or "")
-    if not owner or answer.tells_decisions or not call.may_read:
+    if not owner or answer.tells_decisions:
         return None
     token = call.caller.token
     if _NEWS.first(agent=token.agent_id, owner=owner, token=token.original_id, after=token.tells_after) is None:

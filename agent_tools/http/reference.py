@@ -29,8 +29,8 @@ An agent sends `Authorization: Bearer <token>` and JSON, and gets JSON. A succes
 `text` is the sentence, more help follows on new lines.
 
 What a token is told follows from its scopes: `memory:read` reads what is there, and with `as_of` how it was;
-`memory:history` adds what was deleted since, which is otherwise answered like what never was. Without `memory:read`
-nothing that depends on a text is told: `edit_refused` stands for every such refusal, and fields are null.
+`memory:history` adds what was deleted since, which is otherwise answered like what never was. Every
+scope includes reading.
 
 `POST /api/v1/tools/{name}/` runs a tool. Its body holds the arguments and `user_id`, which may be left out when
 the token serves one owner. Unknown arguments are refused with the nearest known name; `null` stands for "left out".

@@ -8,13 +8,11 @@ from typing import Any
 
 from django.conf import settings
 
-from agent_tools.auth import grants
 from agent_tools.errors import ApiError
 from agent_tools.http.json_rpc import RpcCode, RpcError
 from agent_tools.mcp import completion, prompts, resources, tools
 from agent_tools.mcp.exchange import Exchange
 from agent_tools.mcp.protocol import HANDSHAKE_VERSIONS, META, MODERN_VERSIONS
-from agent_tools.models import Scope
 
 INSTRUCTIONS = (
     "What is remembered about the user. Read it before you answer (list_memory_blocks, read_memory_block, "
@@ -87,11 +85,8 @@ def _ping(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _capabilities(exchange: Exchange) -> dict[str, Any]:
-    """Return what there is for this token. Nothing is sent unasked, so no list announces its changes."""
-    found: dict[str, Any] = {"tools": {}, "prompts": {}}
-    if grants.has_scope(exchange.caller.token, Scope.MEMORY_READ):
-        found |= {"resources": {}, "completions": {}}
-    return found
+    """Return what there is. Nothing is sent unasked, so no list announces its changes."""
+    return {"tools": {}, "prompts": {}, "resources": {}, "completions": {}}
 
 
 def _server() -> dict[str, Any]:

@@ -6,11 +6,9 @@ from typing import Any
 
 from django.conf import settings
 
-from agent_tools.auth import grants
 from agent_tools.http.json_rpc import RpcCode, RpcError
 from agent_tools.mcp import paging
 from agent_tools.mcp.exchange import Exchange
-from agent_tools.models import Scope
 from agent_tools.tools import guidance
 from agent_tools.tools.proposals import list_proposals
 from approvals.models import Status
@@ -38,9 +36,7 @@ def list_prompts(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
     """Return the prompts this token has a use for."""
     paging.cursor_of(params)
     prompts = [
-        {"name": name, "title": title, "description": description}
-        for name, (title, description) in _DESCRIBED.items()
-        if name in _offered(exchange)
+        {"name": name, "title": title, "description": description} for name, (title, description) in _DESCRIBED.items()
     ]
     return {"prompts": prompts}
 
@@ -48,20 +44,13 @@ def list_prompts(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
 def get_prompt(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
     """Return a prompt as one message of the user. Raise RpcError for one that is not there."""
     name, arguments = params.get("name"), params.get("arguments")
-    if not isinstance(name, str) or name not in _offered(exchange):
-        raise RpcError(
-            RpcCode.INVALID_PARAMS, f"There is no such prompt; there are: {', '.join(_offered(exchange)) or 'none'}."
-        )
+    if not isinstance(name, str) or name not in _DESCRIBED:
+        raise RpcError(RpcCode.INVALID_PARAMS, f"There is no such prompt; there are: {', '.join(_DESCRIBED)}.")
     if arguments:
         raise RpcError(RpcCode.INVALID_PARAMS, f"The prompt {name} takes no arguments.")
     text = _skill() if name == _SKILL else _proposals(exchange)
     message = {"role": "user", "content": {"type": "text", "text": text}}
     return {"description": _DESCRIBED[name][1], "messages": [message]}
-
-
-def _offered(exchange: Exchange) -> list[str]:
-    may_read = grants.has_scope(exchange.caller.token, Scope.MEMORY_READ)
-    return [name for name in _DESCRIBED if may_read or name == _SKILL]
 
 
 def _skill() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from django.conf import settings
@@ -17,18 +18,28 @@ PLAYGROUND = "playground-"
 
 
 class Scope(models.TextChoices):
-    """What a token may be used for. `memory:history` adds to `memory:read`: what `as_of` shows of things deleted
-    since; it is not given unless it is asked for."""
+    """What a token may be used for. Each of them includes `memory:read`. `memory:history` adds what `as_of` shows of
+    things deleted since; it is not given unless it is asked for."""
 
     MEMORY_READ = "memory:read", _("read the memory")
     MEMORY_PROPOSE = "memory:propose", _("propose changes")
     NOTES_WRITE = "notes:write", _("save notes")
-    MEMORY_HISTORY = "memory:history", _("read what was deleted (with “read the memory”)")
+    MEMORY_HISTORY = "memory:history", _("read what was deleted")
 
     @classmethod
     def usual(cls) -> list[Scope]:
         """Return the scopes of a token whose maker does not say."""
         return [scope for scope in cls if scope is not cls.MEMORY_HISTORY]
+
+    @classmethod
+    def granted(cls, chosen: Iterable[str]) -> list[str]:
+        """Return the scopes of a token for which these were chosen: with reading, which any of them includes.
+
+        Without it a refused edit would tell what the memory says, so that every answer would have to hide that.
+        Unknown ones raise ValueError.
+        """
+        known = {cls(scope) for scope in chosen}
+        return [scope.value for scope in cls if known and (scope in known or scope is cls.MEMORY_READ)]
 
 
 class AgentTokenQuerySet(models.QuerySet["AgentToken"]):

@@ -47,22 +47,19 @@ class Way:
     needs_environment: bool = True
 
 
-def ways(address: str, token: str, *, may_read: bool = True) -> tuple[Way, ...]:
+def ways(address: str, token: str) -> tuple[Way, ...]:
     """Return every way in.
 
     Args:
         address: of the installation, such as `https://memory.example`, without a slash at the end.
         token: the secret, or what stands for it.
-        may_read: whether the token may read the memory; without that, the first call asks for its tools.
     """
-    return (*_terminal(address, token, may_read=may_read), *_coding_agents(address), *_libraries())
+    return (*_terminal(address, token), *_coding_agents(address), *_libraries())
 
 
-def first_call(address: str, token: str, *, may_read: bool = True) -> str:
+def first_call(address: str, token: str) -> str:
     """Return a first call that works with this token, for a shell."""
     header = f'-H "Authorization: Bearer {token}"'
-    if not may_read:
-        return f"curl -s {shlex.quote(f'{address}/api/v1/tools/')} \\\n  {header}"
     return _curl(f"{address}/api/v1/tools/{_READ}/", header, "{}")
 
 
@@ -78,7 +75,7 @@ def _curl(url: str, header: str, body: str) -> str:
     return " \\\n  ".join([*lines, f"--data-raw {shlex.quote(body)}"])
 
 
-def _terminal(address: str, token: str, *, may_read: bool) -> tuple[Way, ...]:
+def _terminal(address: str, token: str) -> tuple[Way, ...]:
     environment = f"export MEMORY_URL={shlex.quote(address)}\nexport MEMORY_TOKEN={shlex.quote(token)}"
     command = 'memory add "She prefers worked examples." --type pattern\nmemory search "how does she like to learn"'
     return (
@@ -86,7 +83,7 @@ def _terminal(address: str, token: str, *, may_read: bool) -> tuple[Way, ...]:
             "curl",
             "curl",
             "One call from a terminal shows that the token works.",
-            (Snippet("curl", "In a terminal", "sh", first_call(address, token, may_read=may_read)),),
+            (Snippet("curl", "In a terminal", "sh", first_call(address, token)),),
             needs_environment=False,
         ),
         Way(

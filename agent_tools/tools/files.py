@@ -50,7 +50,7 @@ class ImportArguments(NoteWriteArguments):
         "or repeated; else null",
         "commit": "the commit that holds it, or null",
         "review_url": "where people look at it, or null",
-        "created": "how many notes are new; null without memory:read, as are the next two",
+        "created": "how many notes are new",
         "updated": "how many are changed",
         "unchanged": "how many are as the file says",
         "skipped[].line": "where something was left out",
@@ -78,13 +78,12 @@ def import_file(call: Call, arguments: ImportArguments) -> Answer:
         "waits_because": (proposal.review_reason or None) if proposal else None,
         "commit": done.outcome.commit or None if done.outcome else None,
         "review_url": representations.review_url(proposal) if proposal else None,
-        # The number of unchanged notes would show whether a guess at a note is right.
-        "created": done.created if call.may_read else None,
-        "updated": done.updated if call.may_read else None,
-        "unchanged": done.unchanged if call.may_read else None,
+        "created": done.created,
+        "updated": done.updated,
+        "unchanged": done.unchanged,
         "skipped": [{"line": skipped.line, "reason": skipped.reason} for skipped in done.skipped],
     }
-    return Answer(_summary(done, with_counts=call.may_read), data)
+    return Answer(_summary(done), data)
 
 
 class ExportArguments(Arguments):
@@ -111,8 +110,8 @@ def export_file(call: Call, arguments: ExportArguments) -> Answer:
     return Answer(memories_md.write(reads.memories(call.owner)), {})
 
 
-def _summary(done: ImportOutcome, *, with_counts: bool) -> str:
-    counts = f": {done.created} new, {done.updated} changed, {done.unchanged} unchanged" if with_counts else ""
+def _summary(done: ImportOutcome) -> str:
+    counts = f": {done.created} new, {done.updated} changed, {done.unchanged} unchanged"
     if done.outcome is None:
         first = f"Nothing to import{counts}."
     elif done.outcome.is_applied:

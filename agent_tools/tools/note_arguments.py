@@ -67,7 +67,6 @@ def changed_by(call: Call, arguments: NoteWriteArguments | ReasonedArguments) ->
     return ChangeContext(
         actor=call.caller.agent,
         may_apply=call.may_apply,
-        may_read=call.may_read,
         reasoning=arguments.reasoning.strip(),
         session_id=arguments.session_id,
         evidence=[turn.model_dump(exclude_none=True) for turn in arguments.evidence],

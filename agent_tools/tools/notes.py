@@ -103,7 +103,7 @@ def memory_delete(call: Call, arguments: DeleteArguments) -> Answer:
     if outcome.is_withdrawn:
         number = outcome.proposal.pk if outcome.proposal else 0
         text = f"Note {outcome.note_id} was not in the memory yet: your proposal {number}, which waited, is withdrawn."
-        return Answer(text, {"note_id": outcome.note_id} | representations.written(outcome, may_read=call.may_read))
+        return Answer(text, {"note_id": outcome.note_id} | representations.written(outcome))
     return _answer(call, outcome, "deleted")
 
 
@@ -169,7 +169,7 @@ def remember(call: Call, arguments: RememberArguments) -> Answer:
         "memory_type": arguments.type,
         "message": message.partition("\n")[0],
     }
-    return Answer(message, data | representations.written(outcome, may_read=call.may_read))
+    return Answer(message, data | representations.written(outcome))
 
 
 class ForgetArguments(NoteWriteArguments):
@@ -227,12 +227,12 @@ def forget(call: Call, arguments: ForgetArguments) -> Answer:
         "reason": arguments.reason,
         "message": message.partition("\n")[0],
     }
-    return Answer(message, data | representations.written(outcome, may_read=call.may_read))
+    return Answer(message, data | representations.written(outcome))
 
 
 def _answer(call: Call, outcome: NoteChangeOutcome, done: str) -> Answer:
     text = f"Note {outcome.note_id} {done}." if outcome.is_applied else _waiting(outcome)
-    data: dict[str, Any] = {"note_id": outcome.note_id} | representations.written(outcome, may_read=call.may_read)
+    data: dict[str, Any] = {"note_id": outcome.note_id} | representations.written(outcome)
     return Answer(text, data)
 
 

@@ -324,7 +324,7 @@ def comment_on_proposal(call: Call, arguments: CommentArguments) -> Answer:
 def _shown(call: Call, proposal: Proposal) -> dict[str, Any]:
     is_gone = proposal.pk in withholding.about_deleted(call, [proposal])
     asked = change_request(proposal)
-    return representations.proposal(proposal, may_read=call.may_read, is_gone=is_gone, asked=asked)
+    return representations.proposal(proposal, is_gone=is_gone, asked=asked)
 
 
 def _visible(call: Call) -> ProposalQuerySet:

@@ -117,7 +117,7 @@ def read_memory_block(call: Call, arguments: ReadArguments) -> Answer:
     part = cut(call, block.body, arguments.view_range, most)
     if arguments.as_of is None and part.is_whole:
         block_reads.note(call, arguments.session_id, {block.label: block.body_sha256})
-    waiting = representations.open_proposals(_own_open(call, block.label), may_read=True)
+    waiting = representations.open_proposals(_own_open(call, block.label))
     told = bounds.that_fit(waiting, most)
     data = representations.block(block) | {
         "body": part.text,
@@ -184,7 +184,7 @@ def _blocks_after(call: Call, arguments: paging.PagedArguments, most: int) -> An
     if cursor:
         text += f"\n\n({len(shown)} of {len(blocks)} blocks; call again with cursor {cursor} for the next.)"
     waiting = [] if last else _OWN_NEW.all(agent=call.caller.agent.pk, owner=call.owner)
-    told = representations.open_proposals(waiting, may_read=True)
+    told = representations.open_proposals(waiting)
     return Answer(text, {"items": items[: len(shown)], "next": cursor, "waiting": told})
 
 

@@ -107,8 +107,7 @@ def propose_block_deletion(call: Call, arguments: BlockDeletionArguments) -> Ans
 
 def _answer(call: Call, outcome: services.Proposed, first: str, arguments: ReasonedArguments) -> Answer:
     text = _summary(outcome, first, arguments.reasoning)
-    warnings = outcome.warnings if call.may_read else ()
-    return Answer("\n".join([text, *warnings]), representations.proposed(outcome, may_read=call.may_read))
+    return Answer("\n".join([text, *outcome.warnings]), representations.proposed(outcome))
 
 
 def _summary(outcome: services.Proposed, first: str, reasoning: str) -> str:

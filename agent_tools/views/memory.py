@@ -19,7 +19,6 @@ from agent_tools.http import body, exceptions
 from agent_tools.http.exceptions import ApiResponse
 from agent_tools.http.openapi import answers, describe, query
 from agent_tools.http.openapi import body as body_of
-from agent_tools.models import Scope
 from agent_tools.tools import context, conversations, files, proposals, read, recall, search
 from agent_tools.tools.propose import rewriting
 from agent_tools.views.api import ApiView, from_path, from_query
@@ -250,7 +249,7 @@ class ImportProgress(ApiView):
             "data.state: running, done, failed (refused; nothing was taken), lost (its time was up, or its process or "
             "a database is gone; it is all in the memory or not at all) or unknown (not begun, or long over); "
             "data.stage: reading, comparing, weighing, writing or recording; "
-            "data.done of data.of (0 without memory:read); data.percent of the whole.",
+            "data.done of data.of; data.percent of the whole.",
             400,
         ),
     )
@@ -265,9 +264,6 @@ class ImportProgress(ApiView):
             "of": found.of if found else 0,
             "percent": found.percent if found else 0,
         }
-        if not grants.has_scope(self.caller.token, Scope.MEMORY_READ):
-            # The number of memories written would show which of the file's memories were there already.
-            data |= {"done": 0, "of": 0}
         return exceptions.json_response(Answer(f"{data['percent']} %", data).payload())
 
 

@@ -123,22 +123,18 @@ def verdict(
     *,
     kind: str,
     block: str = "",
-    weight: Weight | None = None,
+    weight: Weight,
     may_apply: bool,
-    may_read: bool,
 ) -> Verdict:
     """Return whether an agent's change is applied at once.
 
     Args:
         block: the label of the block; empty for notes.
-        weight: None before the change is compared; then what depends on it counts as waiting.
         may_apply: whether the agent's token may do more than propose.
-        may_read: whether it may read the memory. If not, no rule lets anything through, since that would tell the
-            agent about the text it changes; a rule may still ask for a person.
     """
     rule = rule_for(owner, agent, block=block, kind=kind)
-    if rule is not None and (may_read or rule.needs != TrustRule.Needs.NOTHING):
-        reason = _why_asked(rule, kind, weight, may_read=may_read)
+    if rule is not None:
+        reason = _why_asked(rule, kind, weight)
         if reason is None and not may_apply:
             reason = ReviewReason.SCOPE
         return Verdict(reason is None, reason or "", rule)
@@ -175,12 +171,10 @@ def _fields_of(rule: TrustRule) -> int:
     return sum(map(bool, (rule.agent_id, rule.block, rule.kind)))
 
 
-def _why_asked(rule: TrustRule, kind: str, weight: Weight | None, *, may_read: bool) -> ReviewReason | None:
+def _why_asked(rule: TrustRule, kind: str, weight: Weight) -> ReviewReason | None:
     """Return why a rule asks for a person; None when it lets the change through."""
-    if rule.needs == TrustRule.Needs.REVIEW or kind in (Kind.DELETE, Kind.DELETE_BLOCK) or not may_read:
+    if rule.needs == TrustRule.Needs.REVIEW or kind in (Kind.DELETE, Kind.DELETE_BLOCK):
         return ReviewReason.RULE
-    if weight is None:
-        return ReviewReason.LARGE
     if flags.SECRETS in weight.risks:
         return ReviewReason.SECRETS
     # Retiring a note takes all of it out of use, however few words change.

@@ -23,7 +23,7 @@ from approvals.review.whole_blocks import DELETION, WHOLE_OPERATIONS, NewBlock, 
 from memory_app.models import MemoryBlock, TargetKind
 from memory_app.reads import Block
 from memory_app.text import alike, edits
-from memory_app.text.alike import Said, Statement
+from memory_app.text.alike import Said
 from memory_app.text.worddiff import Paragraph
 
 # -- What agents were asked to change, from the events of their proposals.
@@ -183,44 +183,23 @@ def said_of_whole_block(label: str, text: str, *, is_deletion: bool) -> Said:
     return Said(alike.statements_of(text), where=label, exact=(f"creates {label} {' '.join(text.split())}",))
 
 
-def said_unread(label: str, asked: Sequence[edits.Edit]) -> Said:
-    """Return what edits say by their own words, for an agent that may not read the block.
-
-    Nothing of the block is in it: whether it is the same as before must not tell what stands there.
-    """
-    added = [statement for edit in asked for statement in _own_words(edit)]
-    return Said(tuple(added), where=label, exact=(_asked(label, asked),))
-
-
-def said_of_note(change: dict[str, Any], *, may_read: bool | None = None) -> Said:
+def said_of_note(change: dict[str, Any]) -> Said:
     """Return what the change of a note says.
 
     Args:
         change: as a revision stores it.
-        may_read: whether the agent that asks may read what the note was before; if not, nothing of that is in it.
-            None for what is remembered of a rejection, by which both find it.
     """
     before, after, id_ = change["before"], change["after"], change["id"]
     if after is None or (before and after.get("superseded_at") and not before.get("superseded_at")):
         by = (after or {}).get("superseded_by") or ""
-        unread = f"removes {id_} {by}"
-        read = f"{unread} {' '.join(before['content'].split()) if before else ''}"
-        return Said(exact=(unread, read) if may_read is None else (read if may_read else unread,))
-    if before is None or may_read is False:
+        return Said(exact=(f"removes {id_} {by} {' '.join(before['content'].split()) if before else ''}",))
+    if before is None:
         return Said(alike.statements_of(after["content"]), where=id_)
     if before["content"] == after["content"]:
         return Said(exact=(f"sets {id_} {_fields(before, after)}",))
     of = alike.changed(before["content"], after["content"])
     reformatted = () if of.added or of.removed else (f"result {id_} {' '.join(after['content'].split())}",)
     return Said(of.added, of.removed, where=id_, exact=reformatted)
-
-
-def _own_words(edit: edits.Edit) -> Iterator[Statement]:
-    match edit:
-        case edits.Replace():
-            yield from alike.changed(edit.old_string, edit.new_string).added
-        case _:
-            yield from alike.statements_of(edit.content)
 
 
 def _asked(label: str, asked: Sequence[edits.Edit]) -> str:

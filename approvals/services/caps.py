@@ -20,16 +20,6 @@ _TABLE, _FINGERPRINTS = Proposal._meta.db_table, RejectedFingerprint._meta.db_ta
 _PENDING = ", ".join(f"'{status.value}'" for status in PENDING)
 
 
-def require_room(agent: Agent, owner: str) -> None:
-    """Raise unless the agent may make another proposal for this owner.
-
-    Raises:
-        TooManyPending: it has `PENDING_CAP` undecided proposals for this owner.
-        MemoryFull: there are `MAX_OPEN_PROPOSALS` undecided proposals in all.
-    """
-    _require(agent, owner, own=pending_of(agent, owner).count(), in_all=Proposal.objects.pending().count())
-
-
 @dataclass(frozen=True)
 class Earlier:
     """What an agent has proposed for an owner already, where there is room for another proposal.
@@ -45,17 +35,17 @@ class Earlier:
     has_fingerprints: bool = False
 
 
-def find_equal_or_require_room(agent: Agent, owner: str, *, may_tell: bool, **same: str) -> Earlier:
+def find_equal_or_require_room(agent: Agent, owner: str, **same: str) -> Earlier:
     """Look for the agent's undecided proposal that equals this one; without one, for room for another.
 
     Call it inside the transaction that inserts the row: it locks the agent until that transaction ends.
 
     Args:
-        may_tell: whether the agent may learn that an equal one exists; if not, only the limits are checked.
         same: the columns, with their values, in which two proposals are equal.
 
     Raises:
-        TooManyPending, MemoryFull: see `require_room`.
+        TooManyPending: it has `PENDING_CAP` undecided proposals for this owner.
+        MemoryFull: there are `MAX_OPEN_PROPOSALS` undecided proposals in all.
     """
     _lock(agent)
     equal = " AND ".join(f"{column} = %s" for column in same)
@@ -72,22 +62,18 @@ def find_equal_or_require_room(agent: Agent, owner: str, *, may_tell: bool, **sa
     with connection.cursor() as cursor:
         cursor.execute(statement, [agent.pk, owner, *same.values(), agent.pk, owner, since, agent.pk, owner])
         twin, own, in_all, rejected, fingerprints = cursor.fetchone()
-    if twin and may_tell:
+    if twin:
         return Earlier(twin=Proposal.objects.get(pk=twin))
-    _require(agent, owner, own=own, in_all=in_all)
+    if own >= settings.PENDING_CAP:
+        raise TooManyPending(tuple(pending_of(agent, owner).order_by("created_at", "id")), settings.PENDING_CAP)
+    if in_all >= settings.MAX_OPEN_PROPOSALS:
+        raise MemoryFull(f"{settings.MAX_OPEN_PROPOSALS} proposals wait for a decision already.")
     return Earlier(has_rejected=bool(rejected), has_fingerprints=bool(fingerprints))
 
 
 def pending_of(agent: Agent, owner: str) -> ProposalQuerySet:
     """Return the agent's proposals for this owner that are not decided."""
     return Proposal.objects.by_agent(agent).of_owner(owner).pending()
-
-
-def _require(agent: Agent, owner: str, *, own: int, in_all: int) -> None:
-    if own >= settings.PENDING_CAP:
-        raise TooManyPending(tuple(pending_of(agent, owner).order_by("created_at", "id")), settings.PENDING_CAP)
-    if in_all >= settings.MAX_OPEN_PROPOSALS:
-        raise MemoryFull(f"{settings.MAX_OPEN_PROPOSALS} proposals wait for a decision already.")
 
 
 def _lock(agent: Agent) -> None:

@@ -173,8 +173,6 @@ def import_memories(*, by: ChangeContext, owner: str, parsed: Parsed) -> ImportO
     if changes:
         progress.report(Stage.WEIGHING, 0, 1)
         outcome = notes.change_notes(by=by, owner=owner, kind=Kind.IMPORT, changes=changes, base_commit=commit)
-    elif parsed.memories and isinstance(by.actor, Agent) and not by.may_read:
-        notes.require_room_unless_applied(by, by.actor, owner, Kind.IMPORT)
     return ImportOutcome(outcome, created, len(changes) - created, unchanged, parsed.skipped)
 
 

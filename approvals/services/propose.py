@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -22,10 +22,10 @@ from django.utils import timezone
 from approvals.models import Agent, Kind, Proposal, Revision, TrustRule
 from approvals.review import trust
 from approvals.review.summary import ChangeSummary, summarise
-from approvals.review.turn import said_of_block, said_unread
-from approvals.review.whole_blocks import WHOLE_KINDS, is_of_whole_block, new_block_of
+from approvals.review.turn import said_of_block
+from approvals.review.whole_blocks import is_of_whole_block, new_block_of
 from approvals.risks import flags
-from approvals.services.caps import Earlier, find_equal_or_require_room, pending_of, require_room
+from approvals.services.caps import Earlier, find_equal_or_require_room
 from approvals.services.errors import BlockReadOnly, NoChange, OverLimit, PreconditionFailed
 from approvals.services.preparing import finish_once, insert_prepared, lease_of
 from approvals.services.texts import require_texts
@@ -82,7 +82,6 @@ def propose(
     evidence: Sequence[dict[str, Any]] = (),
     expected_sha256: str | None = None,
     operation: str | None = None,
-    may_read: bool = True,
     may_apply: bool = False,
     force: bool = False,
 ) -> Proposed:
@@ -94,8 +93,6 @@ def propose(
         evidence: conversation turns `{role, content, at?}`.
         expected_sha256: of the block's text as the agent read it.
         operation: 32 hexadecimal digits; a call with the same one returns the same proposal.
-        may_read: whether the agent may read the block. If not, proposals with the same edits are equal, and the caps
-            are checked before the text: otherwise the order of refusals would reveal whether an edit fits.
         may_apply: whether a rule of the owner may apply the change at once; the proposal is APPLIED then.
         force: ask a person again about what was rejected; it takes another reasoning than then.
 
@@ -115,16 +112,13 @@ def propose(
     block = base.block
     if block.read_only:
         raise BlockReadOnly(f"Block '{label}' is read-only.")
-    if not may_read and (twin := _asked_before_or_refused(agent, block, edits, reasoning, force=force)):
-        return outcome_of(_finished(twin), created=False, block=block)
     applied = apply_edits(block, edits, expected_sha256)
-    said = said_of_block(label, block.body, applied.text, edits) if may_read else said_unread(label, edits)
+    said = said_of_block(label, block.body, applied.text, edits)
     find = partial(find_repeated, agent, owner, [said], reasoning, force=force)
     given: dict[str, Any] = {"reasoning": reasoning, "confidence": confidence, "session_id": session_id}
     given |= {"kind": kind, "operation": operation, "evidence": list(evidence)}
-    rights = {"may_apply": may_apply, "may_read": may_read}
     try:
-        proposal, created, rule = _prepare(agent, base, applied, given, find, **rights)
+        proposal, created, rule = _prepare(agent, base, applied, given, find, may_apply=may_apply)
     except IntegrityError:  # a concurrent call with the same operation inserted its row first
         return outcome_of(_finished(Proposal.objects.get(operation=operation)), created=True, block=block)
     proposal = _finished(proposal, is_mine=created, base=block if created else None, rule=rule)
@@ -145,33 +139,6 @@ def apply_edits(
     return applied
 
 
-def _asked_before_or_refused(
-    agent: Agent, block: reads.Block, edits: Sequence[text_edits.Edit], reasoning: str, *, force: bool
-) -> Proposal | None:
-    """Return the agent's pending proposal with the same edits; raise what is refused whatever the block says."""
-    if twin := _asked_before(agent, block, edits):
-        return twin
-    said = said_unread(block.label, edits)
-    require_new_reasoning(find_repeated(agent, block.owner, [said], reasoning, force=force))
-    require_room(agent, block.owner)
-    return None
-
-
-def _asked_before(agent: Agent, block: reads.Block, edits: Sequence[text_edits.Edit]) -> Proposal | None:
-    """Return the agent's pending proposal with the same edits."""
-    asked = text_edits.to_json(map(as_asked, edits))
-    pending = pending_of(agent, block.owner).filter(target_kind=TargetKind.BLOCK, target=block.label)
-    for proposal in pending.exclude(kind__in=WHOLE_KINDS).order_by("-pk"):
-        if text_edits.to_json(map(as_asked, text_edits.from_json(proposal.current_revision.edits))) == asked:
-            return proposal
-    return None
-
-
-def as_asked(edit: text_edits.Edit) -> text_edits.Edit:
-    """Return the edit without what applying it added."""
-    return replace(edit, occurrences=None) if isinstance(edit, text_edits.Replace) else edit
-
-
 def _prepare(
     agent: Agent,
     base: reads.Snapshot,
@@ -180,7 +147,6 @@ def _prepare(
     find: Callable[[], Repeated | None],
     *,
     may_apply: bool,
-    may_read: bool,
 ) -> tuple[Proposal, bool, TrustRule | None]:
     """Insert the PREPARING row, unless an equal proposal exists.
 
@@ -193,7 +159,7 @@ def _prepare(
     block = base.block
     result_sha256 = text_edits.sha256_of(applied.text)
     summary = summarise(block.body, applied.text, said=flags.said_with(given["reasoning"], given["evidence"]))
-    asked = {"kind": given["kind"], "block": block.label, "may_apply": may_apply, "may_read": may_read}
+    asked = {"kind": given["kind"], "block": block.label, "may_apply": may_apply}
     verdict = trust.verdict(block.owner, agent, weight=trust.Weight.of(summary), **asked)
     repeated = find() if verdict.applies else None
     verdict = verdict_of(repeated, verdict)
@@ -201,9 +167,8 @@ def _prepare(
     earlier = Earlier(has_rejected=verdict.applies)  # then nothing is asked of it
     with transaction.atomic(durable=True):
         if not verdict.applies:  # changes that a rule applies do not count against the caps
-            # If another edit has the same result, this would reveal to an agent that may not read that its edit fits.
             equal = {"target_kind": TargetKind.BLOCK, "target": block.label, "result_sha256": result_sha256}
-            earlier = find_equal_or_require_room(agent, block.owner, may_tell=may_read, **equal)
+            earlier = find_equal_or_require_room(agent, block.owner, **equal)
             if earlier.twin:
                 return earlier.twin, False, None
             if earlier.has_fingerprints and repeated is None:

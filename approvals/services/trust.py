@@ -244,7 +244,6 @@ def verdict_now(proposal: Proposal) -> trust.Verdict:
         weight=trust.Weight.of_proposal(proposal),
         # Checked when it was proposed.
         may_apply=True,
-        may_read=True,
     )
 
 

@@ -172,7 +172,6 @@ class SaidWith:
     session_id: str
     evidence: list[dict[str, Any]]
     operation: str | None
-    may_read: bool
     may_apply: bool
     force: bool = False
 
@@ -290,9 +289,8 @@ def _prepare(
     )
     with transaction.atomic(durable=True):
         if not verdict.applies:  # changes that a rule applies do not count against the caps
-            # What it asks for is the agent's own words, or a label: an equal one tells nothing of the memory.
             equal = {"kind": change.kind, "target": change.label, "result_sha256": change.result_sha256}
-            if twin := find_equal_or_require_room(agent, change.owner, may_tell=True, **equal).twin:
+            if twin := find_equal_or_require_room(agent, change.owner, **equal).twin:
                 return twin, False, None
         if require:
             require()
@@ -312,7 +310,6 @@ def _verdict(agent: Agent, change: WholeChange, said: SaidWith, summary: ChangeS
         block=change.label,
         weight=trust.Weight.of(summary),
         may_apply=said.may_apply,
-        may_read=said.may_read,
     )
 
 
@@ -364,7 +361,6 @@ def propose_block(
     evidence: Sequence[dict[str, Any]] = (),
     operation: str | None = None,
     proposal_id: int | None = None,
-    may_read: bool = True,
     may_apply: bool = False,
     force: bool = False,
 ) -> Proposed:
@@ -387,7 +383,7 @@ def propose_block(
         TooManyPending, MemoryFull, AlreadyDecided, BeingMade, EngineUnavailable: as for `propose`.
         ProposalNotFound, BeingDecided, OtherTarget, TooManyRevisions, NothingAmended: as for `amend`.
     """
-    said = SaidWith(reasoning, confidence, session_id, list(evidence), operation, may_read, may_apply, force)
+    said = SaidWith(reasoning, confidence, session_id, list(evidence), operation, may_apply, force)
     if proposal_id is None and (done := made_before(operation)):
         return done
     _require_valid(label, title, description, body)
@@ -434,7 +430,6 @@ def propose_deletion(
     expected_sha256: str | None = None,
     operation: str | None = None,
     proposal_id: int | None = None,
-    may_read: bool = True,
     force: bool = False,
 ) -> Proposed:
     """Propose to delete a block. A person always decides: no rule applies it.
@@ -448,9 +443,7 @@ def propose_deletion(
         TooManyPending, MemoryFull, AlreadyDecided, BeingMade, EngineUnavailable: as for `propose`.
         ProposalNotFound, BeingDecided, OtherTarget, TooManyRevisions, NothingAmended: as for `amend`.
     """
-    said = SaidWith(
-        reasoning, confidence, session_id, list(evidence), operation, may_read, may_apply=False, force=force
-    )
+    said = SaidWith(reasoning, confidence, session_id, list(evidence), operation, may_apply=False, force=force)
     if proposal_id is None and (done := made_before(operation)):
         return done
     amended: Proposal | None = None

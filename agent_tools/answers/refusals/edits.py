@@ -101,8 +101,6 @@ def block_not_found(error: BlockNotFound, subject: Subject) -> ApiError:
     """Return the refusal, with the labels there are. The contract words reading and proposing differently."""
     label = subject.label
     message = f"Memory block '{label}' not found."
-    if not subject.call.may_read:
-        return ApiError(ErrorCode.BLOCK_NOT_FOUND, message, details={"block_label": label})
     available = [block.label for block in reads.blocks(subject.call.owner)]
     near = difflib.get_close_matches(label.lower(), available, n=1, cutoff=0.6)
     details: dict[str, Any] = {"block_label": label, "available": available, "nearest": near[0] if near else None}

@@ -2,9 +2,6 @@
 
 A row is a code, which has the HTTP status, and a text; where the answer is more than that, a function in
 `edits`, `places` or `notes`.
-
-The help in them is for agents that may read. One that may only propose gets one answer for everything that depends on a
-text: with two of them a block was read letter by letter (36 characters in 701 calls) without a proposal to show for it.
 """
 
 from __future__ import annotations
@@ -77,7 +74,7 @@ def note_waits(error: errors.NoteWaits, subject: Subject) -> ApiError:
         details={
             "argument": subject.fields.get(error.argument, error.argument),
             "note_id": error.id,
-            "proposal": representations.open_proposals([waiting], may_read=subject.call.may_read)[0],
+            "proposal": representations.open_proposals([waiting])[0],
         },
     )
 
@@ -115,7 +112,7 @@ _RULES = "lower-case letters, digits, dash and underscore, at most 64, beginning
 
 def label_invalid(error: LabelInvalid, subject: Subject) -> ApiError:
     """Return the rules of labels, with the nearest one that keeps to them."""
-    nearest = _nearest_label(subject.label) if subject.call.may_read else None
+    nearest = _nearest_label(subject.label)
     return ApiError(
         ErrorCode.LABEL_INVALID,
         f"label '{subject.label[:100]}' is not a label: it has to be {_RULES}.",
@@ -127,10 +124,6 @@ def label_invalid(error: LabelInvalid, subject: Subject) -> ApiError:
 def block_exists(error: BlockExists, subject: Subject) -> ApiError:
     """Return which block is there, and which tools change it."""
     label = subject.label
-    if not subject.call.may_read:
-        return ApiError(
-            ErrorCode.LABEL_TAKEN, f"There is a memory block '{label}' already.", details={"block_label": label}
-        )
     block = error.block
     help = "Read it with read_memory_block, then change it with propose_memory_edit; or choose another label."
     if block.read_only:
@@ -149,10 +142,7 @@ def block_waits(error: BlockWaits, subject: Subject) -> ApiError:
         ErrorCode.BLOCK_WAITS,
         f"You have proposed block '{proposal.target}' already, with other words: proposal {proposal.pk} waits.",
         help=[waits(proposal)],
-        details={
-            "block_label": proposal.target,
-            "proposal": representations.proposal(proposal, may_read=subject.call.may_read),
-        },
+        details={"block_label": proposal.target, "proposal": representations.proposal(proposal)},
     )
 
 
@@ -200,11 +190,6 @@ _ANEW = (
     "what the new one answers."
 )
 
-#: What is wrong with the call itself, whatever the block says.
-_OF_THE_CALL = (edits.IdenticalStrings, edits.EmptyOldString, edits.ForbiddenCharacter)
-#: Refusals of the services that depend on what the block or the note says.
-_OF_THE_TEXT = (errors.NoChange, errors.OverLimit, errors.PreconditionFailed, errors.NoteSuperseded)
-
 
 @contextmanager
 def explained(subject: Subject) -> Iterator[None]:
@@ -217,49 +202,10 @@ def explained(subject: Subject) -> Iterator[None]:
 
 def explain(error: Exception, subject: Subject) -> ApiError:
     """Return the answer to a refusal; raise any other exception again."""
-    is_of_own_text = isinstance(error, errors.OverLimit) and subject.is_of_whole_block
-    if not (subject.call.may_read or is_of_own_text) and (
-        isinstance(error, _OF_THE_TEXT) or (isinstance(error, edits.EditError) and not isinstance(error, _OF_THE_CALL))
-    ):
-        return _refused_unread(subject)
     row = find_row(TABLE, error)
     if row is None:
         raise error
     return row(error, subject)
-
-
-def _refused_unread(subject: Subject) -> ApiError:
-    if not subject.label:
-        return ApiError(
-            ErrorCode.EDIT_REFUSED,
-            "The change cannot be made: the note says so already, or it does not hold any more. "
-            "Save a new note instead, or use a token with the scope memory:read, which is told more.",
-        )
-    if subject.is_of_whole_block:
-        return ApiError(
-            ErrorCode.EDIT_REFUSED,
-            f"Block '{subject.label}' cannot be deleted as asked: it is not as you expect. Leave expected_sha256 out, "
-            "or use a token with the scope memory:read, which is told more.",
-            details={"block_label": subject.label},
-        )
-    return ApiError(
-        ErrorCode.EDIT_REFUSED,
-        f"The edit cannot be made in block '{subject.label}' as it is now. {_instead(subject)}, or use a token with "
-        "the scope memory:read, which is told more.",
-        details={"block_label": subject.label},
-    )
-
-
-def _instead(subject: Subject) -> str:
-    """Return what an agent that may not read can do; it follows from the call alone."""
-    kinds = {type(edit) for edit in subject.edits}
-    if edits.SectionUpdate in kinds:
-        return "Ask the user for the exact header, which has to occur once"
-    if edits.Insert in kinds:
-        return "Use propose_memory_append, which needs no line"
-    if kinds <= {edits.Append, edits.Prepend, edits.Rewrite}:
-        return "Propose a shorter text, or another one"
-    return "Ask the user for the exact text, which has to occur once (or as often as expected_replacements says)"
 
 
 def _no_change(error: errors.NoChange, subject: Subject) -> ApiError:
@@ -271,7 +217,7 @@ def _no_change(error: errors.NoChange, subject: Subject) -> ApiError:
 
 def _already_decided(error: errors.AlreadyDecided, subject: Subject) -> ApiError:
     """Return what became of the proposal: the call comes too late, or back after its texts were removed."""
-    shown = subject.shown or (lambda each: representations.proposal(each, may_read=subject.call.may_read))
+    shown = subject.shown or representations.proposal
     message = representations.told(error.proposal)
     help = [_ANEW] if subject.amends and not error.proposal.is_redacted else []
     return ApiError(ErrorCode.ALREADY_DECIDED, message, help=help, details={"proposal": shown(error.proposal)})
@@ -316,7 +262,7 @@ def _talk_closed(error: talk_refusals.TalkClosed, subject: Subject) -> ApiError:
 
 def _being_decided(error: errors.BeingDecided, subject: Subject) -> ApiError:
     proposal = error.proposal
-    shown = subject.shown or (lambda each: representations.proposal(each, may_read=subject.call.may_read))
+    shown = subject.shown or representations.proposal
     done = "decided" if proposal.status == Status.MERGING else "changed by another call"
     return ApiError(
         ErrorCode.BEING_DECIDED,
@@ -360,7 +306,7 @@ def _too_many_pending(error: errors.TooManyPending, subject: Subject) -> ApiErro
         help=[f"They are: {', '.join(map(str, numbers))}. Wait for decisions, or withdraw those no longer needed."],
         details={
             "cap": error.cap,
-            "proposals": representations.open_proposals(error.proposals, may_read=subject.call.may_read),
+            "proposals": representations.open_proposals(error.proposals),
             "retry_after": _PENDING_RETRY,
         },
         retry_after=_PENDING_RETRY,

@@ -13,12 +13,10 @@ from pydantic import Field
 
 from agent_tools.answers import fields, refusals, representations
 from agent_tools.answers.representations import Subject
-from agent_tools.auth import grants
 from agent_tools.calls import registry
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import ProposeArguments, given
 from agent_tools.errors import ApiError, ErrorCode
-from agent_tools.models import Scope
 from agent_tools.tools import block_reads
 from agent_tools.tools.memory_files import paths
 from agent_tools.tools.memory_files.paths import BlockFile, MemoryFile, NoteFile
@@ -107,7 +105,7 @@ def _change_block(call: Call, target: BlockFile, arguments: FileWriteArguments, 
     with in_words_of(target), refusals.explained(subject):
         outcome = sent(call, target.label, (change.edit,), arguments, kind=kind)
     warnings = outcome.warnings
-    if kind == Kind.REWRITE and call.may_read and outcome.created:
+    if kind == Kind.REWRITE and outcome.created:
         warnings += block_reads.unread(call, arguments.session_id, outcome, named=target.path, atomic=_ATOMIC)
     return _answer_of_block(call, target, change, outcome, warnings)
 
@@ -129,7 +127,7 @@ def _make_block(call: Call, target: BlockFile, arguments: FileWriteArguments, ch
 
 def _pending(call: Call, target: BlockFile, arguments: FileWriteArguments) -> Proposal | None:
     """Return the new block that waits, where the call names its proposal to amend."""
-    if arguments.proposal_id is None or not call.may_read:
+    if arguments.proposal_id is None:
         return None
     with refusals.explained(_subject(call, target, arguments)):
         proposal = own_proposal(call.caller.agent, call.owner, arguments.proposal_id)
@@ -181,8 +179,8 @@ def _answer_of_block(
             f"The user will be asked to approve {number} {proposal.pk}. Until then the file reads as before."
             + representations.why_it_waits(proposal)
         )
-    data = {"path": target.path} | representations.proposed(outcome, may_read=call.may_read)
-    return Answer("\n".join([*lines, *(warnings if call.may_read else ())]), dict.fromkeys(CHANGED) | data)
+    data = {"path": target.path} | representations.proposed(outcome)
+    return Answer("\n".join([*lines, *warnings]), dict.fromkeys(CHANGED) | data)
 
 
 # -- notes ----------------------------------------------------------------------------------------
@@ -190,9 +188,6 @@ def _answer_of_block(
 
 def _change_note(call: Call, target: NoteFile, arguments: FileWriteArguments, change: FileChange) -> Answer:
     registry.require_notes(call.name)
-    if not isinstance(change.edit, edits.Rewrite):
-        # Whether an edit fits, and what a note says with it, would tell who may only propose what the note says.
-        grants.require_scope(call.caller.token, Scope.MEMORY_READ)
     subject = _subject(call, target, arguments)
     by = changed_by(call, arguments)
     with in_words_of(target), refusals.explained(subject):
@@ -219,7 +214,7 @@ def _change_note(call: Call, target: NoteFile, arguments: FileWriteArguments, ch
         text += representations.why_it_waits(proposal)
     else:
         text = f"Proposed for {target.path} already: proposal {number} asks for exactly this."
-    data = representations.written(outcome, may_read=call.may_read)
+    data = representations.written(outcome)
     return Answer(text, dict.fromkeys(CHANGED) | {"path": target.path, "note_id": target.id} | data)
 
 

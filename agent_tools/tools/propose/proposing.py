@@ -75,16 +75,16 @@ def propose(
 
     Args:
         corrected: see `Corrected`; None where there is no such call.
-        warn: what to look out for; asked only for a proposal that was made, of a caller that may read.
+        warn: what to look out for; asked only for a proposal that was made.
         place: where the change stands, in words; asked like `warn`.
     """
     outcome = made(call, label, changes, arguments, kind=kind, corrected=corrected)
     placed: Sequence[str] = ()
-    if outcome.created and call.may_read:
+    if outcome.created:
         placed = place(outcome) if place else ()
         outcome = replace(outcome, warnings=(*outcome.warnings, *(warn(outcome) if warn else ())))
-    text = _summary(outcome, label, arguments.reasoning, placed=placed, may_read=call.may_read)
-    return Answer(text, representations.proposed(outcome, may_read=call.may_read))
+    text = _summary(outcome, label, arguments.reasoning, placed=placed)
+    return Answer(text, representations.proposed(outcome))
 
 
 def made(
@@ -139,7 +139,6 @@ def said(call: Call, arguments: ReasonedArguments) -> dict[str, Any]:
         "session_id": arguments.session_id,
         "evidence": [turn.model_dump(exclude_none=True) for turn in arguments.evidence],
         "operation": call.operation,
-        "may_read": call.may_read,
     }
 
 
@@ -153,7 +152,7 @@ def require_reasoning(arguments: ReasonedArguments) -> None:
         )
 
 
-def _summary(outcome: services.Proposed, label: str, reasoning: str, *, placed: Sequence[str], may_read: bool) -> str:
+def _summary(outcome: services.Proposed, label: str, reasoning: str, *, placed: Sequence[str]) -> str:
     number = outcome.proposal.pk
     if outcome.amended:
         first = (
@@ -184,4 +183,4 @@ def _summary(outcome: services.Proposed, label: str, reasoning: str, *, placed: 
     else:
         first = f"Your proposal {number} for block '{label}' asks for exactly this already; nothing new was made."
         then = "The user will be asked to approve it."
-    return "\n".join([first, then, *placed, *(outcome.warnings if may_read else ())])
+    return "\n".join([first, then, *placed, *outcome.warnings])

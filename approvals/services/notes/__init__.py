@@ -5,7 +5,7 @@ changes several and takes that back.
 """
 
 from approvals.review.note_changes import NoteChange, stamped
-from approvals.services.notes.agents import earlier_outcome, require_room_unless_applied
+from approvals.services.notes.agents import earlier_outcome
 from approvals.services.notes.bulk import BulkAction, BulkOutcome, NotABulkChange, change_many, take_back
 from approvals.services.notes.change import change_notes, delete, reinstate, save, supersede, update
 from approvals.services.notes.values import ChangeContext, NoteChangeOutcome, require_valid, tidied
@@ -22,7 +22,6 @@ __all__ = [
     "delete",
     "earlier_outcome",
     "reinstate",
-    "require_room_unless_applied",
     "require_valid",
     "save",
     "stamped",

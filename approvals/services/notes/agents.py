@@ -23,7 +23,7 @@ from approvals.review.note_changes import NoteChange, sha256_of, stamped
 from approvals.review.turn import said_of_note
 from approvals.risks import flags
 from approvals.services import trust as applying
-from approvals.services.caps import find_equal_or_require_room, pending_of, require_room
+from approvals.services.caps import find_equal_or_require_room
 from approvals.services.decide.close import withdraw
 from approvals.services.errors import (
     NotesChanged,
@@ -87,29 +87,8 @@ def _amended_earlier(by: ChangeContext, agent: Agent, proposal_id: int) -> NoteC
     return replace(_outcome(done), amended=True) if done else None
 
 
-def require_room_unless_applied(by: ChangeContext, agent: Agent, owner: str, kind: Kind) -> None:
-    """Raise TooManyPending or MemoryFull as a proposal would.
-
-    Called before comparing texts that the agent may not read: the order of refusals would reveal their content.
-    """
-    if by.amends is not None:
-        return
-    if not trust.verdict(owner, agent, kind=kind, may_apply=by.may_apply, may_read=by.may_read).applies:
-        require_room(agent, owner)
-
-
-def refuse_repeated_unread(by: ChangeContext, agent: Agent, owner: str, changes: Sequence[NoteChange]) -> None:
-    """Raise RejectedBefore as `change` would, before comparing with texts that the agent may not read.
-
-    Called first for the same reason as `require_room_unless_applied`.
-    """
-    repeated = _find_repeated(by, agent, owner, [each.as_json() for each in changes])
-    if repeated and not pending_of(agent, owner).filter(answers=repeated.earlier).exists():
-        require_new_reasoning(repeated)
-
-
 def _find_repeated(by: ChangeContext, agent: Agent, owner: str, changes: Sequence[dict[str, Any]]) -> Repeated | None:
-    said = [said_of_note(change, may_read=by.may_read) for change in changes]
+    said = [said_of_note(change) for change in changes]
     return find_repeated(agent, owner, said, by.reasoning, force=by.force)
 
 
@@ -193,8 +172,8 @@ def _discard(proposal: Proposal) -> NotesChanged:
 def _verdict(by: ChangeContext, agent: Agent, owner: str, kind: Kind, made: NoteChangeResult) -> trust.Verdict:
     """Return whether the change is applied at once; never where it shows a secret."""
     weight = trust.Weight.of(made.summary)
-    found = trust.verdict(owner, agent, kind=kind, weight=weight, may_apply=by.may_apply, may_read=by.may_read)
-    if found.applies and _shows_secret(by, made, flags.said_with(by.reasoning, by.evidence)):
+    found = trust.verdict(owner, agent, kind=kind, weight=weight, may_apply=by.may_apply)
+    if found.applies and flags.SECRETS in made.fields["risks"]:
         return trust.Verdict(applies=False, reason=ReviewReason.SECRETS, rule=found.rule)
     return found
 
@@ -237,10 +216,8 @@ def _prepare(
     proposal.answers_id = found
     with transaction.atomic(durable=True):
         if waits:  # changes that policy applies do not count against the caps
-            # An import contains only what differs from the memory: an equal one would reveal the memory's content.
-            may_tell = by.may_read or not is_import
             same = {"kind": kind, "result_sha256": made.fields["result_sha256"]}
-            if twin := find_equal_or_require_room(agent, owner, may_tell=may_tell, **same).twin:
+            if twin := find_equal_or_require_room(agent, owner, **same).twin:
                 return twin, False
         require_new_reasoning(repeated)
         insert_prepared(
@@ -257,17 +234,6 @@ def _prepare(
         if is_import and waits:
             name_notes(proposal, [change.id for change in changes])
     return proposal, True
-
-
-def _shows_secret(by: ChangeContext, made: NoteChangeResult, said: str) -> bool:
-    """Whether the change, or the agent's reasoning or evidence, looks like it contains a key or a password.
-
-    Policy does not apply such changes. If the agent may not read the memory, a secret that is already there counts too:
-    applying the change would reveal that.
-    """
-    if by.may_read:
-        return flags.SECRETS in made.fields["risks"]
-    return any(map(flags.has_secret, (made.after, made.summary.beside[1], said)))
 
 
 def name_notes(proposal: Proposal, ids: Sequence[str]) -> None:

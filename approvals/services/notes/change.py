@@ -286,12 +286,8 @@ def change_notes(
         NoChange, TooManyPending, MemoryFull, BeingMade.
         ProposalNotFound, OtherTarget, NothingAmended and what else `amending.amend` raises: for a proposal to amend.
     """
-    if isinstance(by.actor, Agent) and not by.may_read and by.amends is None:
-        agents.refuse_repeated_unread(by, by.actor, owner, changes)
     changes = tuple(change for change in changes if sha256_of(change.before) != sha256_of(change.after))
     if not changes:
-        if isinstance(by.actor, Agent) and not by.may_read:
-            agents.require_room_unless_applied(by, by.actor, owner, kind)
         raise NoChange(_("Nothing was changed."))
     if isinstance(by.actor, User):
         return write(by, by.actor, owner, _ACTIONS[kind], changes, subject=kind.capitalize())

@@ -60,7 +60,6 @@ class ChangeContext:
     Args:
         actor: a person (applied at once) or an agent.
         may_apply: whether the agent's token has the scope that policy requires (`notes:write`).
-        may_read: whether it may read the memory; if not, refusals must not reveal its texts.
         operation: for agents, 32 hexadecimal digits; a call with the same one has the same outcome.
         amends: for agents, the id of their undecided proposal that gets this change as its next revision.
         force: for agents, ask a person again about what was rejected; see `propose`.
@@ -68,7 +67,6 @@ class ChangeContext:
 
     actor: User | Agent
     may_apply: bool = False
-    may_read: bool = True
     reasoning: str = ""
     confidence: str = "medium"
     session_id: str = ""

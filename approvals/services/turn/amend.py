@@ -27,7 +27,7 @@ from approvals.services.errors import (
     TooManyRevisions,
 )
 from approvals.services.preparing import branch_name, finish_once, finish_preparing, lease_of
-from approvals.services.propose import Proposed, apply_edits, as_asked, outcome_of
+from approvals.services.propose import Proposed, apply_edits, outcome_of
 from approvals.services.texts import require_texts
 from memory_app import reads
 from memory_app.databases.prepared import insert
@@ -179,7 +179,6 @@ def amend(
     evidence: Sequence[dict[str, Any]] = (),
     expected_sha256: str | None = None,
     operation: str | None = None,
-    may_read: bool = True,
 ) -> Proposed:
     """Ask for something else in an undecided proposal: its next revision. It does not count against the caps.
 
@@ -188,7 +187,6 @@ def amend(
         edits: on the block's text as it is now, not on that of the revision before.
         session_id, evidence: empty leaves the proposal's as they are.
         operation: 32 hexadecimal digits; a call with the same one returns the same revision.
-        may_read: whether the agent may read the block. If not, revisions with the same edits are equal.
 
     Raises:
         ProposalNotFound: there is none, or it is another agent's or owner's.
@@ -207,7 +205,7 @@ def amend(
         raise BlockReadOnly(f"Block '{label}' is read-only.")
     applied = apply_edits(base.block, edits, expected_sha256)
     former = proposal.current_revision
-    is_same = _is_same(former, base.block, applied, edits, may_read=may_read)
+    is_same = _is_same(former, base.block, applied)
     if is_same and list(evidence) in ([], proposal.evidence):
         raise NothingAmended(proposal)
     said = {"reasoning": reasoning, "confidence": confidence, "session_id": session_id, "evidence": list(evidence)}
@@ -247,26 +245,12 @@ def _begin(
     )
 
 
-def _is_same(
-    former: Revision,
-    block: reads.Block,
-    applied: text_edits.Applied,
-    edits: Sequence[text_edits.Edit],
-    *,
-    may_read: bool,
-) -> bool:
+def _is_same(former: Revision, block: reads.Block, applied: text_edits.Applied) -> bool:
     """Whether a revision asks for this already, on the block as it is now."""
     if former.base_sha256 != block.sha256 or is_of_whole_block(former):
         return False
-    if may_read:
-        return former.result_text == applied.text
-    # Another edit with the same result would reveal that it fits.
-    return _asked(text_edits.from_json(former.edits)) == _asked(edits)
+    return former.result_text == applied.text
 
 
 def _finished(proposal: Proposal, *, is_resumed: bool = False) -> Proposal:
     return finish_once(proposal, finish_preparing, is_mine=False, is_resumed=is_resumed)
-
-
-def _asked(edits: Sequence[text_edits.Edit]) -> list[dict[str, Any]]:
-    return text_edits.to_json(map(as_asked, edits))

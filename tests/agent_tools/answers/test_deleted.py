@@ -88,12 +88,6 @@ def test_with_the_scope_for_it_what_was_deleted_is_read(
     assert {hit.get("block_label") or hit["note_id"] for hit in found} == {"diary", tea[0]}
 
 
-def test_the_scope_alone_reads_nothing(machine: MachineOf, issue: Issue, alice: User, deleted: str) -> None:
-    alone = machine(issue(alice, scopes=["memory:history"]))
-    refused(alone.call("read_memory_block", block_label="diary", as_of=deleted), 403, "missing_scope")
-    assert answered(alone.get("/api/v1/tools/"))["data"]["tools"] == []
-
-
 def test_a_block_made_again_under_its_label_does_not_open_the_first_one(
     api: Machine, call: Call, alice: User, make_block: MakeBlock, deleted: str
 ) -> None:

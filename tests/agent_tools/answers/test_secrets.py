@@ -14,7 +14,7 @@ from assent_client.text import memories_md
 from memory_app import reads
 from memory_app.reads import Block
 from tests.agent_tools.checks import answered
-from tests.agent_tools.conftest import Call, Machine, MachineOf
+from tests.agent_tools.conftest import Call, Machine
 from tests.support.pages import words
 
 SAYS = "Alice's wifi password is hunter2-blue."
@@ -113,19 +113,6 @@ def test_a_note_that_had_one_is_deleted_and_changed_without_asking(call: Call, a
     assert changed["data"]["status"] == "applied"
     deleted = answered(call("memory_delete", note_id=note.id, reasoning=f"No more of this: {SAYS}"))
     assert deleted["data"]["status"] == "applied"
-
-
-def test_who_may_not_read_learns_nothing_of_a_password_in_the_memory(
-    machine: MachineOf, issue: Callable[..., str], alice: User
-) -> None:
-    services.notes.save(by=services.notes.ChangeContext(actor=alice), owner="alice", content=SAYS)
-    (note,) = reads.notes("alice")
-    blind = machine(issue(alice, scopes=["notes:write", "memory:propose"]))
-    for guess in ("hunter2-blue", "hunter3-blue"):
-        answer = answered(blind.call("memory_update", note_id=note.id, content=f"The password is {guess}, she says."))
-        assert answer["data"]["waits_because"] == "secrets"
-    repeated = answered(blind.call("memory_update", note_id=note.id, content="No password.", reasoning=SAYS))
-    assert repeated["data"]["waits_because"] == "secrets"
 
 
 def test_an_import_with_one_waits_as_a_whole(api: Machine) -> None:

@@ -141,12 +141,6 @@ def test_a_user_id_that_is_no_username_is_named(call: Call, user_id: Any) -> Non
     )
 
 
-def test_reading_needs_its_scope(machine: MachineOf, issue: Issue, alice: User, goals: Block) -> None:
-    proposer = machine(issue(alice, scopes=["memory:propose"]))
-    error = refused(proposer.call("read_memory_block", block_label="goals"), 403, "missing_scope")
-    assert error["details"]["required"] == "memory:read"
-
-
 def test_proposing_needs_its_scope(machine: MachineOf, issue: Issue, alice: User, goals: Block) -> None:
     reader = machine(issue(alice, scopes=["memory:read"]))
     edit = {"old_string": "likes math", "new_string": "loves math", "reasoning": "r"}

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from io import StringIO
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.db.models.signals import pre_save
 
 from agent_tools.models import AgentToken, Scope
@@ -260,3 +263,23 @@ def test_loading_the_page_with_the_secret_again_makes_no_second_token(client_of:
     again = client.post("/settings/agents/", fields, follow=True)
     assert AgentToken.objects.count() == 1
     assert "has already been created" in again.content.decode()
+
+
+def test_whoever_may_change_the_memory_may_read_it(issue: Issue, alice: User) -> None:
+    issue(alice, scopes=["memory:history", "memory:propose"])
+    assert AgentToken.objects.get().scopes == ["memory:read", "memory:propose", "memory:history"]
+
+
+def test_older_tokens_that_propose_or_save_get_reading_in_the_migration(issue: Issue, alice: User) -> None:
+    migration = import_module("agent_tools.migrations.0007_proposing_includes_reading")
+    before = [["memory:propose"], ["notes:write", "memory:history"], ["memory:history"], ["memory:read"], []]
+    for scopes in before:
+        issue(alice)
+        AgentToken.objects.filter(pk=AgentToken.objects.latest("pk").pk).update(scopes=scopes)
+    with connection.schema_editor() as editor:
+        migration.add_reading(apps, editor)
+    assert list(AgentToken.objects.order_by("pk").values_list("scopes", flat=True)) == [
+        ["memory:read", "memory:propose"],
+        ["memory:read", "notes:write", "memory:history"],
+        *before[2:],
+    ]

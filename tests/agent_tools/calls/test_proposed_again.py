@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from agent_tools.models import Scope
 from approvals import services
 from approvals.models import Agent, Kind, Policy, Proposal, RejectedFingerprint, ReviewReason, Status, User
 from memory_app.dolt.connections import dolt
@@ -252,24 +251,6 @@ def test_rejections_of_other_agents_and_owners_are_nobodys_business(
     rejected(tim, proposed(call))
     other = machine(issue(alice, agent=Agent.objects.create(name="archivist")))
     assert proposed(other.call).status_code == 200
-
-
-def test_without_reading_the_answer_depends_on_the_calls_own_words(
-    goals: Block, tim: User, alice: User, issue: Issue, machine: MachineOf
-) -> None:
-    blind = machine(issue(alice, scopes=[Scope.MEMORY_PROPOSE])).call
-    rejected(tim, proposed(blind))
-    before = proposed(blind).json()
-    services.edit_block(
-        actor=alice,
-        owner="alice",
-        label="goals",
-        fields=services.BlockFields(goals.title, goals.description, "Something else.", goals.limit),
-        loaded_sha256=goals.sha256,
-    )
-    after = proposed(blind).json()
-    assert before["error"]["code"] == after["error"]["code"] == "rejected_before"
-    assert before == after
 
 
 # -- notes ----------------------------------------------------------------------------------------

@@ -61,12 +61,6 @@ def test_the_command_of_claude_code_leaves_the_variable_to_it() -> None:
     assert f"{ADDRESS}/mcp" in words
 
 
-def test_a_token_that_may_not_read_asks_for_its_tools_first() -> None:
-    first = ways(ADDRESS, TOKEN, may_read=False)[0].snippets[0].text
-    assert f"{ADDRESS}/api/v1/tools/" in first
-    assert "list_memory_blocks" not in first
-
-
 @pytest.mark.parametrize("text", ["it's", '"', "$(id)", "`id`", "@/etc/passwd", "a\nb", "\\", "ünïcode", "%s"])
 def test_no_argument_breaks_out_of_the_command(text: str) -> None:
     command = playground_call(ADDRESS, "memory_save", {"content": text})

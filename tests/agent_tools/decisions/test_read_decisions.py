@@ -283,12 +283,6 @@ def test_what_a_token_no_longer_serves_it_no_longer_reads(
     assert read_on(everyone)[0] == []
 
 
-def test_a_token_that_may_not_read_the_memory_reads_no_decisions(
-    machine: MachineOf, issue: Issue, alice: User, proposal: Proposal
-) -> None:
-    refused(machine(issue(alice, scopes=["memory:propose"])).get(FEED), 403, "missing_scope")
-
-
 def test_a_deleted_block_has_no_words_in_it(
     api: Machine, machine: MachineOf, issue: Issue, alice: User, tim: User, make_block: MakeBlock, propose: Propose,
     read_on: ReadOn,

@@ -162,14 +162,6 @@ def test_each_token_of_an_agent_is_told(
     assert told(another.call("recall")) == []
 
 
-def test_a_token_that_may_not_read_is_told_nothing(
-    machine: MachineOf, issue: Issue, alice: User, tim: User, number: int
-) -> None:
-    writer = machine(issue(alice, scopes=["memory:propose", "notes:write"]))
-    reject(tim, number)
-    assert told(writer.call("memory_save", content="She rows.")) == []
-
-
 def test_a_handful_is_told_at_a_time_and_how_to_get_the_rest(
     api: Machine, call: Call, tim: User, goals: Block, number: int, propose: Propose, read_on: ReadOn
 ) -> None:

@@ -110,9 +110,3 @@ def test_another_owners_proposals_are_not_listed(
 )
 def test_a_prompt_that_is_not_there_is_refused(old: Peer, params: dict[str, Any]) -> None:
     error_of(old.ask("prompts/get", params), PARAMS, 200)
-
-
-def test_without_the_scope_to_read_proposals_are_not_offered(alice: User, issue: Issue) -> None:
-    peer = Peer(issue(alice, scopes=["memory:propose"]))
-    assert [each["name"] for each in peer.result("prompts/list")["prompts"]] == ["memory_skill"]
-    error_of(peer.ask("prompts/get", {"name": "review_my_proposals"}), PARAMS, 400)

@@ -164,14 +164,6 @@ def test_with_several_owners_the_templates_say_how_to_ask(alice: User, ben: User
     assert one["uriTemplate"] == "memory://alice/blocks/{label}"
 
 
-def test_without_the_scope_nothing_is_read_or_announced(alice: User, goals: Block, issue: Issue) -> None:
-    peer = Peer(issue(alice, scopes=["memory:propose"]), OLD[-1])
-    begun = peer.result("initialize", {"protocolVersion": OLD[-1], "capabilities": {}})
-    assert set(begun["capabilities"]) == {"tools", "prompts"}
-    for method, params in (("resources/list", {}), ("resources/read", {"uri": "memory://alice/blocks/goals"})):
-        assert error_of(peer.ask(method, params), PARAMS, 200)["data"]["code"] == "missing_scope"
-
-
 def test_reading_is_on_record_as_reading_by_a_tool(peer: Peer, goals: Block) -> None:
     peer.result("resources/read", {"uri": "memory://alice/blocks/goals"})
     peer.ask("resources/read", {"uri": "memory://alice/blocks/gaols"})

@@ -14,7 +14,7 @@ from approvals.models import Agent, Policy, Proposal, User
 from memory_app import reads
 from memory_app.reads import Block
 from tests.agent_tools.checks import answered, refused
-from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
+from tests.agent_tools.conftest import Call, Machine
 from tests.support.fixtures import MakeBlock, Propose
 
 EDIT = {"block_label": "goals", "old_string": "likes math", "new_string": "enjoys maths", "reasoning": "As you asked."}
@@ -143,17 +143,6 @@ def test_text_of_an_own_proposal_is_told_with_the_way_to_amend_it(call: Call, as
     error = refused(answer, 422, "old_string_not_found")
     assert error["details"]["in_proposal"] == asked.pk
     assert f"amend it with proposal_id={asked.pk}" in answer.json()["text"]
-
-
-def test_an_agent_that_may_not_read_amends_and_learns_nothing(
-    machine: MachineOf, issue: Issue, alice: User, asked: Proposal
-) -> None:
-    blind = machine(issue(alice, scopes=["memory:propose"]))
-    given = EDIT | {"proposal_id": asked.pk, "user_id": "alice"}
-    for wrong in ("loves math", "is not there"):
-        refused(blind.call("propose_memory_edit", **given | {"old_string": wrong}), 422, "edit_refused")
-    data = answered(blind.call("propose_memory_edit", **given))["data"]
-    assert (data["revision"], data["base_commit"], data["length"]) == (2, None, None)
 
 
 # -- notes ----------------------------------------------------------------------------------------

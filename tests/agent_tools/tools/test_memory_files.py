@@ -14,7 +14,7 @@ from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.reads import Block
 from tests.agent_tools.checks import answered, refused
-from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
+from tests.agent_tools.conftest import Call, Machine
 from tests.support.acts import approve, edit
 from tests.support.fixtures import MakeBlock
 
@@ -354,16 +354,3 @@ def test_without_notes_there_are_only_blocks(call: Call, goals: Block, note: str
         refused(call("view_file", path=note), 403, "notes_disabled")
         refused(call("write_file", path=note, content="x"), 403, "notes_disabled")
         answered(call("append_to_file", path=GOALS, content="x"))
-
-
-# -- tokens ---------------------------------------------------------------------------------------
-
-
-def test_without_memory_read_nothing_is_told(issue: Issue, machine: MachineOf, alice: User, goals: Block) -> None:
-    unread = machine(issue(alice, scopes=["memory:propose"]))
-    refused(unread.call("view_file", path=GOALS), 403, "missing_scope")
-    refused(unread.call("list_files"), 403, "missing_scope")
-    one = refused(unread.call("edit_file", path=GOALS, old_string="hates", new_string="x"), 422, "edit_refused")
-    other = refused(unread.call("edit_file", path=GOALS, old_string="e", new_string="x"), 422, "edit_refused")
-    assert one["text"] == other["text"]
-    assert "Warning" not in answered(unread.call("write_file", path=GOALS, content="x"))["text"]

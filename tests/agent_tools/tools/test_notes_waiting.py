@@ -221,16 +221,6 @@ def test_another_owners_waiting_note_is_not_found(
     refused(both.call("memory_update", user_id="ben", note_id=tea["note_id"], content="x"), 404, "note_not_found")
 
 
-def test_a_token_that_may_not_read_changes_its_own_waiting_notes_too(
-    machine: MachineOf, issue: Issue, alice: User
-) -> None:
-    careful = machine(issue(alice, scopes=["memory:propose"]))
-    note_id = answered(careful.call("memory_save", content="Alice likes tea."))["data"]["note_id"]
-    data = answered(careful.call("memory_update", note_id=note_id, content="Alice likes green tea."))["data"]
-    assert (data["revision"], data["base_commit"], data["content_sha256"]) == (2, None, None)
-    assert answered(careful.call("memory_delete", note_id=note_id))["data"]["status"] == "withdrawn"
-
-
 def test_a_note_being_decided_is_not_changed(call: Call, tea: dict[str, Any]) -> None:
     Proposal.objects.update(status=Status.MERGING, lease_expires_at=timezone.now() + timedelta(hours=1))
     for response in (

@@ -266,19 +266,6 @@ def test_a_missing_block_names_those_there_are(call: Call, goals: Block) -> None
     assert error["details"]["nearest"] == "goals"
 
 
-def test_who_may_not_read_is_shown_nothing_of_the_memory(
-    machine: MachineOf, issue: Issue, alice: User, goals: Block
-) -> None:
-    unread = machine(issue(alice, scopes=["memory:propose"]))
-    missing = refused(unread.call("propose_memory_edit", **edit(block_label="gaols")), 404, "block_not_found")
-    assert missing["text"] == "Error: Memory block 'gaols' not found."
-    assert missing["details"] == {"block_label": "gaols"}
-    missed = edit(old_string="She wants to  pass the b2 exam")
-    wrong = refused(unread.call("propose_memory_edit", **missed), 422, "edit_refused")
-    assert wrong["text"].startswith("Error: The edit cannot be made in block 'goals' as it is now.")
-    assert wrong["details"] == {"block_label": "goals"}
-
-
 def test_a_near_miss_is_answered_with_the_passage_and_a_call_that_works(call: Call, goals: Block) -> None:
     error = refused(
         call("propose_memory_edit", **edit(old_string="She wants to  pass the b2 exam in June")),

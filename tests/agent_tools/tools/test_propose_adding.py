@@ -13,7 +13,7 @@ from approvals.services import BlockFields
 from memory_app import reads
 from memory_app.reads import Block
 from tests.agent_tools.checks import answered, refused
-from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
+from tests.agent_tools.conftest import Call, Machine
 from tests.support.fixtures import MakeBlock
 
 WHY = {"reasoning": "She said so."}
@@ -187,28 +187,3 @@ def test_a_block_that_changed_since_it_was_read_has_other_line_numbers(call: Cal
     asked = ADDING["propose_memory_insert"] | {"session_id": "s-1"}
     (warning,) = answered(call("propose_memory_insert", **asked))["data"]["warnings"]
     assert warning == "Warning: the block has changed since you read it, so its lines may have other numbers now."
-
-
-def test_who_may_not_read_is_not_told_how_the_text_ends(
-    machine: MachineOf, issue: Issue, alice: User, make_block: MakeBlock
-) -> None:
-    make_block(alice, "goals", "- algebra\n- rows")
-    unread = machine(issue(alice, scopes=["memory:propose"]))
-    for tool, arguments in ADDING.items():
-        answer = answered(
-            unread.call(
-                tool,
-                **arguments | {"insert_line": 1, "content": "- rows"}
-                if "insert" in tool
-                else arguments | {"content": "- rows"},
-            )
-        )
-        assert "line" not in answer["text"]
-        assert answer["data"]["warnings"] == []
-    error = refused(
-        unread.call("propose_memory_insert", **ADDING["propose_memory_insert"] | {"insert_line": 99}),
-        422,
-        "edit_refused",
-    )
-    assert error["details"] == {"block_label": "goals"}
-    assert "propose_memory_append" in error["text"]

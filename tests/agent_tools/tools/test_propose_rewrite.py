@@ -202,11 +202,6 @@ def test_reading_again_keeps_one_row_and_nothing_of_text_or_session(call: Call, 
     assert goals.body_sha256 not in (row.text, row.session)
 
 
-def test_who_may_not_read_is_not_warned(machine: MachineOf, issue: Issue, alice: User, goals: Block) -> None:
-    answer = answered(machine(issue(alice, scopes=["memory:propose"])).call("propose_memory_rewrite", **REWRITE))
-    assert (answer["data"]["warnings"], "Warning" in answer["text"]) == ([], False)
-
-
 def test_a_rewrite_leaves_the_block_as_it_is_until_it_is_approved(call: Call, goals: Block) -> None:
     number = answered(call("propose_memory_rewrite", **REWRITE))["data"]["proposal_id"]
     answered(call("propose_memory_rewrite", **REWRITE | {"content": "# Other\n", "proposal_id": number}))

@@ -12,7 +12,7 @@ from approvals.models import Agent, Proposal, User
 from memory_app import reads
 from memory_app.reads import Block
 from tests.agent_tools.checks import answered, refused
-from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
+from tests.agent_tools.conftest import Call, Issue, MachineOf
 from tests.support.acts import approve
 from tests.support.fixtures import MakeBlock
 
@@ -264,34 +264,6 @@ def test_its_agent_learns_that_an_approved_deletion_took_its_edit_along(call: Ca
     answer = answered(call("get_proposal", proposal_id=number))
     assert answer["data"]["changes_requested"]["reason"] == "block_deleted"
     assert "The block was deleted since" in answer["text"]
-
-
-# -- tokens that may not read ---------------------------------------------------------------------
-
-
-@pytest.fixture
-def unread(issue: Issue, machine: MachineOf, alice: User) -> Machine:
-    return machine(issue(alice, scopes=["memory:propose"]))
-
-
-def test_without_memory_read_a_block_is_proposed_and_nothing_is_told(unread: Machine, goals: Block) -> None:
-    made = answered(unread.call("propose_memory_block", **NEW))["data"]
-    assert (made["length"], made["content_sha256"], made["base_commit"]) == (None, None, None)
-    error = refused(unread.call("propose_memory_block", **new(label="goals")), 409, "label_taken")
-    assert error["details"] == {"block_label": "goals"}
-    assert "Learning" not in error["text"]
-    error = refused(unread.call("propose_memory_block", **new(body="Other.")), 409, "block_waits")
-    assert (error["details"]["proposal"]["title"], error["details"]["proposal"]["mergeability"]) == (None, None)
-    refused(unread.call("propose_memory_block", **new(label="long", body="x" * 20_001)), 422, "over_limit")
-
-
-def test_without_memory_read_no_hash_can_be_guessed(unread: Machine, goals: Block) -> None:
-    error = refused(unread.call("propose_block_deletion", **GONE, expected_sha256="0" * 64), 422, "edit_refused")
-    assert error["details"] == {"block_label": "goals"}
-    made = answered(unread.call("propose_block_deletion", **GONE))["data"]
-    assert (made["length"], made["content_sha256"]) == (None, None)
-    error = refused(unread.call("propose_block_deletion", **GONE | {"block_label": "x"}), 404, "block_not_found")
-    assert error["details"] == {"block_label": "x"}
 
 
 @override_settings(MEMORIES_ENABLED=False)

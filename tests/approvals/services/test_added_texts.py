@@ -169,17 +169,6 @@ def test_a_rule_for_small_changes_weighs_what_it_changes(
     assert (large.status, large.review_reason) == (Status.OPEN, "large")
 
 
-@every_kind
-def test_without_reading_the_same_edit_is_the_same_proposal(
-    plan: Block, scribe: Agent, edit: Edit, rebased: str
-) -> None:
-    first = asked(scribe, edit, may_read=False)
-    again = services.propose(
-        agent=scribe, owner="alice", label="plan", edits=[edit], kind=Kind.EDIT, reasoning="r", may_read=False
-    )
-    assert (again.proposal, again.created) == (first, False)
-
-
 @pytest.mark.parametrize("edit", [Append("She rows."), Prepend("She rows. "), Insert(6, "She rows.")])
 def test_a_small_addition_is_shown_whole_in_the_list(plan: Block, scribe: Agent, edit: Edit) -> None:
     (row,) = rows_of([asked(scribe, edit)])

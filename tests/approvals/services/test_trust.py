@@ -154,12 +154,6 @@ def test_a_token_that_may_only_propose_asks(goals: Block, edit: ProposeAs, rule:
     assert (proposal.status, proposal.review_reason) == (Status.OPEN, ReviewReason.SCOPE)
 
 
-def test_a_token_that_may_not_read_asks(goals: Block, edit: ProposeAs, rule: Callable[..., TrustRule]) -> None:
-    """Whether its edit was applied would tell it about the text."""
-    rule("small")
-    assert edit(goals, "math", "maths", may_read=False).status == Status.OPEN
-
-
 def test_a_read_only_block_is_never_changed(
     alice: User, make_block: MakeBlock, edit: ProposeAs, rule: Callable[..., TrustRule]
 ) -> None:

@@ -39,8 +39,7 @@ class BlockListWaiting(Record):
     #: or applied
     status: str = absent()
     #: how an undecided one stands to the block as it is now: clean, rebasable (the block changed, the edit still
-    #: fits or the deletion still stands), conflict, already_applied or unknown; null once decided, and without
-    #: memory:read
+    #: fits or the deletion still stands), conflict, already_applied or unknown; null once decided
     mergeability: str | None = absent()
     #: yours
     reasoning: str = absent()
@@ -126,27 +125,27 @@ class ProposedEdit(Answer):
     commit: str | None = absent()
     #: the branch that holds it; null once it is decided
     branch: str | None = absent()
-    #: the commit it was made on; null without memory:read
-    base_commit: str | None = absent()
+    #: the commit it was made on
+    base_commit: str = absent()
     #: the commit with the change
     head_commit: str = absent()
     #: 1 for a new proposal, one more each time it is amended
     revision: int = absent()
-    #: how many places the edits replace; 0 for additions, sections and a whole text; null without memory:read
-    occurrences_replaced: int | None = absent()
-    #: of the block's text as it is now, without the change; null without memory:read
-    content_sha256: str | None = absent()
+    #: how many places the edits replace; 0 for additions, sections and a whole text
+    occurrences_replaced: int = absent()
+    #: of the block's text as it is now, without the change
+    content_sha256: str = absent()
     #: where people look at it
     review_url: str = absent()
     #: false when an equal proposal of yours was waiting already and is returned instead
     created: bool = absent()
     #: true when `proposal_id` was given: it is the next revision of that proposal
     amended: bool = absent()
-    #: characters the text will have; null without memory:read
-    length: int | None = absent()
+    #: characters the text will have
+    length: int = absent()
     #: characters the text may have
     limit: int = absent()
-    #: sentences, also in the text; none without memory:read
+    #: sentences, also in the text
     warnings: list[str] = absent()
 
 
@@ -293,13 +292,13 @@ class ChangedNote(Answer):
     proposal_id: int = absent()
     #: the branch that holds it while it waits; null once it is applied or decided
     branch: str | None = absent()
-    #: the commit it was made on; null without memory:read
-    base_commit: str | None = absent()
+    #: the commit it was made on
+    base_commit: str = absent()
     #: the commit with the change
     head_commit: str = absent()
     #: 1 for a new proposal; 2 and more once it was amended, or a note that waits was updated
     revision: int = absent()
-    #: of the note as it is now (its canonical JSON); null when there is none, and without memory:read
+    #: of the note as it is now (its canonical JSON); null when there is none
     content_sha256: str | None = absent()
     #: where people look at it
     review_url: str = absent()
@@ -331,13 +330,13 @@ class RememberedNote(Answer):
     proposal_id: int = absent()
     #: the branch that holds it while it waits; null once it is applied or decided
     branch: str | None = absent()
-    #: the commit it was made on; null without memory:read
-    base_commit: str | None = absent()
+    #: the commit it was made on
+    base_commit: str = absent()
     #: the commit with the change
     head_commit: str = absent()
     #: 1 for a new proposal; 2 and more once it was amended, or a note that waits was updated
     revision: int = absent()
-    #: of the note as it is now (its canonical JSON); null when there is none, and without memory:read
+    #: of the note as it is now (its canonical JSON); null when there is none
     content_sha256: str | None = absent()
     #: where people look at it
     review_url: str = absent()
@@ -398,13 +397,13 @@ class ForgottenNote(Answer):
     proposal_id: int = absent()
     #: the branch that holds it while it waits; null once it is applied or decided
     branch: str | None = absent()
-    #: the commit it was made on; null without memory:read
-    base_commit: str | None = absent()
+    #: the commit it was made on
+    base_commit: str = absent()
     #: the commit with the change
     head_commit: str = absent()
     #: 1 for a new proposal; 2 and more once it was amended, or a note that waits was updated
     revision: int = absent()
-    #: of the note as it is now (its canonical JSON); null when there is none, and without memory:read
+    #: of the note as it is now (its canonical JSON); null when there is none
     content_sha256: str | None = absent()
     #: where people look at it
     review_url: str = absent()
@@ -433,8 +432,8 @@ class ProposalSummary(Record):
     block_label: str | None = absent()
     #: which note; null for blocks and imports
     note_id: str | None = absent()
-    #: the block's title, or the beginning of the note, when it was proposed; null without memory:read, and when
-    #: the block or note was deleted since; once redacted, its label or id
+    #: the block's title, or the beginning of the note, when it was proposed; null when the block or note was
+    #: deleted since; once redacted, its label or id
     title: str | None = absent()
     #: edit, rewrite, create_block or delete_block; of notes: save, update, delete, forget or import
     kind: str = absent()
@@ -442,8 +441,7 @@ class ProposalSummary(Record):
     #: or applied
     status: str = absent()
     #: how an undecided one stands to the block as it is now: clean, rebasable (the block changed, the edit still
-    #: fits or the deletion still stands), conflict, already_applied or unknown; null once decided, and without
-    #: memory:read
+    #: fits or the deletion still stands), conflict, already_applied or unknown; null once decided
     mergeability: str | None = absent()
     #: number of the revision that counts
     revision: int = absent()
@@ -474,8 +472,7 @@ class ProposalSummary(Record):
     #: block_exists where its block was deleted or made otherwise; or null), `comment` and the `revision` it is
     #: about; else null
     changes_requested: dict[str, Any] | None = absent()
-    #: your decided proposal that this one takes up again, as far as can be told; null for none, and without
-    #: memory:read
+    #: your decided proposal that this one takes up again, as far as can be told; null for none
     answers: Any = absent()
     #: where people look at it
     review_url: str = absent()
@@ -526,8 +523,8 @@ class Proposal(Answer):
     block_label: str | None = absent()
     #: which note; null for blocks and imports
     note_id: str | None = absent()
-    #: the block's title, or the beginning of the note, when it was proposed; null without memory:read, and when
-    #: the block or note was deleted since; once redacted, its label or id
+    #: the block's title, or the beginning of the note, when it was proposed; null when the block or note was
+    #: deleted since; once redacted, its label or id
     title: str | None = absent()
     #: edit, rewrite, create_block or delete_block; of notes: save, update, delete, forget or import
     kind: str = absent()
@@ -535,8 +532,7 @@ class Proposal(Answer):
     #: or applied
     status: str = absent()
     #: how an undecided one stands to the block as it is now: clean, rebasable (the block changed, the edit still
-    #: fits or the deletion still stands), conflict, already_applied or unknown; null once decided, and without
-    #: memory:read
+    #: fits or the deletion still stands), conflict, already_applied or unknown; null once decided
     mergeability: str | None = absent()
     #: number of the revision that counts
     revision: int = absent()
@@ -567,8 +563,7 @@ class Proposal(Answer):
     #: block_exists where its block was deleted or made otherwise; or null), `comment` and the `revision` it is
     #: about; else null
     changes_requested: dict[str, Any] | None = absent()
-    #: your decided proposal that this one takes up again, as far as can be told; null for none, and without
-    #: memory:read
+    #: your decided proposal that this one takes up again, as far as can be told; null for none
     answers: Any = absent()
     #: where people look at it
     review_url: str = absent()
@@ -633,8 +628,8 @@ class WithdrawnProposal(Answer):
     block_label: str | None = absent()
     #: which note; null for blocks and imports
     note_id: str | None = absent()
-    #: the block's title, or the beginning of the note, when it was proposed; null without memory:read, and when
-    #: the block or note was deleted since; once redacted, its label or id
+    #: the block's title, or the beginning of the note, when it was proposed; null when the block or note was
+    #: deleted since; once redacted, its label or id
     title: str | None = absent()
     #: edit, rewrite, create_block or delete_block; of notes: save, update, delete, forget or import
     kind: str = absent()
@@ -642,8 +637,7 @@ class WithdrawnProposal(Answer):
     #: or applied
     status: str = absent()
     #: how an undecided one stands to the block as it is now: clean, rebasable (the block changed, the edit still
-    #: fits or the deletion still stands), conflict, already_applied or unknown; null once decided, and without
-    #: memory:read
+    #: fits or the deletion still stands), conflict, already_applied or unknown; null once decided
     mergeability: str | None = absent()
     #: number of the revision that counts
     revision: int = absent()
@@ -674,8 +668,7 @@ class WithdrawnProposal(Answer):
     #: block_exists where its block was deleted or made otherwise; or null), `comment` and the `revision` it is
     #: about; else null
     changes_requested: dict[str, Any] | None = absent()
-    #: your decided proposal that this one takes up again, as far as can be told; null for none, and without
-    #: memory:read
+    #: your decided proposal that this one takes up again, as far as can be told; null for none
     answers: Any = absent()
     #: where people look at it
     review_url: str = absent()
@@ -840,25 +833,25 @@ class EditFileAnswer(Answer):
     proposal_id: int = absent()
     #: the branch that holds it; null once it is decided
     branch: str | None = absent()
-    #: the commit it was made on; null without memory:read
-    base_commit: str | None = absent()
+    #: the commit it was made on
+    base_commit: str = absent()
     #: the commit with the change
     head_commit: str = absent()
     #: 1 for a new proposal, one more each time it is amended
     revision: int = absent()
-    #: of the block's text as it is now, without the change; null without memory:read
-    content_sha256: str | None = absent()
+    #: of the block's text as it is now, without the change
+    content_sha256: str = absent()
     #: where people look at it
     review_url: str = absent()
     #: false when an equal proposal of yours was waiting already and is returned instead
     created: bool = absent()
     #: true when `proposal_id` was given: it is the next revision of that proposal
     amended: bool = absent()
-    #: how many places the edits replace; 0 for additions, sections and a whole text; null without memory:read
-    occurrences_replaced: int | None = absent()
-    #: characters the text will have; null without memory:read
-    length: int | None = absent()
+    #: how many places the edits replace; 0 for additions, sections and a whole text
+    occurrences_replaced: int = absent()
+    #: characters the text will have
+    length: int = absent()
     #: characters the text may have
     limit: int = absent()
-    #: sentences, also in the text; none without memory:read
+    #: sentences, also in the text
     warnings: list[str] = absent()

@@ -11,7 +11,6 @@ from approvals.services.errors import BlockReadOnly, NothingAmended, Preconditio
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.reads import Block, BlockNotFound
-from memory_app.text.edits import Replace
 from tests.approvals.services.whole_blocks.conftest import ProposeDeletion
 from tests.support.acts import edit
 from tests.support.fixtures import MakeBlock, Propose
@@ -98,19 +97,3 @@ def test_an_edit_becomes_a_deletion_when_its_agent_is_asked_to(
     edit(alice, "goals", "math", "maths")
     assert propose_deletion(proposal_id=proposal.pk).revision.base_text == reads.block("alice", "goals").body
     assert list(problems()) == []
-
-
-def test_an_agent_that_may_not_read_still_proposes_edits_beside_its_deletion(
-    goals: Block, scribe: Agent, propose_deletion: ProposeDeletion
-) -> None:
-    propose_deletion(may_read=False)
-    made = services.propose(
-        agent=scribe,
-        owner="alice",
-        label="goals",
-        edits=[Replace("likes math", "loves math")],
-        kind=Kind.EDIT,
-        reasoning="r",
-        may_read=False,
-    )
-    assert made.created
