@@ -110,7 +110,7 @@ PROPOSAL_IN_FULL: Fields = PROPOSAL | {
     "not_accepted": "of an approval in part: each change that was not accepted, `before` and `after`, of what was to "
     "be moved `moved_from_line` and `moved_to_line` too; of an import, `id`, `before` and `after` of each note, the "
     f"first {NOTES_SHOWN}",
-    "follow_up_proposal_id": "the proposal by which these came back to you to be changed, or null: they were rejected",
+    "propose_again": "true where these came back to you, to be changed and proposed again; false: they were rejected",
 }
 
 #: Of a call that was to wait.
@@ -136,7 +136,7 @@ _DECISION: Fields = {
     "final_text": "what was approved where it is not as proposed, of up to 2,000 characters; else null",
     "difference": "as get_proposal has it; places that are too long are left out",
     "not_accepted": "as get_proposal has it; changes that are too long are left out",
-    "follow_up_proposal_id": "as get_proposal has it",
+    "propose_again": "as get_proposal has it",
     "is_cut": "true when something of these four was left out for its length: get_proposal has it",
     "text": "all of it in a line for the model",
     "cursor": "to go on after this one: `since`, or `decided_since`",

@@ -12,7 +12,7 @@ from typing import Any
 
 from agent_tools.answers import fields
 from approvals.models import Approval, Proposal
-from approvals.review.reworded import ChangedApproval, rest_of, taken_of
+from approvals.review.reworded import ChangedApproval, taken_of
 from memory_app import reads
 from memory_app.models import TargetKind
 from memory_app.reads import Block, BlockNotFound, RevisionNotFound
@@ -30,19 +30,19 @@ HOW = {
 
 
 def data_of(proposal: Proposal, gone: Collection[str] = ()) -> dict[str, Any]:
-    """Return the fields `final_text`, `difference`, `not_accepted` and `follow_up_proposal_id`.
+    """Return the fields `final_text`, `difference`, `not_accepted` and `propose_again`.
 
     Args:
         gone: labels and ids of what was deleted since, where the caller may not read what was deleted.
     """
-    taken, rest = taken_of(proposal), rest_of(proposal)
+    taken = taken_of(proposal)
     told: dict[str, Any] = {
         "approval": proposal.approval or None,
         "final_text": None,
         "final_title": None,
         "difference": [],
         "not_accepted": [],
-        "follow_up_proposal_id": rest.pk if rest else None,
+        "propose_again": proposal.rest_went_back,
     }
     if taken is None or proposal.target in gone:
         return told
@@ -72,8 +72,8 @@ def sentence(proposal: Proposal, data: dict[str, Any]) -> str:
     if proposal.approval != Approval.PART:
         return "\nThe memory has the reviewer's wording (final_text). difference says where it is not yours."
     what = f"{taken.left} of {taken.asked_for} {'notes' if taken.notes_left else 'changes'}"
-    if rest := data["follow_up_proposal_id"]:
-        return f"\n{what} came back to you as proposal {rest}: amend it as the reviewer asks, or withdraw it."
+    if data["propose_again"]:
+        return f"\n{what} came back to you (not_accepted): change them as the reviewer asks, and propose them again."
     return f"\n{what} were not accepted (not_accepted). Do not propose them again as they were."
 
 

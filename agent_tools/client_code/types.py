@@ -12,11 +12,11 @@ from typing import Any
 _SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
 
 _BOOLEANS = frozenset(
-    "amended asks_you broad created forgotten index_behind read_only redacted remembered reverted weak "
+    "amended asks_you broad created forgotten index_behind propose_again read_only redacted remembered reverted weak "
     "words_only".split()
 )
 _WHOLE_NUMBERS = frozenset(
-    "access_count comment_count count deleted follow_up_proposal_id left length limit lines note_count "
+    "access_count comment_count count deleted left length limit lines note_count "
     "occurrences_replaced open_proposals_left_out proposal_id retry_after revision".split()
 )
 _NUMBERS = frozenset("importance score".split())

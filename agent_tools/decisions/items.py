@@ -37,12 +37,10 @@ class _Read:
     Args:
         gone: numbers of the proposals about something that was deleted since, for a caller who may not read that.
         taken: how an approval differs from what was proposed, by proposal.
-        rests: the proposal by which its agent got back what was not taken, by proposal.
     """
 
     gone: frozenset[int]
     taken: dict[int, ChangedApproval]
-    rests: dict[int, int]
 
 
 def of_events(call: Call, events: Sequence[Event]) -> list[dict[str, Any]]:
@@ -99,12 +97,12 @@ def _wording(event: Event, read: _Read) -> dict[str, Any]:
         "final_text": None,
         "difference": [],
         "not_accepted": [],
-        "follow_up_proposal_id": None,
+        "propose_again": False,
         "is_cut": False,
     }
     if not _is_approval_of_today(event) or event.proposal.approval not in _CHANGED:
         return told
-    told["follow_up_proposal_id"] = read.rests.get(event.proposal_id)
+    told["propose_again"] = event.proposal.rest_went_back
     taken = read.taken.get(event.proposal_id)
     if taken is None:
         return told | {"is_cut": event.proposal.target_kind == TargetKind.IMPORT}
@@ -170,16 +168,15 @@ def _target(item: dict[str, Any]) -> str:
 def _changed(item: dict[str, Any]) -> str:
     """Return what of an approval is not as proposed."""
     more = " get_proposal has all of it." if item["is_cut"] else ""
-    if item["follow_up_proposal_id"]:
-        return f" The rest came back to you as proposal {item['follow_up_proposal_id']}.{more}"
+    again = " Change that as asked, and propose it again." if item["propose_again"] else ""
     if left := item["not_accepted"]:
         quoted = _quoted(str(left[0].get("after") or left[0].get("before") or ""))
-        return f" Not accepted: {quoted}{_and_more(left)}.{more}"
+        return f" Not accepted: {quoted}{_and_more(left)}.{again}{more}"
     if places := item["difference"]:
         first = places[0]
         instead = f"{_quoted(first['approved'])} instead of {_quoted(first['proposed'])}"
         return f" The memory has {instead}{_and_more(places)}.{more}"
-    return more
+    return again + more
 
 
 def _and_more(places: list[dict[str, Any]]) -> str:
@@ -204,7 +201,7 @@ def _read(call: Call, proposals: list[Proposal]) -> _Read:
     approved = [each for each in proposals if each.status == Status.APPROVED and each.approval in _CHANGED]
     # An import's revisions have thousands of notes; what was approved of one is in get_proposal.
     changed = [each for each in approved if each.target_kind != TargetKind.IMPORT and each.pk not in gone]
-    return _Read(gone=gone, taken=_taken(changed), rests=_rests(approved))
+    return _Read(gone=gone, taken=_taken(changed))
 
 
 def _taken(proposals: list[Proposal]) -> dict[int, ChangedApproval]:
@@ -221,11 +218,3 @@ def _taken(proposals: list[Proposal]) -> dict[int, ChangedApproval]:
             proposal.hold_current_revision(revision)
     found = {each.pk: taken_of(each, asked=asked.get(each.pk)) for each in proposals}
     return {number: taken for number, taken in found.items() if taken is not None}
-
-
-def _rests(proposals: list[Proposal]) -> dict[int, int]:
-    parts = [each.pk for each in proposals if each.approval == Approval.PART]
-    if not parts:
-        return {}
-    came_back = Proposal.objects.filter(answers__in=parts).exclude(status=Status.PREPARING).order_by("-pk")
-    return dict(came_back.values_list("answers_id", "pk"))

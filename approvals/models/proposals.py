@@ -231,14 +231,14 @@ class Proposal(models.Model):
     review_reason = models.CharField(_("why a person is asked"), max_length=8, choices=ReviewReason, blank=True)
     # Of an automatic change and of an approval: the commit that took it back.
     reverted_by_commit = models.CharField(max_length=64, blank=True)
-    # The decided proposal that this one takes up again: a reworded rejection, or the rest of an approval in part.
+    # The decided proposal that this one takes up again: a reworded rejection.
     answers = models.ForeignKey(
         "self", models.SET_NULL, null=True, blank=True, related_name="answered_by", verbose_name=_("answers")
     )
     assigned_to = models.ForeignKey(
         User, models.PROTECT, null=True, blank=True, related_name="assigned", verbose_name=_("assigned to")
     )
-    # Since when its agent is asked for changes.
+    # Since when its agent is asked for changes: to the proposal, or to what was left out of an approval in part.
     handed_back_at = models.DateTimeField(_("handed back"), null=True, blank=True)
     # When its reviewers, and then its owner, were told that it has waited for long.
     reminded_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -311,6 +311,11 @@ class Proposal(models.Model):
     def is_with_agent(self) -> bool:
         """Whether its agent is asked for changes."""
         return self.status == Status.CHANGES_REQUESTED
+
+    @property
+    def rest_went_back(self) -> bool:
+        """Whether its agent is asked to propose what an approval in part left out again, changed."""
+        return self.approval == Approval.PART and self.handed_back_at is not None
 
     @property
     def is_being_amended(self) -> bool:

@@ -11,8 +11,7 @@ from approvals.models import TAKEN, Proposal, User
 from approvals.pages.blocks import HistoryEntry, history_entries
 from approvals.permissions import may_edit
 from approvals.review.diff_mode import Redline, laid_out
-from approvals.review.reworded import rest_of
-from approvals.review.undo import UndoPlan, plan_undo, rest_that_returns
+from approvals.review.undo import UndoPlan, plan_undo
 from approvals.services.undo import why_not
 from memory_app import reads
 from memory_app.dolt.errors import DoltError
@@ -48,8 +47,6 @@ class Undoing:
         left: ids of the notes that changed since and stay; at most `MOST_NOTES`, `left_count` counts them all.
         blocked_by: the later change that touches the same text.
         may_edit: this viewer may change the block or the note by hand.
-        rest: of an approval in part, the proposal by which its agent got the other changes; `rest_returns` says that
-            undoing makes it the whole again.
         deletes_changed: it deletes a block that was made by the decision and changed since.
     """
 
@@ -66,8 +63,6 @@ class Undoing:
     left_count: int = 0
     blocked_by: HistoryEntry | None = None
     may_edit: bool = False
-    rest: Proposal | None = None
-    rest_returns: bool = False
     deletes_changed: bool = False
 
     @property
@@ -104,8 +99,6 @@ def undoing(proposal: Proposal, viewer: User) -> Undoing:
         left_count=len(plan.left),
         blocked_by=blocked,
         may_edit=may_edit(viewer, proposal.owner) and proposal.target_kind != TargetKind.IMPORT,
-        rest=rest_of(proposal),
-        rest_returns=rest_that_returns(proposal) is not None,
     )
 
 

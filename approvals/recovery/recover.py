@@ -22,7 +22,6 @@ from approvals.recovery.ledger import commit_stray_rows, sync_ledger
 from approvals.recovery.missing_proposals import commit_of, recreate_missing_proposals, texts_of_change
 from approvals.review.targets import targets_of
 from approvals.services import events, preparing, texts
-from approvals.services.decide import part
 from approvals.services.decide.checks import visible_proposal
 from approvals.services.decide.merge import finish_merging
 from approvals.services.errors import DecisionRefused, NotesChanged, ProposalNotFound
@@ -334,8 +333,6 @@ def finish(proposal: Proposal) -> Proposal:
         if not take_over(fresh):
             return fresh
         try:
-            if part.is_rest(fresh):
-                return finish_once(fresh, part.finish, is_mine=True)
             if fresh.target_kind == TargetKind.BLOCK:
                 return finish_once(fresh, finish_block, is_mine=True)
             return agents.finish(fresh, is_mine=True)

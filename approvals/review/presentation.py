@@ -18,7 +18,7 @@ from approvals.review.collisions import Collision, collisions_of, others_on_targ
 from approvals.review.compared import compared
 from approvals.review.mergeability import Assessment
 from approvals.review.note_changes import NoteReview, note_reviews, said_beside
-from approvals.review.reworded import ChangedApproval, rest_of, taken_of
+from approvals.review.reworded import ChangedApproval, taken_of
 from approvals.review.targets import BlockState, NotesState, TargetState, current_state
 from approvals.risks import flags
 from memory_app import reads
@@ -69,7 +69,6 @@ class Review:
         hunks: the changes of a block that can be approved one by one; none where that cannot be done.
         outdated: ids of the notes of an import that are not as they were when it was proposed.
         taken: of an approval, how it differs from what was proposed; None where it does not.
-        rest: the proposal by which the agent got back what was not approved.
     """
 
     proposal: Proposal
@@ -93,7 +92,6 @@ class Review:
     hunks: tuple[worddiff.Hunk, ...] = ()
     outdated: frozenset[str] = frozenset()
     taken: ChangedApproval | None = None
-    rest: Proposal | None = None
 
     @property
     def new_block(self) -> whole_blocks.NewBlock | None:
@@ -205,7 +203,6 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
         hunks=hunks,
         outdated=frozenset() if fits else _outdated(shown, standing),
         taken=taken_of(proposal) if is_current else None,
-        rest=rest_of(proposal),
     )
 
 

@@ -232,13 +232,6 @@ def taken_of(proposal: Proposal, *, asked: Revision | None = None) -> ChangedApp
     return ChangedApproval(asked, approved, text, worddiff.hunks(approved.base_text, text), accepted)
 
 
-def rest_of(proposal: Proposal) -> Proposal | None:
-    """Return the proposal by which the agent got back what was not taken."""
-    if proposal.approval != Approval.PART:
-        return None
-    return proposal.answered_by.exclude(status=Status.PREPARING).order_by("pk").first()
-
-
 def _asked_text(proposal: Proposal, asked: Revision, approved: Revision) -> str:
     """Return the asked-for text on what was decided on; as it was proposed where it conflicts with that."""
     if asked.base_sha256 == approved.base_sha256:

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import takewhile
 
-from approvals.models import DECIDABLE, Proposal
-from approvals.review.reworded import rest_of
+from approvals.models import Proposal
 from approvals.review.targets import current_state, targets_of
 from memory_app import reads
 from memory_app.dolt.connections import dolt
@@ -85,15 +84,6 @@ def plan_undo(proposal: Proposal) -> UndoPlan:
     """
     seen = current_state(proposal, proposal.current_revision).sha256
     return _of_block(proposal, seen) if proposal.target_kind == TargetKind.BLOCK else _of_notes(proposal, seen)
-
-
-def rest_that_returns(proposal: Proposal) -> Proposal | None:
-    """Return the proposal by which the agent of an approval in part got the rest, if nobody has acted on it since.
-
-    Undoing the approval makes it the whole again.
-    """
-    rest = rest_of(proposal)
-    return rest if rest and rest.status in DECIDABLE and rest.current_revision_number == 1 else None
 
 
 # -- blocks ---------------------------------------------------------------------------------------

@@ -71,10 +71,7 @@ def record(
         name, kind = actor.name, Event.ActorKind.AGENT
     else:
         name, kind = "assent", Event.ActorKind.ASSENT
-    # What `follow_up.ask` records is told once it took effect, of the proposal that goes back.
-    is_told = (what in _DECISIONS and not data.get("of_rest")) or (
-        what in _BY_PEOPLE and kind == Event.ActorKind.PERSON
-    )
+    is_told = what in _DECISIONS or (what in _BY_PEOPLE and kind == Event.ActorKind.PERSON)
     if is_told:
         row_order.show_in_order(told_to(proposal.agent_id))
         transaction.on_commit(partial(waits.wake, told_to(proposal.agent_id)))

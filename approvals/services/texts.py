@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
 
 import structlog
 from django.db import connections, transaction
@@ -12,7 +11,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.models import NOT_TAKEN, Approval, Event, Proposal, Revision, Status, User
+from approvals.models import NOT_TAKEN, Event, Proposal, Revision, Status, User
 from approvals.permissions import may_read, may_redact
 from approvals.review import compared
 from approvals.services import events
@@ -100,25 +99,9 @@ def remove(proposal: Proposal, *, actor: events.Actor) -> bool:
     said = Q(actor_kind=Event.ActorKind.AGENT) | Q(what=Event.What.COMMENTED)
     proposal.events.filter(said).update(text="", data={})
     _remove_copies(proposal)
-    _remove_asked_for(proposal)
     events.record(proposal, Event.What.REDACTED, actor=actor)
     proposal.__dict__.pop("_current", None)
     return True
-
-
-def _remove_asked_for(rest: Proposal) -> None:
-    """Blank the same texts in what `rest` is the rest of: an approval in part keeps all that was asked for.
-
-    The part that was approved stays, with the reason for it: it is in the memory.
-    """
-    original = rest.answers
-    while original is not None and original.approval == Approval.PART:
-        asked = original.revisions.exclude(number=original.current_revision_number)
-        asked.update(base_text="", result_text="", base_sha256="", edits=[], note_changes=[], risk_report=None)
-        fields: dict[str, Any] = {"excerpt": [], "risks": [], "search_words": F("target")}
-        Proposal.objects.filter(pk=original.pk).update(**fields, updated_at=timezone.now())
-        _remove_copies(original)
-        original = original.answers
 
 
 def require_texts(proposal: Proposal) -> None:

@@ -13,57 +13,44 @@ from typing import Any, NoReturn
 
 import structlog
 from django.conf import settings
-from django.db import DatabaseError, transaction
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.models import (
-    DECIDABLE,
     TAKEN,
-    Approval,
     Event,
     Kind,
     Mergeability,
     Proposal,
-    ProposedNote,
     Revision,
     Status,
     User,
 )
 from approvals.permissions import ReviewAction, available_actions, may_decide
 from approvals.recovery.ledger import retry_after_committing_stray_rows, revert_operation
-from approvals.review.note_changes import said_beside
-from approvals.review.summary import summarise
 from approvals.review.targets import current_state, targets_of
-from approvals.review.undo import UndoPlan, plan_undo, rest_that_returns
-from approvals.risks import flags
+from approvals.review.undo import UndoPlan, plan_undo
 from approvals.services import events
 from approvals.services.caps import pending_of
-from approvals.services.decide import part
 from approvals.services.decide.checks import raise_not_open, visible_proposal
 from approvals.services.errors import AlreadyUndone, BeingDecided, ChangedSince, NotAllowed, NotUndoable, UndoConflict
 from approvals.services.notes.agents import name_notes
 from approvals.services.preparing import (
-    branch_name,
     drop_branches,
-    finish_once,
-    finish_preparing,
     lease_of,
     write_revision_branch,
 )
 from approvals.services.recheck import after_change
 from approvals.services.turn import repeating
-from approvals.services.turn.amend import drop_former_branch
 from approvals.services.whole_blocks import take_back_others
 from memory_app import reads
-from memory_app.databases.prepared import insert
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import DoltError, NothingToCommit, RevisionNotFound
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, DirectWrite, TargetKind
 from memory_app.runtime import deadlines
-from memory_app.text import edits
 from memory_app.text.trailers import Trailers
 from memory_app.writing import authors, commits, ledger, rows
 
@@ -181,72 +168,6 @@ def _require_not_proposed_again(proposal: Proposal) -> None:
         )
 
 
-# -- What an approval in part sent back to its agent, when that approval is undone: it waits again as a whole.
-
-
-def begin(proposal: Proposal, person: User, commit: str) -> Proposal | None:
-    """Make what went back to the agent the whole again, in the transaction that records the revert.
-
-    Args:
-        commit: the one that reverted the approval.
-
-    Returns:
-        What went back; None where nothing did, or where it stays as it is.
-    """
-    rest = rest_that_returns(proposal)
-    texts = part.whole_of(proposal, commit) if rest else None
-    if rest is None or texts is None:
-        return None
-    now = timezone.now()
-    title = texts.pop("title")
-    ids = [change["id"] for change in texts.get("note_changes", ())]
-    summary = summarise(
-        texts["base_text"],
-        texts["result_text"],
-        beside=said_beside(texts.get("note_changes", ())),
-        said=flags.said_with(rest.reasoning, rest.evidence),
-    )
-    fields = {
-        "status": Status.PREPARING,
-        "mergeability": Mergeability.CLEAN,
-        "current_revision_number": 2,
-        "target_title": title,
-        "search_words": summary.search_words(rest.reasoning, rest.target, title),
-        "result_sha256": edits.sha256_of(texts["result_text"]),
-        "lease_expires_at": now + lease_of(len(ids)),
-        "expires_at": now + settings.PROPOSAL_EXPIRY,
-        "handed_back_at": None,
-        "reminded_at": None,
-        "owner_reminded_at": None,
-        "updated_at": now,
-        **summary.fields,
-    }
-    as_read = Proposal.objects.filter(pk=rest.pk, status__in=DECIDABLE, current_revision_number=1)
-    if not as_read.update(**fields):  # its agent or a person was faster
-        return None
-    insert(
-        Revision(proposal=rest, number=2, branch=branch_name(rest.pk, 2), created_at=now, base_commit=commit, **texts)
-    )
-    if rest.kind == Kind.IMPORT:
-        ProposedNote.objects.filter(proposal=rest).delete()
-        name_notes(rest, ids)
-    rest.refresh_from_db()
-    events.record(rest, Event.What.REOPENED, actor=person, at=now, whole_of=proposal.pk)
-    return rest
-
-
-def finish(proposal: Proposal) -> None:
-    """Open what `begin` made. The revert stands: what fails here is left to `recover`."""
-    if proposal.approval != Approval.PART:
-        return
-    for rest in proposal.answered_by.filter(status=Status.PREPARING, current_revision_number=2).select_related("agent"):
-        try:
-            finish_once(rest, finish_preparing, is_mine=True)
-            drop_former_branch(rest, rest.revisions.get(number=1))
-        except (DoltError, DatabaseError):
-            log.exception("rest_not_opened", proposal=proposal.pk, rest=rest.pk)
-
-
 # -- Undo a decision, whichever it was.
 
 
@@ -351,12 +272,9 @@ def _close_reverted(proposal: Proposal, person: User, comment: str, commit: str)
     now = timezone.now()
     row = Proposal.objects.filter(pk=proposal.pk, reverted_by_commit="")
     if row.update(reverted_by_commit=commit, updated_at=now):
-        whole = begin(proposal, person, commit)
         repeating.forget(proposal)
-        if whole is None:
-            repeating.remember(proposal)
-        data = {"commit": commit, "rest": whole.pk} if whole else {"commit": commit}
-        events.record(proposal, Event.What.REVERTED, actor=person, text=comment, **data)
+        repeating.remember(proposal)
+        events.record(proposal, Event.What.REVERTED, actor=person, text=comment, commit=commit)
     proposal.reverted_by_commit = commit
 
 
@@ -364,7 +282,6 @@ def _after(proposal: Proposal, made: Change) -> None:
     log.info("proposal_reverted", proposal=proposal.pk, user_id=proposal.owner, actor=made.actor)
     after_change(proposal.owner, targets_of(proposal, proposal.current_revision))
     take_back_others(proposal)
-    finish(proposal)
 
 
 def _finish_found(proposal: Proposal, done: Commit) -> Proposal:

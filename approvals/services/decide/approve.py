@@ -13,7 +13,6 @@ from django.utils import timezone
 
 from approvals.models import Approval, Proposal, Revision, Status, User
 from approvals.permissions import ReviewAction
-from approvals.services.decide import part
 from approvals.services.decide.checks import Seen, proposal_for, raise_not_open, require_as_seen
 from approvals.services.decide.merge import finish_merging
 from approvals.services.errors import DecisionRefused
@@ -87,7 +86,8 @@ def claim(
     Args:
         seen: the target as it was checked; with `texts`, how it stands to these.
         texts: the fields of a revision in the reviewer's words, which is merged instead of the agent's.
-        reason, hands_rest_back: of the part that is not accepted; see `approve_some`.
+        reason, hands_rest_back: of the part that is not accepted; see `approve_some`. That it goes back to the agent
+            is kept as `handed_back_at`.
         batch: of a decision about several, see `decide_several`.
 
     Raises:
@@ -111,6 +111,8 @@ def claim(
         "lease_expires_at": now + settings.LEASE,
         "updated_at": now,
     }
+    if hands_rest_back:
+        values["handed_back_at"] = now
     with transaction.atomic(durable=True):
         as_read = {"id": proposal.pk, "status": proposal.status, "current_revision_number": shown}
         claimed = update(Proposal, values, where=as_read)
@@ -118,8 +120,6 @@ def claim(
             _insert_revision(proposal, number, actor, seen, texts)
         if claimed:
             proposal.set_written(values)
-        if claimed and hands_rest_back:
-            part.ask(proposal, actor)
     if not claimed:
         proposal.refresh_from_db()
         raise_not_open(proposal, shown)

@@ -20,7 +20,6 @@ from approvals.recovery.ledger import retry_after_committing_stray_rows
 from approvals.review.mergeability import Assessment
 from approvals.review.targets import TargetState, agents_revision, current_state, matches, targets_of
 from approvals.services import events
-from approvals.services.decide import part
 from approvals.services.decide.checks import Seen, block_of, raise_not_open, require_branch, require_fit
 from approvals.services.errors import AlreadyApplied, BranchMissing, TargetChanged
 from approvals.services.preparing import branch_name, drop_branches, write_revision_branch
@@ -77,16 +76,11 @@ def finish_merging(proposal: Proposal, *, seen: Seen | None = None) -> Proposal:
     drop_branches(proposal)
     after_change(proposal.owner, targets_of(proposal, proposal.current_revision))
     hand_back_others(proposal)
-    if proposal.approval == Approval.PART:
-        part.finish_rest(proposal)
     return proposal
 
 
 def _close_approved(proposal: Proposal, commit: str) -> None:
-    """Set APPROVED, in the transaction that records the commit in the ledger.
-
-    What goes back to the agent becomes a proposal in the same transaction: no crash loses it or makes it twice.
-    """
+    """Set APPROVED, in the transaction that records the commit in the ledger."""
     values = {
         "status": Status.APPROVED,
         "merge_commit": commit,
@@ -107,11 +101,7 @@ def _close_approved(proposal: Proposal, commit: str) -> None:
     if not closed:
         return
     repeating.forget_overruled(proposal)
-    if proposal.approval != Approval.PART:
-        return
-    if part.hands_back(proposal):
-        part.prepare_rest(proposal)
-    else:
+    if proposal.approval == Approval.PART and not proposal.rest_went_back:
         repeating.remember_what_was_left(proposal)
 
 
@@ -255,7 +245,6 @@ def _reopen(proposal: Proposal) -> None:
         )
         if reopened:
             made_here.delete()
-            part.forget(proposal)
             proposal.current_revision_number = number
             events.record(proposal, Event.What.REOPENED, actor=None)
     proposal.refresh_from_db()

@@ -55,7 +55,7 @@ class Decision(Record):
     final_text: str | None = absent()
     difference: list[dict[str, Any]] | None = absent()
     not_accepted: list[dict[str, Any]] | None = absent()
-    follow_up_proposal_id: int | None = absent()
+    propose_again: bool = absent()
     #: whether something of the last four was left out for its length: `proposals.get` has it
     is_cut: bool = absent()
     #: all of it in a line for the model

@@ -169,11 +169,9 @@ def test_what_was_not_accepted_and_what_came_back_are_told(
     again = two()
     services.approve_some(actor=tim, **seen(again), accepted=[first], rest=Rest.AGENT, comment="Ask her.")
     items, _ = read_on(api, cursor)
-    back = Proposal.objects.get(answers=again, status="changes_requested").pk
-    assert whats(items) == [(proposal.pk, "reverted"), (again.pk, "approved"), (back, "changes_requested")]
-    assert items[1]["follow_up_proposal_id"] == back
-    assert items[1]["text"].endswith(f"The rest came back to you as proposal {back}.")
-    assert items[2]["text"].endswith(f"Amend it with proposal_id={back}.")
+    assert whats(items) == [(proposal.pk, "reverted"), (again.pk, "approved")]
+    assert (item["propose_again"], items[1]["propose_again"]) == (False, True)
+    assert items[1]["text"].endswith('"She reads two books a month.". Change that as asked, and propose it again.')
 
 
 def test_a_long_wording_is_left_to_the_call_that_reads_one(

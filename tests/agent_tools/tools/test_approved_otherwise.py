@@ -85,7 +85,7 @@ def test_what_was_not_accepted_is_told_with_the_reason(
     assert data["final_text"] == reads.block("alice", "goals").body
     assert [made["new_string"] for made in data["edits"]] == ["maths", "two books"]
     assert (data["decision"]["reason"], data["decision"]["comment"]) == ("wrong", "Only one.")
-    assert data["follow_up_proposal_id"] is None
+    assert data["propose_again"] is False
     assert answer["text"] == (
         f"Proposal {two.pk} for block 'goals' is approved in part, by tim (wrong): Only one.\n"
         "1 of 2 changes were not accepted (not_accepted). Do not propose them again as they were."
@@ -93,15 +93,15 @@ def test_what_was_not_accepted_is_told_with_the_reason(
     assert f"- {two.pk}: block 'goals', approved in part (wrong): Only one." in answered(call("list_proposals"))["text"]
 
 
-def test_what_came_back_is_named_and_names_what_it_answers(call: Call, tim: User, two: Proposal) -> None:
+def test_what_came_back_is_to_be_changed_and_proposed_again(call: Call, tim: User, two: Proposal) -> None:
     services.approve_some(actor=tim, **seen(two), accepted=[first_change()], rest=Rest.AGENT, comment="Ask her.")
     answer = answered(call("get_proposal", proposal_id=two.pk))
-    back = answer["data"]["follow_up_proposal_id"]
-    assert f"1 of 2 changes came back to you as proposal {back}: amend it" in answer["text"]
-    rest = answered(call("get_proposal", proposal_id=back))["data"]
-    assert (rest["status"], rest["answers"]) == ("changes_requested", two.pk)
-    assert rest["edits"][0]["new_string"] == "She reads two books a month.\n"
-    assert answered(call("list_proposals", status="changes_requested"))["data"]["items"][0]["proposal_id"] == back
+    data = answer["data"]
+    assert (data["status"], data["propose_again"], len(data["not_accepted"])) == ("approved", True, 1)
+    assert "Ask her.\n1 of 2 changes came back to you (not_accepted): change them as the reviewer" in answer["text"]
+    change = {"old_string": "one book", "new_string": "three books", "reasoning": "She said three."}
+    again = answered(call("propose_memory_edit", block_label="goals", **change))["data"]
+    assert (again["status"], again["waits_because"]) == ("open", None)
 
 
 def test_the_reviewers_wording_comes_with_the_difference(

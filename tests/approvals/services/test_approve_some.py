@@ -9,7 +9,18 @@ from typing import Any
 import pytest
 
 from approvals import services
-from approvals.models import Agent, Approval, Event, Kind, Proposal, ProposedNote, Status, User
+from approvals.models import (
+    Agent,
+    Approval,
+    Event,
+    Kind,
+    Proposal,
+    ProposedNote,
+    RejectedFingerprint,
+    ReviewReason,
+    Status,
+    User,
+)
 from approvals.recovery.integrity import problems
 from approvals.review.targets import current_state
 from approvals.services import Rest, imports, notes
@@ -30,7 +41,7 @@ from memory_app.dolt.connections import dolt
 from memory_app.reads import Block
 from memory_app.text import worddiff
 from memory_app.text.edits import Replace
-from tests.support.acts import assert_ledger, edit
+from tests.support.acts import approve, assert_ledger, edit
 from tests.support.fixtures import Propose
 
 #: Each is a change of its own.
@@ -80,7 +91,6 @@ def test_two_of_three_changes_are_one_commit_in_both_names(goals: Block, tim: Us
     assert [commit.email for commit in (merged, written)] == ["tim@person.assent.invalid"] * 2
     assert f"Agent: {proposal.agent.name}" in merged.message
     assert_ledger("goals", action="approved", actor="tim", agent="scribe", proposal_id=proposal.pk)
-    assert not decided.answered_by.exists()
     assert [branch.name for branch in dolt().branches()] == ["main"]
     assert list(problems()) == []
 
@@ -94,26 +104,12 @@ def test_all_of_them_are_an_approval_as_proposed(tim: User, proposal: Proposal) 
 
 def test_the_rest_goes_back_to_the_agent_with_the_reason(goals: Block, tim: User, proposal: Proposal) -> None:
     decided = approve_some(tim, proposal, ticks(1), rest=Rest.AGENT, reason="outdated", comment="Ask her again.")
-    rest = decided.answered_by.get()
-    assert (rest.status, rest.agent, rest.handed_back_at is not None) == (
-        Status.CHANGES_REQUESTED,
-        proposal.agent,
-        True,
-    )
-    assert (rest.reasoning, rest.decided_by, rest.words_added) == ("Alice said so.", None, 3)
-    now = reads.block("alice", "goals").body
-    revision = rest.current_revision
-    assert (revision.base_text, revision.result_text) == (now, wanted(goals.body))
-    assert revision.base_commit == decided.merge_commit
-    assert [edit["old_string"].strip() for edit in revision.edits] == [
-        "She wants to pass the B2 exam in June.",
-        "She reads one book a month.",
-    ]
-    assert dolt().head(revision.branch) == revision.head_commit
-    (asked,) = rest.events.all()
-    assert (asked.what, asked.actor, asked.text) == (Event.What.CHANGES_REQUESTED, "tim", "Ask her again.")
-    assert asked.data == {"reason": "outdated", "answers": proposal.pk}
-    assert [event.what for event in decided.events.all()] == ["proposed", "changes_requested", "approved"]
+    assert (decided.status, decided.rest_went_back, decided.decision_reason) == (Status.APPROVED, True, "outdated")
+    assert Proposal.objects.get() == decided
+    assert decided.revisions.get(number=1).result_text == wanted(goals.body)
+    proposed, approved = decided.events.all()
+    assert (proposed.what, approved.what, approved.text) == (Event.What.PROPOSED, Event.What.APPROVED, "Ask her again.")
+    assert not RejectedFingerprint.objects.exists()
     assert list(problems()) == []
 
 
@@ -121,18 +117,28 @@ def test_a_stale_proposal_is_approved_in_part_against_todays_text(
     goals: Block, alice: User, tim: User, proposal: Proposal
 ) -> None:
     edit(alice, "goals", "in June", "in July")
-    decided = approve_some(tim, proposal, ticks(2), rest=Rest.AGENT)
+    approve_some(tim, proposal, ticks(2), rest=Rest.AGENT)
     body = reads.block("alice", "goals").body
     assert "C1 exam in July" in body
     assert "math." in body
-    assert decided.answered_by.get().current_revision.result_text == wanted(body)
     assert list(problems()) == []
 
 
-def test_what_was_handed_back_does_not_count_as_open(tim: User, proposal: Proposal) -> None:
-    approve_some(tim, proposal, ticks(1), rest=Rest.AGENT)
-    assert not Proposal.objects.open().exists()
-    assert Proposal.objects.pending().count() == 1
+def test_undone_nothing_of_what_was_asked_for_is_lost(
+    goals: Block, scribe: Agent, tim: User, proposal: Proposal
+) -> None:
+    part = approve_some(tim, proposal, ticks(1), rest=Rest.AGENT, reason="")
+    undone = services.undo(actor=tim, proposal_id=part.pk, comment="The wrong ticks.")
+    assert reads.block("alice", "goals").body == goals.body
+    assert undone.revisions.get(number=1).result_text == wanted(goals.body)
+    assert Proposal.objects.count() == 1
+    again = services.propose(
+        agent=scribe, owner="alice", label="goals", edits=EDITS, kind=Kind.EDIT, reasoning="All of it, then."
+    ).proposal
+    assert (again.answers, again.review_reason) == (undone, ReviewReason.REPEATED)
+    approve(tim, again)
+    assert reads.block("alice", "goals").body == wanted(goals.body)
+    assert list(problems()) == []
 
 
 def test_nothing_ticked_is_no_approval(tim: User, proposal: Proposal) -> None:
@@ -185,6 +191,7 @@ def test_a_block_that_changes_just_before_the_merge_undoes_all_of_the_decision(
         approve_some(tim, proposal, ticks(1), rest=Rest.AGENT, comment="Yes.")
     proposal.refresh_from_db()
     assert (proposal.status, proposal.approval, proposal.decision_comment) == (Status.OPEN, "", "")
+    assert proposal.handed_back_at is None
     assert (proposal.current_revision_number, proposal.revisions.count()) == (1, 1)
     assert [event.what for event in proposal.events.all()] == ["proposed", "reopened"]
     assert sorted(branch.name for branch in dolt().branches()) == ["main", f"p/{proposal.pk}"]
@@ -223,10 +230,9 @@ def test_two_of_three_notes_of_an_import(tim: User, import_: Proposal) -> None:
     decided = approve_some(tim, import_, ["mem-1-aaaa", "mem-3-aaaa"], rest=Rest.AGENT, reason="")
     assert contents() == {"She sails.", "She swims."}
     assert [change["id"] for change in decided.current_revision.note_changes] == ["mem-1-aaaa", "mem-3-aaaa"]
-    rest = decided.answered_by.get()
-    assert (rest.kind, rest.status) == (Kind.IMPORT, Status.CHANGES_REQUESTED)
-    assert [change["id"] for change in rest.current_revision.note_changes] == ["mem-2-aaaa"]
-    assert list(ProposedNote.objects.values_list("proposal", "note_id")) == [(rest.pk, "mem-2-aaaa")]
+    assert decided.rest_went_back
+    assert len(decided.revisions.get(number=1).note_changes) == 3
+    assert not ProposedNote.objects.exists()
     assert list(problems()) == []
 
 
@@ -236,10 +242,8 @@ def test_an_import_of_which_a_note_changed_is_approved_without_it(alice: User, t
     with pytest.raises(NotesOutdated) as refusal:
         approve_some(tim, import_, ["mem-1-aaaa", "mem-2-aaaa"])
     assert refusal.value.ids == ("mem-2-aaaa",)
-    decided = approve_some(tim, import_, ["mem-1-aaaa", "mem-3-aaaa"], rest=Rest.AGENT)
+    approve_some(tim, import_, ["mem-1-aaaa", "mem-3-aaaa"], rest=Rest.AGENT)
     assert contents() == {"She sails.", "She swims.", "She rows daily."}
-    (left,) = decided.answered_by.get().current_revision.note_changes
-    assert (left["before"]["content"], left["after"]["content"]) == ("She rows daily.", "She rows.")
     assert list(problems()) == []
 
 

@@ -22,7 +22,6 @@ from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.reads import Block
-from memory_app.text import worddiff
 from tests import environment
 from tests.agent_tools.conftest import Machine
 from tests.conftest import eventually
@@ -103,31 +102,6 @@ def test_rejected_as_too_private_it_is_nowhere_any_more(secret: Proposal, tim: U
     collected()
     require_gone(secret)
     assert list(problems()) == []
-
-
-def test_the_rest_of_a_part_takes_what_was_asked_for_with_it(
-    goals: Block, tim: User, token: str, client_of: ClientOf
-) -> None:
-    wanted = goals.body.replace("math", "maths").replace("one book", f"one book on the {SECRET}")
-    given: dict[str, Any] = {"old_string": goals.body, "new_string": wanted, "reasoning": "She said so."}
-    response = Machine(token).call("propose_memory_edit", block_label="goals", **given)
-    assert response.status_code == 200, response.content
-    original = Proposal.objects.get()
-    first = worddiff.hunks(goals.body, original.current_revision.result_text)[0].id
-    part: dict[str, Any] = {"accepted": [first], "rest": services.Rest.AGENT, "reason": ""}
-    services.approve_some(actor=tim, proposal_id=original.pk, revision=1, seen_sha256=goals.sha256, **part)
-    rest = Proposal.objects.exclude(pk=original.pk).get()
-    reject(rest, tim, is_with_agent=True)
-    assert tables_with(SECRET) == []
-    collected()
-    assert files_with(SECRET, "default") == files_with(SECRET, "memory") == []
-    assert list(problems()) == []
-    client = client_of(tim)
-    page = client.get(original.get_absolute_url())
-    assert page.status_code == client.get(f"{original.get_absolute_url()}?revision=1").status_code == 200
-    assert reads.block("alice", "goals").body == goals.body.replace("math", "maths")
-    services.undo(actor=tim, proposal_id=original.pk)
-    assert reads.block("alice", "goals").body == goals.body
 
 
 def test_what_remains_says_who_when_and_why(secret: Proposal, tim: User) -> None:

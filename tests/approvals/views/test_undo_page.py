@@ -53,6 +53,11 @@ def test_after_a_later_change_a_page_shows_first_what_undoing_would_do(
     assert "Later changes stay; only what is marked below is undone." in words(shown)
     assert "Alice Berg edited it" in words(shown)
     sent = form(shown, url(approved)) | {"comment": "Not about Alice."}
+    laid_out, source = shown.content.decode(), client.get(f"{url(approved)}?view=source").content.decode()
+    assert "redline rendered" in laid_out
+    assert "redline source" not in laid_out
+    assert 'href="?view=source"' in laid_out
+    assert "redline source" in source
     answer = client.post(url(approved), sent, follow=True)
     assert "Not about Alice." in words(answer)
     assert reads.block("alice", "goals").body == goals.body.replace("one book", "two books")

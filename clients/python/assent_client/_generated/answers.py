@@ -607,8 +607,8 @@ class Proposal(Answer):
     #: `moved_from_line` and `moved_to_line` too; of an import, `id`, `before` and `after` of each note, the
     #: first 50
     not_accepted: list[dict[str, Any]] = absent()
-    #: the proposal by which these came back to you to be changed, or null: they were rejected
-    follow_up_proposal_id: int | None = absent()
+    #: true where these came back to you, to be changed and proposed again; false: they were rejected
+    propose_again: bool = absent()
     #: what was left out of these for its length, by field
     left_out: Any = absent()
     #: null; where the call was to wait and could not, the seconds after which to ask again

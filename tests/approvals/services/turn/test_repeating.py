@@ -112,23 +112,6 @@ def test_what_an_approval_in_part_left_out_is_refused_until_that_is_undone(
     assert propose(goals, "in June.", f"in June. {ROWING}").review_reason == "repeated"
 
 
-def test_what_goes_back_to_its_agent_is_not_rejected(goals: Block, tim: User, propose: Propose) -> None:
-    from memory_app.text import worddiff
-
-    both = goals.body.replace("math", "maths").replace("in June.", f"in June. {ROWING}")
-    part = propose(goals, goals.body, both)
-    services.approve_some(
-        actor=tim,
-        proposal_id=part.pk,
-        revision=1,
-        seen_sha256=goals.sha256,
-        accepted=[hunk.id for hunk in worddiff.hunks(goals.body, both) if "maths" in hunk.after],
-        rest=services.Rest.AGENT,
-        reason="wrong",
-    )
-    assert not RejectedFingerprint.objects.exists()
-
-
 def test_several_rejected_at_once_count_each(goals: Block, tim: User, propose: Propose) -> None:
     first, second = propose(goals, "math", "physics"), propose(goals, "math", "chemistry")
     for each in (first, second):
