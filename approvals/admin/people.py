@@ -127,7 +127,7 @@ class TrustRuleAdmin(admin.ModelAdmin[TrustRule]):
 
 @admin.register(Attention)
 class AttentionAdmin(ReadOnlyAdmin[Attention]):
-    list_display = ["proposal_id", "person", "seen_revision", "seen_at", "snoozed_until"]
+    list_display = ["proposal_id", "person", "seen_revision", "seen_at"]
     list_select_related = ["person"]
     search_fields = ["person__username"]
 

@@ -6,13 +6,11 @@ import re
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
 from typing import Any
 
 from django import forms
 from django.forms import BoundField
 from django.http import QueryDict
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from approvals import services
@@ -427,12 +425,6 @@ def everybodys_agent() -> dict[str, Any]:
     return {"pk": "several", "agent": {"name": _("the agent")}}
 
 
-# -- The forms of talking about a proposal, assigning it and putting it off.
-
-#: What a press puts off for.
-SNOOZES = {"day": timedelta(days=1), "week": timedelta(days=7)}
-
-
 class CommentForm(forms.Form):
     """A comment. Its field is not called `comment`, as that of a decision on the same page is."""
 
@@ -449,25 +441,3 @@ class CommentForm(forms.Form):
 
 class AssignForm(forms.Form):
     to = forms.CharField(label=_("Assigned to"), required=False, max_length=64)
-
-
-class SnoozeForm(forms.Form):
-    """Until when: by a press, or by a day."""
-
-    span = forms.ChoiceField(choices=[(name, name) for name in SNOOZES], required=False)
-    until = forms.DateField(
-        label=_("Until"),
-        required=False,
-        error_messages={"invalid": _("Choose a day.")},
-        widget=forms.DateInput(attrs={"type": "date"}),
-    )
-
-    def at(self) -> datetime | None:
-        """Return the time; None where none was chosen. A day begins at midnight where the viewer is."""
-        if span := self.cleaned_data.get("span"):
-            return timezone.now() + SNOOZES[span]
-        day = self.cleaned_data.get("until")
-        try:
-            return timezone.make_aware(datetime.combine(day, time())) if day else None
-        except (OverflowError, ValueError):  # the ends of the calendar
-            return None

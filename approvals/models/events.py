@@ -88,7 +88,7 @@ class Event(models.Model):
         return f"{self.proposal_id} {self.what}"
 
 
-# -- What each person has seen of a proposal and has put off, and the filters they keep for their list.
+# -- What each person has seen of a proposal, and the filters they keep for their list.
 
 
 class Attention(models.Model):
@@ -96,23 +96,18 @@ class Attention(models.Model):
 
     Attributes:
         seen_revision: the newest revision the person has looked at; 0 for none.
-        looking_at: when the page last said that the person is looking at it; others are told for a few minutes.
-        snoozed_until: until when it is left out of the person's list.
     """
 
     proposal = models.ForeignKey(Proposal, models.CASCADE, related_name="attention", verbose_name=_("proposal"))
     person = models.ForeignKey(User, models.CASCADE, related_name="attention", verbose_name=_("person"))
     seen_revision = models.PositiveIntegerField(_("revision seen"), default=0)
     seen_at = models.DateTimeField(_("seen"), null=True, blank=True)
-    looking_at = models.DateTimeField(_("looking at it"), null=True, blank=True)
-    snoozed_until = models.DateTimeField(_("snoozed until"), null=True, blank=True)
 
     class Meta:
         verbose_name = _("attention")
         verbose_name_plural = _("attention")
         ordering = ["proposal", "person"]
         constraints = [models.UniqueConstraint(fields=["proposal", "person"], name="attention_once")]
-        indexes = [models.Index(fields=["person", "snoozed_until"], name="attention_snoozed")]
 
     def __str__(self) -> str:
         return f"{self.proposal_id} {self.person_id}"

@@ -28,7 +28,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from approvals.accounts.sign_in import display_names
-from approvals.models import Attention, Event, Kind, Mail, Proposal, Status, Tutorship, User
+from approvals.models import Event, Kind, Mail, Proposal, Status, Tutorship, User
 from approvals.notifications.news import News, NewsItem, news_for
 from approvals.notifications.unsubscribe import unsubscribe_url
 from approvals.pages import risk_wording
@@ -392,7 +392,7 @@ def _people_due(now: datetime) -> Iterator[User]:
 def _concerned(people: list[User], now: datetime) -> set[int]:
     """Return those told at once for whom something may have come; mostly nothing did, and this is asked all the time.
 
-    Three queries, and where something came anywhere one for each person.
+    Two queries, and where something came anywhere one for each person.
     """
     concerned = {person.pk for person in people if person.mailed_at is None}
     told = {person.pk: person.mailed_at for person in people if person.mailed_at}
@@ -401,9 +401,8 @@ def _concerned(people: list[User], now: datetime) -> set[int]:
     first = min(told.values())
     came = Event.objects.filter(what__in=(*COMES, Event.What.REMINDED), at__gt=first, proposal__status=Status.OPEN)
     latest = dict(came.order_by().values_list("owner").annotate(at=Max("at")))
-    returned = Attention.objects.filter(person__in=told, snoozed_until__gt=first, snoozed_until__lte=now)
     students = Tutorship.objects.filter(tutor__in=told, created_at__gt=first)
-    concerned |= set(returned.values_list("person", flat=True)) | set(students.values_list("tutor", flat=True))
+    concerned |= set(students.values_list("tutor", flat=True))
     for person in people if latest else ():
         owners = readable_owners(person)
         theirs = latest.values() if owners is None else (latest[owner] for owner in owners if owner in latest)

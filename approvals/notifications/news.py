@@ -8,9 +8,8 @@ from datetime import datetime
 from typing import cast
 
 from django.db.models import DateTimeField, Exists, Max, OuterRef, Q, Subquery
-from django.utils import timezone
 
-from approvals.models import Attention, Event, Proposal, ProposalQuerySet, Tutorship, User
+from approvals.models import Event, Proposal, ProposalQuerySet, Tutorship, User
 from approvals.permissions import proposals_visible_to
 from approvals.services.decide.close import COMES
 
@@ -52,15 +51,9 @@ class News:
         return self.waiting - self.total
 
 
-def waiting_for(person: User, now: datetime | None = None) -> ProposalQuerySet:
-    """Return the proposals this person may decide, without those they put off."""
-    put_off = Attention.objects.filter(
-        proposal=OuterRef("pk"),
-        person=person,
-        snoozed_until__gt=now or timezone.now(),
-        seen_revision__gte=OuterRef("current_revision_number"),  # a new revision is news again, as in the list
-    )
-    return proposals_visible_to(person).open().exclude(Exists(put_off))
+def waiting_for(person: User) -> ProposalQuerySet:
+    """Return the proposals this person may decide."""
+    return proposals_visible_to(person).open()
 
 
 def news_for(person: User, *, since: datetime | None, until: datetime, most: int) -> News:
@@ -68,7 +61,7 @@ def news_for(person: User, *, since: datetime | None, until: datetime, most: int
 
     Four queries at most. `waiting` is counted only where there is something to tell.
     """
-    waiting = waiting_for(person, until)
+    waiting = waiting_for(person)
     new = waiting.filter(_is_new(person, since, until)) if since else waiting
     reminded = _reminded(person, since, until) if since else Q(pk__in=[])
     ids = list(new.order_by("created_at", "pk").values_list("pk", flat=True))
@@ -93,12 +86,9 @@ def with_since(proposals: ProposalQuerySet) -> Iterable[tuple[Proposal, datetime
 def _is_new(person: User, since: datetime, until: datetime) -> Q:
     came = Event.objects.filter(proposal=OuterRef("pk"), what__in=COMES, at__gt=since, at__lte=until)
     came = came.exclude(actor_kind=Event.ActorKind.PERSON, actor=person.username)  # they undid it themselves
-    returned = Attention.objects.filter(
-        proposal=OuterRef("pk"), person=person, snoozed_until__gt=since, snoozed_until__lte=until
-    )
     students = Tutorship.objects.filter(tutor=person, created_at__gt=since, created_at__lte=until)
     assigned = Q(owner__in=students.values("owner__username"))
-    return Q(Exists(came)) | Q(Exists(returned)) | assigned | _reminded(person, since, until)
+    return Q(Exists(came)) | assigned | _reminded(person, since, until)
 
 
 def _reminded(person: User, since: datetime, until: datetime) -> Q:

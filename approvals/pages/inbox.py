@@ -15,7 +15,7 @@ from django.db.models import Count, Max, Q
 from approvals.models import DECIDED, Event, Proposal, ProposalQuerySet, Status, User
 from approvals.pages.inbox_filters import MINE, InboxFilters, Key, Listing, Order, Sort, Tab
 from approvals.pages.inbox_rows import Compared, InboxRow, compare, rows_of, with_alike
-from approvals.pages.talk import asleep, with_threads
+from approvals.pages.talk import with_threads
 from approvals.permissions import proposals_visible_to
 
 PAGE_SIZE = 25
@@ -80,52 +80,28 @@ class InboxPosition:
     older: int | None
 
 
-@dataclass(frozen=True)
-class TabCounts:
-    """How many proposals are in each tab of a person's list, and how many they have snoozed out of the first one."""
-
-    by_tab: dict[Tab, int]
-    snoozed: int
-
-
-def counts(proposals: ProposalQuerySet, viewer: User) -> TabCounts:
-    """Count `proposals` for this person, in one query."""
-    snoozed = Count("pk", filter=Q(pk__in=asleep(viewer).values("proposal")))
-    by_status = {
-        status: (number, put_off)
-        for status, number, put_off in proposals.order_by()
-        .values_list("status")
-        .annotate(number=Count("pk"), snoozed=snoozed)
-    }
-    found = {tab: sum(by_status.get(each, (0, 0))[0] for each in statuses) for tab, statuses in STATUSES.items()}
-    put_off = sum(by_status.get(status, (0, 0))[1] for status in STATUSES[Tab.YOURS])
-    return TabCounts(found | {Tab.YOURS: found[Tab.YOURS] - put_off}, put_off)
+def counts(proposals: ProposalQuerySet) -> dict[Tab, int]:
+    """Return how many of `proposals` are in each tab, in one query."""
+    by_status = dict(proposals.order_by().values_list("status").annotate(number=Count("pk")))
+    return {tab: sum(by_status.get(each, 0) for each in statuses) for tab, statuses in STATUSES.items()}
 
 
 def counts_for(viewer: User) -> dict[Tab, int]:
     """Return how many proposals are in each tab of this person's list."""
-    return counts(proposals_visible_to(viewer), viewer).by_tab
+    return counts(proposals_visible_to(viewer))
 
 
 def waiting_for(user: User) -> int:
     """Return how many proposals wait for this person's decision."""
-    waiting = proposals_visible_to(user).filter(status__in=STATUSES[Tab.YOURS])
-    return waiting.exclude(pk__in=asleep(user).values("proposal")).count()
+    return proposals_visible_to(user).filter(status__in=STATUSES[Tab.YOURS]).count()
 
 
 def listed(proposals: ProposalQuerySet, tab: Tab, filters: InboxFilters, viewer: User) -> ProposalQuerySet:
-    """Return those of `proposals` that are in a tab and match the filters, unordered.
-
-    Args:
-        viewer: what they have snoozed is left out of the first tab, unless they ask for it; "me" is them.
-    """
+    """Return those of `proposals` that are in a tab and match the filters, unordered; "me" is `viewer`."""
     found = filters.apply(proposals.filter(status__in=STATUSES[tab]), tab)
     if filters.assigned:
         found = found.filter(assigned_to=viewer if filters.assigned == MINE else None)
-    if tab is not Tab.YOURS:
-        return found
-    theirs = asleep(viewer).values("proposal")
-    return found.filter(pk__in=theirs) if filters.snoozed else found.exclude(pk__in=theirs)
+    return found
 
 
 def page(

@@ -190,9 +190,8 @@ class InboxFilters(QueryFilters):
     risk: str = ""
     age: str = ""
     decided: str = ""
-    # Of these two the viewer is needed: `inbox.listed` applies them.
+    # The viewer is needed for it: `inbox.listed` applies it.
     assigned: str = ""
-    snoozed: str = ""
     q: str = ""
 
     def apply(self, proposals: ProposalQuerySet, tab: Tab) -> ProposalQuerySet:

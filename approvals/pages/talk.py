@@ -1,60 +1,13 @@
-"""What pages and agents are shown of the talk about proposals: threads, who looks, what is put off. Reads only."""
+"""What pages and agents are shown of the talk about proposals: threads, and whose each is. Reads only."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 
-from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery
-from django.utils import timezone
+from django.db.models import Count, Max, OuterRef, Q, Subquery
 
-from approvals.models import Attention, Event, Proposal, ProposalQuerySet, User
-
-# -- What each person has put off, and who looks at a proposal now.
-
-#: How long others are told that a person looks at a proposal, after the page last said so.
-LOOKING_FOR = timedelta(minutes=2)
-
-
-def asleep(user: User) -> QuerySet[Attention]:
-    """Return what this person has put off: not what has a new revision since, nor what its time is over for."""
-    return Attention.objects.filter(
-        person=user,
-        snoozed_until__gt=timezone.now(),
-        seen_revision__gte=F("proposal__current_revision_number"),
-    ).order_by()
-
-
-@dataclass(frozen=True)
-class RowsSeen:
-    """What rows say of attention, by proposal: names of others who look now, and until when the viewer snoozed it."""
-
-    looking: Mapping[int, list[str]]
-    snoozed: Mapping[int, datetime]
-
-
-def of_rows(proposals: Iterable[Proposal], viewer: User) -> RowsSeen:
-    """Return who looks at some undecided proposals now, and what of them the viewer has put off, in one query."""
-    undecided = {proposal.pk: proposal for proposal in proposals if not proposal.is_decided}
-    looking: dict[int, list[str]] = {}
-    snoozed: dict[int, datetime] = {}
-    now = timezone.now()
-    is_current = Q(looking_at__gt=now - LOOKING_FOR) | Q(person=viewer, snoozed_until__gt=now)
-    found = Attention.objects.filter(is_current, proposal__in=undecided).select_related("person")
-    for each in found.order_by("person__username") if undecided else ():
-        if each.person_id != viewer.pk:
-            looking.setdefault(each.proposal_id, []).append(each.person.display_name)
-        elif (
-            each.snoozed_until
-            and each.snoozed_until > now
-            and each.seen_revision >= undecided[each.proposal_id].current_revision_number
-        ):
-            snoozed[each.proposal_id] = each.snoozed_until
-    return RowsSeen(looking, snoozed)
-
-
-# -- The comments on proposals: how many, who wrote last, and the thread of one.
+from approvals.models import Event, Proposal, ProposalQuerySet, User
 
 _BY_AGENT = Q(actor_kind=Event.ActorKind.AGENT)
 
@@ -102,38 +55,27 @@ def thread_of(proposal: Proposal) -> tuple[Event, ...]:
     return tuple(comments.order_by("at", "id"))
 
 
-# -- What the rows of the review queue say of talk: comments, to whom a proposal is assigned, who looks at it,
-# snoozes.
-
-
 @dataclass(frozen=True)
 class RowTalk:
-    """Of one proposal.
+    """What a row of the review queue says of one proposal.
 
     Args:
         assigned_to: the name of the person; empty for nobody.
         is_mine: it is assigned to the viewer.
-        looking: names of others who look at it now.
-        snoozed_until: until when the viewer has put it off.
     """
 
     thread: ThreadSummary = field(default_factory=ThreadSummary)
     assigned_to: str = ""
     is_mine: bool = False
-    looking: Sequence[str] = ()
-    snoozed_until: datetime | None = None
 
 
 def talk_of(proposals: Sequence[Proposal], viewer: User) -> Mapping[int, RowTalk]:
-    """Return what rows say, by proposal, in one query for those that were read `with_threads`."""
-    seen = of_rows(proposals, viewer)
+    """Return what rows say, by proposal, without a query for those that were read `with_threads`."""
     return {
         proposal.pk: RowTalk(
             thread=summary(proposal),
             assigned_to=proposal.assigned_to.display_name if proposal.assigned_to else "",
             is_mine=proposal.assigned_to_id == viewer.pk,
-            looking=seen.looking.get(proposal.pk, ()),
-            snoozed_until=seen.snoozed.get(proposal.pk),
         )
         for proposal in proposals
     }

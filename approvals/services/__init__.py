@@ -17,7 +17,7 @@ from approvals.services.edit import create_block, delete_block, edit_block
 from approvals.services.propose import Proposed, propose
 from approvals.services.recheck import recheck
 from approvals.services.saved_filters import delete_filter, save_filter
-from approvals.services.talk import assign, comment, look, snooze, wake
+from approvals.services.talk import assign, comment
 from approvals.services.texts import redact
 from approvals.services.trust import change_rule, create_rule, delete_rule
 from approvals.services.turn.amend import amend
@@ -58,7 +58,6 @@ __all__ = [
     "expire",
     "find_proposal",
     "is_interrupted",
-    "look",
     "mark_seen",
     "notes",
     "propose",
@@ -76,10 +75,8 @@ __all__ = [
     "restore_here",
     "save_filter",
     "settle",
-    "snooze",
     "undo",
     "undo_several",
     "verify",
-    "wake",
     "withdraw",
 ]

@@ -374,7 +374,7 @@ class NotEditable(DecisionRefused):
     code = "not_editable"
 
 
-# -- Refusals of comments, assigning and snoozing. The message of each is a sentence for people.
+# -- Refusals of comments and assigning. The message of each is a sentence for people.
 
 
 class CommentInvalid(Refused):
@@ -393,12 +393,6 @@ class NotAssignable(DecisionRefused):
     """This person may not decide about this memory, so the proposal cannot be theirs."""
 
     code = "not_assignable"
-
-
-class SnoozeInvalid(DecisionRefused):
-    """A time until which a proposal cannot be put off."""
-
-    code = "snooze_invalid"
 
 
 # -- Refusals about rules of trust. The message of each is a sentence for people.

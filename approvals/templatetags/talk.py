@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import html
-
 from django import template
-from django.template.loader import render_to_string
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from approvals.models import Proposal, Status
+from approvals.models import Proposal
 from approvals.pages.talk import RowTalk, talk_of
-from approvals.templatetags.figures import when
-from approvals.templatetags.proposals import headline
-from approvals.templatetags.rows import BACK_BLANK, HEADLINE_BLANK, PK_BLANK, drawn_once, filled
 
 register = template.Library()
 
 
 @register.simple_tag(takes_context=True)
 def talk_chips(context: template.Context, proposal: Proposal) -> SafeString:
-    """Return the chips of a row: comments, to whom it is assigned, who looks at it, until when it is put off."""
+    """Return the chips of a row: comments, and to whom it is assigned."""
     talk: RowTalk | None = (context.get("talk") or {}).get(proposal.pk)
     if talk is None and "request" in context:
         talk = talk_of([proposal], context["request"].user)[proposal.pk]
@@ -31,27 +24,6 @@ def talk_chips(context: template.Context, proposal: Proposal) -> SafeString:
     if not parts:
         return SafeString()
     return SafeString(f'<p class="chips talk-chips">{"".join(parts)}</p>')
-
-
-@register.simple_tag(takes_context=True)
-def row_snooze(context: template.Context, proposal: Proposal) -> SafeString:
-    """Return what puts an open row off, or puts a snoozed one back. A list renders it once."""
-    row_url = str(context.get("row_url") or "")
-    if proposal.status != Status.OPEN or not row_url:
-        return SafeString()
-    talk: RowTalk | None = (context.get("talk") or {}).get(proposal.pk)
-    if talk and talk.snoozed_until:
-        values = {"proposal": proposal, "row_url": row_url}
-        return SafeString(render_to_string("talk/row_wake.html", values, request=context.get("request")))
-    blanks = {
-        "pk": PK_BLANK,
-        "headline": HEADLINE_BLANK,
-        "snooze_url": reverse("snooze", args=[PK_BLANK]),
-        "row_url": BACK_BLANK,
-    }
-    parts = drawn_once(context, "talk/row_snooze.html", blanks)
-    own = {PK_BLANK: proposal.pk, HEADLINE_BLANK: headline(proposal), BACK_BLANK: html.escape(row_url)}
-    return filled(parts, {str(blank): str(value) for blank, value in own.items()})
 
 
 def _chips(talk: RowTalk, proposal: Proposal) -> list[str]:
@@ -64,11 +36,6 @@ def _chips(talk: RowTalk, proposal: Proposal) -> list[str]:
     if talk.assigned_to and not proposal.is_decided:
         said = _("assigned to you") if talk.is_mine else _("assigned to %(who)s") % {"who": talk.assigned_to}
         parts.append(_chip(said, "chip-accent" if talk.is_mine else ""))
-    if talk.looking:
-        parts.append(_chip(_("%(who)s is looking") % {"who": talk.looking[0]}))
-    if talk.snoozed_until:
-        said = html.escape(_("snoozed until %s")) % when(talk.snoozed_until)
-        parts.append(f'<span class="chip">{said}</span>')
     return parts
 
 

@@ -113,8 +113,7 @@ def inbox(request: Request) -> HttpResponse:
 
     services.recover_on_read()
     _expire_overdue()
-    now, counted = str(Key(timezone.now(), 0)), counts(visible, user)
-    by_tab = counted.by_tab
+    now, by_tab = str(Key(timezone.now(), 0)), counts(visible)
     request.waiting = by_tab[Tab.YOURS]  # for the navigation
     shown = page(
         proposals,
@@ -146,7 +145,6 @@ def inbox(request: Request) -> HttpResponse:
         **_saved(user, listing, kept),
         **_several(request, kept, rows),
         "talk": talk_of([row.proposal for row in rows], user),
-        "snoozed": counted.snoozed if tab is Tab.YOURS and not filters.snoozed else 0,
         "last_decisions": last_decisions(visible) if shown.is_empty and tab is Tab.YOURS else [],
     }
     return render(request, "inbox/list.html" if request.htmx else "inbox/inbox.html", context)
@@ -289,7 +287,6 @@ def _fields(visible: ProposalQuerySet, people: dict[str, str] | None, tab: Tab, 
     ]
     if tab is Tab.YOURS:
         offered.append(("assigned", _("Assigned to"), [(MINE, _("me")), ("nobody", _("nobody"))]))
-        offered.append(("snoozed", _("Snoozed"), [("yes", _("only snoozed ones"))]))
     if people is None or len(people) > 1:
         by_name = sorted((people or {}).items(), key=lambda item: item[1].lower())
         offered.insert(0, ("owner", _("Whose memory"), by_name))

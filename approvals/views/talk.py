@@ -1,39 +1,35 @@
-"""The forms beside a proposal that decide nothing: its thread, whose it is, putting it off, who looks at it."""
+"""The forms beside a proposal that decide nothing: its thread, and whose it is."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-import structlog
 from django.contrib import messages
-from django.db import DatabaseError, transaction
+from django.db import transaction
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from approvals import services
-from approvals.accounts.sign_in import display_names, local_path, signed_in, viewer_of
-from approvals.forms.proposal import AssignForm, CommentForm, SnoozeForm
+from approvals.accounts.sign_in import display_names, signed_in, viewer_of
+from approvals.forms.proposal import AssignForm, CommentForm
 from approvals.markdown.rendering import on_one_line
 from approvals.models import Event, Proposal
-from approvals.pages import inbox, risk_wording, talk
-from approvals.pages.inbox_filters import Listing, Tab
+from approvals.pages import risk_wording
+from approvals.pages.inbox_filters import Listing
 from approvals.pages.talk import thread_of
 from approvals.permissions import deciders_of, is_open_for_talk, may_decide
 from approvals.review.compared import compared
 from approvals.review.presentation import Review, review_of
 from approvals.risks import flags
 from approvals.services.errors import AlreadyDecided, CommentInvalid, DecisionRefused, ProposalNotFound, TalkClosed
-from approvals.views.request import Request, is_read, whole_number
-from approvals.views.rows import rows_now
+from approvals.views.request import Request
 from memory_app.models import TargetKind
 from memory_app.text.edits import ForbiddenCharacter
 from memory_app.text.lines import first_words
@@ -191,155 +187,37 @@ def _again(request: Request, found: Proposal, form: CommentForm, status: int) ->
     return proposal_page(request, found, status=status, comment_form=form)
 
 
-# -- Whose a proposal is, who looks at it now, and putting it off.
-
-log = structlog.get_logger(__name__)
-
-
 def care_context(request: Request, found: Proposal) -> dict[str, Any]:
-    """Return who takes care of a proposal; note that the viewer looks at it."""
-    viewer = viewer_of(request)
-    if found.is_decided:
-        return {}
-    if is_read(request):
-        _look(request, found)
-    may = may_decide(viewer, found.owner)
-    seen = talk.of_rows([found], viewer)
-    return {
-        "looking": seen.looking.get(found.pk, []),
-        "snoozed_until": seen.snoozed.get(found.pk),
-        "may_care": may,
-        "deciders": deciders_of(found.owner) if may else [],
-        "first_day": timezone.localdate(),
-        "last_day": timezone.localdate(found.expires_at),
-    }
-
-
-@transaction.non_atomic_requests
-@signed_in(return_to=lambda pk: reverse("proposal", args=[pk]))
-@require_POST
-def looking(request: Request, pk: int) -> HttpResponse:
-    """Note that the viewer still looks, and say who else does and whether somebody wrote since; 204 for no change."""
-    from approvals.views.proposal import proposal_or_404
-
-    viewer = viewer_of(request)
-    found = proposal_or_404(pk, viewer)
-    _look(request, found)
-    known = whole_number(request.GET.get("comments", "")) or 0
-    context = {
-        "proposal": found,
-        "looking": talk.of_rows([found], viewer).looking.get(found.pk, []),
-        "new_comments": max(0, talk.summary(found).comments - known),
-        "is_decided_since": found.is_decided,
-        "list_query": Listing.parse(request.GET.get("list", "")).query,
-    }
-    return render(request, "talk/presence.html", context)
+    """Return to whom an undecided proposal may be assigned."""
+    may = not found.is_decided and may_decide(viewer_of(request), found.owner)
+    return {"may_care": may, "deciders": deciders_of(found.owner) if may else []}
 
 
 @transaction.non_atomic_requests
 @signed_in(return_to=lambda pk: reverse("proposal", args=[pk]))
 @require_POST
 def assign(request: Request, pk: int) -> HttpResponse:
-    form = AssignForm(request.POST)
+    """Assign a proposal, and answer with its page."""
+    form, viewer = AssignForm(request.POST), viewer_of(request)
     if not form.is_valid() or "to" not in request.POST:
         messages.error(request, _("Not assigned: choose a person, or nobody."))
         return _back(request, pk)
-
-    def carry_out() -> str:
-        done = services.assign(actor=viewer_of(request), proposal_id=pk, to=form.cleaned_data["to"])
-        if done.assigned_to is None:
-            return _("Assigned to nobody.")
-        if done.assigned_to_id == viewer_of(request).pk:
-            return _("Assigned to you.")
-        return _("Assigned to %(who)s.") % {"who": done.assigned_to.display_name}
-
-    return _done(request, pk, carry_out)
-
-
-@transaction.non_atomic_requests
-@signed_in(return_to=lambda pk: reverse("proposal", args=[pk]))
-@require_POST
-def snooze(request: Request, pk: int) -> HttpResponse:
-    form = SnoozeForm(request.POST)
-    until = form.at() if form.is_valid() else None
-    if until is None:
-        messages.error(request, _("Not snoozed: choose for how long."))
-        return _back(request, pk)
-
-    def carry_out() -> str:
-        done = services.snooze(actor=viewer_of(request), proposal_id=pk, until=until)
-        # The page says until when, with the way back; the list no longer has it.
-        return _("Snoozed: %(what)s") % {"what": done.target_title} if request.POST.get("row") else ""
-
-    return _done(request, pk, carry_out, until=until)
-
-
-@transaction.non_atomic_requests
-@signed_in(return_to=lambda pk: reverse("proposal", args=[pk]))
-@require_POST
-def wake(request: Request, pk: int) -> HttpResponse:
-    def carry_out() -> str:
-        services.wake(actor=viewer_of(request), proposal_id=pk)
-        return _("It is back in your list.")
-
-    return _done(request, pk, carry_out)
-
-
-def _done(request: Request, pk: int, carry_out: Callable[[], str], *, until: datetime | None = None) -> HttpResponse:
-    """Carry it out, say what it returns, and go back to the page; or answer with the row it was sent from."""
     try:
-        said = carry_out()
+        done = services.assign(actor=viewer, proposal_id=pk, to=form.cleaned_data["to"])
     except (ProposalNotFound, OverflowError):
         raise Http404 from None
     except DecisionRefused as error:
         messages.error(request, error.message)
         return _back(request, pk)
-    if request.htmx and request.POST.get("row"):
-        return _row(request, pk, until)
-    if said:
-        messages.success(request, said)
+    if done.assigned_to is None:
+        messages.success(request, _("Assigned to nobody."))
+    elif done.assigned_to_id == viewer.pk:
+        messages.success(request, _("Assigned to you."))
+    else:
+        messages.success(request, _("Assigned to %(who)s.") % {"who": done.assigned_to.display_name})
     return _back(request, pk)
 
 
-def _row(request: Request, pk: int, until: datetime | None) -> HttpResponse:
-    """Return the row of what was snoozed until then, or of what is back."""
-    from approvals.views.proposal import proposal_or_404
-
-    row_url, user = request.POST["row"], viewer_of(request)
-    found = proposal_or_404(pk, user)
-    counts = inbox.counts_for(user)
-    request.waiting = counts[Tab.YOURS]
-    context: dict[str, Any] = {
-        "proposal": found,
-        "until": until,
-        "row": None if until else rows_now([found])[0],
-        "tabs": [(tab.value, counts[tab]) for tab in Tab],
-        "list_query": Listing.of_url(row_url).query,
-        "row_url": row_url,
-    }
-    return render(request, "inbox/row_snoozed.html" if until else "inbox/row_undone.html", context)
-
-
 def _back(request: Request, pk: int) -> HttpResponse:
-    """Go back to the list, where the form was on a row, else to the page of the proposal."""
-    row_url = request.POST.get("row", "")
-    url = local_path(request, row_url, reverse("inbox")) if row_url else _page(request, pk)
-    if request.htmx:
-        return HttpResponse(headers={"HX-Redirect": url})
-    return redirect(url)
-
-
-def _page(request: Request, pk: int) -> str:
     query = Listing.parse(request.POST.get("list", "")).query
-    page = reverse("proposal", args=[pk])
-    if not query:
-        return page
-    return f"{page}?{urlencode({'list': query})}"
-
-
-def _look(request: Request, found: Proposal) -> None:
-    """Note that the viewer looks; a page is not refused because that could not be written."""
-    try:
-        services.look(actor=viewer_of(request), proposal=found)
-    except DatabaseError:
-        log.exception("look_not_written", proposal=found.pk)
+    return redirect(reverse("proposal", args=[pk]) + (f"?{urlencode({'list': query})}" if query else ""))

@@ -48,7 +48,7 @@ def states(alice: User, ben: User, tim: User, scribe: Agent, token: str) -> Ever
 
 
 def inbox_pages(states: EveryState) -> Iterator[str]:
-    yield from ("/", "/?tab=agent", "/?tab=decided", "/?snoozed=yes", "/?q=nothing+like+that&risk=any")
+    yield from ("/", "/?tab=agent", "/?tab=decided", "/?q=nothing+like+that&risk=any")
 
 
 def proposal_pages(states: EveryState) -> Iterator[str]:
@@ -142,7 +142,7 @@ def doors(states: EveryState) -> Iterator[str]:
 #: Addresses that answer with something else than a page of ours.
 NO_PAGES = {
     "what a form is sent to": """approve ticks reject request_changes filter_save filter_delete several undo_several
-        together comment looking assign snooze wake rule_create rule_change rule_delete feed_address
+        together comment assign rule_create rule_change rule_delete feed_address
         sign_in_and_go_on sign_out webhook_end_overlap webhook_switch webhook_test webhook_send_again""",
     "files, and parts of pages": "manifest feed export_markdown export_json note_import_progress",
     "Swagger's page, whose markup is not ours": "api_docs",

@@ -456,7 +456,7 @@ def talk_of_ben() -> list[Any]:
     return [
         list(Event.objects.filter(owner="ben").order_by("pk").values_list("pk", "text")),
         list(of_ben.values_list("pk", "assigned_to")),
-        list(Attention.objects.filter(proposal__owner="ben").values_list("pk", "snoozed_until")),
+        list(Attention.objects.filter(proposal__owner="ben").values_list("pk", "seen_revision")),
         list(TrustRule.objects.filter(owner="ben").values_list("pk", "needs")),
         list(AgentToken.objects.filter(owners__username="ben").values_list("pk", "revoked_at", "expires_at")),
     ]

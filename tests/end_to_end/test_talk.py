@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from approvals import services
-from approvals.models import Agent, Attention, Event, Kind, Proposal, Status, TrustRule, User
+from approvals.models import Agent, Event, Kind, Proposal, Status, TrustRule, User
 from memory_app.reads import Block
 from memory_app.text.edits import Rewrite
 from tests.end_to_end.conftest import Person, WindowOf, status_of
@@ -65,7 +65,7 @@ def test_what_is_typed_stays_when_the_thread_refuses_it(
     assert not Event.objects.filter(what="commented").exists()
 
 
-def test_assigning_and_snoozing_by_mouse(window_of: WindowOf, tim: User, goals: Block, propose: Propose) -> None:
+def test_assigning_by_mouse(window_of: WindowOf, tim: User, goals: Block, propose: Propose) -> None:
     proposal = propose(goals, "in June", "in July")
     window = window_of(tim)
     window.goto(proposal.get_absolute_url())
@@ -73,16 +73,6 @@ def test_assigning_and_snoozing_by_mouse(window_of: WindowOf, tim: User, goals: 
     window.select_option("#assign-to", "tim")
     window.click(".care-form button:has-text('Assign')")
     expect(window.locator(".care")).to_contain_text("Assigned to you")
-    window.click("summary:has-text('Snooze…')")
-    window.click("button:has-text('1 day')")
-    expect(window.locator(".care-snoozed")).to_contain_text("Snoozed until")
-    window.goto("/")
-    expect(window.locator("#count-yours")).to_have_text("0")
-    window.click(".snoozed-line a")
-    window.click(f"#row-{proposal.pk} [data-open]")
-    window.click(".care-snoozed button")
-    expect(window.locator(".care-snoozed")).to_have_count(0)
-    assert Attention.objects.get().snoozed_until is None
 
 
 def test_without_javascript(person: PersonOf, tim: User, goals: Block, propose: Propose) -> None:
@@ -92,18 +82,6 @@ def test_without_javascript(person: PersonOf, tim: User, goals: Block, propose: 
     assert "Who said so?" in page.text
     page = someone.submit(page, {"to": "tim"}, path=f"{here}assign/")
     assert "Assigned to you" in page.text
-    page = someone.submit(page, {"span": "week"}, path=f"{here}snooze/")
-    assert "Snoozed until" in page.text
-    page = someone.submit(page, {}, path=f"{here}wake/")
-    assert "Snoozed until" not in page.text
-
-
-def test_others_see_who_looks(window_of: WindowOf, alice: User, tim: User, goals: Block, propose: Propose) -> None:
-    proposal = propose(goals, "in June", "in July")
-    first, second = window_of(tim), window_of(alice)
-    first.goto(proposal.get_absolute_url())
-    second.goto(proposal.get_absolute_url())
-    expect(second.locator("#presence")).to_contain_text("Tim Okafor is looking at this now")
 
 
 def test_a_rule_made_on_the_page_applies_what_an_agent_proposes(
@@ -146,34 +124,3 @@ def test_a_rule_is_made_and_removed_without_javascript(
     assert (rule.agent, rule.needs) == (scribe, "ask")
     someone.submit(page, {}, path=f"{here}rules/{rule.pk}/delete/")
     assert not TrustRule.objects.exists()
-
-
-def test_a_row_is_snoozed_by_keyboard_and_put_back(
-    window_of: WindowOf, tim: User, goals: Block, propose: Propose
-) -> None:
-    proposal = propose(goals, "in June", "in July")
-    window = window_of(tim)
-    window.goto("/")
-    summary = window.locator(f"#row-{proposal.pk} .row-snooze > summary")
-    summary.focus()
-    window.keyboard.press("Enter")
-    window.keyboard.press("Tab")
-    window.keyboard.press("Enter")
-    outcome = window.locator(f"#row-{proposal.pk} .row-outcome")
-    expect(outcome).to_contain_text("Snoozed until")
-    expect(outcome).to_be_focused()
-    expect(window.locator("#count-yours")).to_have_text("0")
-    window.keyboard.press("u")
-    window.keyboard.press("Enter")
-    expect(window.locator(f"#row-{proposal.pk} [data-approve]")).to_be_visible()
-    expect(window.locator("#count-yours")).to_have_text("1")
-    assert Attention.objects.get(person=tim).snoozed_until is None
-
-
-def test_without_scripts_a_row_is_snoozed_too(person: PersonOf, tim: User, goals: Block, propose: Propose) -> None:
-    here = propose(goals, "in June", "in July").get_absolute_url()
-    someone = person(tim)
-    page = someone.submit(someone.read("/"), {"span": "day"}, path=f"{here}snooze/")
-    assert "Snoozed: Learning goals" in page.text
-    page = someone.submit(someone.read("/?snoozed=yes"), {}, path=f"{here}wake/")
-    assert "It is back in your list." in page.text

@@ -230,7 +230,6 @@ def _waiting(alice: User, tim: User, scribe: Agent) -> Iterator[tuple[str, Propo
     services.comment(actor=tim, proposal_id=talked.pk, text="Is this certain?", change=about)
     services.comment(actor=scribe, proposal_id=talked.pk, text="She said so on Monday.")
     services.assign(actor=tim, proposal_id=talked.pk, to="alice")
-    services.look(actor=alice, proposal=talked)
     yield "several changes", talked
     yield "risky", propose(scribe, "aims", Replace("in June.", HIDDEN))
     short = "# Aims\n\nShe reads one book a month.\n\n| Day |\n|---|\n| Monday |\n"
@@ -250,9 +249,6 @@ def _waiting(alice: User, tim: User, scribe: Agent) -> Iterator[tuple[str, Propo
     yield "rebasable", stale
     yield "conflict", conflict
     yield "already in the memory", present
-    snoozed = propose(scribe, "plan", Replace("Sundays", "Saturdays"))
-    services.snooze(actor=tim, proposal_id=snoozed.pk, until=timezone.now() + timedelta(days=1))
-    yield "snoozed", snoozed
 
 
 def _of_notes(made: EveryState, alice: User, scribe: Agent) -> Iterator[tuple[str, Proposal]]:

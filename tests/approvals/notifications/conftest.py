@@ -11,7 +11,7 @@ from django.core.cache import cache
 from django.db.models import F, Model
 from django.utils import timezone
 
-from approvals.models import Attention, Event, Mail, Proposal, Tutorship, User
+from approvals.models import Event, Mail, Proposal, Tutorship, User
 from approvals.notifications import mail as sending
 from tests.support.smtp import MailServer, mail_server
 
@@ -35,7 +35,6 @@ _TIMES: dict[type[Model], list[str]] = {
     Event: ["at"],
     Proposal: ["created_at", "expires_at", "reminded_at", "owner_reminded_at"],
     User: ["mailed_at", "date_joined"],
-    Attention: ["snoozed_until"],
     Tutorship: ["created_at"],
 }
 

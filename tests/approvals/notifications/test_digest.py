@@ -12,7 +12,7 @@ from django.test import override_settings
 from django.utils import timezone
 
 from approvals import services
-from approvals.models import Attention, Event, Mail, RejectReason, Tutorship, User
+from approvals.models import Event, Mail, RejectReason, Tutorship, User
 from approvals.notifications import mail as schedule
 from approvals.risks import flags
 from tests.approvals.notifications.conftest import made_earlier, send, wants
@@ -131,19 +131,6 @@ def test_nothing_is_sent_when_nothing_waits(goals: Block, tim: User, propose: Pr
     approve(tim, proposal)
     assert send() == 0
     assert not outbox.outbox
-
-
-def test_what_is_snoozed_is_told_when_it_returns(goals: Block, tim: User, propose: Propose) -> None:
-    wants(tim)
-    proposal = propose(goals, "math", "algebra")
-    until = timezone.now() + timedelta(hours=2)
-    Attention.objects.create(proposal=proposal, person=tim, seen_revision=1, snoozed_until=until)
-    assert send() == 0
-    propose(goals, "B2", "C1")
-    assert send() == 1
-    assert "algebra" not in outbox.outbox[0].body
-    assert send(hours=3) == 1
-    assert "algebra" in outbox.outbox[1].body
 
 
 def test_what_its_agent_changed_is_told_again(goals: Block, tim: User, propose: Propose) -> None:

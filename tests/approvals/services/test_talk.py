@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
 from approvals import services
-from approvals.models import Agent, Attention, Event, Proposal, User
+from approvals.models import Agent, Event, Proposal, User
 from approvals.pages import talk
 from approvals.services import errors
 from approvals.services import errors as talk_refusals
@@ -134,55 +134,3 @@ def test_a_decided_one_is_nobodys(alice: User, proposal: Proposal) -> None:
 def test_a_stranger_assigns_nothing(mallory: User, proposal: Proposal) -> None:
     with pytest.raises(errors.ProposalNotFound):
         services.assign(actor=mallory, proposal_id=proposal.pk, to="mallory")
-
-
-# -- looking --------------------------------------------------------------------------------------
-
-
-def test_looking_is_written_once_a_minute(tim: User, proposal: Proposal) -> None:
-    services.look(actor=tim, proposal=proposal)
-    first = Attention.objects.get()
-    services.look(actor=tim, proposal=proposal)
-    again = Attention.objects.get()
-    assert again.looking_at == first.looking_at
-    Attention.objects.update(looking_at=timezone.now() - timedelta(minutes=2))
-    services.look(actor=tim, proposal=proposal)
-    looking_at = Attention.objects.get().looking_at
-    assert looking_at is not None
-    assert timezone.now() - looking_at < timedelta(minutes=1)
-
-
-# -- snoozing -------------------------------------------------------------------------------------
-
-
-def tomorrow() -> datetime:
-    return timezone.now() + timedelta(days=1)
-
-
-def test_it_is_put_off_for_one_person(alice: User, tim: User, proposal: Proposal) -> None:
-    services.snooze(actor=tim, proposal_id=proposal.pk, until=tomorrow())
-    (asleep,) = Attention.objects.exclude(snoozed_until=None)
-    assert asleep.person == tim
-    services.wake(actor=tim, proposal_id=proposal.pk)
-    assert not Attention.objects.exclude(snoozed_until=None).exists()
-
-
-def test_anothers_comment_brings_it_back(alice: User, tim: User, scribe: Agent, proposal: Proposal) -> None:
-    services.snooze(actor=tim, proposal_id=proposal.pk, until=tomorrow())
-    comment(tim, proposal, "Later.")
-    assert Attention.objects.exclude(snoozed_until=None).exists()
-    comment(scribe, proposal, "Look, please.")
-    assert not Attention.objects.exclude(snoozed_until=None).exists()
-
-
-def test_a_time_that_is_over_or_after_its_end_is_refused(tim: User, proposal: Proposal) -> None:
-    for until in (timezone.now() - timedelta(minutes=1), proposal.expires_at + timedelta(days=1)):
-        with pytest.raises(talk_refusals.SnoozeInvalid):
-            services.snooze(actor=tim, proposal_id=proposal.pk, until=until)
-    assert not Attention.objects.exists()
-
-
-def test_a_decided_one_is_not_put_off(alice: User, proposal: Proposal) -> None:
-    approve(alice, proposal)
-    with pytest.raises(errors.AlreadyDecided):
-        services.snooze(actor=alice, proposal_id=proposal.pk, until=tomorrow())

@@ -1,4 +1,4 @@
-"""The thread on a proposal's page, assigning, "I am looking at this", and snoozing; without JavaScript and in part."""
+"""The thread on a proposal's page, and assigning; without JavaScript and in part."""
 
 from __future__ import annotations
 
@@ -137,10 +137,7 @@ def test_a_thread_that_is_closed_gives_the_text_back(alice: User, proposal: Prop
 def test_a_stranger_gets_a_page_that_is_not_there(mallory: User, proposal: Proposal, client_of: ClientOf) -> None:
     for name, fields in (
         ("comment", {"said": "Hm", "nonce": "a" * 32}),
-        ("looking", {}),
         ("assign", {"to": "mallory"}),
-        ("snooze", {"span": "day"}),
-        ("wake", {}),
     ):
         assert client_of(mallory).post(url(name, proposal), fields).status_code == 404, name
     assert comments() == []
@@ -158,7 +155,7 @@ def test_a_row_says_how_many_and_that_the_agent_answered(
     assert "2 comments" in said
 
 
-# -- assigning and looking ------------------------------------------------------------------------
+# -- assigning ------------------------------------------------------------------------
 
 
 def test_assigning_is_said_on_row_and_page_and_filters(
@@ -175,103 +172,3 @@ def test_assigning_is_said_on_row_and_page_and_filters(
     assert "assigned to you" in theirs
     assert "Assigned to nobody." in words(client.post(url("assign", proposal), {"to": ""}, follow=True))
     assert "may not decide" in words(client.post(url("assign", proposal), {"to": "ghost"}, follow=True))
-
-
-def test_others_are_told_who_looks_for_two_minutes(
-    alice: User, tim: User, proposal: Proposal, client_of: ClientOf
-) -> None:
-    page(client_of(tim), proposal)
-    assert "Tim Okafor is looking at this now" in words(page(client_of(alice), proposal))
-    assert "is looking at this now" in words(page(client_of(tim), proposal))  # alice does now
-    assert "Alice Berg" in words(page(client_of(tim), proposal))
-    assert "Tim Okafor is looking" in words(client_of(alice).get("/"))
-    Attention.objects.update(looking_at=timezone.now() - timedelta(minutes=3))
-    assert "is looking at this now" not in words(client_of(alice).post(f"{url('looking', proposal)}?comments=0"))
-
-
-def test_the_poll_tells_of_new_comments(alice: User, tim: User, proposal: Proposal, client_of: ClientOf) -> None:
-    client = client_of(alice)
-    services.comment(actor=tim, proposal_id=proposal.pk, text="Hm.")
-    assert "1 new comment" in words(client.post(f"{url('looking', proposal)}?comments=0"))
-    assert "new comment" not in words(client.post(f"{url('looking', proposal)}?comments=1"))
-    services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason="wrong")
-    assert "decided since" in words(client.post(f"{url('looking', proposal)}?comments=1"))
-
-
-# -- snoozing -------------------------------------------------------------------------------------
-
-
-def test_a_snoozed_one_leaves_ones_own_list_and_count(
-    alice: User, tim: User, proposal: Proposal, client_of: ClientOf
-) -> None:
-    client = client_of(tim)
-    answer = client.post(url("snooze", proposal), {"span": "day"}, follow=True)
-    assert "Snoozed until" in words(answer)
-    listed = words(client.get("/"))
-    assert "Your turn 0" in listed
-    assert "1 snoozed · Show" in listed
-    assert "snoozed until" in words(client.get("/?snoozed=yes"))
-    assert "Your turn 1" in words(client_of(alice).get("/"))
-    client.post(url("wake", proposal))
-    assert "Your turn 1" in words(client.get("/"))
-
-
-def test_it_is_snoozed_on_its_row_and_put_back_there(
-    alice: User, tim: User, proposal: Proposal, client_of: ClientOf
-) -> None:
-    client = client_of(tim)
-    row = form(client.get("/?agent=scribe"), url("snooze", proposal))
-    htmx = {"HX-Request": "true", "HX-Target": f"row-{proposal.pk}"}
-    answer = client.post(url("snooze", proposal), row | {"span": "day"}, headers=htmx)
-    assert "Snoozed until" in words(answer)
-    assert f'id="row-{proposal.pk}"' in answer.content.decode()
-    back = client.post(url("wake", proposal), form(answer, url("wake", proposal)), headers=htmx)
-    assert "Snooze…" in words(back)
-    assert Attention.objects.get().snoozed_until is None
-
-    without_scripts = client.post(url("snooze", proposal), row | {"span": "week"})
-    assert without_scripts["Location"] == "/?agent=scribe"
-    assert "Snoozed: Learning goals" in words(client.get("/?agent=scribe"))
-    only = client.get("/?snoozed=yes")
-    assert "Snooze…" not in words(only)
-    woken = client.post(url("wake", proposal), form(only, url("wake", proposal)))
-    assert woken["Location"] == "/?snoozed=yes"
-    assert "Your turn 1" in words(client.get("/"))
-    nothing_chosen = client.post(url("snooze", proposal), row, headers=htmx)
-    assert nothing_chosen["HX-Redirect"] == "/?agent=scribe"
-    assert "Not snoozed: choose for how long." in words(client.get("/"))
-
-
-def test_it_comes_back_by_itself(tim: User, proposal: Proposal, client_of: ClientOf) -> None:
-    client = client_of(tim)
-    client.post(url("snooze", proposal), {"span": "week"})
-    Attention.objects.update(snoozed_until=timezone.now() - timedelta(seconds=1))
-    assert "Your turn 1" in words(client.get("/"))
-
-
-def test_a_new_revision_brings_it_back_for_good(tim: User, proposal: Proposal, client_of: ClientOf) -> None:
-    client = client_of(tim)
-    client.post(url("snooze", proposal), {"span": "week"})
-    revision = proposal.current_revision
-    revision.pk, revision.number, revision.branch = None, 2, f"p/{proposal.pk}-2"
-    revision.save()
-    Proposal.objects.update(current_revision_number=2)
-    assert "Your turn 1" in words(client.get("/"))
-    page(client, proposal)
-    assert "Your turn 1" in words(client.get("/"))
-
-
-@pytest.mark.parametrize("fields", [{}, {"until": "never"}, {"until": "2020-01-01"}, {"until": "2999-01-01"}])
-def test_a_bad_day_is_refused(tim: User, proposal: Proposal, client_of: ClientOf, fields: dict[str, str]) -> None:
-    answer = client_of(tim).post(url("snooze", proposal), fields, follow=True)
-    assert answer.status_code == 200
-    assert "Snoozed until" not in words(answer)
-    assert not Attention.objects.exclude(snoozed_until=None).exists()
-
-
-def test_until_a_day(tim: User, proposal: Proposal, client_of: ClientOf) -> None:
-    day = timezone.localdate() + timedelta(days=3)
-    client_of(tim).post(url("snooze", proposal), {"until": day.isoformat()})
-    until = Attention.objects.get().snoozed_until
-    assert until is not None
-    assert timezone.localdate(until) == day
