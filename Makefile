@@ -18,7 +18,7 @@ LOCK := $(VENV)/bin/uv pip compile --universal --python-version 3.11 --generate-
 	--no-emit-package assent-client --no-emit-index-url --no-annotate --custom-compile-command "make lock" --quiet $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-integrations check coverage torture lint bench bench-merge soak fuzz format client docs lock environment server-environment remake
+.PHONY: help setup run test test-all test-integrations check coverage torture lint bench bench-merge soak fuzz format client docs lock environment server-environment remake
 
 help: ## show this list
 	@echo "Assent: agents propose changes to what they remember about a person, people approve them."
@@ -40,26 +40,31 @@ run: environment ## start Assent with demo data on http://127.0.0.1:8000 (PORT=�
 
 # -- for those who change it ----------------------------------------------------------------------
 
-test: $(VENV)/dev.stamp ## run all tests, on DoltLite and, where `dolt` is found, on servers (ARGS='--leg server -k …')
+test: environment $(VENV)/dev.stamp ## run the tests, on DoltLite and, where `dolt` is found, on servers (ARGS='--leg server -k …')
 	@$(SERVERS_IF_FOUND)
 	@exec $(PY) tests/run.py $(ARGS)
+
+test-all: environment $(VENV)/dev.stamp ## run every test, with coverage, torture and agent frameworks: for the night
+	@$(SERVERS_IF_FOUND)
+	@failed=; for part in "tests/run.py --all" "tests/torture/run.py" "tests/integrations/run.py"; do \
+	  $(PY) $$part || failed="$$failed $$part"; done; test -z "$$failed" || { echo "FAILED:$$failed" >&2; exit 1; }
 
 check: lint ## lint, types, layers, the client's tests and those not marked `slow`, on DoltLite: about a minute
 	@$(PY) -m pytest -q -p no:cacheprovider -c clients/python/pyproject.toml clients/python/tests
 	@exec $(PY) tests/run.py --leg embedded -m "not slow" $(ARGS)
 
-test-integrations: $(VENV)/dev.stamp ## run Assent inside agent frameworks, each in an environment of its own (ARGS='mcp_sdk -- -k stdio')
+test-integrations: environment $(VENV)/dev.stamp ## run Assent inside agent frameworks, each in an environment of its own (ARGS='mcp_sdk -- -k stdio')
 	@exec $(PY) tests/integrations/run.py $(ARGS)
 
-coverage: $(VENV)/dev.stamp ## the same, and print by folder how much of the code they run (ARGS as for test)
+coverage: environment $(VENV)/dev.stamp ## the same, and print by folder how much of the code they run (ARGS as for test)
 	@$(SERVERS_IF_FOUND)
 	@exec $(PY) tests/run.py --coverage $(ARGS)
 
-torture: $(VENV)/dev.stamp ## kill, hang and fill up a running site for minutes, and count what is lost (ARGS='--leg server')
+torture: environment $(VENV)/dev.stamp ## kill, hang and fill up a running site for minutes, and count what is lost (ARGS='--leg server')
 	@$(SERVERS_IF_FOUND)
 	@exec $(PY) tests/torture/run.py $(ARGS)
 
-lint: $(VENV)/dev.stamp ## check formatting, likely mistakes, types and layers
+lint: environment $(VENV)/dev.stamp ## check formatting, likely mistakes, types and layers
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	ASSENT_DEBUG=1 ASSENT_DATA_DIR=$(VENV)/mypy $(VENV)/bin/mypy

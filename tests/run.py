@@ -1,22 +1,26 @@
 """Runs the tests on both editions: `make test`, or `python tests/run.py [--leg embedded|server] [pytest arguments]`.
 
-With `--coverage`, or ASSENT_TEST_COVERAGE=1, it measures what of the code the first leg runs, and prints it by folder.
+The embedded leg is DoltLite and SQLite; the server leg is Dolt, PostgreSQL, Redis and a real Celery worker. The server
+leg runs where `dolt` and the others are found; in CI (CI=true or ASSENT_REQUIRE_ALL=1) its absence is a failure.
 
-The embedded leg is DoltLite and SQLite; the server leg is Dolt, PostgreSQL, Redis and a real Celery
-worker. The server leg runs where `dolt` and the others are found; in CI (CI=true or
-ASSENT_REQUIRE_ALL=1) its absence is a failure.
+Without arguments it runs what ends while one waits: all but the tests marked `nightly`, and on the servers those with
+an engine in them (`ON_SERVERS`). With `--all` (`make test-all`) it runs every test on each edition that it says
+anything about, and measures what of the code the embedded leg runs (`--coverage`, for that alone).
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
 import os
+import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
 # As a script (not -m): on macOS DoltLite starts this file once more with itself preloaded.
@@ -26,98 +30,127 @@ from memory_app.dolt import library  # noqa: E402
 from tests import coverage_report, services  # noqa: E402
 
 SERVER_SETTINGS = ("MEMORY_DATABASE_URL", "DATABASE_URL", "REDIS_URL")
+#: What the server leg runs by day: what has an engine in it, each page and tool once, and a proposal's whole life.
+ON_SERVERS = [
+    "tests/memory_app",
+    "tests/approvals/services",
+    "tests/approvals/recovery",
+    "tests/agent_tools/calls",
+    "tests/agent_tools/decisions",
+    "tests/agent_tools/tools",
+    "tests/agent_tools/webhooks",
+    "tests/end_to_end/test_flow.py",
+    "tests/end_to_end/test_isolation.py",
+]
 INTERRUPTED = 2  # pytest's exit code after Ctrl-C
 #: The slowest tests of each leg, as far as they take longer than this many seconds.
-SLOWEST = ["--durations=20", "--durations-min=2"]
+SLOWEST = ["--durations=20", "--durations-min=5"]
 #: Where it is set, each of the hundreds of processes that tests start compiles the project first, for a second or two.
 _SLOW = "PYTHONDONTWRITEBYTECODE"
-
-
-@dataclass(frozen=True)
-class Outcome:
-    leg: str
-    code: int
-    note: str
-    seconds: float
-
-    def __str__(self) -> str:
-        word = {0: "passed"}.get(self.code, "FAILED")
-        return f"{self.leg:<9} {word:<7} {self.seconds:6.1f} s  {self.note}".rstrip()
-
-
-def embedded(arguments: list[str], environment: dict[str, str]) -> Outcome:
-    """DoltLite preloaded: pytest and its plugins import sqlite3 long before our settings."""
-    _say("embedded leg: DoltLite and SQLite")
-    library.load()
-    if sys.platform != "darwin":  # there load() has put it into the environment already
-        environment = environment | {"LD_PRELOAD": " ".join([library.library_path(), *_preloaded(environment)])}
-    started = time.monotonic()
-    code = services.run([sys.executable, "-m", "pytest", *arguments], environment)
-    return Outcome("embedded", code, "", time.monotonic() - started)
-
-
-def server(arguments: list[str], environment: dict[str, str]) -> Outcome:
-    """Dolt, PostgreSQL and Redis, started for this run."""
-    _say("server leg: Dolt, PostgreSQL and Redis")
-    started = time.monotonic()
-    try:
-        if not (importlib.util.find_spec("MySQLdb") and importlib.util.find_spec("psycopg")):
-            raise services.ServicesMissing("the database clients are not installed (`make server-environment`)")
-        with services.running() as urls:
-            # Coverage imports sqlite3 before `load()`, which then starts this process again with DoltLite preloaded.
-            environment = environment | {"LD_PRELOAD": " ".join(_preloaded(environment))}
-            code = services.run([sys.executable, "-m", "pytest", *arguments], environment | urls)
-        return Outcome("server", code, "", time.monotonic() - started)
-    except services.ServicesMissing as missing:
-        print(f"not run, {missing}", flush=True)
-        return Outcome("server", 1 if required() else 0, f"not run: {missing}", time.monotonic() - started)
-
-
-def _preloaded(environment: dict[str, str]) -> list[str]:
-    """Return what is to be preloaded beside DoltLite."""
-    return [path for path in environment.get("LD_PRELOAD", "").split() if "doltlite" not in path]
-
-
-def required() -> bool:
-    return os.environ.get("CI", "") in ("1", "true") or os.environ.get("ASSENT_REQUIRE_ALL") == "1"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--leg", choices=["embedded", "server", "both"], default="both")
-    parser.add_argument("--coverage", action="store_true", default=os.environ.get("ASSENT_TEST_COVERAGE") == "1")
-    chosen, pytest_arguments = parser.parse_known_args()
-    # More processes than two cores need: tests wait for disks and for other processes as much as they compute. The
-    # embedded leg took 19 minutes with two and 14 with three. One that is done takes over what another has not begun,
-    # or it would sit out the long tests at the end.
-    processes = os.environ.get("ASSENT_TEST_PROCESSES", "3")
-    arguments = [f"--numprocesses={processes}", "--dist=worksteal", *SLOWEST, *pytest_arguments]
-    legs = {"both": (embedded, server), "embedded": (embedded,), "server": (server,)}[chosen.leg]
-    # Pure functions and browsers know no engine: of the whole suite the first leg has tested them, which takes minutes.
-    only_once = [] if pytest_arguments else ["-m", "not pure and not one_leg"]
+    parser.add_argument("--all", action="store_true", help="every test, those marked nightly too, and coverage")
+    parser.add_argument("--coverage", action="store_true")
+    chosen, named = parser.parse_known_args()
     os.chdir(ROOT)
-    outcomes: list[Outcome] = []
-    # Whatever a killed test process leaves behind goes with this folder.
-    with tempfile.TemporaryDirectory(prefix="assent-tests-", ignore_cleanup_errors=True) as folder:
-        temporary = {"TMPDIR": folder}
-        measuring = coverage_report.environment_for(Path(folder)) if chosen.coverage else {}
-        for number, leg in enumerate(legs):
-            environment = {name: value for name, value in os.environ.items() if name not in (*SERVER_SETTINGS, _SLOW)}
-            # Measuring takes a third more time, and the second leg would add one engine's modules.
-            measured = {} if number else measuring
-            outcomes.append(leg([*arguments, *only_once] if number else arguments, environment | temporary | measured))
-            if outcomes[-1].code == INTERRUPTED:
-                break
-        code = next((outcome.code for outcome in outcomes if outcome.code), 0)
-        if chosen.coverage:
-            _say("coverage")
-            # Some of the tests, or the server edition alone, need not run as much of the code.
-            whole = not pytest_arguments and outcomes[0].leg == "embedded"
-            enough = coverage_report.report(Path(folder), enforced=whole)
-            code = code or int(not enough)
-    _say("summary")
-    print(*outcomes, sep="\n", flush=True)
+    started = time.monotonic()
+    if chosen.leg == "server":
+        code = server(named, every=chosen.all)
+    else:
+        with server_beside(sys.argv[1:]) if chosen.leg == "both" else contextlib.nullcontext() as beside:
+            code = embedded(named, every=chosen.all, measured=chosen.all or chosen.coverage)
+            if beside and code != INTERRUPTED:
+                _say("waiting for the server leg")
+                code = beside.wait() or code
+    print(f"\n== {'passed' if code == 0 else 'FAILED'} after {time.monotonic() - started:.0f} s", flush=True)
     return code
+
+
+def embedded(named: list[str], *, every: bool, measured: bool) -> int:
+    """Run the embedded leg; DoltLite is preloaded, as pytest and its plugins import sqlite3 before our settings do."""
+    _say("embedded leg: DoltLite and SQLite")
+    library.load()
+    with _environment() as environment:
+        if sys.platform != "darwin":  # there load() has put it into the environment already
+            environment["LD_PRELOAD"] = " ".join([library.library_path(), *_preloaded()])
+        folder = Path(environment["TMPDIR"])
+        if measured:
+            environment |= coverage_report.environment_for(folder)
+        code = _pytest(named, [] if every else ["not nightly"], environment)
+        if measured:
+            _say("coverage")
+            # A part of the tests need not run as much of the code.
+            enough = coverage_report.report(folder, enforced=not named)
+            code = code or int(not enough)
+    return code
+
+
+def server(named: list[str], *, every: bool) -> int:
+    """Run the server leg beside services started for it; return 0 where they are neither found nor required."""
+    _say("server leg: Dolt, PostgreSQL and Redis")
+    # Pure functions and browsers know no engine: the embedded leg has tested them.
+    left_out = [] if named else ["not pure", "not one_leg"]
+    if not every:
+        left_out.append("not nightly")
+        named = named or ON_SERVERS
+    try:
+        if not (importlib.util.find_spec("MySQLdb") and importlib.util.find_spec("psycopg")):
+            raise services.ServicesMissing("the database clients are not installed (`make server-environment`)")
+        with _environment() as environment, services.running() as urls:
+            return _pytest(named, left_out, environment | urls | {"LD_PRELOAD": " ".join(_preloaded())})
+    except services.ServicesMissing as missing:
+        print(f"not run, {missing}", flush=True)
+        return int(os.environ.get("CI", "") in ("1", "true") or os.environ.get("ASSENT_REQUIRE_ALL") == "1")
+
+
+@contextlib.contextmanager
+def server_beside(arguments: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """Run the server leg beside the embedded one, and print what it said at the end.
+
+    Two legs of two processes each take less time than one after the other: tests wait for disks and for other processes
+    as much as they compute.
+    """
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen([sys.executable, __file__, *arguments, "--leg=server"], stdout=output, stderr=output)
+        try:
+            yield process
+        finally:
+            process.terminate()  # of no effect on one that has ended
+            process.wait()
+            _print_from_start(output)
+
+
+def _print_from_start(output: IO[bytes]) -> None:
+    output.seek(0)
+    sys.stdout.flush()
+    sys.stdout.buffer.write(output.read())
+    sys.stdout.flush()
+
+
+def _pytest(named: list[str], left_out: list[str], environment: dict[str, str]) -> int:
+    """Run pytest with what was named; marks are left out unless a path or an expression of marks says what to run."""
+    arguments = [f"--numprocesses={os.environ.get('ASSENT_TEST_PROCESSES', '2')}", "--dist=worksteal", *SLOWEST]
+    says_which = any(
+        argument.startswith(("-m", "tests/", "./", "/")) and argument not in ON_SERVERS for argument in named
+    )
+    marks = [] if says_which or not left_out else ["-m", " and ".join(left_out)]
+    return services.run([sys.executable, "-m", "pytest", *arguments, *marks, *named], environment)
+
+
+@contextlib.contextmanager
+def _environment() -> Iterator[dict[str, str]]:
+    """Give the variables of a leg. Whatever a killed test process leaves behind goes with the temporary folder."""
+    with tempfile.TemporaryDirectory(prefix="assent-tests-", ignore_cleanup_errors=True) as folder:
+        kept = {name: value for name, value in os.environ.items() if name not in (*SERVER_SETTINGS, _SLOW)}
+        yield kept | {"TMPDIR": folder}
+
+
+def _preloaded() -> list[str]:
+    """Return what is to be preloaded beside DoltLite."""
+    return [path for path in os.environ.get("LD_PRELOAD", "").split() if "doltlite" not in path]
 
 
 def _say(text: str) -> None:
