@@ -149,8 +149,6 @@ class AgentTokenAdmin(admin.ModelAdmin[AgentToken]):
 
     @admin.display(description=_("state"))
     def state(self, token: AgentToken) -> str:
-        if token.is_playground:
-            return str(_("playground"))
         if token.revoked_at:
             return str(_("revoked"))
         return str(_("usable") if token.is_usable else _("expired"))

@@ -9,7 +9,7 @@ from django import forms
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from agent_tools.models import PLAYGROUND, Scope
+from agent_tools.models import Scope
 from approvals.models import Agent, User
 
 #: Who would seem to speak for this installation.
@@ -62,11 +62,11 @@ class TokenForm(forms.Form):
         # One answer for all of them: it must not show who has an account or what others call their agents.
         taken = forms.ValidationError(_("This name is taken, or it is a person's. Choose another."))
         if existing is None:
-            if name in _OUR_OWN or name.startswith(PLAYGROUND) or User.objects.filter(username=name).exists():
+            if name in _OUR_OWN or User.objects.filter(username=name).exists():
                 raise taken
             Agent._meta.get_field("name").run_validators(name)
             self.agent = Agent(name=name, created_by=self.owner)
-        elif existing.created_by_id != self.owner.pk or name.startswith(PLAYGROUND):
+        elif existing.created_by_id != self.owner.pk:
             raise taken
         elif not existing.is_active:
             raise forms.ValidationError(_("This agent was deactivated by an admin."))

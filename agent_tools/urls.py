@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path, re_path
 
-from agent_tools.console import agent_page, playground_page, tokens_page
+from agent_tools.console import agent_page, tokens_page
 from agent_tools.views import api, mcp, memory, tools, webhooks
 
 _USER = "api/v1/users/<str:user_id>/"
@@ -49,7 +49,6 @@ urlpatterns = [
     path("settings/agents/<int:pk>/revoke/", tokens_page.revoke, name="agent_token_revoke"),
     path("settings/agents/<int:pk>/rotate/", tokens_page.rotate, name="agent_token_rotate"),
     path("settings/agents/<str:agent>/", agent_page.agent_page, name="agent_calls"),
-    path("settings/playground/", playground_page.playground, name="playground"),
     path("settings/webhooks/", webhooks.webhooks, name="webhooks"),
     path(_WEBHOOK, webhooks.webhook, name="webhook"),
     path(f"{_WEBHOOK}rotate/", webhooks.rotate, name="webhook_rotate"),

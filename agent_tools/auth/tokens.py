@@ -21,7 +21,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from agent_tools.models import PLAYGROUND, AgentToken, Scope
+from agent_tools.models import AgentToken, Scope
 from approvals.models import Agent, Event, User
 from memory_app.databases.prepared import Prepared
 from memory_app.runtime import deadlines
@@ -42,7 +42,7 @@ _TOUCH_SECONDS = 1.0
 _USABLE = Prepared(
     lambda prefix, now: (
         AgentToken.objects.usable(now)
-        .filter(prefix=prefix, agent__is_active=True, is_playground=False)
+        .filter(prefix=prefix, agent__is_active=True)
         .filter(Q(created_by=None) | Q(created_by__is_active=True))
         .select_related("agent")
         .order_by()
@@ -103,7 +103,7 @@ def may_rotate(token: AgentToken, user: User) -> bool:
     A token that serves others would open their memory, one of another's agent would let its holder propose under that
     agent's name. Those an admin rotates.
     """
-    if token.is_playground or token.all_owners or token.agent.created_by_id != user.pk or not token.agent.is_active:
+    if token.all_owners or token.agent.created_by_id != user.pk or not token.agent.is_active:
         return False
     if not token.is_usable or hasattr(token, "replaced_by"):
         return False
@@ -118,14 +118,14 @@ def rotate(token: AgentToken, *, by: User, until: datetime | None) -> Issued:
         until: when the old secret ends; None leaves it as it was, until somebody revokes it.
 
     Raises:
-        NotRotatable: the token was replaced before, ended, or belongs to the playground.
+        NotRotatable: the token was replaced before, or ended.
     """
     prefix, secret = _new_secret()
     try:
         with transaction.atomic():
             # Locked, so that who is served is not narrowed between reading and copying it.
             old = AgentToken.objects.select_for_update(no_key=True).get(pk=token.pk)
-            if not old.is_usable or old.is_playground or not old.agent.is_active:
+            if not old.is_usable or not old.agent.is_active:
                 raise NotRotatable
             new = AgentToken.objects.create(
                 agent=old.agent,
@@ -147,48 +147,6 @@ def rotate(token: AgentToken, *, by: User, until: datetime | None) -> Issued:
         raise NotRotatable from error
     log.info("token_rotated", agent=old.agent.name, old=old.prefix, new=prefix, by=by.username)
     return Issued(token=new, secret=secret)
-
-
-def playground_of(user: User) -> AgentToken:
-    """Return the token that a person's playground runs with; made when it is first needed.
-
-    It serves this person alone and has no secret, so it opens nothing but that page.
-    """
-    if (found := find_playground(user)) is not None:
-        return found
-    prefix, _secret = _new_secret()
-    try:
-        with transaction.atomic():
-            token = AgentToken.objects.create(
-                agent=_playground_agent(user),
-                prefix=prefix,
-                sha256="",
-                scopes=list(Scope.values),
-                created_by=user,
-                is_playground=True,
-                tells_after=_newest_event(),
-            )
-            token.owners.set([user])
-    except IntegrityError:  # made by another request this moment
-        return AgentToken.objects.usable().select_related("agent").get(created_by=user, is_playground=True)
-    return token
-
-
-def find_playground(user: User) -> AgentToken | None:
-    """Return the token of a person's playground, if there is one that works."""
-    mine = AgentToken.objects.usable().filter(created_by=user, is_playground=True)
-    return mine.select_related("agent").first()
-
-
-def _playground_agent(user: User) -> Agent:
-    """Return the agent whose name proposals of a person's playground bear."""
-    made_before = AgentToken.objects.filter(created_by=user, is_playground=True).select_related("agent").first()
-    if made_before is not None:
-        return made_before.agent
-    name = f"{PLAYGROUND}{user.username}"
-    if len(name) > 64 or Agent.objects.filter(name=name).exists():  # somebody's, from before the name was reserved
-        name = f"{PLAYGROUND}{user.pk}-{secrets.token_hex(4)}"
-    return Agent.objects.create(name=name, description="Tools tried out by hand", created_by=user)
 
 
 def find(secret: str) -> AgentToken | None:

@@ -58,7 +58,7 @@ _OURS = (ErrorCode.INTERNAL_ERROR, ErrorCode.ENGINE_UNAVAILABLE, ErrorCode.TIMEO
 
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> ApiResponse:
-    """Return the answer to whatever a view raised; the hook of Django REST framework, and used by the playground.
+    """Return the answer to whatever a view raised; the hook of Django REST framework.
 
     An unexpected exception is logged with its stack; the answer has no word of it.
     """

@@ -1,7 +1,7 @@
 """Tokens, tool calls, idempotency keys, what agents read, and webhooks; all in the `default` database."""
 
 from agent_tools.models.calls import BlockRead, IdempotencyKey, ToldUntil, ToolCall
-from agent_tools.models.tokens import PLAYGROUND, AgentToken, AgentTokenQuerySet, Scope
+from agent_tools.models.tokens import AgentToken, AgentTokenQuerySet, Scope
 from agent_tools.models.webhooks import (
     DeliveryState,
     DisabledWhy,
@@ -12,7 +12,6 @@ from agent_tools.models.webhooks import (
 )
 
 __all__ = [
-    "PLAYGROUND",
     "AgentToken",
     "AgentTokenQuerySet",
     "BlockRead",

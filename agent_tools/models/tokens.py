@@ -13,9 +13,6 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals.models import Agent
 
-#: Begins the names of the agents of playgrounds; no other agent is called so.
-PLAYGROUND = "playground-"
-
 
 class Scope(models.TextChoices):
     """What a token may be used for. Each of them includes `memory:read`. `memory:history` adds what `as_of` shows of
@@ -93,8 +90,6 @@ class AgentToken(models.Model):
     first = models.ForeignKey("self", models.PROTECT, null=True, blank=True, editable=False, related_name="+")
     # Since when it serves whom it serves: calls before that may have been about somebody else, too.
     owners_since = models.DateTimeField(default=timezone.now, editable=False)
-    # A person's own, for trying out tools on a page. It has no secret: no request is authenticated by it.
-    is_playground = models.BooleanField(_("playground"), default=False, editable=False)
 
     objects = AgentTokenQuerySet.as_manager()
 
@@ -102,11 +97,6 @@ class AgentToken(models.Model):
         verbose_name = _("agent token")
         verbose_name_plural = _("agent tokens")
         ordering = ["-created_at", "-id"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["created_by"], condition=Q(is_playground=True, revoked_at=None), name="playground_once"
-            )
-        ]
 
     def __str__(self) -> str:
         return f"{self.prefix}… ({self.agent})"

@@ -4,6 +4,6 @@ Pure functions of the two, without Django: pages, documents and tests use the sa
 them on a page.
 """
 
-from agent_tools.snippets.ways import TOKEN_FROM_ENVIRONMENT, Snippet, Way, first_call, playground_call, ways
+from agent_tools.snippets.ways import Snippet, Way, ways
 
-__all__ = ["TOKEN_FROM_ENVIRONMENT", "Snippet", "Way", "first_call", "playground_call", "ways"]
+__all__ = ["Snippet", "Way", "ways"]

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from agent_tools.snippets import config, python
-
-#: Where a snippet takes the token from the environment, in a shell.
-TOKEN_FROM_ENVIRONMENT = "$MEMORY_TOKEN"  # noqa: S105 - a name
-
-_READ = "list_memory_blocks"
 
 
 @dataclass(frozen=True)
@@ -57,25 +49,13 @@ def ways(address: str, token: str) -> tuple[Way, ...]:
     return (*_terminal(address, token), *_coding_agents(address), *_libraries())
 
 
-def first_call(address: str, token: str) -> str:
-    """Return a first call that works with this token, for a shell."""
-    header = f'-H "Authorization: Bearer {token}"'
-    return _curl(f"{address}/api/v1/tools/{_READ}/", header, "{}")
-
-
-def playground_call(address: str, tool: str, arguments: Mapping[str, Any]) -> str:
-    """Return a call of a tool for a shell, with the token from the environment."""
-    body = json.dumps(arguments, ensure_ascii=False, indent=2)
-    return _curl(f"{address}/api/v1/tools/{tool}/", f'-H "Authorization: Bearer {TOKEN_FROM_ENVIRONMENT}"', body)
-
-
-def _curl(url: str, header: str, body: str) -> str:
-    lines = [f"curl -s {shlex.quote(url)}", header, '-H "Content-Type: application/json"']
-    # --data-raw: with -d, a body that begins with @ would be the name of a file.
-    return " \\\n  ".join([*lines, f"--data-raw {shlex.quote(body)}"])
-
-
 def _terminal(address: str, token: str) -> tuple[Way, ...]:
+    call = (
+        f"curl -s {shlex.quote(f'{address}/api/v1/tools/list_memory_blocks/')}",
+        f'-H "Authorization: Bearer {token}"',
+        '-H "Content-Type: application/json"',
+        "--data-raw '{}'",
+    )
     environment = f"export MEMORY_URL={shlex.quote(address)}\nexport MEMORY_TOKEN={shlex.quote(token)}"
     command = 'memory add "She prefers worked examples." --type pattern\nmemory search "how does she like to learn"'
     return (
@@ -83,7 +63,7 @@ def _terminal(address: str, token: str) -> tuple[Way, ...]:
             "curl",
             "curl",
             "One call from a terminal shows that the token works.",
-            (Snippet("curl", "In a terminal", "sh", first_call(address, token)),),
+            (Snippet("curl", "In a terminal", "sh", " \\\n  ".join(call)),),
             needs_environment=False,
         ),
         Way(

@@ -18,7 +18,6 @@ from playwright.sync_api import Browser, Page, expect
 import agent_tools.urls
 import approvals.urls
 from agent_tools.auth import tokens
-from agent_tools.calls import registry
 from agent_tools.models import AgentToken, WebhookEndpoint
 from approvals.models import Agent, Tutorship, User
 from approvals.notifications.unsubscribe import unsubscribe_url
@@ -116,8 +115,7 @@ def settings_pages(states: EveryState) -> Iterator[str]:
     token = AgentToken.objects.get(agent__name="scribe")
     yield reverse("agent_token_revoke", args=[token.pk])
     yield reverse("agent_token_rotate", args=[AgentToken.objects.get(agent__name="diary").pk])
-    yield from ("/settings/agents/scribe/", "/settings/agents/scribe/?tool=forget", "/settings/playground/")
-    yield from (f"/settings/playground/?tool={tool.name}" for tool in registry.switched_on())
+    yield from ("/settings/agents/scribe/", "/settings/agents/scribe/?tool=forget")
     yield from webhook_pages()
 
 
@@ -329,7 +327,7 @@ def test_notes_and_settings(window_of: WindowOf, alice: User, states: EveryState
 
 
 def with_agents(inspector: Inspector) -> None:
-    """A token as it was created, rotated and opened; the playground with each kind of answer."""
+    """A token as it was created, rotated and opened; an agent with calls."""
     window = inspector.window
     window.goto(reverse("agent_token_rotate", args=[AgentToken.objects.get(agent__name="diary").pk]))
     window.click("button:has-text('Create the new secret')")
@@ -337,25 +335,7 @@ def with_agents(inspector: Inspector) -> None:
     for way in window.locator(".way > summary").all():
         way.click()
         inspector.look(f"rotated, {way.inner_text()}")
-    window.goto("/settings/playground/?tool=propose_memory_edit")
-    window.click(".more-arguments > summary")
-    window.click("button:has-text('One more')")
-    expect(window.locator(".argument-row").nth(1)).to_be_focused()
-    inspector.look("playground, two items")
-    window.click("button:has-text('Only show the request')")
-    expect(window.locator("#request-title")).to_be_focused()
-    inspector.look("playground, the request")
-    window.click("button:has-text('Run it')")
-    expect(window.locator("#tried-title")).to_be_focused()
-    window.click(".tried-data > summary")
-    inspector.look("playground, refused")
-    for name, value in {"block_label": "aims", "old_string": "before four", "new_string": "at five"}.items():
-        window.fill(f"#arg-{name}", value)
-    window.fill("#arg-reasoning", "She said so.")
-    window.click("button:has-text('Run it')")
-    expect(window.locator("#preview-title")).to_be_visible()
-    inspector.look("playground, proposed")
-    window.goto("/settings/agents/playground-alice/")
+    window.goto("/settings/agents/scribe/")
     inspector.look("agent, with calls")
 
 
@@ -378,7 +358,7 @@ FAULTY_FILE = """# Memories
 def test_where_there_is_nothing(window_of: WindowOf, mallory: User, scribe: Agent) -> None:
     pages = ["/", "/?tab=agent", "/?tab=decided", "/memory/", "/memory/mallory/", "/agents/", "/settings/agents/"]
     pages += [f"/memory/mallory/{place}/" for place in ("notes", "automatic", "conversations", "search")]
-    pages += ["/settings/policies/", "/settings/notifications/", "/settings/webhooks/", "/settings/playground/"]
+    pages += ["/settings/policies/", "/settings/notifications/", "/settings/webhooks/"]
     inspector = inspect(window_of(mallory), pages)
     nothing_found(inspector)
 

@@ -106,7 +106,6 @@ def urls(alice: User, tim: User, scribe: Agent, make_block: MakeBlock, propose: 
         reverse("agents"),
         reverse("agent_calls", args=["scribe"]),
         f"{reverse('agent_calls', args=['scribe'])}?tool={UNSEEN}&outcome={UNSEEN}",
-        f"{reverse('playground')}?tool=memory_save&arg-content={UNSEEN}&arg-category={UNSEEN}",
         reverse("memories"),
         f"{reverse('memories')}?q={UNSEEN}",
     ]
