@@ -1,343 +1,465 @@
 """A change of a Markdown text as a person reads it: headings, lists and tables as such, what changed marked in them.
 
 Both texts are read into blocks, blocks are paired by the lines they share, and the words of each pair are compared as
-they are seen. Where the layout itself changes, the old block stands struck before the new one. Nothing that changed is
-left out: a change of which none of this shows anything is handed back as lines of the source.
+they are seen. Where the layout itself changes, the old block stands struck before the new one. What was moved is struck
+where it was and new where it is, each below a place that says so. Nothing that changed is left out: a change of which
+none of this shows anything is handed back as lines of the source.
 """
 
 from __future__ import annotations
 
-import html
 import re
+import secrets
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any, NamedTuple
 
-from django.utils.translation import gettext as _
+import nh3
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it.token import Token
+from markdown_it.tree import SyntaxTreeNode
 
-from approvals.markdown.alignment import Alignment
-from approvals.markdown.blocks import Node, ParsedText, TooLong
-from approvals.markdown.moves import Moves
-from approvals.markdown.passages import (
-    CONTAINERS,
-    Entry,
-    RenderedPassage,
-    beside_changes,
-    folded,
-    heading_slots,
-    moved_slot,
-    rows_slot,
-    tags,
-)
-from approvals.markdown.rendering import TOP
+from approvals.markdown import rendering
+from approvals.markdown.blocks import ParsedText, TooLong, opening_of
+from approvals.markdown.rendering import ATTRIBUTES, SCHEMES, TAGS, TOP
 from approvals.markdown.words import Marker, Piece, lines_of
 from memory_app.text import worddiff
 from memory_app.text.worddiff import Paragraph
 
-__all__ = ["TooLong", "rendered_redline"]
+__all__ = ["RenderedPassage", "TooLong", "rendered_redline"]
 
-_WORDS = {"paragraph", "heading", "th", "td"}
+_SPANS = {"mark", "stray", "stray-script", "visually-hidden", "space", "trailing", "slot"}
+_CLEANER = nh3.Cleaner(
+    tags=TAGS | {"ins", "span", "wbr"},
+    attributes={
+        **ATTRIBUTES,
+        "div": ATTRIBUTES["div"] - {"class"} | {"dir"},
+        "span": {"title"},
+        "td": {"dir", "colspan"},
+        **{tag: {"dir", "aria-level"} for tag in ("h3", "h4", "h5", "h6")},
+        "li": {"value"},
+    },
+    allowed_classes={
+        "div": {"table-box", "changed", "lines"},
+        "tr": {"changed", "change-row"},
+        "span": _SPANS,
+    },
+    url_schemes=SCHEMES,
+    link_rel="noopener noreferrer nofollow",
+)
+#: Where the heading of a change goes. No text can say it: it is another one in each process.
+_SECRET = secrets.token_hex(8)
+_SLOT = re.compile(rf'<span class="slot">{_SECRET}-((?:change|from|to)-\d+(?:-again)?)</span>')
 _MARKED = re.compile("<(?:ins|del)[ >]")
+#: The beginning of a heading; what texts say is escaped.
+_HEADING_TAG = re.compile(r"<h(?P<level>[3-6])\b")
+#: What entries stand in together. Browsers look for a list's direction in what has none of its own.
+_AROUND = {
+    "bullet_list": ('<ul dir="auto">', "</ul>"),
+    "ordered_list": ('<ol dir="auto">', "</ol>"),
+    "lines": ('<div class="lines" dir="auto">', "</div>"),
+    "": ("", ""),
+}
+#: As in the redline of the source: so many unchanged blocks stay beside a change, and fewer are not worth a fold.
+_CONTEXT, _WORTH_FOLDING = 1, 2
+_NO_BLANKS = dict.fromkeys(map(ord, " \t\r\n"))
+
+Block = SyntaxTreeNode
+Pair = tuple[Block | None, Block | None]
+
+
+class RedlinePart(NamedTuple):
+    """Sanitised HTML, or the place where the heading of a change goes.
+
+    Args:
+        moved: instead of the heading goes a note that what follows was moved `from` here or `to` here.
+        is_again: of the two notes of a move, the one without its heading.
+    """
+
+    html: SafeString = SafeString()
+    change: int = 0
+    moved: str = ""
+    is_again: bool = False
+
+
+@dataclass(frozen=True)
+class RenderedPassage:
+    """A part of the redline: HTML with places for the headings of changes, or lines of the source.
+
+    Args:
+        parts: HTML, and between it the headings of the changes that begin there.
+        folded: how many unchanged blocks it has, when it folds.
+        source: the lines of a change that changes nothing one sees, such as which sign a list has.
+        number: the number of that change.
+    """
+
+    parts: tuple[RedlinePart, ...] = ()
+    folded: int = 0
+    source: tuple[Paragraph, ...] = ()
+    number: int = 0
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A block of the page; an item of a list, and a line of a paragraph, by itself.
+
+    Args:
+        place: the paragraph of the source's redline where it begins.
+        around: what it stands in together with its neighbours, and which one of these.
+    """
+
+    html: str
+    place: int
+    is_changed: bool
+    around: tuple[str, int] = ("", 0)
+    source: tuple[Paragraph, ...] = ()
+    number: int = 0
 
 
 def rendered_redline(
-    before: str, after: str, paragraphs: Sequence[Paragraph], numbers: Sequence[int], *, unfolded: bool = False
+    before: str, after: str, paragraphs: Sequence[Paragraph], numbers: Sequence[int]
 ) -> tuple[RenderedPassage, ...]:
     """Return the change from one text to another; each number of a change stands in it once.
 
     Args:
         paragraphs: of the redline of the source.
         numbers: the number of each one's change, from 1; 0 for an unchanged one.
-        unfolded: show the unchanged rows of tables too, which cannot fold.
 
     Raises:
         TooLong: a text is not read as Markdown.
     """
-    text = ParsedText(before)
-    moves = Moves(paragraphs, text.blocks)
-    drawing = _Drawing(text, ParsedText(after), Alignment(paragraphs, numbers), moves, unfolded)
-    entries: list[Entry] = []
+    drawing = _Drawing(ParsedText(before), ParsedText(after), _Alignment(paragraphs, numbers))
+    entries: list[_Entry] = []
     for entry in drawing.entries():
         # Where lines of both texts lie crosswise, a block goes on from the one above it.
-        place = max(entry.place, entries[-1].place) if entries else entry.place
-        entries.append(replace(entry, place=place))
+        entries.append(replace(entry, place=max(entry.place, entries[-1].place if entries else 0)))
     for number in sorted(set(numbers) - drawing.headed - {0}):
         places = [place for place, its in enumerate(numbers) if its == number]
         lines = tuple(paragraphs[place] for place in places)
-        entries.append(Entry("", place=places[0], is_changed=True, source=lines, number=number))
-    return tuple(folded(sorted(entries, key=lambda entry: entry.place)))
+        entries.append(_Entry("", place=places[0], is_changed=True, source=lines, number=number))
+    return tuple(_folded(sorted(entries, key=lambda entry: entry.place)))
 
 
-@dataclass
 class _Drawing:
-    """The blocks of both texts while they are drawn, in reading order. `headed`: changes whose heading is placed."""
+    """The blocks of both texts while they are drawn, in reading order.
 
-    before: ParsedText
-    after: ParsedText
-    alignment: Alignment
-    moves: Moves
-    unfolded: bool
-    headed: set[int] = field(default_factory=set)
+    Attributes:
+        headed: changes whose heading is placed.
+    """
 
-    def __post_init__(self) -> None:
-        self._marker = Marker(has_references=self.before.has_references or self.after.has_references)
+    def __init__(self, before: ParsedText, after: ParsedText, alignment: _Alignment) -> None:
+        self._before, self._after, self._alignment = before, after, alignment
+        self._marker = Marker(has_references=before.has_references or after.has_references)
+        self._links_stay = before.references == after.references
         self._levels: list[int] = []
-        self._tables = 0
-        self._side = ""  # of the move that the block being drawn belongs to
-        self._said: set[tuple[str, int]] = set()
-        self._links_stay = self.before.references == self.after.references
+        self._env: dict[str, Any] = {}
+        self.headed: set[int] = set()
+        self._noted: set[tuple[int, str]] = set()
 
-    def entries(self) -> Iterator[Entry]:
-        for old, new in self.alignment.pairs(self.before.pieces, self.after.pieces, _fit):
-            block = new or old
-            with self._moving(old, new):
-                if block and block.kind == "paragraph":
-                    yield from self._lines(block, old, new)
-                else:
-                    yield self._entry(old, new)
+    def entries(self) -> Iterator[_Entry]:
+        for old, new in self._alignment.pairs(self._before.pieces, self._after.pieces):
+            block = _either(old, new)
+            if block.type == "paragraph":
+                yield from self._lines(old, new)
+            else:
+                html = rendering.drawn(self._tokens(old, new), self._env)
+                around = block.parent.type if block.type == "list_item" and block.parent else ""
+                place = self._alignment.place(_first(old), _first(new))
+                yield _Entry(html, place, bool(_MARKED.search(html)), (around, 0))
 
-    @contextmanager
-    def _moving(self, old: Node | None, new: Node | None) -> Iterator[None]:
-        """Draw a block that is in one of the texts as moved, where all of it was."""
-        side = self._side
-        self._side = side or self.moves.side(old.lines if old else None, new.lines if new else None)
-        try:
-            yield
-        finally:
-            self._side = side
-
-    def _lines(self, block: Node, old: Node | None, new: Node | None) -> Iterator[Entry]:
+    def _lines(self, old: Block | None, new: Block | None) -> Iterator[_Entry]:
         """Yield a paragraph's lines: many a text has one thing on each."""
-        at, new_at = (of.first if of else None for of in (old, new))
-        if self._side:
-            drawn = self._leaf(old, new, '<p dir="auto">', "</p>")
-            yield Entry(drawn, self.alignment.place(old, new), is_changed=True)
-            return
+        at, new_at = _first(old), _first(new)
         lines = lines_of(self._pieces(old, new))
+        opening, closing = ('<p dir="auto">', "</p>") if len(lines) == 1 else ("<div>", "</div>")
+        around = ("lines", id(_either(old, new))) if len(lines) > 1 else ("", 0)
         for pieces in lines:
             last = pieces[-1]
             ends = last.text.endswith("\n")
             if ends and last.kind == "same":
                 pieces[-1] = Piece("same", last.text[:-1], last.style)
-            its = tuple(() if line is None else (line,) for line in (at, new_at))
-            with self._moving_line(pieces, at, new_at):
-                is_changed = bool(self._side) or any(piece.kind != "same" for piece in pieces)
-                heading = self._slots(*its) if is_changed else ""
-                opening, closing = ('<p dir="auto">', "</p>") if len(lines) == 1 else ("<div>", "</div>")
-                drawn = f"{opening}{self._line(pieces, at, new_at)}{closing}"
-                if is_changed:
-                    drawn = f'<div class="{self._changed}">{heading}{drawn}</div>'
-            around = f"lines {id(block)}" if len(lines) > 1 else ""
-            yield Entry(drawn, self.alignment.place_of(at, new_at), is_changed, around)
+            kinds = {piece.kind for piece in pieces}
+            is_changed = kinds != {"same"}
+            drawn = f"{opening}{self._marker.html(pieces)}{closing}"
+            if is_changed:
+                gone = () if at is None or kinds == {"added"} else (at,)
+                come = () if new_at is None or kinds == {"removed"} else (new_at,)
+                drawn = f'<div class="changed">{self._slots(gone, come)}{drawn}</div>'
+            yield _Entry(drawn, self._alignment.place(at, new_at), is_changed, around)
             if ends:
                 at = at + 1 if at is not None and last.kind != "added" else at
                 new_at = new_at + 1 if new_at is not None and last.kind != "removed" else new_at
 
-    @contextmanager
-    def _moving_line(self, pieces: Sequence[Piece], at: int | None, new_at: int | None) -> Iterator[None]:
-        """Draw a line of a paragraph as moved, where it was."""
-        kinds = {piece.kind for piece in pieces}
-        if kinds == {"removed"} and at is not None:
-            self._side = self.moves.side((at,), None)
-        elif kinds == {"added"} and new_at is not None:
-            self._side = self.moves.side(None, (new_at,))
-        try:
-            yield
-        finally:
-            self._side = ""
-
-    def _line(self, pieces: Sequence[Piece], at: int | None, new_at: int | None) -> str:
-        if self._side == "from" and at is not None:
-            return f'<del class="moved">{self._marker.html(self._marker.whole("same", self.before.line(at)))}</del>'
-        if self._side == "to" and new_at is not None:
-            was = self.before.line(self.moves.origin(new_at))
-            return f'<ins class="moved">{self._marker.html(self._marker.compared(was, self.after.line(new_at)))}</ins>'
-        return self._marker.html(pieces)
-
-    @property
-    def _changed(self) -> str:
-        return "changed is-moved" if self._side else "changed"
-
-    def _entry(self, old: Node | None, new: Node | None) -> Entry:
-        written = self._block(old, new)
-        is_changed = bool(_MARKED.search(written))
-        block = new or old
-        return Entry(written, self.alignment.place(old, new), is_changed, block.listed if block else "")
-
-    def _block(self, old: Node | None, new: Node | None) -> str:
-        """Return HTML for what a block became; one of the two is missing where it came or went."""
-        block = new or old
-        if block is None:
-            return ""
-        if block.kind == "table":
-            return self._table(old, new)
-        if block.kind in CONTAINERS:
-            opening, closing = tags(block.kind)
-            if block.listed == "ordered_list":
-                opening = f'<li value="{block.number}">'
-            return f"{opening}{self._inside(old, new)}{closing}"
-        if block.kind == "heading":
-            return self._leaf(old, new, *self._heading_tags(block))
-        if block.kind == "hr":
-            css = ' class="moved"' if self._side else ""
-            drawn = "<hr>" if old and new else f"<{_tag(new)}{css}><hr></{_tag(new)}>"
-            return self._with_headings(old, new, drawn, is_marked=not (old and new))
-        if block.is_code:
-            return self._leaf(old, new, "<pre><code>", "</code></pre>")
-        if block.kind in _WORDS:
-            tight = block.is_tight
-            return self._leaf(old, new, "" if tight else '<p dir="auto">', "" if tight else "</p>")
-        return self._inside(old, new)
-
-    def _inside(self, old: Node | None, new: Node | None) -> str:
-        written = []
-        for pair in self.alignment.pairs(_inner(old), _inner(new), _fit):
-            with self._moving(*pair):
-                written.append(self._block(*pair))
-        return "".join(written)
-
-    def _leaf(self, old: Node | None, new: Node | None, opening: str, closing: str) -> str:
-        words, is_marked = self._words(old, new)
-        return self._with_headings(old, new, f"{opening}{words}{closing}", is_marked=is_marked)
-
-    def _with_headings(self, old: Node | None, new: Node | None, drawn: str, *, is_marked: bool) -> str:
-        if not is_marked:
-            return drawn
-        return f'<div class="{self._changed}">{self._slots(_lines(old), _lines(new))}{drawn}</div>'
-
-    def _slots(self, old: Iterable[int], new: Iterable[int]) -> str:
-        numbers = [number for number in self.alignment.numbers(old, new) if number not in self.headed]
-        self.headed.update(numbers)
-        return heading_slots(numbers) + (self._moved_slot(old, new, numbers) if self._side else "")
-
-    def _moved_slot(self, old: Iterable[int], new: Iterable[int], headed: Sequence[int]) -> str:
-        """Return the place that says of a move that it is one, where it begins on this side."""
-        for number in self.alignment.numbers(old, new):
-            if (self._side, number) not in self._said:
-                self._said.add((self._side, number))
-                return moved_slot(self._side, number, is_again=number not in headed)
-        return ""
-
-    def _words(self, old: Node | None, new: Node | None) -> tuple[str, bool]:
-        """Return the words of a block and whether any of them is marked."""
-        block = new or old
-        if self._side:
-            return self._moved_words(old, new), True
-        if block and block.is_code:
-            segments = worddiff.diff(old.content or "" if old else "", new.content or "" if new else "")
-            return self._marker.code(segments), any(segment.kind != "same" for segment in segments)
-        pieces = self._pieces(old, new)
-        return self._marker.html(pieces), any(piece.kind != "same" for piece in pieces)
-
-    def _moved_words(self, old: Node | None, new: Node | None) -> str:
-        """Return the words of a block that was moved: as they were, or as they are with what changed marked in them."""
-        if new is None:
-            return f'<del class="moved">{self._unchanged(self.before, old)}</del>' if old else ""
-        was = old or (self.moves.was(new) if new.kind not in ("th", "td") else None)
-        if was is None:
-            self._side, side = "", self._side
-            words, _is_marked = self._words(None, new)
-            self._side = side
-        elif new.is_code:
-            words = self._marker.code(worddiff.diff(was.content or "", new.content or ""))
+    def _tokens(self, old: Block | None, new: Block | None) -> Iterator[Token]:
+        """Yield what a block became, to be rendered; one of the two is missing where it came or went."""
+        block = _either(old, new)
+        if block.type in ("fence", "code_block"):
+            segments = worddiff.diff(old.content if old else "", new.content if new else "")
+            is_marked = any(segment.kind != "same" for segment in segments)
+            drawn = [_html(f"<pre><code>{self._marker.code(segments)}</code></pre>")]
+            yield from self._below_headings(old, new, drawn, is_marked=is_marked)
+        elif block.type == "hr":
+            tag = "ins" if new else "del"
+            drawn = [_html("<hr>" if old and new else f"<{tag}><hr></{tag}>")]
+            yield from self._below_headings(old, new, drawn, is_marked=not (old and new))
+        elif block.type == "tr":
+            yield from self._row(old, new)
+        elif block.type in ("paragraph", "heading"):
+            if block.type == "heading":
+                self._number(block)
+            words, is_marked = self._words(old, new)
+            drawn = [opening_of(block), words, _closing_of(block)]
+            yield from self._below_headings(old, new, drawn, is_marked=is_marked)
         else:
-            words = self._marker.html(self._pieces(was, new))
-        return f'<ins class="moved">{words}</ins>'
+            yield opening_of(block)
+            for pair in self._alignment.pairs(_inner(old), _inner(new)):
+                yield from self._tokens(*pair)
+            yield _closing_of(block)
 
-    def _unchanged(self, text: ParsedText, block: Node) -> str:
-        if block.is_code:
-            return self._marker.code(worddiff.diff(block.content or "", block.content or ""))
-        return self._marker.html(self._marker.whole("same", text.runs(block)))
+    def _row(self, old: Block | None, new: Block | None) -> Iterator[Token]:
+        """Yield a row, below the heading of the change that begins with it."""
+        cells: list[Token] = []
+        is_row_marked = False
+        for number, cell in enumerate(_either(old, new).children):
+            words, is_marked = self._words(*(row.children[number] if row else None for row in (old, new)))
+            cells += (opening_of(cell), words, _closing_of(cell))
+            is_row_marked |= is_marked
+        slots = self._slots(_lines(old), _lines(new)) if is_row_marked else ""
+        if slots:
+            columns = len(_either(old, new).children)
+            yield _html(f'<tr class="change-row"><td colspan="{columns}">{slots}</td></tr>')
+        yield _html('<tr class="changed">' if is_row_marked else "<tr>")
+        yield from (*cells, _html("</tr>"))
 
-    def _pieces(self, old: Node | None, new: Node | None) -> list[Piece]:
+    def _below_headings(
+        self, old: Block | None, new: Block | None, drawn: Sequence[Token], *, is_marked: bool
+    ) -> Iterator[Token]:
+        if is_marked:
+            yield _html(f'<div class="changed">{self._slots(_lines(old), _lines(new))}')
+        yield from drawn
+        if is_marked:
+            yield _html("</div>")
+
+    def _slots(self, old: Sequence[int], new: Sequence[int]) -> str:
+        """Return the places of the headings of the changes that begin in these lines, as HTML to be sanitised."""
+        side = "from" if not new else "to" if not old else ""
+        places: list[str] = []
+        for number in self._alignment.numbers(old, new):
+            is_again = number in self.headed
+            if not is_again:
+                self.headed.add(number)
+                places.append(f"change-{number}")
+            if side and number in self._alignment.moves and (number, side) not in self._noted:
+                self._noted.add((number, side))
+                places.append(f"{side}-{number}{'-again' if is_again else ''}")
+        return "".join(f'<span class="slot">{_SECRET}-{place}</span>' for place in places)
+
+    def _words(self, old: Block | None, new: Block | None) -> tuple[Token, bool]:
+        """Return the words of a paragraph, heading or cell, and whether any of them is marked."""
+        pieces = self._pieces(old, new)
+        # In front of a token of another type the renderer ends the line.
+        words = Token("inline", "", 0, children=[_html(self._marker.html(pieces))])
+        return words, any(piece.kind != "same" for piece in pieces)
+
+    def _pieces(self, old: Block | None, new: Block | None) -> list[Piece]:
+        before, after = (block.children[0].content if block else "" for block in (old, new))
         if old and new:
-            if self._links_stay and old.is_like(new):
-                return self._marker.whole("same", self.after.runs(new))
-            return self._marker.compared(self.before.runs(old), self.after.runs(new))
+            if self._links_stay and before == after:
+                return self._marker.whole("same", self._after.runs(after))
+            return self._marker.compared(self._before.runs(before), self._after.runs(after))
         if new:
-            return self._marker.whole("added", self.after.runs(new))
-        return self._marker.whole("removed", self.before.runs(old)) if old else []
+            return self._marker.whole("added", self._after.runs(after))
+        return self._marker.whole("removed", self._before.runs(before))
 
-    def _heading_tags(self, block: Node) -> tuple[str, str]:
-        """Return a heading's tags: no level is left out on the way down from that of the page."""
-        written = int(block.form[1])
+    def _number(self, heading: Block) -> None:
+        """Give a heading its level: none is left out on the way down from that of the page."""
+        written = int(heading.tag[1])
         while self._levels and self._levels[-1] >= written:
             self._levels.pop()
-        tag = f"h{min(TOP + len(self._levels), 6)}"
+        opening_of(heading).attrSet("dir", "auto")
+        opening_of(heading).tag = _closing_of(heading).tag = f"h{min(TOP + len(self._levels), 6)}"
         self._levels.append(written)
-        return f'<{tag} dir="auto">', f"</{tag}>"
-
-    def _table(self, old: Node | None, new: Node | None) -> str:
-        self._tables += 1
-        label = html.escape(_("Table %(number)d") % {"number": self._tables})
-        parts = []
-        for kind in ("thead", "tbody"):
-            mine, its = (_part(of, kind) for of in (old, new))
-            if mine or its:
-                parts.append(f"<{kind}>{self._rows(mine, its)}</{kind}>")
-        box = f'<div class="table-box" role="group" tabindex="0" aria-label="{label}">'
-        return f"{box}<table>{''.join(parts)}</table></div>"
-
-    def _rows(self, old: Node | None, new: Node | None) -> str:
-        """Return rows. Where some of them changed, most of the others are left out."""
-        pairs = self.alignment.pairs(_inner(old), _inner(new), _fit)
-        rows = []
-        for pair in pairs:
-            with self._moving(*pair):
-                rows.append(self._row(*pair))
-        changed = [is_changed for _row, is_changed in rows]
-        written: list[str] = []
-        for is_shown, numbers in beside_changes(changed):
-            if is_shown or self.unfolded or not any(changed):
-                written += (rows[number][0] for number in numbers)
-            else:
-                columns = len(_inner(_inner(new or old)[0]))
-                written.append(f'<tr class="skipped-rows"><td colspan="{columns}">{rows_slot(len(numbers))}</td></tr>')
-        return "".join(written)
-
-    def _row(self, old: Node | None, new: Node | None) -> tuple[str, bool]:
-        """Return a row, below the heading of the change that begins with it, and whether it changed."""
-        cells = []
-        is_marked = False
-        was = self.moves.was(new) if new and self._side else old
-        for number, cell in enumerate(_inner(new or old)):
-            words, is_cell_marked = self._words(*(of.inner[number] if of else None for of in (was, new)))
-            is_marked |= is_cell_marked
-            cells.append(f'<{cell.kind} dir="auto">{words}</{cell.kind}>')
-        heading = self._slots(_lines(old), _lines(new)) if is_marked else ""
-        above = f'<tr class="change-row"><td colspan="{len(cells)}">{heading}</td></tr>' if heading else ""
-        opening = f'<tr class="{self._changed}">' if is_marked else "<tr>"
-        return f"{above}{opening}{''.join(cells)}</tr>", is_marked
 
 
-def _fit(old: Node, new: Node) -> bool:
+class _Alignment:
+    """The lines of a change, from 0, and what each says of the blocks it belongs to.
+
+    Args:
+        paragraphs: of the change's redline.
+        numbers: for each, the number of its change; 0 for an unchanged one.
+    """
+
+    def __init__(self, paragraphs: Sequence[Paragraph], numbers: Sequence[int]) -> None:
+        self._shared: list[tuple[int, int, int]] = []
+        self._places: tuple[dict[int, int], dict[int, int]] = ({}, {})
+        self._numbers = numbers
+        #: The changes that are moves.
+        self.moves = {number for paragraph, number in zip(paragraphs, numbers, strict=True) if paragraph.move}
+        for place, paragraph in enumerate(paragraphs):
+            before, after = paragraph.before_line, paragraph.after_line
+            for line, places in zip((before, after), self._places, strict=True):
+                if line is not None:
+                    places.setdefault(line - 1, place)
+            if before is not None and after is not None and (shared := _shared(paragraph)):
+                self._shared.append((before - 1, after - 1, shared))
+
+    def numbers(self, before: Iterable[int], after: Iterable[int]) -> list[int]:
+        """Return the numbers of the changes in these lines of the one text and of the other."""
+        found = {
+            self._numbers[places[line]]
+            for lines, places in zip((before, after), self._places, strict=True)
+            for line in lines
+            if line in places
+        }
+        return sorted(found - {0})
+
+    def place(self, before: int | None, after: int | None) -> int:
+        """Return where a line is, as the index of a paragraph of the redline."""
+        if after is not None:
+            return self._places[1].get(after, 0)
+        return self._places[0].get(before, 0) if before is not None else 0
+
+    def pairs(self, before: Sequence[Block], after: Sequence[Block]) -> Iterator[Pair]:
+        """Yield blocks that stand beside one another, each with what it became, in reading order."""
+        at = new_at = 0
+        for index, new_index in (*self._partners(before, after), (len(before), len(after))):
+            gone: list[Pair] = [(block, None) for block in before[at:index]]
+            come: list[Pair] = [(None, block) for block in after[new_at:new_index]]
+            yield from sorted((*gone, *come), key=lambda pair: self.place(*map(_first, pair)))
+            if index < len(before) and new_index < len(after):
+                yield before[index], after[new_index]
+            at, new_at = index + 1, new_index + 1
+
+    def _partners(self, before: Sequence[Block], after: Sequence[Block]) -> list[tuple[int, int]]:
+        if not (before and after):
+            return []
+        of_before, of_after = _by_line(before), _by_line(after)
+        weights: Counter[tuple[int, int]] = Counter()
+        start = bisect_left(self._shared, (_lines(before[0]).start,))
+        end = bisect_left(self._shared, (_lines(before[-1]).stop,))
+        for line, new_line, shared in self._shared[start:end]:
+            if line in of_before and new_line in of_after:
+                weights[of_before[line], of_after[new_line]] += shared
+        # Lines are in one order in both texts, and so are any two pairs that have no block in common.
+        taken: set[int] = set()
+        new_taken: set[int] = set()
+        for (index, new_index), _weight in sorted(weights.items(), key=lambda item: (-item[1], item[0])):
+            if index not in taken and new_index not in new_taken and _fit(before[index], after[new_index]):
+                taken.add(index)
+                new_taken.add(new_index)
+        return list(zip(sorted(taken), sorted(new_taken), strict=True))
+
+
+def _shared(paragraph: Paragraph) -> int:
+    """Return how many letters and signs a line kept."""
+    return sum(len(segment.text.translate(_NO_BLANKS)) for segment in paragraph.segments if segment.kind == "same")
+
+
+def _fit(old: Block, new: Block) -> bool:
     """Whether the one can be shown as the other with some words changed."""
-    if old.kind != new.kind:
+    if old.type != new.type:
         return False
-    if old.kind in ("heading", "fence"):
-        return old.form == new.form
-    if old.kind == "list_item":
-        return old.listed == new.listed
-    if old.kind == "table":
-        return _columns(old) == _columns(new)
+    if old.type in ("heading", "fence"):
+        return (old.tag, old.info) == (new.tag, new.info)
+    if old.type == "list_item" and old.parent and new.parent:
+        return old.parent.type == new.parent.type
+    if old.type == "table":
+        return len(old.children[0].children[0].children) == len(new.children[0].children[0].children)
     return True
 
 
-def _columns(table: Node) -> int:
-    return len(table.inner[0].inner[0].inner)
+def _by_line(blocks: Sequence[Block]) -> dict[int, int]:
+    return {line: number for number, block in enumerate(blocks) for line in _lines(block)}
 
 
-def _inner(block: Node | None) -> Sequence[Node]:
-    return block.inner if block else ()
+def _lines(block: Block | None) -> range:
+    return range(*block.map) if block and block.map else range(0)
 
 
-def _part(table: Node | None, kind: str) -> Node | None:
-    return next((part for part in _inner(table) if part.kind == kind), None)
+def _first(block: Block | None) -> int | None:
+    return _lines(block).start if block else None
 
 
-def _lines(block: Node | None) -> Iterable[int]:
-    return block.lines if block else ()
+def _inner(block: Block | None) -> Sequence[Block]:
+    return block.children if block else ()
 
 
-def _tag(new: Node | None) -> str:
-    return "ins" if new else "del"
+def _either(old: Block | None, new: Block | None) -> Block:
+    block = new or old
+    assert block is not None
+    return block
+
+
+def _closing_of(block: Block) -> Token:
+    assert block.nester_tokens
+    return block.nester_tokens.closing
+
+
+def _html(markup: str) -> Token:
+    return Token("html_inline", "", 0, content=markup)
+
+
+def _folded(entries: Sequence[_Entry]) -> Iterator[RenderedPassage]:
+    """Yield the entries with what changed and a little beside it, and the others folded away."""
+    near: set[int] = set()
+    for number, entry in enumerate(entries):
+        if entry.is_changed:
+            near.update(range(number - _CONTEXT, number + _CONTEXT + 1))
+    shown: list[_Entry] = []
+    levels = _Levels()
+    for is_near, group in groupby(range(len(entries)), key=near.__contains__):
+        together = [entries[number] for number in group]
+        if is_near or len(together) < _WORTH_FOLDING:
+            shown += (replace(entry, html=levels.without_gaps(entry.html)) for entry in together)
+            continue
+        yield from _passages(shown)
+        yield RenderedPassage(_sanitised(together), folded=len(together))
+        shown = []
+    yield from _passages(shown)
+
+
+class _Levels:
+    """The levels of the headings outside folds: one whose heading above is folded away says that it is a level higher.
+
+    It looks as it does in the whole text.
+    """
+
+    def __init__(self) -> None:
+        self._last = TOP - 1  # of the heading before, the page's own at first
+
+    def without_gaps(self, html: str) -> str:
+        return _HEADING_TAG.sub(self._labelled, html)
+
+    def _labelled(self, tag: re.Match[str]) -> str:
+        level = int(tag["level"])
+        self._last = min(level, self._last + 1)
+        return tag[0] if self._last == level else f'{tag[0]} aria-level="{self._last}"'
+
+
+def _passages(entries: Sequence[_Entry]) -> Iterator[RenderedPassage]:
+    for is_source, group in groupby(entries, key=lambda entry: bool(entry.source)):
+        if is_source:
+            yield from (RenderedPassage(source=entry.source, number=entry.number) for entry in group)
+        else:
+            yield RenderedPassage(_sanitised(group))
+
+
+def _sanitised(entries: Iterable[_Entry]) -> tuple[RedlinePart, ...]:
+    written: list[str] = []
+    for (around, _which), group in groupby(entries, key=lambda entry: entry.around):
+        opening, closing = _AROUND[around]
+        written += (opening, *(entry.html for entry in group), closing)
+    clean = _SLOT.split(_CLEANER.clean("".join(written)))
+    parts = (
+        _slot(part) if number % 2 else RedlinePart(mark_safe(part))  # noqa: S308  # nh3 just made it so
+        for number, part in enumerate(clean)
+    )
+    return tuple(part for part in parts if part != RedlinePart())
+
+
+def _slot(place: str) -> RedlinePart:
+    kind, number, *again = place.split("-")
+    return RedlinePart(change=int(number), moved="" if kind == "change" else kind, is_again=bool(again))

@@ -8,7 +8,7 @@ table is scrolled in a box of its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,13 +122,18 @@ def _clean(
     tokens: Sequence[Token], env: dict[str, Any], attributes: Mapping[str, set[str]], *, link_rel: str | None
 ) -> SafeString:
     clean = nh3.clean(
-        _markdown.renderer.render(tokens, _markdown.options, env),
+        drawn(tokens, env),
         tags=TAGS,
         attributes=dict(attributes),
         url_schemes=SCHEMES,
         link_rel=link_rel,
     )
     return mark_safe(clean)  # noqa: S308  # nh3 just made it so
+
+
+def drawn(tokens: Iterable[Token], env: dict[str, Any]) -> str:
+    """Return HTML that still has to be sanitised."""
+    return str(_markdown.renderer.render(list(tokens), _markdown.options, env))
 
 
 def _number_headings(tokens: Sequence[Token], *, top: int, anchored: bool) -> tuple[Heading, ...]:
@@ -189,8 +194,10 @@ def _directed(state: StateCore) -> None:
             token.attrSet("dir", "auto")
 
 
-def _parser() -> Parser:
+def parser(*, without: Sequence[str] = ()) -> Parser:
+    """Return a parser whose tables and images are drawn our way, without these of its core rules."""
     parser = Parser()
+    parser.core.ruler.disable(list(without))
     parser.add_render_rule("image", _image)
     parser.add_render_rule("table_open", _table)
     parser.add_render_rule("table_close", _table)
@@ -198,4 +205,4 @@ def _parser() -> Parser:
     return parser
 
 
-_markdown = _parser()
+_markdown = parser()

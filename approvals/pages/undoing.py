@@ -120,7 +120,7 @@ def _change(plan: UndoPlan) -> Redline | None:
     before, after = (
         (plan.before_text, plan.after_text) if plan.can_be_done else (revision.base_text, revision.result_text)
     )
-    return laid_out(before, after, unfolded=True)
+    return laid_out(before, after)
 
 
 def _passages(proposal: Proposal, notes: Sequence[tuple[str, reads.Note | None]]) -> tuple[UndonePassage, ...]:

@@ -11,8 +11,7 @@ from enum import StrEnum
 
 from django.utils.translation import get_language
 
-from approvals.markdown.passages import RenderedPassage
-from approvals.markdown.redline import TooLong, rendered_redline
+from approvals.markdown.redline import RenderedPassage, TooLong, rendered_redline
 from approvals.models import Mergeability
 from approvals.review.compared import compared
 from approvals.review.presentation import Review
@@ -126,10 +125,10 @@ def change_shown(review: Review, view: DiffMode, *, unfolded: bool = False) -> C
         unfolded: show the unchanged lines of the table too.
     """
     if view is DiffMode.INLINE:
-        line = laid_out(review.before_text, review.after_text, unfolded=unfolded)
+        line = laid_out(review.before_text, review.after_text)
         since = _since(review)
         if since and review.block:
-            since = laid_out(review.revision.base_text, review.block.body, unfolded=unfolded)
+            since = laid_out(review.revision.base_text, review.block.body)
         return ChangeShown(view, redline=line, since=since, changes=line.changes)
     line = redline(review.segments)
     if view is DiffMode.RESULT:
@@ -141,18 +140,13 @@ def change_shown(review: Review, view: DiffMode, *, unfolded: bool = False) -> C
     return ChangeShown(view, redline=line, since=_since(review), changes=line.changes)
 
 
-def laid_out(before: str, after: str, *, unfolded: bool) -> Redline:
-    """Return the redline of two texts with the same laid out as Markdown, unless a text is too long for it.
-
-    Args:
-        unfolded: show the unchanged rows of tables too.
-    """
+def laid_out(before: str, after: str) -> Redline:
+    """Return the redline of two texts with the same laid out as Markdown, unless a text is too long for it."""
     # Tables are named in the language of the page.
-    key = ("laid out", unfolded, get_language())
-    return compared(before, after).once(key, lambda: _laid_out(before, after, unfolded=unfolded))
+    return compared(before, after).once(("laid out", get_language()), lambda: _laid_out(before, after))
 
 
-def _laid_out(before: str, after: str, *, unfolded: bool) -> Redline:
+def _laid_out(before: str, after: str) -> Redline:
     line = redline(compared(before, after).segments)
     items: list[Paragraph] = []
     numbers: list[int] = []
@@ -161,7 +155,7 @@ def _laid_out(before: str, after: str, *, unfolded: bool) -> Redline:
         items += paragraphs
         numbers += [passage.number] * len(paragraphs)
     try:
-        return replace(line, rendered=rendered_redline(before, after, items, numbers, unfolded=unfolded))
+        return replace(line, rendered=rendered_redline(before, after, items, numbers))
     except TooLong:
         return line
 

@@ -54,15 +54,11 @@ class Comparison:
     fields: tuple[object, ...]
 
 
-def compare(before: Version, after: Version, *, unfolded: bool = False) -> Comparison:
-    """Return what changed from one version to another.
-
-    Args:
-        unfolded: show the unchanged rows of tables too.
-    """
+def compare(before: Version, after: Version) -> Comparison:
+    """Return what changed from one version to another."""
     changed = None
     if before.body != after.body:
-        changed = laid_out(before.body, after.body, unfolded=unfolded)
+        changed = laid_out(before.body, after.body)
     fields = field_changes(before.block, after.block) if before.block and after.block else ()
     return Comparison(before=before, after=after, redline=changed, fields=fields)
 
@@ -121,7 +117,7 @@ def _chosen(request: HttpRequest, found: reads.BlockBlame) -> tuple[StripChoice,
     window = window_of(asked.get("strip", ""))
     if "a" in asked or "b" in asked:
         a, b = asked.get("a", ""), asked.get("b", "") or NOW
-        comparison = compare(version(owner, label, a), version(owner, label, b), unfolded="unfolded" in asked)
+        comparison = compare(version(owner, label, a), version(owner, label, b))
         last = found.changes[-1].commit if found.changes else ""
         ends = (a, last if b == NOW else b)
         return StripChoice(window=window, ends=ends), {"comparison": comparison, "a": a, "b": b}
@@ -129,7 +125,7 @@ def _chosen(request: HttpRequest, found: reads.BlockBlame) -> tuple[StripChoice,
         _number(found, picked)
         return StripChoice(window=window, picked=picked), {"picked": version(owner, label, picked)}
     if commit := asked.get("v", ""):
-        shown = _shown_version(found, commit, viewer_of(request), unfolded="unfolded" in asked)
+        shown = _shown_version(found, commit, viewer_of(request))
         return StripChoice(window=window, shown=commit), {"version": shown, **_kept_window(window, shown.number)}
     return StripChoice(window=window), {}
 
@@ -173,7 +169,7 @@ class ShownVersion:
     is_undoable: bool
 
 
-def _shown_version(found: reads.BlockBlame, commit: str, viewer: User, *, unfolded: bool) -> ShownVersion:
+def _shown_version(found: reads.BlockBlame, commit: str, viewer: User) -> ShownVersion:
     owner, label = found.owner, found.label
     number = _number(found, commit)
     previous = found.changes[number - 1].commit if number else ""
@@ -183,7 +179,7 @@ def _shown_version(found: reads.BlockBlame, commit: str, viewer: User, *, unfold
         number=number + 1,
         versions=len(found.changes),
         entry=entry,
-        comparison=compare(version(owner, label, previous), then, unfolded=unfolded),
+        comparison=compare(version(owner, label, previous), then),
         by=ChangeBy.of(entry.change),
         newer=found.changes[number + 1].commit if number + 1 < len(found.changes) else "",
         is_as_now=bool(then.block and now.block and then.body == now.body and not field_changes(then.block, now.block)),
@@ -306,13 +302,12 @@ class BlockRestore(ServiceFormView[RestoreForm]):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         body, then = self.current.body if self.current else "", self.then.body
-        unfolded = "unfolded" in self.request.GET
         return super().get_context_data(
             label=self.label,
             title=(self.current or self.then).display_title,
             old=self.old,
             memory_block=self.current,
-            redline=laid_out(body, then, unfolded=unfolded) if body != then else None,
+            redline=laid_out(body, then) if body != then else None,
             page_url=self.request.path,
             page_query=self.request.GET,
             fields=field_changes(self.current, self.restored()) if self.current else (),
