@@ -25,7 +25,6 @@ urlpatterns = [
     path(f"{_USER}search/", memory.Search.as_view(), name="api_search"),
     path(f"{_USER}context/", memory.ContextDetail.as_view(), name="api_context"),
     path(f"{_USER}memories.md", memory.MemoriesFile.as_view(), name="api_memories_file"),
-    path(f"{_USER}imports/<str:key>/", memory.ImportProgress.as_view(), name="api_import_progress"),
     path(f"{_USER}conversations/", memory.Sessions.as_view(), name="api_sessions"),
     path(_MESSAGES, memory.Messages.as_view(), name="api_messages"),
     path(f"{_MESSAGES}<str:message_id>/", memory.MessageDetail.as_view(), name="api_message"),

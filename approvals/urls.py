@@ -63,7 +63,6 @@ urlpatterns = [
     path(_NOTES, note_views.notes, name="notes"),
     path(f"{_NOTES}new/", note_forms.NoteNew.as_view(), name="note_new"),
     path(f"{_NOTES}import/", exchange.import_markdown, name="note_import"),
-    path(f"{_NOTES}import/progress/", exchange.import_progress_part, name="note_import_progress"),
     path(f"{_NOTES}change/", note_forms.NotesChange.as_view(), name="notes_change"),
     path(f"{_NOTES}changes/<str:commit>/", note_forms.notes_changed, name="notes_changed"),
     path(_NOTE, note_views.note, name="note"),

@@ -9,17 +9,15 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import click
 
-from assent_client._generated.runtime.progress import Reporter, Stage
 from assent_client.cli.memories import ChangeResult, Failed, ImportResult, MemoryNotFound
 from assent_client.text import memories_md
 from assent_client.text.memories_md import Memory
 from memory_app.configuration.environment import UMASK
-from memory_app.runtime import progress
 
 #: How often another id is tried when a new one is taken.
 _TRIES = 5
@@ -114,14 +112,10 @@ class LocalMemories:
         with _failing():
             return guidance.prime(self._user.username, budget=budget, filters=filters, format=format).text
 
-    def import_file(self, data: bytes, show: Reporter | None) -> ImportResult:
+    def import_file(self, data: bytes) -> ImportResult:
         from approvals.services import imports
 
-        def told(stage: progress.Stage, done: int, of: int) -> None:
-            if show:
-                show(Stage(stage), done, of)
-
-        with _failing(), progress.reported_to(told) if show else nullcontext():
+        with _failing():
             came = imports.import_file(by=self._by, owner=self._user.username, data=data)
         return ImportResult(
             status="applied" if came.outcome else "unchanged",

@@ -7,7 +7,6 @@ from collections import defaultdict
 from typing import Any
 
 from agent_tools.calls.api_operation import Effect
-from agent_tools.client_code import copies
 from agent_tools.client_code.answers import AnswerClasses
 from agent_tools.client_code.methods import ClientMethod, client_methods
 from agent_tools.client_code.types import Parameters
@@ -63,7 +62,6 @@ class ClientSource:
             "operations.py": self._operations(),
             "others.py": self._others(),
             "params.py": self._params(),
-            **copies.modules(),
         }
 
     # -- resources --------------------------------------------------------------------------------

@@ -104,7 +104,7 @@ class AgentToken(models.Model):
     @property
     def original_id(self) -> int:
         """Return the id under which everything is counted and remembered that outlives a rotation: idempotency keys,
-        the rate limit, progress of imports, waiting, and what was told."""
+        the rate limit, waiting, and what was told."""
         return self.first_id or self.pk
 
     @property

@@ -14,7 +14,6 @@ from agent_tools.calls.arguments import Arguments, NoteWriteArguments
 from agent_tools.calls.registry import endpoint
 from agent_tools.models import Scope
 from agent_tools.tools.note_arguments import changed_by
-from approvals.pages import import_progress
 from approvals.services import imports
 from approvals.services.imports import ImportOutcome
 from assent_client.text import memories_md
@@ -23,11 +22,6 @@ from memory_app import reads
 
 class ImportArguments(NoteWriteArguments):
     file: Annotated[bytes, Field(description="The body: a memories.md in UTF-8, of at most 32 MiB.")]
-
-    # Not part of what is asked: the same import sent again may have another.
-    progress_key: Annotated[
-        str, Field(exclude=True, description="The header Progress-Key: what GET …/imports/{key}/ calls this import.")
-    ] = ""
 
     @field_serializer("file")
     def _named_by_hash(self, file: bytes) -> str:
@@ -65,11 +59,7 @@ class ImportArguments(NoteWriteArguments):
     ),
 )
 def import_file(call: Call, arguments: ImportArguments) -> Answer:
-    viewer = import_progress.of_token(call.caller.token.original_id)
-    with (
-        refusals.explained(Subject.of_write(call, arguments)),
-        import_progress.watched(viewer, arguments.progress_key),
-    ):
+    with refusals.explained(Subject.of_write(call, arguments)):
         done = imports.import_file(by=changed_by(call, arguments), owner=call.owner, data=arguments.file)
     proposal = done.outcome.proposal if done.outcome else None
     data = {

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.http import HttpResponse
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework.request import Request
 
-from agent_tools.auth import grants
 from agent_tools.calls import execution
-from agent_tools.calls.api_operation import Answer
-from agent_tools.calls.arguments import LONGEST_ANSWER, Arguments
-from agent_tools.calls.parsing import parse
+from agent_tools.calls.arguments import LONGEST_ANSWER
 from agent_tools.decisions import telling
-from agent_tools.errors import ApiError, ErrorCode
-from agent_tools.http import body, exceptions
+from agent_tools.http import body
 from agent_tools.http.exceptions import ApiResponse
 from agent_tools.http.openapi import answers, describe, query
 from agent_tools.http.openapi import body as body_of
 from agent_tools.tools import context, conversations, files, proposals, read, recall, search
 from agent_tools.tools.propose import rewriting
 from agent_tools.views.api import ApiView, from_path, from_query
-from approvals.pages import import_progress
 from assent_client.text import memories_md
 
 #: By address programs read, which have room for a whole block or proposal.
@@ -130,7 +123,6 @@ class ProposalWithdraw(ApiView):
 #: In the OpenAPI document, the bytes of a file.
 _FILE = {"type": "string", "format": "binary"}
 #: Seconds after which to ask for an import again that is under way.
-_RETRY_AFTER = 2
 
 
 class NoteList(ApiView):
@@ -204,16 +196,7 @@ class MemoriesFile(ApiView):
         operation_id="memories_import",
         tags=["notes"],
         summary="Import a memories.md (text/markdown, at most 32 MiB) as one change",
-        parameters=[
-            *query(files.ImportArguments, leave_out={"file", "evidence", "progress_key"}),
-            OpenApiParameter(
-                "Progress-Key",
-                str,
-                OpenApiParameter.HEADER,
-                description="16 to 64 of A-Z, a-z, 0-9, _ and - that nobody can guess: names the import for "
-                "GET …/imports/{key}/, which tells how far it has come.",
-            ),
-        ],
+        parameters=query(files.ImportArguments, leave_out={"file", "evidence"}),
         request={"text/markdown": _FILE},
         responses=answers("data.created, data.updated, data.skipped and more.", 400, 409, 413, 415),
     )
@@ -222,49 +205,8 @@ class MemoriesFile(ApiView):
         given = from_query(request, files.ImportArguments)
         file = body.read_markdown(request._request, memories_md.LARGEST_FILE)
         self.audit.request_bytes = len(file)
-        key = request.headers.get("Progress-Key", "")
-        given = from_path(given, user_id=user_id) | {"file": file, "progress_key": key}
-        try:
-            with import_progress.claimed(import_progress.of_token(self.caller.token.original_id), key):
-                return self.run(request, files.import_file, given)
-        except import_progress.UnderWay as error:
-            raise ApiError(
-                ErrorCode.IDEMPOTENCY_IN_PROGRESS,
-                "The import sent with this Progress-Key is not done yet.",
-                help=[f"GET /api/v1/users/{user_id}/imports/{key}/ tells how far it has come."],
-                details={"progress_key": key, "retry_after": _RETRY_AFTER},
-                retry_after=_RETRY_AFTER,
-            ) from error
-
-
-class ImportProgress(ApiView):
-    # A waiting client asks twice a second, which must not use up the calls of its token. It is one read of the cache.
-    throttle_classes = []
-
-    @describe(
-        operation_id="import_progress",
-        tags=["notes"],
-        summary="How far this token's import sent with the header `Progress-Key` has come",
-        responses=answers(
-            "data.state: running, done, failed (refused; nothing was taken), lost (its time was up, or its process or "
-            "a database is gone; it is all in the memory or not at all) or unknown (not begun, or long over); "
-            "data.stage: reading, comparing, weighing, writing or recording; "
-            "data.done of data.of; data.percent of the whole.",
-            400,
-        ),
-    )
-    def get(self, request: Request, user_id: str, key: str) -> HttpResponse:
-        parse(Arguments, from_query(request, Arguments), called="this endpoint")
-        grants.owner_for(self.caller.token, user_id)
-        found = import_progress.look(import_progress.of_token(self.caller.token.original_id), key)
-        data: dict[str, Any] = {
-            "state": found.state if found else "unknown",
-            "stage": found.stage if found else None,
-            "done": found.done if found else 0,
-            "of": found.of if found else 0,
-            "percent": found.percent if found else 0,
-        }
-        return exceptions.json_response(Answer(f"{data['percent']} %", data).payload())
+        given = from_path(given, user_id=user_id) | {"file": file}
+        return self.run(request, files.import_file, given)
 
 
 # -- `/api/v1/users/{user_id}/conversations/…`: conversations are listed, read, stored and deleted.

@@ -344,8 +344,6 @@ class ImportForm(forms.Form):
         widget=forms.FileInput(attrs={"accept": ".md,.markdown,.txt,text/markdown,text/plain"}),
     )
     comment = comment_field(_("Saved in the history."))
-    # What its progress is asked for by.
-    key = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
 
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
@@ -363,7 +361,6 @@ class CheckedImportForm(forms.Form):
     carried = forms.CharField(widget=forms.HiddenInput, strip=False)
     file_name = forms.CharField(required=False, max_length=200, widget=forms.HiddenInput)
     comment = comment_field(_("Saved in the history."))
-    key = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
 
     def clean_carried(self) -> bytes:
         """Return the file's bytes."""

@@ -18,8 +18,7 @@ from assent_client.text import memories_md
 from assent_client.text.memories_md import Memory, Parsed, Skipped
 from memory_app import reads
 from memory_app.models import NoteSource
-from memory_app.runtime import progress, turns
-from memory_app.runtime.progress import Stage
+from memory_app.runtime import turns
 
 _QUOTED = re.compile("“[^“”]*”")
 
@@ -118,7 +117,6 @@ def import_file(*, by: ChangeContext, owner: str, data: bytes) -> ImportOutcome:
         Others: as for `import_memories`.
     """
     with _turn(by, owner):
-        progress.report(Stage.READING, 0, 1)
         return import_memories(by=by, owner=owner, parsed=memories_md.read(data, latest=_latest()))
 
 
@@ -128,12 +126,21 @@ def _turn(by: ChangeContext, owner: str) -> Iterator[None]:
 
     Eight at once, by one token, delayed every page by up to 12 s: each uses the processor for seconds.
     """
-    names = f"import of {owner}", f"import by {type(by.actor).__name__} {by.actor.pk}"
+    names = _turn_of(owner), f"import by {type(by.actor).__name__} {by.actor.pk}"
     try:
         with turns.taken(*names, by=by.operation):
             yield
     except turns.Taken:
         raise ImportUnderWay from None
+
+
+def is_under_way(owner: str) -> bool:
+    """Whether a memories.md is being imported into this memory, or checked against it."""
+    return turns.is_taken(_turn_of(owner))
+
+
+def _turn_of(owner: str) -> str:
+    return f"import of {owner}"
 
 
 def _latest() -> date:
@@ -154,7 +161,7 @@ def import_memories(*, by: ChangeContext, owner: str, parsed: Parsed) -> ImportO
 
     A note with a known id is changed where the file differs. Fields the format does not have (confidence, category,
     rationale, whether it is superseded …) stay, except the source "a person" when an agent imports another text.
-    Nothing is deleted. Reports its progress (`memory_app.runtime.progress`).
+    Nothing is deleted.
 
     Raises:
         NoteInvalid: a memory is not a valid note; nothing was changed.
@@ -171,17 +178,16 @@ def import_memories(*, by: ChangeContext, owner: str, parsed: Parsed) -> ImportO
     unchanged = len(parsed.memories) - len(changes)
     outcome = None
     if changes:
-        progress.report(Stage.WEIGHING, 0, 1)
         outcome = notes.change_notes(by=by, owner=owner, kind=Kind.IMPORT, changes=changes, base_commit=commit)
     return ImportOutcome(outcome, created, len(changes) - created, unchanged, parsed.skipped)
 
 
 def _changes(by: ChangeContext, owner: str, parsed: Parsed) -> list[NoteChange]:
-    """Return the change of each note that differs from the file's. Reports its progress."""
+    """Return the change of each note that differs from the file's."""
     known = reads.find_notes(owner, [memory.id for memory in parsed.memories])
     now = timezone.now()
     changes = []
-    for memory in progress.each(Stage.COMPARING, parsed.memories, len(parsed.memories)):
+    for memory in parsed.memories:
         before = known.get(memory.id)
         if before is not None and parsed.is_portable and memories_md.section_of(before.type) == memory.type:
             memory = replace(memory, type=before.type)

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from approvals.accounts.sign_in import kept_fields, signed_in
 from approvals.forms.memory import REFUSALS, CheckedImportForm, ImportForm, add_refusal, packed
 from approvals.models import Proposal, User
-from approvals.pages import import_progress, note_history
+from approvals.pages import note_history
 from approvals.services import imports
 from approvals.services.imports import ImportCheck, ImportOutcome
 from approvals.services.notes import ChangeContext
@@ -73,12 +73,13 @@ def export_json(request: HttpRequest, owner: str) -> HttpResponse:
 @transaction.non_atomic_requests
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_markdown(request: Request, owner: str) -> HttpResponse:
-    """Bring in a memories.md, as one commit in the owner's name. `import_progress` reports how far it is."""
+    """Bring in a memories.md, as one commit in the owner's name; with `check`, only say what it would do.
+
+    The answer is what became of the file. Whoever opens the page while an import runs is told so.
+    """
     person = own_memory(request, owner)
-    waiting_as = import_progress.of_person(person.pk)
     if request.method != "POST":
-        return _import_start(request, person, waiting_as)
-    key = request.POST.get("key", "")
+        return _import_start(request, person)
     form: ImportForm | CheckedImportForm
     form = CheckedImportForm(request.POST) if "carried" in request.POST else ImportForm(request.POST, request.FILES)
     if not form.is_valid():
@@ -86,16 +87,10 @@ def import_markdown(request: Request, owner: str) -> HttpResponse:
     data, file_name = _sent(form)
     deadlines.allow(_IMPORT_SECONDS)
     by = ChangeContext(actor=person, reasoning=form.cleaned_data["comment"])
+    carry_out = imports.check_file if "check" in request.POST else imports.import_file
     done: ImportOutcome | ImportCheck
     try:
-        if "check" in request.POST:
-            done = imports.check_file(by=by, owner=owner, data=data)
-        else:
-            with import_progress.claimed(waiting_as, key), import_progress.watched(waiting_as, key):
-                done = imports.import_file(by=by, owner=owner, data=data)
-    except import_progress.UnderWay:
-        # The same form, sent twice: the first one's answer is the answer.
-        return _import_page(request, person, {"running": key}, status=409)
+        done = carry_out(by=by, owner=owner, data=data)
     except memories_md.Unreadable as error:
         form.add_error(_file_field(form), _sentence(error))
         return _import_again(request, person, form)
@@ -113,7 +108,7 @@ def import_markdown(request: Request, owner: str) -> HttpResponse:
     return _import_page(request, person, {"done": done, "file_name": file_name, "overtaken": overtaken})
 
 
-def _import_start(request: Request, person: User, waiting_as: str) -> HttpResponse:
+def _import_start(request: Request, person: User) -> HttpResponse:
     """Show the form; after an expired session what the file would do, where it was sent back already checked."""
     kept = kept_fields(request)
     comment = kept.get("comment", "")
@@ -129,8 +124,8 @@ def _import_start(request: Request, person: User, waiting_as: str) -> HttpRespon
                 return _import_page(request, person, context | _checked(done, data, file_name, comment))
         except (memories_md.Unreadable, *REFUSALS):
             pass  # the form says that the file has to be chosen again
-    running = import_progress.latest(waiting_as)
-    return _import_page(request, person, context | {"form": _form(comment=comment), "running": running})
+    context |= {"form": _form(comment=comment), "is_under_way": imports.is_under_way(person.username)}
+    return _import_page(request, person, context)
 
 
 def _sent(form: ImportForm | CheckedImportForm) -> tuple[bytes, str]:
@@ -148,7 +143,7 @@ def _file_field(form: ImportForm | CheckedImportForm) -> str:
 def _checked(check: ImportCheck, data: bytes, file_name: str, comment: str) -> dict[str, object]:
     """Return what the page says of a file that was checked, and the form that imports it."""
     carried = packed(data)
-    initial = {"carried": carried, "file_name": file_name[:200], "comment": comment, "key": import_progress.new_key()}
+    initial = {"carried": carried, "file_name": file_name[:200], "comment": comment}
     return {
         "check": check,
         "count": len(check.changes),
@@ -159,20 +154,6 @@ def _checked(check: ImportCheck, data: bytes, file_name: str, comment: str) -> d
         "checked_form": CheckedImportForm(initial=initial) if carried else None,
         "form": None if carried else _form(comment=comment),
     }
-
-
-@signed_in()
-@require_safe
-def import_progress_part(request: Request, owner: str) -> HttpResponse:
-    """Show how far an import of this person is, for the page that waits for it."""
-    person = own_memory(request, owner)
-    key, said = request.GET.get("key", ""), request.GET.get("said", "")
-    if not import_progress.KEY.fullmatch(key):
-        raise Http404
-    progress = import_progress.look(import_progress.of_person(person.pk), key)
-    return render(
-        request, "notes/import_progress.html", {"owner": person, "key": key, "said": said, "progress": progress}
-    )
 
 
 def _line_by_line(exported: dict[str, Any]) -> str:
@@ -188,14 +169,13 @@ def _line_by_line(exported: dict[str, Any]) -> str:
 
 
 def _form(comment: str = "") -> ImportForm:
-    return ImportForm(initial={"key": import_progress.new_key(), "comment": comment})
+    return ImportForm(initial={"comment": comment})
 
 
 def _import_again(
     request: Request, person: User, form: ImportForm | CheckedImportForm, *, status: int = 422
 ) -> HttpResponse:
-    """Return the form with its errors and what was typed, under a new key: the old one belongs to the failure."""
-    form.data = {**request.POST.dict(), "key": import_progress.new_key()}
+    """Return the form with its errors and what was typed."""
     if isinstance(form, CheckedImportForm):
         again = _form(comment=request.POST.get("comment", ""))
         errors = [error for each in form.errors.values() for error in each]

@@ -38,7 +38,7 @@ def taken(*names: str, by: str | None = None) -> Iterator[None]:
         Taken: another thread or process has one of them.
     """
     mine = by or secrets.token_hex(8)
-    keys = [f"turn:{hashlib.sha256(name.encode()).hexdigest()}" for name in names]
+    keys = [_key(name) for name in names]
     has: list[str] = []
     is_over = threading.Event()
     try:
@@ -52,6 +52,19 @@ def taken(*names: str, by: str | None = None) -> Iterator[None]:
         is_over.set()
         for key in has:
             _give_back(key, mine)
+
+
+def is_taken(name: str) -> bool:
+    """Whether a caller has the turn of this name now; without a cache it is not known, and False."""
+    try:
+        return cache.get(_key(name)) is not None
+    except RedisError as error:
+        log.warning("turn_without_cache", error=type(error).__name__)
+        return False
+
+
+def _key(name: str) -> str:
+    return f"turn:{hashlib.sha256(name.encode()).hexdigest()}"
 
 
 def _take(key: str, mine: str) -> bool:

@@ -10,13 +10,11 @@ from django.db import connection as default_connection
 from django.db import transaction
 
 from memory_app import reads
-from memory_app.databases.batches import BATCH, batched
+from memory_app.databases.batches import batched
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, DirectWrite, TargetKind
-from memory_app.runtime import progress
-from memory_app.runtime.progress import Stage
 from memory_app.text import trailers
 from memory_app.text.trailers import Trailers
 from memory_app.writing.ledger_lock import lock_owner
@@ -113,8 +111,7 @@ def record(hash_: str, entry: LedgerEntry, at: datetime, on_record: Callable[[st
     )
     with transaction.atomic(), default_connection.cursor() as cursor:
         lock_owner(entry.owner)
-        for number, some in enumerate(batched(targets)):
-            progress.report(Stage.RECORDING, number * BATCH, len(targets))
+        for some in batched(targets):
             rows = [(*same.values(), kind, target) for kind, target in some]
             if len(rows) == 1:  # on PostgreSQL, executemany opens a pipeline
                 cursor.execute(sql, rows[0])

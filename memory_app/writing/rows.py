@@ -13,8 +13,6 @@ from memory_app import reads
 from memory_app.databases.batches import batched
 from memory_app.databases.prepared import Prepared, insert, update
 from memory_app.models import MemoryBlock, MemoryNote, block_id, note_pk
-from memory_app.runtime import progress
-from memory_app.runtime.progress import Stage
 from memory_app.writing.values import BlockWrite, NoteWrite, Write
 
 
@@ -76,15 +74,11 @@ def _write_notes(writes: list[NoteWrite]) -> None:
     gone = [key for key, write in keys.items() if write.note is None or (key in rows and key in present)]
     for some in batched(gone):
         MemoryNote.objects.filter(pk__in=some).delete()
-    done = 0
     for some in batched(list(rows)):
-        progress.report(Stage.WRITING, done, len(rows))
         if len(some) == 1:
             insert(rows[some[0]])
         else:
             MemoryNote.objects.bulk_create([rows[key] for key in some])
-        done += len(some)
-    progress.report(Stage.WRITING, done, len(rows))
 
 
 def _insert_note(owner: str, note: reads.Note) -> None:

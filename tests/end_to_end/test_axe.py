@@ -142,7 +142,7 @@ NO_PAGES = {
     "what a form is sent to": """approve ticks reject request_changes filter_save filter_delete several undo_several
         together comment assign rule_create rule_change rule_delete feed_address
         sign_in_and_go_on sign_out webhook_end_overlap webhook_switch webhook_test webhook_send_again""",
-    "files, and parts of pages": "manifest feed export_markdown export_json note_import_progress",
+    "files, and parts of pages": "manifest feed export_markdown export_json",
     "Swagger's page, whose markup is not ours": "api_docs",
     "for machines": "healthz readyz llms mcp mcp_below",
 }

@@ -115,16 +115,6 @@ class ImportedFile(Answer):
     waits_because: str | None = None
 
 
-class ImportProgress(Answer):
-    """How far an import has come: its `state`, and while it runs, its `stage` with `done` of `of`."""
-
-    state: str = ""
-    stage: str | None = None
-    done: int = 0
-    of: int = 0
-    percent: int = 0
-
-
 def _exporting(core: ClientCore, portable: bool, user_id: str | None) -> Steps[bytes]:
     path = yield from core.address_of("memories.md", user_id)
     query: Sequence[tuple[str, str]] = [("portable", "true")] if portable else []
@@ -135,20 +125,11 @@ def _exporting(core: ClientCore, portable: bool, user_id: str | None) -> Steps[b
     return response.content
 
 
-def _importing(
-    core: ClientCore, data: bytes, user_id: str | None, progress_key: str | None
-) -> Steps[RawResponse[ImportedFile]]:
+def _importing(core: ClientCore, data: bytes, user_id: str | None) -> Steps[RawResponse[ImportedFile]]:
     path = yield from core.address_of("memories.md", user_id)
     headers = {"Content-Type": "text/markdown; charset=utf-8", "Idempotency-Key": str(uuid.uuid4())}
-    if progress_key:
-        headers["Progress-Key"] = progress_key
     request = core.plain("POST", path, content=data, headers=headers, timeout=WHOLE_MEMORY)
     return (yield from call(request, ImportedFile, max_retries=core.max_retries))
-
-
-def _looking(core: ClientCore, progress_key: str, user_id: str | None) -> Steps[RawResponse[ImportProgress]]:
-    path = yield from core.address_of(f"imports/{segment('progress_key', progress_key)}/", user_id)
-    return (yield from call(core.plain("GET", path), ImportProgress, max_retries=core.max_retries))
 
 
 class Notes(notes.Notes):
@@ -162,17 +143,9 @@ class Notes(notes.Notes):
         """
         return self._client.drive(_exporting(self._client.core, portable, user_id))
 
-    def import_file(self, data: bytes, *, user_id: str | None = None, progress_key: str | None = None) -> ImportedFile:
-        """Import a memories.md as one change; notes that are there already are updated, never doubled.
-
-        Args:
-            progress_key: 16 to 64 letters and digits that nobody can guess, for `import_progress`.
-        """
-        return self._client.drive(_importing(self._client.core, data, user_id, progress_key)).answer
-
-    def import_progress(self, progress_key: str, *, user_id: str | None = None) -> ImportProgress:
-        """Return how far the import with this key has come; asked from another thread."""
-        return self._client.drive(_looking(self._client.core, progress_key, user_id)).answer
+    def import_file(self, data: bytes, *, user_id: str | None = None) -> ImportedFile:
+        """Import a memories.md as one change; notes that are there already are updated, never doubled."""
+        return self._client.drive(_importing(self._client.core, data, user_id)).answer
 
 
 class AsyncNotes(notes.AsyncNotes):
@@ -186,19 +159,9 @@ class AsyncNotes(notes.AsyncNotes):
         """
         return await self._client.drive(_exporting(self._client.core, portable, user_id))
 
-    async def import_file(
-        self, data: bytes, *, user_id: str | None = None, progress_key: str | None = None
-    ) -> ImportedFile:
-        """Import a memories.md as one change; notes that are there already are updated, never doubled.
-
-        Args:
-            progress_key: 16 to 64 letters and digits that nobody can guess, for `import_progress`.
-        """
-        return (await self._client.drive(_importing(self._client.core, data, user_id, progress_key))).answer
-
-    async def import_progress(self, progress_key: str, *, user_id: str | None = None) -> ImportProgress:
-        """Return how far the import with this key has come; asked from another task."""
-        return (await self._client.drive(_looking(self._client.core, progress_key, user_id))).answer
+    async def import_file(self, data: bytes, *, user_id: str | None = None) -> ImportedFile:
+        """Import a memories.md as one change; notes that are there already are updated, never doubled."""
+        return (await self._client.drive(_importing(self._client.core, data, user_id))).answer
 
 
 class Tools(tools.Tools):

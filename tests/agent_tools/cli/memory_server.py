@@ -52,7 +52,6 @@ class Contract:
         policy: `apply`, or `review`, where every write waits for a person.
         taken: ids that `remember` calls taken, as if another client had just used them.
         decided: what people decided, told beside the next answer of a tool.
-        told: what is said of a running import's progress, one after another; it is answered when all were asked for.
         fixed: an answer (status, content type, body) to give to everything instead.
     """
 
@@ -63,8 +62,6 @@ class Contract:
     may_read: bool = True
     taken: int = 0
     decided: list[dict[str, Any]] = field(default_factory=list)
-    told: list[dict[str, Any]] = field(default_factory=list)
-    all_told: threading.Event = field(default_factory=threading.Event)
     fixed: tuple[int, str, bytes] | None = None
     location: str = ""
     requests: list[Request] = field(default_factory=list)
@@ -87,9 +84,6 @@ class Contract:
             case ["api", "v1", "users", owner, "memories.md"]:
                 self._granted(owner)
                 return self._import(request.body) if request.method == "POST" else self._export()
-            case ["api", "v1", "users", owner, "imports", _]:
-                self._granted(owner)
-                return self._progress()
         raise Problem(404, "not_found", "There is no such endpoint.")
 
     def _granted(self, owner: str) -> None:
@@ -152,17 +146,7 @@ class Contract:
             raise Problem(404, "note_not_found", f"Note '{id}' not found.")
         return self.notes[id]
 
-    def _progress(self) -> dict[str, Any]:
-        if not self.told:
-            return {"state": "unknown", "stage": None, "done": 0, "of": 0, "percent": 0}
-        said = self.told.pop(0)
-        if not self.told:
-            self.all_told.set()
-        return said
-
     def _import(self, body: bytes) -> dict[str, Any]:
-        if self.told:
-            self.all_told.wait(20)
         parsed = memories_md.read(body)
         new = [memory for memory in parsed.memories if memory.id not in self.notes]
         for memory in parsed.memories:

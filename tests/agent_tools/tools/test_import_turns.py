@@ -4,22 +4,59 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connections
+from django.test import override_settings
+from django.utils import timezone
 
+from agent_tools.calls import idempotency
+from agent_tools.models import IdempotencyKey
 from approvals.models import Agent, User
+from approvals.services import imports
 from memory_app.runtime import turns
-from tests.agent_tools.calls.test_import_progress import one_under_way, put
+from tests import environment
 from tests.agent_tools.checks import refused
-from tests.agent_tools.conftest import Issue, MachineOf
+from tests.agent_tools.conftest import Issue, Machine, MachineOf
 from tests.conftest import eventually
 from tests.support.fixtures import ClientOf
+from tests.support.holding import held, held_owner, memory_is_stuck
 from tests.support.pages import words
 
 pytestmark = pytest.mark.slow
 
+FILE = "/api/v1/users/alice/memories.md"
+PAGE = "/memory/alice/notes/import/"
 OTHER = "### mem-2-bbbb\n> y\n"
+
+
+def put(api: Machine, text: str = "### mem-1-aaaa\n> x\n", key: str = "") -> Any:
+    return api.http.post(FILE, text, content_type="text/markdown", headers={"Idempotency-Key": key} if key else {})
+
+
+@contextmanager
+def one_under_way(machine: MachineOf, token: str, key: str = "") -> Iterator[list[int]]:
+    """An import in another thread that does not get on until this ends; the status of its answer afterwards."""
+    statuses: list[int] = []
+
+    def send() -> None:
+        try:
+            statuses.append(put(machine(token), key=key).status_code)
+        finally:
+            connections.close_all()
+
+    sender = threading.Thread(target=send)
+    # A server that hangs would be given up; the turn to record a change of alice's is waited for.
+    with held("memory") if environment.is_embedded() else held_owner("alice"):
+        sender.start()
+        eventually(lambda: imports.is_under_way("alice"))
+        yield statuses
+    sender.join()
 
 
 def test_another_file_for_the_same_owner_waits_its_turn(
@@ -28,18 +65,18 @@ def test_another_file_for_the_same_owner_waits_its_turn(
     other_agent = machine(issue(alice, agent=Agent.objects.create(name="other")))
     with one_under_way(machine, token) as statuses:
         for who in (machine(token), other_agent):
-            response = put(who, OTHER, key="")
+            response = put(who, OTHER)
             error = refused(response, 429, "import_under_way")
             assert response["Retry-After"] == "5"
             assert "Send the file again when it is over." in error["text"]
     assert statuses == [200]
-    assert put(other_agent, OTHER, key="").status_code == 200
+    assert put(other_agent, OTHER).status_code == 200
 
 
 def test_a_refused_turn_uses_up_no_idempotency_key(alice: User, token: str, machine: MachineOf) -> None:
     with one_under_way(machine, token):
-        refused(put(machine(token), OTHER, key="", Idempotency_Key="two"), 429, "import_under_way")
-    assert put(machine(token), OTHER, key="", Idempotency_Key="two").status_code == 200
+        refused(put(machine(token), OTHER, key="two"), 429, "import_under_way")
+    assert put(machine(token), OTHER, key="two").status_code == 200
 
 
 def test_the_page_says_it_and_keeps_the_comment(
@@ -47,11 +84,46 @@ def test_the_page_says_it_and_keeps_the_comment(
 ) -> None:
     page = client_of(alice)
     with one_under_way(machine, token):
+        assert "An import into this memory is still running." in words(page.get(PAGE))
         file = SimpleUploadedFile("memories.md", OTHER.encode())
-        answer = page.post("/memory/alice/notes/import/", {"file": file, "comment": "Mine.", "key": ""})
+        answer = page.post(PAGE, {"file": file, "comment": "Mine."})
+    assert "still running" not in words(page.get(PAGE))
     assert answer.status_code == 409
     assert "Another import is under way." in words(answer)
     assert "Mine." in answer.content.decode()
+
+
+@override_settings(TOOL_TIMEOUT=1)
+def test_of_one_whose_time_was_up_nobody_says_that_it_failed(api: Machine, alice: User) -> None:
+    with memory_is_stuck():
+        error = refused(put(api), 504, "timeout")
+    assert error["text"].splitlines() == [
+        "Error importing memories: it took longer than 1 second and was stopped; it may have happened all the same.",
+        "Sending the file again doubles nothing: what is in the memory by then is left as it is. If that takes too "
+        "long as well, split the file and send its parts one after the other.",
+    ]
+    assert put(api).status_code == 200
+
+
+def test_the_same_again_while_it_runs_is_refused_and_it_runs_on(alice: User, token: str, machine: MachineOf) -> None:
+    with one_under_way(machine, token, key="one") as statuses:
+        refused(put(machine(token), key="one"), 409, "idempotency_in_progress")
+        refused(put(machine(token)), 429, "import_under_way")
+    assert statuses == [200]
+    assert put(machine(token), key="one")["Idempotency-Replayed"] == "true"
+
+
+@override_settings(LEASE=timedelta(0))
+def test_its_key_is_held_as_long_as_it_runs_and_no_longer(
+    alice: User, token: str, machine: MachineOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(idempotency, "BEAT", 0.2)
+    with one_under_way(machine, token, key="one") as statuses:
+        first = IdempotencyKey.objects.get().lease_expires_at
+        eventually(lambda: IdempotencyKey.objects.get().lease_expires_at > first + timedelta(seconds=1))
+        refused(put(machine(token), key="one"), 409, "idempotency_in_progress")
+        assert IdempotencyKey.objects.get().lease_expires_at < timezone.now() + timedelta(seconds=1)
+    assert statuses == [200]
 
 
 @pytest.mark.pure

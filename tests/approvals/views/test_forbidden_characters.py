@@ -35,7 +35,6 @@ QUESTIONS = [
     "/memory/alice/new/?label=%00&from=x",
     "/memory/alice/search/?q=%00",
     "/memory/alice/notes/new/?from=%00&as_of=%00",
-    "/memory/alice/notes/import/progress/?key=%00",
     "/admin/approvals/user/?q=%00",
     "/admin/approvals/user/?username=%00",
 ]

@@ -1,10 +1,8 @@
-"""The import page: what may be sent, what became of it, how far it has come."""
+"""The import page: what may be sent, and what became of it."""
 
 from __future__ import annotations
 
 import re
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,27 +10,17 @@ from typing import Any
 import pytest
 from django.contrib.staticfiles import finders
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import InterfaceError
 from django.urls import reverse
 
 from approvals.models import Agent, Policy, User
-from approvals.pages import import_progress
-from approvals.pages.import_progress import ImportState
 from approvals.services import imports
-from approvals.services.errors import Refused
 from approvals.services.notes import ChangeContext
-from assent_client.text import memories_md
 from memory_app import reads
-from memory_app.runtime import progress
-from memory_app.runtime.deadlines import DeadlineExceeded
-from memory_app.runtime.progress import Stage
 from tests.support.fixtures import ClientOf
 
 pytestmark = pytest.mark.slow
 
 PAGE = reverse("note_import", args=["alice"])
-PROGRESS = reverse("note_import_progress", args=["alice"])
-KEY = "k" * 22
 MEMORIES = b"""# Memories
 
 ## Notes
@@ -44,7 +32,6 @@ MEMORIES = b"""# Memories
 ### broken
 > lost
 """
-MANY = "".join(f"### mem-{number}-aaaa\n> memory {number}\n" for number in range(1_200)).encode()
 
 
 @pytest.fixture
@@ -54,7 +41,7 @@ def send(alice: User, client_of: Callable[[Any], Any]) -> Callable[..., Any]:
 
     def post(data: bytes, name: str = "memories.md", **fields: str) -> Any:
         headers = {"HX-Request": "true"} if fields.pop("htmx", "") else {}
-        return client.post(PAGE, {"file": SimpleUploadedFile(name, data), "key": KEY, **fields}, headers=headers)
+        return client.post(PAGE, {"file": SimpleUploadedFile(name, data), **fields}, headers=headers)
 
     return post
 
@@ -63,23 +50,9 @@ def text_of(response: Any) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
 
 
-def look(client: Any, key: str = KEY, said: str = "") -> str:
-    return str(client.get(PROGRESS, {"key": key, "said": said}, headers={"HX-Request": "true"}).content.decode())
-
-
-# -- the page ---------------------------------------------------------------------------------------
-
-
 def test_the_limits_are_said_before_anything_is_sent(alice: User, client_of: ClientOf) -> None:
     page = text_of(client_of(alice).get(PAGE))
     assert "at most 32 MiB and 100,000 memories of 2,000 characters each" in page
-
-
-def test_each_form_has_a_key_of_its_own(alice: User, client_of: ClientOf) -> None:
-    client = client_of(alice)
-    keys = [re.search(r'name="key" value="([^"]+)"', client.get(PAGE).content.decode()) for _ in range(2)]
-    assert all(key and import_progress.KEY.fullmatch(key[1]) for key in keys)
-    assert len({key[1] for key in keys if key}) == 2
 
 
 def test_what_happened_is_said_in_numbers_and_every_passage_left_out_is_named(send: Any) -> None:
@@ -113,7 +86,7 @@ def test_an_example_shows_the_format_and_is_taken_whole(alice: User, client_of: 
 def test_the_same_file_again_changes_nothing_and_says_so(send: Any) -> None:
     send(MEMORIES)
     before = reads.head()
-    assert "Nothing new in this file" in text_of(send(MEMORIES, key="l" * 22))
+    assert "Nothing new in this file" in text_of(send(MEMORIES))
     assert reads.head() == before
 
 
@@ -121,7 +94,7 @@ def test_proposals_that_the_file_overtook_are_counted(send: Any, scribe: Agent) 
     send(MEMORIES)
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     imports.import_file(by=ChangeContext(actor=scribe), owner="alice", data=MEMORIES.replace(b"Mondays", b"Fridays"))
-    said = text_of(send(MEMORIES.replace(b"Mondays", b"Sundays"), key="l" * 22))
+    said = text_of(send(MEMORIES.replace(b"Mondays", b"Sundays")))
     assert "1 waiting proposal about these notes needs another look" in said
 
 
@@ -146,162 +119,19 @@ def test_a_file_that_cannot_be_taken_is_explained_and_the_form_kept(
     assert response.status_code == 422
     assert says in text_of(response)
     assert "From my laptop." in page
-    assert f'value="{KEY}"' not in page  # the failed one's
     assert ("<html" in page) is not bool(htmx)
     assert reads.notes("alice") == ()
 
 
-def test_only_the_owner_imports_and_asks_how_far_it_is(
-    alice: User, tim: User, mallory: User, client_of: ClientOf
-) -> None:
+def test_only_the_owner_imports(alice: User, tim: User, mallory: User, client_of: ClientOf) -> None:
     for person in (tim, mallory):
         client = client_of(person)
         assert client.post(PAGE, {"file": SimpleUploadedFile("m.md", MEMORIES)}).status_code == 404
-        assert client.get(PROGRESS, {"key": KEY}).status_code == 404
     assert reads.notes("alice") == ()
 
 
 def test_an_expired_session_takes_nothing_and_keeps_the_comment(client: Any, alice: User) -> None:
-    fields = {"file": SimpleUploadedFile("m.md", MEMORIES), "comment": "From my laptop.", "key": KEY}
+    fields = {"file": SimpleUploadedFile("m.md", MEMORIES), "comment": "From my laptop."}
     response = client.post(PAGE, fields, headers={"HX-Request": "true"})
     assert response.status_code == 401
     assert reads.notes("alice") == ()
-    asked = client.get(PROGRESS, {"key": KEY}, headers={"HX-Request": "true"})
-    assert asked.status_code == 401
-
-
-# -- how far it has come ----------------------------------------------------------------------------
-
-
-def test_an_import_tells_its_stages_in_order_and_counts_its_notes(alice: User) -> None:
-    told: list[tuple[Stage, int, int]] = []
-    with progress.reported_to(lambda *report: told.append(report)):
-        imports.import_file(by=ChangeContext(actor=alice), owner="alice", data=MANY)
-    assert list(dict.fromkeys(stage for stage, _, _ in told)) == [
-        Stage.READING,
-        Stage.COMPARING,
-        Stage.WEIGHING,
-        Stage.WRITING,
-        Stage.RECORDING,
-    ]
-    assert [done for stage, done, _ in told if stage is Stage.WRITING] == [0, 500, 1000, 1200]
-    percents = [progress.percent(*report) for report in told]
-    assert percents == sorted(percents)
-
-
-def test_the_page_is_told_while_it_runs_and_when_it_is_done(alice: User, client_of: ClientOf) -> None:
-    client = client_of(alice)
-    assert "Sending the file" in look(client)
-    with import_progress.watched(import_progress.of_person(alice.pk), KEY):
-        progress.report(Stage.WRITING, 500, 1_200)
-        seen = look(client)
-    assert "Writing the notes" in seen
-    assert "500 of 1,200" in seen
-    assert re.search(r'<progress id="import-bar" max="100" value="\d+"', seen)
-    assert "The import is done." in look(client)
-    assert "hx-get" not in look(client)  # and asks no more
-
-
-def test_a_stage_is_said_aloud_once(alice: User, client_of: ClientOf) -> None:
-    client = client_of(alice)
-    with import_progress.watched(import_progress.of_person(alice.pk), KEY):
-        assert "data-announce" in look(client)
-        assert "data-announce" not in look(client, said="reading")
-
-
-def test_a_failure_is_told_and_nothing_was_taken(alice: User, client_of: ClientOf, send: Any) -> None:
-    assert send(b"\x00").status_code == 422
-    assert "The import failed." in look(client_of(alice))
-    assert reads.notes("alice") == ()
-
-
-def test_a_process_that_is_gone_is_not_waited_for(
-    alice: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    viewer = import_progress.of_person(alice.pk)
-    with import_progress.watched(viewer, KEY):
-        monkeypatch.setattr(import_progress, "SILENCE", -1)
-        found = import_progress.look(viewer, KEY)
-        assert found is not None
-        assert found.state is ImportState.LOST
-        assert "We lost track of this import" in look(client_of(alice))
-
-
-def test_nobody_else_is_told(alice: User, ben: User, client_of: ClientOf) -> None:
-    with import_progress.watched(import_progress.of_person(alice.pk), KEY):
-        assert import_progress.look(import_progress.of_person(ben.pk), KEY) is None
-        assert import_progress.look(import_progress.of_token(alice.pk), KEY) is None
-
-
-def test_a_key_that_could_be_guessed_tells_nobody(alice: User, client_of: ClientOf) -> None:
-    with import_progress.watched(import_progress.of_person(alice.pk), "short"):
-        assert import_progress.look(import_progress.of_person(alice.pk), "short") is None
-    assert client_of(alice).get(PROGRESS, {"key": "short"}).status_code == 404
-
-
-def test_the_same_form_sent_twice_runs_once(alice: User, client_of: ClientOf, send: Any) -> None:
-    with import_progress.claimed(import_progress.of_person(alice.pk), KEY):
-        second = send(MEMORIES)
-    assert second.status_code == 409
-    assert "import-progress" in second.content.decode()
-    assert reads.notes("alice") == ()
-
-
-def test_a_claim_is_over_with_its_import_and_lost_by_one_that_is_gone(
-    alice: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def begin() -> Any:
-        return import_progress.claimed(import_progress.of_person(alice.pk), KEY)
-
-    with begin():
-        pass
-    monkeypatch.setattr(import_progress, "SILENCE", 1)
-    with begin():
-        with pytest.raises(import_progress.UnderWay), begin():
-            pass
-        time.sleep(1.3)
-        with begin():
-            pass
-
-
-@pytest.mark.parametrize(
-    ("error", "told"),
-    [
-        (Refused("Too many wait."), ImportState.FAILED),
-        (memories_md.Unreadable("binary"), ImportState.FAILED),
-        (reads.EngineUnavailable(), ImportState.LOST),
-        (reads.OutcomeUnknown(), ImportState.LOST),
-        (DeadlineExceeded(), ImportState.LOST),
-        (InterfaceError(), ImportState.LOST),
-        (KeyError(), ImportState.LOST),
-    ],
-    ids=lambda given: type(given).__name__ if isinstance(given, Exception) else str(given),
-)
-def test_only_a_refusal_says_that_nothing_was_taken(alice: User, error: Exception, told: ImportState) -> None:
-    viewer = import_progress.of_person(alice.pk)
-    with pytest.raises(type(error)), import_progress.watched(viewer, KEY):
-        raise error
-    found = import_progress.look(viewer, KEY)
-    assert found is not None
-    assert found.state is told
-
-
-def test_a_page_loaded_meanwhile_shows_the_import_that_runs(alice: User, client_of: ClientOf) -> None:
-    client = client_of(alice)
-    with import_progress.watched(import_progress.of_person(alice.pk), KEY):
-        assert "An import of yours is still running." in client.get(PAGE).content.decode()
-    assert "still under way" not in client.get(PAGE).content.decode()
-
-
-def test_reports_go_to_whoever_set_the_reporter_and_to_no_other_thread(alice: User) -> None:
-    told: list[Stage] = []
-    with progress.reported_to(lambda stage, done, of: told.append(stage)):
-        other = threading.Thread(target=progress.report, args=(Stage.WRITING, 1, 2))
-        other.start()
-        other.join()
-    assert told == []
-
-
-def test_parsing_needs_no_reporter() -> None:
-    progress.report(Stage.READING, 0, 1)
-    assert memories_md.read(MEMORIES).skipped

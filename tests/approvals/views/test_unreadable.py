@@ -79,7 +79,7 @@ def send(client: Client, path: str, length: int) -> tuple[Any, Body]:
     return answer, body
 
 
-@pytest.mark.parametrize("path", ["/sign-in/", "/", "/memory/alice/notes/import/progress/", "/nothing/here/"])
+@pytest.mark.parametrize("path", ["/sign-in/", "/", "/memory/alice/notes/", "/nothing/here/"])
 def test_a_file_nobody_asked_for_is_refused_before_it_is_read(path: str, alice: User, client_of: ClientOf) -> None:
     for client in (Client(), client_of(alice)):
         answer, body = send(client, path, 80_000_000)

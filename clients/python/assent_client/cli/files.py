@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -51,8 +52,9 @@ def import_(session: CliContext, file: Path, form: str) -> None:
         raise Failed(f"{_named(file)} cannot be imported: {reason}.") from error
     except memories_md.Unreadable as error:
         raise Failed(f"{_named(file)} cannot be imported: {error}.") from error
-    with output.progress() as show:
-        came = session.memories.import_file(data, show)
+    if sys.stderr.isatty():
+        output.print_aside("Importing …")
+    came = session.memories.import_file(data)
     for line, reason in came.skipped:
         output.warn(f"{_named(file)}, line {line}: {reason}.")
     if (came.created, came.updated, came.unchanged, came.skipped) == (0, 0, 0, ()):

@@ -8,7 +8,6 @@ from typing import Any, Literal, Protocol
 
 import click
 
-from assent_client._generated.runtime.progress import Reporter
 from assent_client.cli.output import visible
 from assent_client.text.memories_md import Memory
 
@@ -116,12 +115,8 @@ class Memories(Protocol):
         """
         ...
 
-    def import_file(self, data: bytes, show: Reporter | None) -> ImportResult:
-        """Import a memories.md.
-
-        Args:
-            show: called with the progress, from any thread; None without a terminal.
-        """
+    def import_file(self, data: bytes) -> ImportResult:
+        """Import a memories.md."""
         ...
 
     def export_file(self, *, portable: bool) -> bytes:

@@ -11,25 +11,16 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import click
 
-from assent_client._generated.runtime.progress import Reporter, Stage, percent
 from assent_client.text import invisible, memories_md
 from assent_client.text.memories_md import Memory
 
 Format = Literal["table", "json", "markdown", "quiet"]
 
-_STAGES = {
-    Stage.READING: "Reading",
-    Stage.COMPARING: "Comparing",
-    Stage.WEIGHING: "Working out changes",
-    Stage.WRITING: "Writing",
-    Stage.RECORDING: "Recording",
-}
 _SIGNS = {"pattern": "🔄", "decision": "⚖️", "fix": "🔧", "context": "📍"}
 _COLUMNS = ("ID", "TYPE", "CREATED", "TAGS", "CONTENT")
 # Least width of the content: on a narrow terminal the other columns are left out first, in this order, but for the id.
@@ -104,40 +95,6 @@ def print_waiting(review_url: str) -> None:
     print_text("The user will be asked to approve this change.")
     if review_url:
         print_text(review_url)
-
-
-@contextmanager
-def progress() -> Iterator[Reporter | None]:
-    """Return what draws the progress of an import as a bar on stderr; None where stderr is a file."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    # Room for the longest stage, so that a shorter one leaves nothing of it behind; the bar takes the rest.
-    room = max(map(len, _STAGES.values()))
-    counted = ""
-    drawn: Any = click.progressbar(
-        length=100,
-        label=_STAGES[Stage.READING].ljust(room),
-        show_eta=False,
-        width=max(10, min(36, shutil.get_terminal_size().columns - room - 32)),
-        item_show_func=lambda _: counted,
-        file=sys.stderr,
-    )
-    with drawn as bar:
-
-        def show(stage: Stage, done: int, of: int) -> None:
-            nonlocal counted
-            bar.label = _STAGES[stage].ljust(room)
-            counted = f"{done:,} of {of:,}" if of > 1 else ""
-            # Asked for again and again, the answer may be the one before: a bar does not go back.
-            bar.update(max(0, percent(stage, done, of) - bar.pos))
-            bar.render_progress()
-
-        yield show
-        counted = ""
-        bar.label = "Imported".ljust(room)
-        bar.update(100 - bar.pos)
-        bar.render_progress()
 
 
 def print_aside(text: str) -> None:

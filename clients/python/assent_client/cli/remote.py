@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
@@ -12,7 +10,6 @@ from typing import Any, Literal, cast
 import httpx2
 
 from assent_client import errors
-from assent_client._generated.runtime.progress import Reporter, Stage
 from assent_client.answers import Answer
 from assent_client.cli.memories import ChangeResult, Failed, ImportResult, MemoryNotFound
 from assent_client.client import Assent
@@ -24,8 +21,6 @@ from assent_client.text.memories_md import Memory
 _PAGE = 200
 #: How often another id is tried when a new one is taken.
 _TRIES = 5
-#: Seconds between two looks at how far an import has come, and how long one may take.
-_PACE, _LOOK = 0.4, 5.0
 _TIMEOUT = httpx2.Timeout(60, connect=10)
 #: A person at a terminal would rather be told than wait.
 _RETRIES = 1
@@ -126,13 +121,12 @@ class RemoteMemories:
         self._tell_decisions(primed)
         return text
 
-    def import_file(self, data: bytes, show: Reporter | None) -> ImportResult:
-        key = secrets.token_urlsafe(16)
+    def import_file(self, data: bytes) -> ImportResult:
         # Sent once: a whole memory takes minutes, and importing it again is a person's decision.
         client = self._client.with_options(max_retries=0)
         try:
-            with self._failing(), self._watching(key, show):
-                answer = client.notes.import_file(data, progress_key=key)
+            with self._failing():
+                answer = client.notes.import_file(data)
                 came = answer.data
                 done = ImportResult(
                     status=str(came["status"]),
@@ -165,37 +159,6 @@ class RemoteMemories:
         if decisions.get("left_out"):
             lines.append(f"({decisions['left_out']} more: list_proposals with decided_since {decisions.get('next')}.)")
         self._tell("\n".join(["Decided since you were last told:", *lines]))
-
-    # -- progress and errors ----------------------------------------------------------------------
-
-    @contextmanager
-    def _watching(self, key: str, show: Reporter | None) -> Iterator[None]:
-        """Poll the progress of what is done inside. A failure of polling does not stop it."""
-        if show is None:
-            yield
-            return
-        is_over = threading.Event()
-        asking = threading.Thread(target=self._ask_for_progress, args=(key, show, is_over), daemon=True)
-        asking.start()
-        try:
-            yield
-        finally:
-            is_over.set()
-            asking.join(_LOOK)
-
-    def _ask_for_progress(self, key: str, show: Reporter, is_over: threading.Event) -> None:
-        client = self._client.with_options(max_retries=0, timeout=_LOOK)
-        while not is_over.wait(_PACE):
-            try:
-                came = client.notes.import_progress(key).data
-                stage = Stage(came["stage"]) if came["state"] == "running" else None
-                done, of = int(came["done"]), int(came["of"])
-            except errors.APIConnectionError:
-                continue
-            except (errors.AssentError, KeyError, TypeError, ValueError):
-                return  # a server that is older or newer
-            if stage and not is_over.is_set():
-                show(stage, done, of)
 
     @contextmanager
     def _failing(self, id: str = "") -> Iterator[None]:
