@@ -1,18 +1,16 @@
 """What was decided, beside the answer to another call: once for each token and owner, and about that owner alone.
 A token that was rotated counts as one with those it replaces.
 
-A success tells what was decided since its token was last told: at most `MOST` decisions, each a line below the text. It
-moves the token's place (`ToldUntil`) in the transaction that keeps the answer under its key, so a call that is cut off
-and repeated tells the same. Texts that are complete as they stand, and what programs read by address, get no line:
-their answers have the decisions in `data` only and move nothing, since a model that sees the text alone was not
-told.
+A success tells what was decided since its token was last told: at most `MOST` decisions, each a line below the text.
+It moves the token's place (`ToldUntil`) in the transaction that keeps the answer under its key, so a call that is cut
+off and repeated tells the same. Answers whose texts are complete as they stand (a file, or what goes into a prompt as
+it is), and what programs read by address, tell nothing: there is no place for a line, and they are read most often.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any
@@ -78,7 +76,7 @@ def news_for(tool: ApiOperation[Any], call: Call, answer: Answer) -> Finish | No
     Nothing is told where the call is about no owner.
     """
     owner = call.owner or str(answer.data.get("user_id") or "")
-    if not owner or answer.tells_decisions:
+    if not owner or answer.tells_decisions or tool.text_is_complete:
         return None
     token = call.caller.token
     if _NEWS.first(agent=token.agent_id, owner=owner, token=token.original_id, after=token.tells_after) is None:
@@ -92,17 +90,14 @@ def _add(tool: ApiOperation[Any], call: Call, payload: dict[str, Any]) -> dict[s
     Nothing is told while somebody is deciding about a proposal of this agent: see `row_order.settled`.
     """
     try:
-        with (
-            nullcontext() if tool.text_is_complete else transaction.atomic(),
-            row_order.settled(told_to(call.caller.agent.pk)) as is_settled,
-        ):
-            return _told(tool, call, payload) if is_settled else payload
+        with transaction.atomic(), row_order.settled(told_to(call.caller.agent.pk)) as is_settled:
+            return _told(call, payload) if is_settled else payload
     except (DatabaseError, EngineUnavailable) as error:
         log.warning("decisions_not_told", tool=tool.name, error=type(error).__name__)
         return payload
 
 
-def _told(tool: ApiOperation[Any], call: Call, payload: dict[str, Any]) -> dict[str, Any]:
+def _told(call: Call, payload: dict[str, Any]) -> dict[str, Any]:
     told = ToldUntil.objects.filter(token=call.caller.token.original_id, owner=call.owner)
     before: int | None = told.values_list("event_id", flat=True).first()
     waiting = reading.visible(call).filter(pk__gt=call.caller.token.tells_after if before is None else before)
@@ -112,18 +107,17 @@ def _told(tool: ApiOperation[Any], call: Call, payload: dict[str, Any]) -> dict[
     if not every:  # another call was faster
         return payload
     until = events[len(every) - 1].pk
-    if not tool.text_is_complete:
-        if before is None:
-            ToldUntil.objects.create(token_id=call.caller.token.original_id, owner=call.owner, event_id=until)
-        else:
-            told.update(event_id=until)
+    if before is None:
+        ToldUntil.objects.create(token_id=call.caller.token.original_id, owner=call.owner, event_id=until)
+    else:
+        told.update(event_id=until)
     left_out = waiting.filter(pk__gt=until).count()
     shown = [item for item in every if not _is_told_by(payload["data"], item)]
     if not shown and not left_out:
         return payload
     decisions = {"items": shown, "next": reading.after(until), "more": bool(left_out), "left_out": left_out}
     return payload | {
-        "text": payload["text"] if tool.text_is_complete else _with_lines(payload["text"], decisions),
+        "text": _with_lines(payload["text"], decisions),
         "data": payload["data"] | {"decisions": decisions},
     }
 
