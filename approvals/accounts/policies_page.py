@@ -1,9 +1,11 @@
-"""What owners let agents do without asking. Each sets their own; tutors see that of their students."""
+"""What owners let agents do without asking: the policy for notes and rules of trust.
+
+Each sets their own; tutors see those of their students.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from django.conf import settings
 from django.contrib import messages
@@ -16,50 +18,17 @@ from django.views.decorators.http import require_http_methods, require_POST
 from approvals import services
 from approvals.accounts.sign_in import signed_in, typed_before, viewer_of
 from approvals.forms.accounts import NeedsForm, PolicyForm, RuleForm, kinds_offered, needs_offered
-from approvals.models import Policy, TrustRule, Tutorship, User
+from approvals.models import Policy, Tutorship
 from approvals.review import trust
-from approvals.review.trust import notes_apply_at_once, rules_shown, suggestions
 from approvals.services.errors import RuleGone, RuleInvalid, RuleTaken
 from memory_app import reads
 
-# -- Rules of trust on the page of policies: owners make, change and delete their own; tutors read those of students.
-
 _HERE = "#rules"
-
-
-def rules_context(user: User, typed: Mapping[str, str] | None = None, form: RuleForm | None = None) -> dict[str, Any]:
-    """Return what the section of rules needs.
-
-    Args:
-        typed: what was chosen in the form before, such as while signed out.
-        form: the form as it was refused.
-    """
-    owner = user.username
-    chosen = dict(form.data.items()) if form else dict(typed or {})
-    return {
-        "rules": rules_shown(owner),
-        "suggestions": suggestions(owner),
-        "rule_agents": [agent.name for agent in trust.agents_serving(owner)],
-        "rule_blocks": [(block.label, block.display_title) for block in reads.blocks(owner) if not block.read_only],
-        "rule_kinds": kinds_offered(),
-        "rule_needs": needs_offered(),
-        "rule_chosen": chosen,
-        "rule_errors": form.errors if form else {},
-        "small_words": settings.TRUST_SMALL_WORDS,
-        "small_percent": settings.TRUST_SMALL_DELETED_PERCENT,
-    }
-
-
-def students_rules(students: list[User]) -> list[tuple[User, list[TrustRule]]]:
-    """Return the rules of those students who have some."""
-    found = [(student, trust.rules_of(student.username)) for student in students]
-    return [(student, rules) for student, rules in found if rules]
 
 
 @signed_in(return_to=lambda: reverse("policies"))
 @require_POST
 def create(request: HttpRequest) -> HttpResponse:
-
     user = viewer_of(request)
     form = RuleForm(request.POST)
     if not form.is_valid():
@@ -140,13 +109,25 @@ def policies_page(
         form = PolicyForm(instance=policy, initial={"notes": kept["notes"]} if "notes" in kept else None)
     tutorships = Tutorship.objects.filter(tutor=user).select_related("owner").order_by("owner__username")
     students = [each.owner for each in tutorships]
+    rules, offered = trust.rules_with_records(user.username)
     context = {
         "section": "settings",
         "form": form,
         "chosen": form["notes"].value() or "",
         "site_applies": settings.NOTES_POLICY == Policy.Notes.APPLY,
-        "students": [(student, notes_apply_at_once(student.username)) for student in students],
-        "students_rules": students_rules(students),
-        **rules_context(user, kept, rule_form),
+        "students": [
+            (student, trust.notes_apply_at_once(student.username), trust.rules_of(student.username))
+            for student in students
+        ],
+        "rules": rules,
+        "suggestions": offered,
+        "rule_agents": [agent.name for agent in trust.agents_serving(user.username)],
+        "rule_blocks": [block for block in reads.blocks(user.username) if not block.read_only],
+        "rule_kinds": kinds_offered(),
+        "rule_needs": needs_offered(),
+        "rule_chosen": rule_form.data if rule_form else kept,
+        "rule_errors": rule_form.errors if rule_form else {},
+        "small_words": settings.TRUST_SMALL_WORDS,
+        "small_percent": settings.TRUST_SMALL_DELETED_PERCENT,
     }
     return render(request, "accounts/policies.html", context, status=status)

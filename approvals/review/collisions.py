@@ -113,11 +113,17 @@ class _ChangeToday:
 
     @cached_property
     def sentences_in_or_out(self) -> frozenset[str]:
-        """Return what the sentences of the window say of which there are more or fewer afterwards."""
+        """Return what the sentences and the lines of the window say of which there are more or fewer afterwards.
+
+        A merge compares both. Each are counted apart: a line may become a sentence of its own that was there before.
+        """
         start, end = self.window
-        now = _said(self.block.body[start:end])
-        after = _said(self.after.body[start : end + self.growth]) if self.after else Counter()
-        return frozenset(now - after) | frozenset(after - now)
+        now, after = self.block.body[start:end], self.after.body[start : end + self.growth] if self.after else ""
+        changed: set[str] = set()
+        for parts in (sentences, str.splitlines):
+            before, then = (Counter(filter(None, map(key, parts(text)))) for text in (now, after))
+            changed.update(before - then, then - before)
+        return frozenset(changed)
 
     @property
     def growth(self) -> int:
@@ -130,11 +136,6 @@ class _ChangeToday:
         is_elsewhere = end < other_start or other_end < start
         # What both put in, or one takes out and the other puts in, may be one sentence that was moved: a conflict.
         return has_room and is_elsewhere and self.sentences_in_or_out.isdisjoint(other.sentences_in_or_out)
-
-
-def _said(text: str) -> Counter[str]:
-    """Return what the sentences and the lines of a text say, and how often; a merge compares both."""
-    return Counter(filter(None, map(key, (*sentences(text), *text.splitlines()))))
 
 
 def _of_block(revision: Revision, others: Sequence[Proposal], block: Block) -> Iterator[Collision]:

@@ -136,7 +136,7 @@ def test_a_tutor_reads_the_rules_of_students_and_changes_none(
     client_of(alice).post(reverse("rule_create"), RULE)
     rule = TrustRule.objects.get()
     page = client_of(tim).get(HERE)
-    assert "Alice Berg scribe · block goals · apply immediately if small" in words(page)
+    assert "Alice Berg are applied immediately. scribe · block goals · apply immediately if small" in words(page)
     assert not has_form(page, reverse("rule_delete", args=[rule.pk]))
     client_of(tim).post(reverse("rule_delete", args=[rule.pk]))
     client_of(tim).post(reverse("rule_change", args=[rule.pk]), {"needs": "apply"})

@@ -67,6 +67,7 @@ LINES = st.sampled_from(["tea", "tea and bread", "Ann reads.", "- one", "- two",
 
 @pytest.mark.pure
 @example(["tea"] * 4 + [""] + ["tea"] * 3, (0, "tea and bread"), (7, "tea and bread"), False)
+@example(["tea", "- one", "tea", "tea", "tea", "", "tea", "tea", "tea"], (0, "tea"), (6, "tea"), True)
 @settings(max_examples=300, deadline=None)
 @given(
     st.lists(LINES, min_size=4, max_size=24),
