@@ -22,7 +22,7 @@ RUN apt-get update \
  && install -d -o assent -g assent /data
 COPY --from=build /opt/assent /opt/assent
 WORKDIR /app
-COPY manage.py gunicorn.conf.py ./
+COPY manage.py ./
 COPY memory_app memory_app
 COPY approvals approvals
 COPY agent_tools agent_tools
@@ -44,4 +44,4 @@ USER assent
 VOLUME /data
 EXPOSE 8000
 HEALTHCHECK --interval=15s --timeout=5s --start-period=20s --retries=3 CMD ["python", "deploy/healthcheck.py"]
-CMD ["gunicorn"]
+CMD ["python", "-m", "memory_app.webserver"]

@@ -115,14 +115,8 @@ class ErrorCode(Enum):
     BEING_MADE = ("being_made", 503, "Another call makes the same proposal this moment; the same call again finds it.")
     IDEMPOTENCY_KEY_REUSED = ("idempotency_key_reused", 409, "The key was used with other arguments.")
     IDEMPOTENCY_IN_PROGRESS = ("idempotency_in_progress", 409, "The first call with this key is not done yet.")
-    REQUEST_TIMEOUT = ("request_timeout", 408, "The request did not arrive in full in time; nothing was changed.")
     LENGTH_REQUIRED = ("length_required", 411, "A body without Content-Length cannot be read here.")
     BODY_TOO_LARGE = ("body_too_large", 413, "The body is over `limit` bytes.")
-    ADDRESS_TOO_LONG = (
-        "address_too_long",
-        414,
-        "The address with its query is over 8,190 bytes; the tool of that name takes a query of 20,000 characters.",
-    )
     UNSUPPORTED_MEDIA_TYPE = ("unsupported_media_type", 415, "The body has not the `Content-Type` the endpoint reads.")
     OLD_STRING_NOT_FOUND = (
         "old_string_not_found",
@@ -161,7 +155,11 @@ class ErrorCode(Enum):
     NO_CHANGE = ("no_change", 422, "The result equals what is there.")
     OVER_LIMIT = ("over_limit", 422, "The result is longer than the block's limit: `used`, `limit`, `over_by`.")
     BLOCK_READ_ONLY = ("block_read_only", 422, "Agents may not change this block.")
-    HEADERS_TOO_LARGE = ("headers_too_large", 431, "More than 100 headers, or one of over 8,190 bytes.")
+    HEADERS_TOO_LARGE = (
+        "headers_too_large",
+        431,
+        "Address and headers are over 65,536 bytes; a tool takes a query in the body.",
+    )
     RATE_LIMITED = ("rate_limited", 429, "Too many calls with this token in this minute.")
     IMPORT_UNDER_WAY = (
         "import_under_way",
@@ -176,7 +174,6 @@ class ErrorCode(Enum):
     INTERNAL_ERROR = ("internal_error", 500, "Our fault; the log has more under `request_id`.")
     ENGINE_UNAVAILABLE = ("engine_unavailable", 503, "A database does not answer or stayed busy.")
     MEMORY_FULL = ("memory_full", 503, "As many proposals wait, in all, as this installation handles well.")
-    BUSY = ("busy", 503, "Too much is being sent to this installation at the moment; nothing was changed.")
     TIMEOUT = (
         "timeout",
         504,

@@ -23,7 +23,7 @@ from approvals.models import User
 from approvals.views import panels
 from memory_app.runtime import deadlines
 from memory_app.runtime.unavailable import is_away
-from memory_app.webserver import addresses, charsets
+from memory_app.webserver import requests
 
 #: Prefix of the agent API; its reference (`/api/docs/`) is a page.
 _AGENT_API = "/api/v1/"
@@ -37,7 +37,7 @@ LONGEST_PATH = 1_000
 
 
 class ReadableMiddleware:
-    """Refuse requests that are not UTF-8 (`charsets`), contain NUL or are too large.
+    """Refuse requests that are not UTF-8 (`requests.is_utf8`), contain NUL or are too large.
 
     Must come before every middleware that reads the request: Django would read uploaded files of any size, on any page.
     """
@@ -46,15 +46,15 @@ class ReadableMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if not charsets.is_utf8((request.content_params or {}).get("charset", "")):
+        if not requests.is_utf8((request.content_params or {}).get("charset", "")):
             return panels.bad_request(request)
         # The agent API and /mcp have limits and answers of their own.
-        if not request.path.startswith("/api/") and not addresses.is_mcp(request.path):
+        if not request.path.startswith("/api/") and not requests.is_mcp(request.path):
             if _has_nul(request):
                 return panels.bad_request(request)
             if len(request.path) > LONGEST_PATH:
                 return panels.not_found(request)
-            if addresses.is_refused(request) or _length(request) > _largest_body(request):
+            if _length(request) > _largest_body(request):
                 return panels.bad_request(request, RequestDataTooBig())
         return self.get_response(request)
 
@@ -72,11 +72,11 @@ def _length(request: HttpRequest) -> int:
 
 
 def _largest_body(request: HttpRequest) -> int:
-    return addresses.largest_body(request.path, api=settings.REQUEST_LIMIT, form=settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+    return requests.largest_body(request.path, api=settings.REQUEST_LIMIT, form=settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
 
 
 def _is_machine(request: HttpRequest) -> bool:
-    return request.path.startswith(_MACHINES) or addresses.is_mcp(request.path)
+    return request.path.startswith(_MACHINES) or requests.is_mcp(request.path)
 
 
 class DeadlineMiddleware:
@@ -100,7 +100,7 @@ def for_pages(middleware: type) -> type:
     """
 
     def __call__(self: Any, request: HttpRequest) -> Any:  # noqa: N807 (a method of the class below)
-        passes = request.path_info.startswith(_AGENT_API) or addresses.is_mcp(request.path_info)
+        passes = request.path_info.startswith(_AGENT_API) or requests.is_mcp(request.path_info)
         return self.get_response(request) if passes else middleware.__call__(self, request)
 
     return type(middleware.__name__, (middleware,), {"__call__": __call__, "__module__": __name__})

@@ -1,7 +1,7 @@
 """The same work in a bare Django and Django REST framework: what any site on them costs before it does anything more.
 
 It reads a block, replaces a passage of it, keeps a note and searches notes by words, over one table each, without
-tokens, history or review. Served by the same gunicorn, on the same kind of database as the site's `default`.
+tokens, history or review. Served by the same web server, on the same kind of database as the site's `default`.
 Started by `beside`: DATA names its folder, DATABASE_URL a PostgreSQL where there is one.
 """
 
@@ -30,7 +30,7 @@ if not settings.configured:
     settings.configure(
         SECRET_KEY="only for benchmarks, which keep nothing",
         ALLOWED_HOSTS=["127.0.0.1"],
-        REQUEST_LIMIT=1024 * 1024,  # asked for by our gunicorn worker
+        REQUEST_LIMIT=1024 * 1024,  # asked for by the middleware
         ROOT_URLCONF="benchmarks.bare",
         INSTALLED_APPS=["rest_framework"],
         MIDDLEWARE=[],

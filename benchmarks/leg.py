@@ -84,12 +84,12 @@ def main(output: Path, part: str = "") -> None:
         return
     if part == "inbox":
         population.make_open_rows(students, WAITING)
-        with processes.gunicorn("memory_app.wsgi", folder, {}) as port:
+        with processes.web_server("memory_app.wsgi", folder, {}) as port:
             person = signed_in(processes.Session(port))
             _write(output, machine.beside(lambda: inbox.measure(person, population.TUTOR, WAITING)))
         return
     if part == "waiting":
-        with processes.gunicorn("memory_app.wsgi", folder, {}) as port:
+        with processes.web_server("memory_app.wsgi", folder, {}) as port:
             some = population.make_blocks(students, waiting.DECISIONS)
             person = signed_in(processes.Session(port))
             _write(output, machine.beside(lambda: waiting.measure(processes.Session(port, token), person, some)))
@@ -100,7 +100,7 @@ def main(output: Path, part: str = "") -> None:
     with ExitStack() as stack:
         if settings.REDIS_URL:
             stack.enter_context(processes.celery_worker(folder, {}))
-        port = stack.enter_context(processes.gunicorn("memory_app.wsgi", folder, {}))
+        port = stack.enter_context(processes.web_server("memory_app.wsgi", folder, {}))
         agent = processes.Session(port, token)
         person = signed_in(processes.Session(port))
         _say("propose and approve")
@@ -146,7 +146,7 @@ def _beside(folder: Path, token: str) -> list[Against]:
     with ExitStack() as stack:
         if settings.REDIS_URL:
             stack.enter_context(processes.celery_worker(folder, {}))
-        port = stack.enter_context(processes.gunicorn("memory_app.wsgi", folder, {}))
+        port = stack.enter_context(processes.web_server("memory_app.wsgi", folder, {}))
         results = beside.measure(processes.Session(port, token), folder, database_url=settings.DATABASE_URL)
     if not settings.EMBEDDED_MEMORY:
         results.append(beside.services_beside_dolt(settings.MEMORY_DATABASE_URL))
@@ -161,7 +161,7 @@ def _protocols(folder: Path, token: str) -> list[Against]:
     with ExitStack() as stack:
         if settings.REDIS_URL:
             stack.enter_context(processes.celery_worker(folder, {}))
-        port = stack.enter_context(processes.gunicorn("memory_app.wsgi", folder, {}))
+        port = stack.enter_context(processes.web_server("memory_app.wsgi", folder, {}))
         return protocols.measure(processes.Session(port, token))
 
 

@@ -1,6 +1,6 @@
 """What this machine can do at all: the figures the cases are set against, so that two machines can be compared.
 
-No code of ours is measured here but gunicorn's configuration.
+No code of ours is measured here but the web server.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def _commit(folder: Path) -> Result:
 
 
 def _round_trip(folder: Path) -> Result:
-    with processes.gunicorn("benchmarks.trivial:application", folder, {}) as port:
+    with processes.web_server("benchmarks.trivial:application", folder, {}) as port:
         session = processes.Session(port)
         times = timed(lambda _: session.get("/"), range(320), warm_up=20)
         session.close()
-    return result("round trip", times, note="HTTP on loopback to an empty application in the same gunicorn")
+    return result("round trip", times, note="HTTP on loopback to an empty application in the same web server")

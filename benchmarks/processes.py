@@ -1,4 +1,4 @@
-"""Processes the benchmarks start (gunicorn, a Celery worker), and an HTTP client to speak to them."""
+"""Processes the benchmarks start (the web server, a Celery worker), and an HTTP client to speak to them."""
 
 from __future__ import annotations
 
@@ -22,16 +22,15 @@ START_SECONDS = 60
 
 
 @contextmanager
-def gunicorn(application: str, folder: Path, environment: Mapping[str, str]) -> Iterator[int]:
+def web_server(application: str, folder: Path, environment: Mapping[str, str]) -> Iterator[int]:
     """Serve a WSGI application the way `make run` does, for the length of the block; yields the port."""
     port = _free_port()
-    configuration = str(ROOT / "gunicorn.conf.py")
-    arguments = ["-m", "gunicorn", "--config", configuration, "--bind", f"{HOST}:{port}", "--log-level", "warning"]
-    with _running([*arguments, application], folder / "gunicorn.log", environment) as process:
+    arguments = ["-m", "memory_app.webserver", "--bind", f"{HOST}:{port}", application]
+    with _running(arguments, folder / "web.log", environment) as process:
         deadline = time.monotonic() + START_SECONDS
         while not _answers(port):
             if process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"gunicorn did not start:\n{(folder / 'gunicorn.log').read_text()[-2000:]}")
+                raise RuntimeError(f"The web server did not start:\n{(folder / 'web.log').read_text()[-2000:]}")
             time.sleep(0.05)
         yield port
 

@@ -89,13 +89,13 @@ def _inside(seconds: float, rate: float, collect: float, *, check: bool) -> int:
     with ExitStack() as stack:
         if settings.REDIS_URL:
             stack.enter_context(processes.celery_worker(folder, {}))
-        port = stack.enter_context(processes.gunicorn("memory_app.wsgi", folder, {}))
+        port = stack.enter_context(processes.web_server("memory_app.wsgi", folder, {}))
         load = Load(port, token, targets)
         with _collecting(collect) as collections:
             samples = _soak(load, seconds, rate, folder)
     if not all(each.ok for each in load.done):
-        print((folder / "gunicorn.log").read_text()[-8000:], file=sys.stderr, flush=True)
-    own = (folder / "gunicorn.log").read_text().count("garbage_collected")
+        print((folder / "web.log").read_text()[-8000:], file=sys.stderr, flush=True)
+    own = (folder / "web.log").read_text().count("garbage_collected")
     print(f"\n{own} collections of garbage by the site", end="")
     print(f", {len(collections)} asked for, of {_both(collections)} ms (p50/p95)" if collections else "")
     return _report(load.done, samples, seconds, check=check)

@@ -53,8 +53,7 @@ def caller_of(request: HttpRequest) -> Caller | None:
     if token is None:
         raise AuthenticationFailed
     tokens.touch(token)
-    client = request.META.get("gunicorn.socket")
-    return Caller(token, is_gone=client.is_gone if client is not None else _is_here)
+    return Caller(token, is_gone=request.META.get("waitress.client_disconnected", _is_here))
 
 
 class TokenAuthentication(BaseAuthentication):

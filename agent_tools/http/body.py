@@ -1,8 +1,7 @@
 """Reading a request's body: within the limit, as one JSON object, without what no text may contain.
 
-Why not a parser of Django REST framework: it takes duplicate keys, lone surrogates and any nesting, reads a body sent
-in chunks as an empty one, and stops on one over the limit with data left in the connection. Django's own limit is
-looser and its answer is HTML.
+Why not a parser of Django REST framework: it takes duplicate keys, lone surrogates and any nesting. Django's own limit
+is looser and its answer is HTML.
 """
 
 from __future__ import annotations
@@ -14,18 +13,12 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
-from gunicorn.http.errors import ParseException
 
 from agent_tools.errors import ApiError, ErrorCode
-from memory_app.webserver import addresses
 
 #: Arguments are at most evidence turns inside a list inside the object; more is a mistake or an attack.
 _DEEPEST = 12
 _FORBIDDEN = re.compile("[\x00\ud800-\udfff]")
-_CHUNK = 64 * 1024
-#: How much of a body that is too large is still read, so that the caller gets to see the answer: a
-#: connection closed on unread data is reset, often before the answer was received.
-_DRAIN = 16 * 1024 * 1024
 
 
 def read_object(request: HttpRequest) -> tuple[dict[str, Any], int]:
@@ -93,51 +86,18 @@ def parse(raw: bytes) -> Any:
 
 
 def _read(request: HttpRequest, limit: int) -> bytes:
-    if addresses.is_refused(request):  # by the web server, which goes on reading and forgetting it
-        raise too_large(limit)
     if "chunked" in request.headers.get("Transfer-Encoding", "").lower():
-        return _read_chunked(request, limit)
-    try:
-        length = int(request.META.get("CONTENT_LENGTH") or 0)
-    except ValueError:
-        length = 0
-    if length > limit:
-        _drain(request, length)
-        raise too_large(limit)
-    # Not `request.body`, which has a limit of Django's own.
-    body = request.read(limit + 1)
+        # Under ASGI Django has read it. waitress puts the chunks together; other WSGI servers do not, and Django takes
+        # the body for an empty one.
+        if getattr(request, "environ", None):
+            raise ApiError(ErrorCode.LENGTH_REQUIRED, "Send the body with a Content-Length.")
+        body = request.body
+    else:
+        # Not `request.body`, which has a limit of Django's own.
+        body = request.read(limit + 1)
     if len(body) > limit:
         raise too_large(limit)
     return body
-
-
-def _read_chunked(request: HttpRequest, limit: int) -> bytes:
-    """Return a body sent without its length. Django takes it for an empty one under WSGI."""
-    environ: dict[str, Any] = getattr(request, "environ", {})
-    if not environ:  # ASGI: Django has read the body into a file already
-        body = request.body
-    elif not environ.get("wsgi.input_terminated"):
-        raise ApiError(ErrorCode.LENGTH_REQUIRED, "Send the body with a Content-Length.")
-    else:
-        try:
-            body = environ["wsgi.input"].read(limit + 1)
-            if len(body) > limit:
-                _drain(request, _DRAIN)
-        except ParseException as error:
-            raise ApiError(ErrorCode.BAD_REQUEST, "The chunks of the body are not well-formed.") from error
-    if len(body) > limit:
-        raise too_large(limit)
-    return bytes(body)
-
-
-def _drain(request: HttpRequest, length: int) -> None:
-    stream = getattr(request, "environ", {}).get("wsgi.input")
-    left = min(length, _DRAIN)
-    while stream is not None and left > 0:
-        chunk = stream.read(min(left, _CHUNK))
-        if not chunk:
-            break
-        left -= len(chunk)
 
 
 def _check_media_type(request: HttpRequest) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 from django.http import HttpRequest, HttpResponse
 
-from memory_app.webserver import addresses
+from memory_app.webserver.requests import is_mcp as is_address_of_mcp
 
 if TYPE_CHECKING:
     from agent_tools.errors import ApiError
@@ -38,7 +38,7 @@ class RequestIdMiddleware:
             response = self.get_response(request)
             if request.path.startswith(_MACHINES):
                 response = _in_our_shape(response, is_mcp=False)
-            elif addresses.is_mcp(request.path):
+            elif is_address_of_mcp(request.path):
                 response = _in_our_shape(response, is_mcp=True)
         response["X-Request-ID"] = request_id
         return response

@@ -51,7 +51,7 @@ class ImportArguments(NoteWriteArguments):
         "skipped[].reason": "why",
     },
     # 100,000 memories, the most of one file, took 80 s when new, 160 s when each was changed; with a Dolt server,
-    # on a machine at four times its load, over 300 s. gunicorn's threads have no limit of their own.
+    # on a machine at four times its load, over 300 s. The web server's threads have no limit of their own.
     timeout=600,
     if_timed_out=(
         "Sending the file again doubles nothing: what is in the memory by then is left as it is. If that takes too "

@@ -49,7 +49,8 @@ def configuration(*, level: str, form: str) -> dict[str, Any]:
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structured"}},
         "root": {"handlers": ["stderr"], "level": "WARNING"},
         "loggers": {name: {"level": level} for name in ("memory_app", "approvals", "agent_tools", "django", "celery")}
-        | {"django.db.backends": {"level": "WARNING"}},
+        # waitress would say each time that a request waits for a thread.
+        | {"django.db.backends": {"level": "WARNING"}, "waitress.queue": {"level": "ERROR"}},
     }
 
 

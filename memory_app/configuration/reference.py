@@ -118,13 +118,11 @@ MEANINGS: dict[str, dict[str, str]] = {
         "ASSENT_TOOL_CALL_DAYS": "the audit's rows about tool calls are deleted after this many days; `0` keeps them",
     },
     "Web server and log": {
-        "ASSENT_BIND": "address gunicorn listens on: `host:port` or `unix:/path`",
-        "ASSENT_WORKERS": "gunicorn processes",
+        "ASSENT_BIND": "address the web server listens on: `host:port` or `unix:/path`",
+        "ASSENT_WORKERS": "processes of the web server",
         "ASSENT_THREADS": "threads in each of them; at most a third holds agents that wait for a decision",
         "ASSENT_READ_TIMEOUT": "seconds without a byte after which a client is dropped that has not sent all of its "
         "request, or does not read its answer",
-        "ASSENT_REQUEST_SECONDS": "seconds a whole request may take to arrive, and an answer to be read, beside a "
-        "second for each 50 kB",
         "ASSENT_LOG_LEVEL": "level of the structured log on stderr",
         "ASSENT_LOG_FORMAT": "form of the log",
     },

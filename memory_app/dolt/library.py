@@ -2,7 +2,7 @@
 
 DoltLite is SQLite with Dolt's verbs; the `doltlite` package makes the standard `sqlite3` module use
 it, which only works while `_sqlite3` is not yet loaded. Everything that starts Python for us
-(manage.py, gunicorn, Celery, pytest) reads the settings first, and the settings call `load()`.
+(manage.py, the web server, Celery, pytest) reads the settings first, and the settings call `load()`.
 """
 
 from __future__ import annotations

@@ -20,6 +20,8 @@ log = structlog.get_logger(__name__)
 
 #: Seconds after which the turn of a killed process is free again.
 LEASE = 30
+#: How many have a turn in this process at once: each keeps a thread of the web server for seconds.
+_at_once = threading.BoundedSemaphore(2)
 
 
 class Taken(Exception):
@@ -35,8 +37,10 @@ def taken(*names: str, by: str | None = None) -> Iterator[None]:
             makes sure that it runs once at a time.
 
     Raises:
-        Taken: another thread or process has one of them.
+        Taken: another thread or process has one of them, or this process has as many as it may.
     """
+    if not _at_once.acquire(blocking=False):
+        raise Taken
     mine = by or secrets.token_hex(8)
     keys = [_key(name) for name in names]
     has: list[str] = []
@@ -52,6 +56,7 @@ def taken(*names: str, by: str | None = None) -> Iterator[None]:
         is_over.set()
         for key in has:
             _give_back(key, mine)
+        _at_once.release()
 
 
 def is_taken(name: str) -> bool:

@@ -4,7 +4,7 @@ DoltLite leaves two chores to the process: emptying the log of `default` (`wal`)
 (`dolt.maintenance`). Tasks by the clock are a third where there are no workers (`periodic`). One daemon thread per
 process looks after them, so that no request does. It starts with the process's first connection rather than from each
 entry point: so web workers, Celery's children after their fork, long commands and the `memory` command have it, and
-gunicorn's arbiter and Celery's parent, which open nothing, do not.
+the web server's first process and Celery's parent, which open nothing, do not.
 """
 
 from __future__ import annotations

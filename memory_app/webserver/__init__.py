@@ -1,5 +1,6 @@
-"""Between clients and the application: gunicorn's worker, with all waiting for clients outside its threads.
+"""Between clients and the application: waitress, and what the entry points know of a request before Django reads it.
 
-Why it is our own, and which servers were considered: docs/decisions/0012. Nothing here may import Django's settings at
-import time: the arbiter imports this before the worker has chosen its SQLite.
+Clients wait in waitress's loop: a thread gets a request only when all of it is there. Why waitress, and which servers
+were considered: docs/decisions/0012. `python -m memory_app.webserver` serves. Nothing here may import Django's settings
+when it is imported: the process that starts the others opens no database.
 """

@@ -1,7 +1,7 @@
-"""The settings of the web server: read from the environment by gunicorn's configuration and by its workers.
+"""The settings of the web server, read from the environment.
 
-`settings` reads it too, so that a wrong value stops whatever else is started (a migration, say) as well. It imports
-nothing of Django but its exceptions, since gunicorn's first process must not import sqlite3.
+`settings` reads them too, so that a wrong value stops whatever else is started (a migration, say) as well. Nothing of
+Django is imported but its exceptions: the server's first process must not import sqlite3.
 """
 
 from __future__ import annotations
@@ -17,19 +17,17 @@ _BIND = re.compile(r"unix:.+|fd://\d+|(?:[\w.-]*|\[[0-9a-fA-F:.]+\]):(?P<port>\d
 
 @dataclass(frozen=True)
 class Options:
-    """The settings of gunicorn and its worker.
+    """The settings of the web server.
 
     Attributes:
         bind: `host:port`, `unix:/path` or `fd://3`.
         silence: seconds without a byte after which a client is dropped.
-        request: seconds a whole request may take to arrive, and an answer to be read.
     """
 
     bind: str
     workers: int
     threads: int
-    silence: float
-    request: float
+    silence: int
     log_level: str
 
 
@@ -39,8 +37,7 @@ def read(env: Environment) -> Options:
         bind=_bind(env),
         workers=env.whole("ASSENT_WORKERS", default=1, least=1, most=1_000),
         threads=env.whole("ASSENT_THREADS", default=8, least=1, most=1_000),
-        silence=env.number("ASSENT_READ_TIMEOUT", default=20, least=0.1, most=3_600),
-        request=env.number("ASSENT_REQUEST_SECONDS", default=60, least=0.1, most=86_400),
+        silence=env.whole("ASSENT_READ_TIMEOUT", default=20, least=1, most=3_600),
         log_level=env.choice("ASSENT_LOG_LEVEL", allowed=LOG_LEVELS, default="INFO"),
     )
 

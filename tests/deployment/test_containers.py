@@ -186,5 +186,7 @@ def test_the_image_runs_by_itself_with_everything_embedded(
     env = container(None, ASSENT_BIND=f"{HOST}:{port}", ASSENT_SECRET_KEY=SECRETS["ASSENT_SECRET_KEY"])
     assert image.run(["python", "manage.py", "prepare"], env).returncode == 0
     health = ["python", "deploy/healthcheck.py"]
-    processes.start("web", ["gunicorn"], ready=is_healthy(image, env, health), env=env, cwd=image.app)
+    processes.start(
+        "web", ["python", "-m", "memory_app.webserver"], ready=is_healthy(image, env, health), env=env, cwd=image.app
+    )
     assert httpx.get(f"http://{HOST}:{port}/readyz").status_code == 200

@@ -100,9 +100,8 @@ def heard(connection: socket.socket) -> bytes:
 
 
 HOSTILE = [
-    (b"GET {path}?q=" + b"x" * 9_000 + b" HTTP/1.1\r\nHost: here\r\n\r\n", "address_too_long"),
-    (b"GET {path} HTTP/1.1\r\nHost: here\r\nX-Long: " + b"x" * 9_000 + b"\r\n\r\n", "headers_too_large"),
-    (b"GET {path} HTTP/1.1\r\nHost: here\r\n" + b"X-Many: x\r\n" * 200 + b"\r\n", "headers_too_large"),
+    (b"GET {path}?q=" + b"x" * 70_000 + b" HTTP/1.1\r\nHost: here\r\n\r\n", "headers_too_large"),
+    (b"GET {path} HTTP/1.1\r\nHost: here\r\nX-Long: " + b"x" * 70_000 + b"\r\n\r\n", "headers_too_large"),
     (b"GET {path} HTTP/1.1\r\nHost: here\r\nno colon\r\n\r\n", "bad_request"),
     (b"GET {path} HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: nonsense\r\n\r\n0\r\n\r\n", "bad_request"),
     (b"GET {path} HTTP/1.1\r\nHost: here\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxy", "bad_request"),
@@ -111,7 +110,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize(("request_", "code"), HOSTILE)
-def test_what_gunicorn_refuses_is_an_error_of_json_rpc_at_mcp(port: int, request_: bytes, code: str) -> None:
+def test_what_the_web_server_refuses_is_an_error_of_json_rpc_at_mcp(port: int, request_: bytes, code: str) -> None:
     status, media_type, body = sent(port, request_.replace(b"{path}", b"/mcp"))
     error = next(each for each in ErrorCode if each.code == code)
     assert (status, media_type) == (error.status, "application/json")
@@ -121,7 +120,9 @@ def test_what_gunicorn_refuses_is_an_error_of_json_rpc_at_mcp(port: int, request
 
 
 @pytest.mark.parametrize(("request_", "code"), HOSTILE)
-def test_what_gunicorn_refuses_has_the_shape_of_all_errors_under_api(port: int, request_: bytes, code: str) -> None:
+def test_what_the_web_server_refuses_has_the_shape_of_all_errors_under_api(
+    port: int, request_: bytes, code: str
+) -> None:
     status, media_type, body = sent(port, request_.replace(b"{path}", b"/api/v1/tools/memory_search/"))
     error = next(each for each in ErrorCode if each.code == code)
     assert (status, media_type) == (error.status, "application/json")
@@ -169,7 +170,7 @@ def test_headers_that_would_move_the_site_are_not_obeyed_from_this_machine(port:
 
 # -- bytes that only an attacker sends: whatever they are, the process that serves outlives them -----------------------
 
-#: `urlsplit` raises ValueError for these. In the loop that serves all clients, that ended the worker.
+#: `urlsplit` raises ValueError for these, in the loop that serves all clients.
 NO_ADDRESSES = [b"http://[", b"http://]/sign-in/", b"https://[::1/api/v1/", b"http://[x]/", b"a-longer-scheme://[/"]
 
 
@@ -198,11 +199,6 @@ def test_others_are_served_on_their_connections_while_an_attacker_tries(port: in
             sent(port, b"GET " + target + b" HTTP/1.1\r\n\r\n")
         bystander.sendall(b"Connection: close\r\n\r\n")
         assert heard(bystander).startswith(b"HTTP/1.1 200 ")
-
-
-def test_a_long_scheme_does_not_make_a_small_form_larger(port: int) -> None:
-    request = b"POST a-longer-scheme://here/sign-in/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000000\r\n\r\n"
-    assert sent(port, request)[0] == 413
 
 
 METHODS = [b"", b"get", b"G\xc3\x84T", b"G\tT", b"G\0T", b"X" * 40, b"PRI", b"CONNECT", b"OPTIONS"]

@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from memory_app.webserver.addresses import largest_body
+from memory_app.webserver.requests import largest_body
 from tests import environment
 from tests.conftest import missing
 from tests.deployment.test_slow_clients import ENOUGH, ROOT, answers, said

@@ -76,7 +76,6 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "ASSENT_WORKERS": ("x", "0"),
     "ASSENT_THREADS": ("x", "0"),
     "ASSENT_READ_TIMEOUT": ("x", "0"),
-    "ASSENT_REQUEST_SECONDS": ("x", "0"),
 }
 #: Any text will do.
 FREE = {"ASSENT_EMBEDDER_MODEL", "ASSENT_EMBEDDER_KEY", "MEMORIES_FILTER_TAGS"}
@@ -179,10 +178,9 @@ def test_the_log_says_it_when_the_program_starts(plain: dict[str, str]) -> None:
     assert "MEMORIES_FILTER_TYPES" in done.stderr
 
 
-def test_gunicorn_and_every_command_stop_with_one_sentence(plain: dict[str, str]) -> None:
-    gunicorn = str(Path(sys.executable).with_name("gunicorn"))
-    for command in ((sys.executable, "manage.py", "check"), (gunicorn, "--config", "gunicorn.conf.py")):
-        done = manage(plain, *command, ASSENT_THREADS="many")
+def test_the_web_server_and_every_command_stop_with_one_sentence(plain: dict[str, str]) -> None:
+    for command in (("manage.py", "check"), ("-m", "memory_app.webserver")):
+        done = manage(plain, sys.executable, *command, ASSENT_THREADS="many")
         assert done.returncode == 1
         assert done.stderr.strip() == "ASSENT_THREADS is 'many': it has to be a whole number from 1 to 1000."
 

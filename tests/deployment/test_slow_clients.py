@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import socket
 import sys
 import time
@@ -21,7 +22,6 @@ from tests.services import HOST, Services, free_ports
 ROOT = Path(__file__).resolve().parents[2]
 THREADS = 2
 READ_TIMEOUT = 2
-REQUEST_SECONDS = 4
 #: Seconds in which a busy machine answers if it answers at all.
 ENOUGH = 20
 
@@ -69,7 +69,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         "ASSENT_DEBUG": "1",
         "ASSENT_THREADS": str(THREADS),
         "ASSENT_READ_TIMEOUT": str(READ_TIMEOUT),
-        "ASSENT_REQUEST_SECONDS": str(REQUEST_SECONDS),
     }
     env.pop("ASSENT_PUBLIC_URL", None)
     started = Services(folder)
@@ -136,7 +135,8 @@ LARGE = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"
 HALF_A_HEAD = b"GET /healthz HTTP/1.1\r\n" + HOST_LINE + b"X-Half"
 HALF_A_FORM = POST + b"Content-Length: 1000\r\n\r\na="
 HALF_A_CHUNK = POST + b"Transfer-Encoding: chunked\r\n\r\n100\r\na="
-NO_ADDRESS = b"POST http://[ HTTP/1.1\r\n" + HOST_LINE + b"Content-Length: 1000\r\n\r\na="
+HALF_A_CALL = b"POST /api/v1/tools/list_memory_blocks/ HTTP/1.1\r\n" + HOST_LINE
+HALF_A_CALL += b'Content-Length: 1000000\r\n\r\n{"a": "' + b"x" * 100_000
 
 
 def call(server: Server, *headers: bytes) -> bytes:
@@ -148,28 +148,15 @@ def call(server: Server, *headers: bytes) -> bytes:
 @pytest.mark.parametrize("count", [8, 200])
 @pytest.mark.parametrize(
     "sent",
-    [HALF_A_HEAD, HALF_A_FORM, HALF_A_CHUNK, NO_ADDRESS, b""],
-    ids=["head", "form", "chunk", "no address", "nothing"],
+    [HALF_A_HEAD, HALF_A_FORM, HALF_A_CHUNK, HALF_A_CALL, b""],
+    ids=["head", "form", "chunk", "call", "nothing"],
 )
 def test_clients_that_stop_half_way_keep_nobody_waiting_and_are_dropped(
     sent: bytes, count: int, server: Server
 ) -> None:
     with clients(server, sent, count) as stalled:
         assert everybody_else_is_served(server)
-        heard = [said(each) for each in stalled]
-    if sent:
-        assert all(b" 408 " in each for each in heard)
-
-
-@pytest.mark.parametrize("count", [8, 200])
-def test_callers_that_stop_half_way_keep_nobody_waiting_and_hear_why(count: int, server: Server) -> None:
-    with clients(server, call(server, b"Content-Length: 1000000") + b'{"a": "' + b"x" * 100_000, count) as stalled:
-        assert everybody_else_is_served(server)
-        assert httpx.get(
-            f"{server.address}/api/v1/token/", headers={"Authorization": f"Bearer {server.token}"}, timeout=ENOUGH
-        ).is_success
-        heard = said(stalled[0])
-    assert b'"code": "request_timeout"' in heard
+        assert [said(each) for each in stalled] == [b""] * count
 
 
 def test_waiting_for_slow_clients_costs_no_processor_time(server: Server) -> None:
@@ -190,7 +177,7 @@ def test_clients_that_do_not_read_their_answer_keep_nobody_waiting_and_are_dropp
     asks = f"GET {LARGE} HTTP/1.1\r\n".encode() + HOST_LINE + b"\r\n"
     with clients(server, asks * 8, 16, receive_buffer=2048) as stalled:
         assert everybody_else_is_served(server)
-        time.sleep(REQUEST_SECONDS + 2)
+        time.sleep(2 * READ_TIMEOUT + 2)
         heard = said(stalled[0])
     assert heard.startswith(b"HTTP/1.1 200")
     whole = httpx.get(f"{server.address}{LARGE}", timeout=ENOUGH, headers={"Accept-Encoding": "identity"}).content
@@ -205,18 +192,19 @@ def test_an_answer_is_whole_for_a_client_that_reads_slowly_and_goes_on(server: S
         assert [answer_on(reader).endswith(whole) for _ in range(8)] == [True] * 8
 
 
-def test_a_byte_now_and_then_is_not_enough(server: Server) -> None:
-    with clients(server, HALF_A_FORM, 1) as (dribbler,):
-        end = time.monotonic() + 4 * REQUEST_SECONDS
-        with pytest.raises(ConnectionError):
-            while time.monotonic() < end:
-                dribbler.sendall(b"a")
-                time.sleep(READ_TIMEOUT / 4)
+def test_of_too_many_that_send_a_byte_now_and_then_those_that_came_first_are_dropped(server: Server) -> None:
+    with clients(server, HALF_A_FORM, 430) as dribblers:
+        assert everybody_else_is_served(server)
+        assert said(dribblers[0]) == b""
+        dribblers[-1].sendall(b"a")
+        dribblers[-1].settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            dribblers[-1].recv(1)
 
 
 def test_a_slow_upload_that_goes_on_is_served_and_so_is_the_next_request_on_its_connection(server: Server) -> None:
     piece = b"a" * 1000
-    pieces = REQUEST_SECONDS - 1
+    pieces = 3
     with clients(server, POST + b"Content-Length: %d\r\n\r\n" % (len(piece) * pieces), 1) as (uploader,):
         for _ in range(pieces):
             uploader.sendall(piece)
@@ -233,12 +221,20 @@ def test_a_slow_upload_that_goes_on_is_served_and_so_is_the_next_request_on_its_
 
 
 @pytest.mark.parametrize("path", ["/sign-in/", "/password/", "/password/reset/", "/sign%2Din/"])
-def test_a_form_of_strangers_is_refused_before_it_is_read(path: str, server: Server) -> None:
-    sent = f"POST {path} HTTP/1.1\r\n".encode() + HOST_LINE + b"Content-Length: 1000000\r\n\r\n"
+def test_a_form_of_strangers_is_small(path: str, server: Server) -> None:
+    sent = f"POST {path} HTTP/1.1\r\n".encode() + HOST_LINE + b"Connection: close\r\n"
+    sent += b"Content-Length: 20000\r\n\r\n" + b"a" * 20_000
     with clients(server, sent, 1) as (stranger,):
         heard = said(stranger)
     assert heard.startswith(b"HTTP/1.1 413")
     assert "That’s too long".encode() in heard
+
+
+def test_more_than_any_address_takes_is_refused_before_it_is_read(server: Server) -> None:
+    with clients(server, call(server, b"Content-Length: 50000000"), 1) as (caller,):
+        heard = said(caller)
+    assert heard.startswith(b"HTTP/1.1 413")
+    assert b'"code": "body_too_large"' in heard
 
 
 def test_who_sends_too_much_hears_it_although_all_is_sent_first(server: Server) -> None:
@@ -264,11 +260,6 @@ def test_a_body_in_chunks_and_one_that_waits_to_be_asked_for_are_read(server: Se
         assert answer_on(caller).startswith(b"HTTP/1.1 200 OK")
 
 
-def test_who_waits_to_be_asked_for_too_much_is_not_asked(server: Server) -> None:
-    with clients(server, call(server, b"Content-Length: 5000000", b"Expect: 100-continue"), 1) as (caller,):
-        assert said(caller).startswith(b"HTTP/1.1 413")
-
-
 def test_requests_sent_in_one_go_are_answered_in_turn(server: Server) -> None:
     body = b'{"user_id": "alice"}'
     one = call(server, b"Content-Length: %d" % len(body)) + body
@@ -283,21 +274,20 @@ def test_requests_sent_in_one_go_are_answered_in_turn(server: Server) -> None:
     ("sent", "status"),
     [
         (b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"x" * 100_000 + b"\r\n\r\n", 431),
-        (b"GET /" + b"x" * 9000 + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 414),
-        (b"GET / HTTP/1.1\nHost: 127.0.0.1\n\n", 400),
-        (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+        (b"GET /" + b"x" * 70_000 + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 431),
+        (b"GET / HTTP/1.1\nHost: 127.0.0.1\n\nGET / HTTP/1.1\r\n\r\n", 400),
         (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcde", 400),
         (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\nabcde", 400),
         (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
         (b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", 400),
     ],
-    ids=["long head", "long line", "bare LF", "two framings", "two lengths", "huge length", "HTTP/2", "TLS"],
+    ids=["long head", "long line", "bare LF", "two lengths", "huge length", "HTTP/2", "TLS"],
 )
 def test_what_is_no_request_is_answered_and_the_connection_closed(sent: bytes, status: int, server: Server) -> None:
     with clients(server, sent, 1) as (stranger,):
         heard = said(stranger)
-    assert heard.startswith(b"HTTP/1.1 %d" % status)
-    assert heard.count(b"HTTP/1.1") == 1
+    assert re.match(rb"HTTP/1.[01] %d" % status, heard)
+    assert heard.count(b"HTTP/1.") == 1
 
 
 def test_eight_imports_at_once_leave_the_threads_to_others(server: Server) -> None:

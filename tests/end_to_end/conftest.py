@@ -33,7 +33,7 @@ _FOR_BROWSERS = "DJANGO_ALLOW_ASYNC_UNSAFE"
 
 @dataclass
 class Server:
-    """gunicorn as `make run` and the container start it, or a copy of a process that has loaded what it needs.
+    """The web server as `make run` and the container start it, or a copy of a process that has loaded what it needs.
 
     Args:
         origin: what to make a copy of, where the server is to have the same variables.
@@ -52,12 +52,11 @@ class Server:
     def start(self) -> None:
         connections.close_all()
         environment = variables(self.port) | self.environment
-        # Connections are not kept: it would wait at its end for those of a browser that goes on.
-        arguments = ["--config", "gunicorn.conf.py", "--bind", f"127.0.0.1:{self.port}", "--keep-alive", "0"]
+        arguments = ["--bind", f"127.0.0.1:{self.port}"]
         if self.origin and self.origin.environment == environment:
-            self.process = self.origin.gunicorn(arguments)
+            self.process = self.origin.web_server(arguments)
         else:
-            command = [sys.executable, "-m", "gunicorn", *arguments]
+            command = [sys.executable, "-m", "memory_app.webserver", *arguments]
             self.process = subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True)
         eventually(self._answers, seconds=90)
 

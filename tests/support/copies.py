@@ -32,8 +32,8 @@ class Origin:
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(command, cwd=ROOT, env=self.environment, stdin=pipe, stdout=pipe, text=True)
 
-    def gunicorn(self, arguments: list[str]) -> Copy:
-        """Start gunicorn with these arguments, in a group of processes of its own."""
+    def web_server(self, arguments: list[str]) -> Copy:
+        """Start the web server with these arguments, in a group of processes of its own."""
         asked, answers = _streams(self._process)
         print(json.dumps(arguments), file=asked, flush=True)
         return Copy(int(answers.readline()))
@@ -66,7 +66,7 @@ class Copy:
         end = time.monotonic() + timeout
         while self.poll() is None:
             if time.monotonic() > end:
-                raise subprocess.TimeoutExpired("gunicorn", timeout)
+                raise subprocess.TimeoutExpired("the web server", timeout)
             time.sleep(0.01)
         return 0
 
@@ -88,21 +88,20 @@ def main() -> None:
     while line := asked.readline():
         pid = os.fork()
         if not pid:
-            _become_gunicorn(json.loads(line))
+            _become_web_server(json.loads(line))
         print(pid, file=answers, flush=True)
 
 
-def _become_gunicorn(arguments: list[str]) -> None:
-    from gunicorn.app.wsgiapp import run
+def _become_web_server(arguments: list[str]) -> None:
+    from memory_app.webserver.server import main as serve
 
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(2, 1)
-    sys.argv = ["gunicorn", *arguments]
-    run()
-    sys.exit()
+    sys.argv = ["webserver", *arguments]
+    serve()
 
 
 if __name__ == "__main__":

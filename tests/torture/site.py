@@ -106,7 +106,7 @@ class Site:
         process.wait(10)
 
     def kill_children(self, name: str) -> None:
-        """kill -9 of the children alone: gunicorn's worker, a process of Celery's pool."""
+        """kill -9 of the children alone: a process of the web server or of Celery's pool."""
         for pid in descendants(self.services.running[name].pid):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

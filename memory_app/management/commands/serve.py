@@ -1,8 +1,8 @@
 """`manage.py serve`: start Assent from a checked-out folder, in one process.
 
-It checks the port, prepares the databases and finishes interrupted decisions. Then it replaces itself by gunicorn
-(exec), so that Ctrl-C and a supervisor's signals reach the server and no process is left behind. `make run` is this
-command with the demo data.
+It checks the port, prepares the databases and finishes interrupted decisions. Then it replaces itself by the web
+server (exec), so that Ctrl-C and a supervisor's signals reach the server and no process is left behind. `make run` is
+this command with the demo data.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import os
 import socket
 import sys
 from argparse import ArgumentParser
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -47,7 +46,7 @@ class Command(BaseCommand):
         if settings.REDIS_URL:
             self.stdout.write("Tasks wait for a worker: python -m celery -A memory_app.celery worker --beat\n")
         self.stdout.flush()
-        become_gunicorn(port)
+        become_the_web_server(port)
 
 
 def address_of(port: int) -> str:
@@ -80,17 +79,15 @@ def check_port(port: int) -> None:
             raise CommandError(f"Port {port} cannot be used ({error.strerror}). {other}") from error
 
 
-def become_gunicorn(port: int) -> None:
-    """Replace this process by gunicorn; does not return.
+def become_the_web_server(port: int) -> None:
+    """Replace this process by the web server; does not return.
 
-    The environment is passed on. On macOS it names DoltLite since this process started, and a worker cannot add that
-    itself.
+    The environment is passed on. On macOS it names DoltLite since this process started, and a process that was forked
+    cannot add that itself.
     """
     upkeep.stop()  # `exec` runs no exit handlers
     connections.close_all()
-    configuration = Path(settings.BASE_DIR) / "gunicorn.conf.py"
     environment = os.environ | {"ASSENT_PUBLIC_URL": address_of(port)}
-    arguments = ["-m", "gunicorn", "--config", str(configuration), "--bind", f"{HOST}:{port}"]
-    arguments += ["--log-level", "warning"]  # the address is on the screen already
+    arguments = ["-m", "memory_app.webserver", "--bind", f"{HOST}:{port}"]
     os.chdir(settings.BASE_DIR)
     os.execve(sys.executable, [sys.executable, *arguments], environment)  # noqa: S606 - no shell is wanted

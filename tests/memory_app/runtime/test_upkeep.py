@@ -148,8 +148,8 @@ def test_the_web_server_empties_the_log_that_a_kill_left(folder: Path, tmp_path:
     started = Services(tmp_path)
     try:
         started.start(
-            "gunicorn",
-            [sys.executable, "-m", "gunicorn", "--config", "gunicorn.conf.py"],
+            "web",
+            [sys.executable, "-m", "memory_app.webserver"],
             ready=lambda: answers(f"http://{HOST}:{port}/readyz"),
             env=env,
             cwd=ROOT,

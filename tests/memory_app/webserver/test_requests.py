@@ -6,7 +6,7 @@ import pytest
 from django.urls import resolve, reverse
 
 from assent_client.text.memories_md import LARGEST_FILE
-from memory_app.webserver.addresses import SMALL_FORM, Lane, lane_of, largest_body, path_of
+from memory_app.webserver.requests import LARGEST_BODY, SMALL_FORM, largest_body, path_of
 
 pytestmark = pytest.mark.pure
 
@@ -44,15 +44,8 @@ def test_files_are_large_where_files_are_taken_and_nowhere_else() -> None:
     assert limit("/nothing/here/") == FORM
 
 
-def test_health_imports_and_exports_have_threads_of_their_own() -> None:
-    assert lane_of("GET", reverse("healthz")) is Lane.ALIVE
-    assert lane_of("GET", reverse("readyz")) is Lane.READY
-    for name in ("api_memories_file", "note_import"):
-        assert lane_of("POST", reverse(name, args=["alice"])) is Lane.IMPORTS
-    for name in ("api_memories_file", "export_markdown", "export_json"):
-        assert lane_of("GET", reverse(name, args=["alice"])) is Lane.EXPORTS
-    for path in ("/", "/sign-in/", reverse("note_import", args=["alice"]), "/healthz/", "/api/v1/tools/recall/"):
-        assert lane_of("GET", path) is Lane.PAGES
+def test_the_web_server_takes_what_the_largest_address_does() -> None:
+    assert limit(reverse("note_import", args=["alice"])) < LARGEST_BODY
 
 
 @pytest.mark.parametrize(

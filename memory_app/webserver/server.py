@@ -1,0 +1,238 @@
+"""waitress, in as many processes as ASSENT_WORKERS says, on one listening socket.
+
+The process that starts the others imports no application: each of them reads the settings itself, before anything
+imports sqlite3, which is what DoltLite needs. One that is killed is replaced. One that ends by itself, as with a wrong
+setting, ends the server.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from argparse import ArgumentParser
+from importlib import import_module
+from types import FrameType
+from typing import Any, NoReturn
+
+from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser, ParsingError
+from waitress.server import create_server
+from waitress.task import ErrorTask
+
+from memory_app.configuration.environment import BadSetting, Environment
+from memory_app.webserver import options, requests
+
+#: Seconds after which a thread that computes lets another have the processor. Each answer of a database waits for
+#: that; with Python's own 5 ms, eight clients that propose got half as many answers.
+_SWITCH = 0.0005
+#: Connections of a process. Each is a file handle, and so is each large body; a process often may have 1,024.
+_CONNECTIONS = 500
+#: Connections from which the one that is open longest is closed for each that comes.
+_MOST_OPEN = 400
+#: Bytes of the address and all headers together.
+_LONGEST_HEAD = 64 * 1024
+#: Bytes of an answer its thread may leave to the loop. From one megabyte on they are kept in a file, so that a thread
+#: never waits for a client that reads slowly.
+_LONGEST_ANSWER = 1024 * 1024 * 1024
+#: Seconds to finish what is being answered. A container is given ten seconds to stop.
+_FINISH = 8.0
+
+#: The code of JSON-RPC for what is refused below the protocol.
+_RPC_REFUSED = -32010
+_MALFORMED = ("400 Bad Request", "bad_request", "The request is not well-formed HTTP.")
+_REFUSALS = {
+    413: ("413 Content Too Large", "body_too_large", "The body is over the limit of this installation."),
+    431: (
+        "431 Request Header Fields Too Large",
+        "headers_too_large",
+        "The address and the headers are over 65,536 bytes. A tool takes a long query in the body.",
+    ),
+    500: ("500 Internal Server Error", "internal_error", "Something went wrong on our side."),
+}
+
+
+class _Refusal(ErrorTask):  # type: ignore[misc] # waitress has no types
+    """The answer to what waitress could not read, in the shape of the address it was for; its own is bare text."""
+
+    def execute(self) -> None:
+        self.status, code, message = _REFUSALS.get(self.request.error.code, _MALFORMED)
+        media_type, body = _refusal(_path_asked(self.request), code, message)
+        self.response_headers += [("Content-Type", media_type), ("Cache-Control", "no-store")]
+        self.set_close_on_finish()
+        self.content_length = len(body)
+        self.write(body)
+
+
+class _Request(HTTPRequestParser):  # type: ignore[misc]
+    """A request, of which waitress asks `path` also when there is none."""
+
+    first_line = b""
+    path = ""
+
+    def parse_header(self, header_plus: bytes) -> None:
+        try:
+            super().parse_header(header_plus)
+        except ValueError as error:  # of `http://[`, and of a length with 5,000 digits: waitress would just hang up
+            raise ParsingError(str(error)) from error
+        if self.version not in ("1.0", "1.1"):
+            raise ParsingError("another version of HTTP")
+
+
+class _Channel(HTTPChannel):  # type: ignore[misc]
+    """A connection. Beside waitress's own, it ends when its time is up although its client reads nothing."""
+
+    parser_class = _Request
+    error_task_class = _Refusal
+
+    def __init__(self, server: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(server, *args, **kwargs)
+        if len(server.active_channels) > _MOST_OPEN:
+            idle = (channel for channel in server.active_channels.values() if not channel.requests)
+            next(idle).will_close = True  # the one that is open longest: a client may send a byte now and then for ever
+
+    def writable(self) -> bool:
+        if self.will_close:
+            self.handle_close()  # waitress would wait until the socket takes more
+            return False
+        return bool(super().writable())
+
+
+def _path_asked(request: Any) -> str:
+    line: bytes = request.header_plus or request.first_line
+    words = line.split(b"\r\n")[0].split(b" ")
+    return requests.path_of(words[1].decode("latin-1")) if len(words) > 1 else ""
+
+
+def _refusal(path: str, code: str, message: str) -> tuple[str, bytes]:
+    """Return media type and body."""
+    if path.startswith("/api/"):
+        error = {"code": code, "message": message, "details": {}}
+        return "application/json", json.dumps({"ok": False, "text": f"Error: {message}", "error": error}).encode()
+    if requests.is_mcp(path):
+        refused = {"code": _RPC_REFUSED, "message": message, "data": {"code": code, "details": {}}}
+        return "application/json", json.dumps({"jsonrpc": "2.0", "id": None, "error": refused}).encode()
+    page = f"<!doctype html><title>Assent</title><p>{html.escape(message)}</p>"
+    return "text/html; charset=utf-8", page.encode()
+
+
+def main() -> NoReturn:
+    """Serve until a signal ends it."""
+    parser = ArgumentParser(prog="python -m memory_app.webserver")
+    parser.add_argument("application", nargs="?", default="memory_app.wsgi", help="a module with a WSGI `application`")
+    parser.add_argument("--bind", help="host:port, unix:/path or fd://3 (default: ASSENT_BIND)")
+    given = parser.parse_args()
+    try:
+        chosen = options.read(Environment())
+    except BadSetting as error:
+        sys.exit(f"\n{error}")  # it says what to do
+    listener = _listen(given.bind or chosen.bind)
+    alive, held = os.pipe()  # ends in the others when this process does, however that ends
+    children: set[int] = set()
+    for name in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(name, _end)
+    code = 0
+    with contextlib.suppress(SystemExit):
+        while True:
+            while len(children) < chosen.workers:
+                if not (pid := os.fork()):
+                    os.close(held)
+                    _serve(given.application, listener, chosen, alive)
+                children.add(pid)
+            pid, status = os.wait()
+            children.discard(pid)
+            code = os.waitstatus_to_exitcode(status)
+            if code >= 0:
+                break
+            sys.stderr.write(f"A process of the web server was ended by signal {-code}. It is replaced.\n")
+    _stop(children)
+    sys.exit(max(code, 0))
+
+
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    raise SystemExit
+
+
+def _stop(children: set[int]) -> None:
+    """End the processes that serve, at last by force."""
+    for name in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(name, signal.SIG_IGN)
+    for pid in children:
+        os.kill(pid, signal.SIGTERM)
+    until = time.monotonic() + _FINISH + 1
+    while children and time.monotonic() < until:
+        children = {pid for pid in children if os.waitpid(pid, os.WNOHANG) == (0, 0)}
+        time.sleep(0.02)
+    for pid in children:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def _listen(bind: str) -> socket.socket:
+    if bind.startswith("fd://"):
+        return socket.socket(fileno=int(bind.removeprefix("fd://")))
+    if bind.startswith("unix:"):
+        path = bind.removeprefix("unix:")
+        listener = socket.socket(socket.AF_UNIX)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        mask = os.umask(0)  # for the proxy, which has a user of its own
+        listener.bind(path)
+        os.umask(mask)
+        return listener
+    host, _, port = bind.rpartition(":")
+    host = host.strip("[]")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, int(port)), family=family, backlog=1024)
+    except OSError as error:
+        sys.exit(f"{bind} cannot be listened on: {error.strerror}")
+
+
+def _serve(application: str, listener: socket.socket, chosen: options.Options, alive: int) -> NoReturn:
+    """Answer requests in this process until SIGTERM."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to every process; the first passes it on
+    signal.signal(signal.SIGQUIT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    sys.setswitchinterval(_SWITCH)
+    served = import_module(application).application
+    from memory_app.runtime import waits
+
+    server = create_server(
+        served,
+        sockets=[listener],
+        threads=chosen.threads,
+        connection_limit=_CONNECTIONS,
+        channel_timeout=chosen.silence,
+        cleanup_interval=1,
+        asyncore_use_poll=True,
+        channel_request_lookahead=1,  # or a client that hangs up while it waits for a decision would not be noticed
+        max_request_header_size=_LONGEST_HEAD,
+        max_request_body_size=requests.LARGEST_BODY,
+        outbuf_high_watermark=_LONGEST_ANSWER,
+        # Django decides whom to believe (ASSENT_TRUSTED_PROXIES).
+        clear_untrusted_proxy_headers=False,
+        log_socket_errors=False,
+        ident=None,
+    )
+    server.channel_class = _Channel
+
+    def end(number: int, frame: FrameType | None) -> NoReturn:
+        waits.close()  # clients that wait for a decision are answered now, and come back
+        raise SystemExit
+
+    signal.signal(signal.SIGTERM, end)
+    threading.Thread(target=_end_with_parent, args=[alive], name="parent", daemon=True).start()
+    server.run()  # at its end it lets threads finish, for five seconds
+    sys.exit()
+
+
+def _end_with_parent(alive: int) -> None:
+    os.read(alive, 1)
+    os.kill(os.getpid(), signal.SIGTERM)
