@@ -70,7 +70,7 @@ def _kind(name: str, meaning: str) -> str:
     return "Any"
 
 
-class Parameters:
+class ObjectArguments:
     """The annotations of arguments; objects among them become typed dicts, collected in `classes`."""
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class Parameters:
     def annotation(self, name: str, schema: dict[str, Any]) -> str:
         """Return the type of an argument."""
         if "enum" in schema:
-            return f"Literal[{', '.join(map(repr_double, schema['enum']))}]"
+            return f"Literal[{', '.join(map(_literal, schema['enum']))}]"
         kind = schema.get("type")
         if kind == "array":
             items = schema.get("items", {})
@@ -94,10 +94,9 @@ class Parameters:
         base = "".join(word.title() for word in name.split("_"))
         for called in (f"{base}Param", *(f"{base}{number}Param" for number in range(2, 9))):
             if self.classes.setdefault(called, schema) == schema:
-                return f"params.{called}"
+                return called
         raise ValueError(f"nine kinds of {name}")
 
 
-def repr_double(text: object) -> str:
-    """Return a literal as ruff formats it."""
+def _literal(text: object) -> str:
     return f'"{text}"' if isinstance(text, str) else repr(text)

@@ -1,43 +1,47 @@
-"""The modules of the client that are written from the registry, as source text."""
+"""The modules of the client that are written from the registry, as source text.
+
+`arguments` has a typed dict for each method, over those of arguments that many take; `operations` what is sent where;
+`resources` the methods, each written once: the resource of `AsyncAssent` has the same functions.
+"""
 
 from __future__ import annotations
 
 import textwrap
-from collections import defaultdict
-from typing import Any
+from collections import Counter, defaultdict
+from dataclasses import dataclass
 
 from agent_tools.calls.api_operation import Effect
 from agent_tools.client_code.answers import AnswerClasses
 from agent_tools.client_code.methods import ClientMethod, client_methods
-from agent_tools.client_code.types import Parameters
+from agent_tools.client_code.types import ObjectArguments
 
 _WRITTEN = "Written by `manage.py client_code`: not edited by hand."
-_RESOURCE_HEAD = '''\
-"""`client.{resource}`, as the server's registry describes it. {written}"""
-
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
-
-import httpx2
-
-from assent_client._generated import answers, operations, params
-from assent_client.paging import AsyncPager, Page
-from assent_client.resource import AsyncResource, Resource
-
-__all__ = ["Async{name}", "{name}"]
-
-#: Types that a resource may need or not.
-_USED: tuple[object, ...] = (Any, Literal, Mapping, Sequence, params, AsyncPager, Page)
-'''
+_WIDTH = 120
+#: Arguments of every method, which are of the client and not of the server.
 _OPTIONS = {
     "user_id": ("str | None", "Whose memory; the client's `user` otherwise."),
     "timeout": ("float | httpx2.Timeout | None", "Seconds; the client's otherwise."),
 }
-_MANY = 113
-#: Resources that the client adds methods to by hand.
-EXTENDED = frozenset({"notes", "proposals", "tools"})
+#: Typed dicts that others inherit, each from the one before; a method takes the longest of which it has everything.
+_SHARED = {
+    "CallArguments": ("session_id",),
+    "WriteArguments": ("idempotency_key",),
+    "ChangeArguments": ("evidence", "proposal_id", "force"),
+    "EditArguments": ("reasoning", "confidence", "expected_sha256"),
+}
+
+
+@dataclass(frozen=True)
+class _Argument:
+    name: str
+    annotation: str
+    means: str
+    is_required: bool
+
+    @property
+    def field(self) -> str:
+        kind = f"Required[{self.annotation}]" if self.is_required else f"{self.annotation} | None"
+        return f"    {self.name}: {kind}"
 
 
 class ClientSource:
@@ -45,170 +49,206 @@ class ClientSource:
 
     def __init__(self) -> None:
         self._answers = AnswerClasses()
-        self._parameters = Parameters()
-        self._methods: dict[str, list[ClientMethod]] = defaultdict(list)
-        for method in client_methods():
-            self._methods[method.resource].append(method)
-        self._methods["tools"]  # there, with or without a method
+        self._objects = ObjectArguments()
+        self._methods = list(client_methods())
+        self._first: dict[str, list[_Argument]] = {}
+        self._rest: dict[str, list[_Argument]] = {}
+        for method in self._methods:
+            self._first[method.called], self._rest[method.called] = self._arguments(method)
+        self._bases = self._shared()
 
     def modules(self) -> dict[str, str]:
         """Return the source of each module."""
-        made = {f"{resource}.py": self._resource(resource) for resource in self._methods}
-        # The typed dicts are known once all methods are written.
         return {
             "__init__.py": f'"""What follows from the server\'s registry. {_WRITTEN}"""\n',
-            **made,
             "answers.py": self._answers.source,
-            "operations.py": self._operations(),
-            "others.py": self._others(),
-            "params.py": self._params(),
+            "arguments.py": self._arguments_module(),
+            "operations.py": self._operations_module(),
+            "resources.py": self._resources_module(),
         }
 
-    # -- resources --------------------------------------------------------------------------------
-
-    def _resource(self, resource: str) -> str:
-        name = resource.title()
-        parts = [_RESOURCE_HEAD.format(resource=resource, name=name, written=_WRITTEN)]
-        for asynchronous in (False, True):
-            prefix, base = ("Async", "AsyncResource") if asynchronous else ("", "Resource")
-            methods = "\n".join(self._method(method, asynchronous) for method in self._methods[resource])
-            parts.append(f"\nclass {prefix}{name}({base}):\n{methods or '    pass'}\n".replace("\n\n\n", "\n\n"))
-        return "\n".join(parts)
-
-    def _method(self, method: ClientMethod, asynchronous: bool) -> str:
-        item = self._answers.item_of.get(method.operation)
-        answer = f"answers.{self._answers.of[method.operation]}"
-        first, rest = self._arguments(method)
-        given = {**first, **rest}
-        signature = ["self", *(f"{name}: {kind}" for name, (kind, _) in first.items()), "*"]
-        signature += [f"{name}: {kind}" for name, (kind, _) in rest.items()]
-        signature += [f"{name}: {kind} = None" for name, (kind, _) in _OPTIONS.items()]
-        page = f"AsyncPager[answers.{item}]" if asynchronous else f"Page[answers.{item}]"
-        returns = page if item else answer
-        does = "async def" if asynchronous and not item else "def"
-        run = "self._page" if item else "await self._run" if asynchronous else "self._run"
-        lines = [f"    {does} {method.name}("]
-        lines += [f"        {part}," for part in signature]
-        lines.append(f"    ) -> {returns}:")
-        lines += self._docstring(method, {name: means for name, (_, means) in given.items()})
-        lines += [
-            "        arguments: dict[str, Any] = {",
-            *(f'            "{name}": {name},' for name in given),
-            "        }",
-            f"        return {run}(operations.{_constant(method)}, arguments, user_id, timeout)",
-            "",
-        ]
-        return "\n".join(lines)
-
-    def _arguments(self, method: ClientMethod) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return name → (annotation with default, meaning) of those given by position, and of the others."""
+    def _arguments(self, method: ClientMethod) -> tuple[list[_Argument], list[_Argument]]:
+        """Return the arguments given by position, and the others."""
         schema = method.asked.schema
         required = {*schema["required"], *method.in_path}
-        defaults = dict(method.defaults)
-        properties = {name: each for name, each in schema["properties"].items() if name not in method.leave_out}
+        given = {
+            name: _Argument(name, self._objects.annotation(name, each), each.get("description", ""), name in required)
+            for name, each in schema["properties"].items()
+            if name not in method.leave_out
+        }
         if method.method == "DELETE":
-            properties.pop("idempotency_key", None)  # doing it twice deletes nothing more
-        first = method.in_path or [name for name in properties if name in required][:1]
-        made: dict[str, tuple[str, str]] = {}
-        for name in [*first, *(each for each in properties if each in required), *properties]:
-            kind = self._parameters.annotation(name, properties[name])
-            written = kind if name in required else f"{kind} | None = {defaults.get(name)}"
-            made.setdefault(name, (written, properties[name].get("description", "")))
-        return {name: made[name] for name in first}, {name: each for name, each in made.items() if name not in first}
+            given.pop("idempotency_key", None)  # doing it twice deletes nothing more
+        first = [given.pop(name) for name in method.in_path or [name for name in given if name in required][:1]]
+        return first, sorted(given.values(), key=lambda argument: not argument.is_required)
 
-    def _docstring(self, method: ClientMethod, meanings: dict[str, str]) -> list[str]:
-        description = method.asked.description.strip()
-        lines = textwrap.wrap(description, _MANY - 4, break_long_words=False)
-        out = [f'        """{_escaped(lines[0])}', *(f"        {_escaped(line)}" for line in lines[1:])]
-        out += ["", "        Args:"]
-        for name, means in (meanings | {name: means for name, (_, means) in _OPTIONS.items()}).items():
-            wrapped = textwrap.wrap(
-                f"{name}: {_escaped(means)}".rstrip(": "),
-                _MANY,
-                initial_indent=" " * 12,
-                subsequent_indent=" " * 16,
-                break_long_words=False,
-            )
-            out += wrapped
-        return [*out, '        """']
+    # -- arguments --------------------------------------------------------------------------------
 
-    # -- what resources rest on -------------------------------------------------------------------
+    def _shared(self) -> dict[str, list[_Argument]]:
+        """Return the arguments of each typed dict that others inherit: as most methods take them."""
+        counted: dict[str, Counter[_Argument]] = defaultdict(Counter)
+        for arguments in self._rest.values():
+            for argument in arguments:
+                counted[argument.name][argument] += 1
+        return {
+            base: [counted[name].most_common(1)[0][0] for name in names if name in counted]
+            for base, names in _SHARED.items()
+        }
 
-    def _operations(self) -> str:
+    def _base_of(self, method: ClientMethod) -> tuple[str, list[_Argument]]:
+        """Return the typed dict a method's arguments inherit from, and what they have beside it."""
+        left, base = self._rest[method.called], "Options"
+        for name, arguments in self._bases.items():
+            if not set(arguments) <= set(left):
+                break
+            base, left = name, [argument for argument in left if argument not in arguments]
+        return base, left
+
+    def _taken(self, method: ClientMethod) -> str:
+        """Return the name of the typed dict of a method."""
+        base, left = self._base_of(method)
+        return _title(method.called.replace(".", "_")) if left else base
+
+    def _arguments_module(self) -> str:
+        parts = [
+            f'"""What methods take, but for what is given by position. {_WRITTEN}"""',
+            "",
+            "# No annotation is a string here: what is required is asked of these classes when a call is made.",
+            "from collections.abc import Mapping, Sequence",
+            "from typing import Any, Literal, Required, TypedDict",
+            "",
+            "import httpx2",
+            "",
+            "_USED: tuple[object, ...] = (Any, Mapping)",
+        ]
+        for name, schema in self._objects.classes.items():
+            parts += _class(name, "TypedDict", schema.get("description", ""))
+            required = schema.get("required", ())
+            for field, each in schema["properties"].items():
+                kind = self._objects.annotation(field, each)
+                parts += _wrapped(each.get("description", ""), "    #: ", "    #: ")
+                parts.append(f"    {field}: {f'Required[{kind}]' if field in required else kind}")
+        parts += _class("Options", "TypedDict", "What every method takes.")
+        parts += [f"    {name}: {kind}" for name, (kind, _) in _OPTIONS.items()]
+        inherited = "Options"
+        for base, arguments in self._bases.items():
+            parts += _class(base, inherited, "")
+            parts += [argument.field for argument in arguments]
+            inherited = base
+        for method in self._methods:
+            base, left = self._base_of(method)
+            if left:
+                parts += _class(self._taken(method), base, "")
+                parts += [argument.field for argument in left]
+        return "\n".join([*parts, ""])
+
+    # -- operations -------------------------------------------------------------------------------
+
+    def _operations_module(self) -> str:
         lines = [
             f'"""The operations of the server. {_WRITTEN}"""',
             "",
             "from __future__ import annotations",
             "",
-            "from assent_client._generated import answers",
+            "from assent_client._generated import answers, arguments",
             "from assent_client.exchange import Operation",
             "",
         ]
         reading: list[str] = []
-        for method in (each for methods in self._methods.values() for each in methods):
+        for method in self._methods:
             writes = method.asked.effect is Effect.SIDE_EFFECTING
             if not writes and method.operation not in reading and not method.path:
                 reading.append(method.operation)
-            lines += [
-                f"{_constant(method)} = Operation(",
-                f'    name="{method.operation}",',
-                f'    method="{method.method}",',
-                f'    path="{method.address}",',
-                f"    answer=answers.{self._answers.of[method.operation]},",
-                f"    writes={writes and method.method != 'DELETE'},",
-                ")",
+            parts = [
+                f'"{method.operation}"',
+                f"answers.{self._answers.of[method.operation]}",
+                f"arguments.{self._taken(method)}",
             ]
+            if method.path:
+                parts += [f'method="{method.method}"', f'path="{method.path}"']
+            if method.defaults:
+                parts.append(f"defaults={dict(method.defaults)}".replace("'", '"'))
+            if writes and method.method != "DELETE":
+                parts.append("writes=True")
+            one = f"{_constant(method)} = Operation({', '.join(parts)})"
+            lines += (
+                [one] if len(one) <= _WIDTH else [f"{_constant(method)} = Operation(", f"    {', '.join(parts)}", ")"]
+            )
         lines += ["", "#: Tools that change nothing, and so need no idempotency key.", "READ_ONLY_TOOLS = frozenset("]
         return "\n".join([*lines, "    {", *(f'        "{name}",' for name in reading), "    }", ")", ""])
 
-    def _others(self) -> str:
-        names = sorted(set(self._methods) - EXTENDED)
-        lines = [
-            f'"""The resources that are as generated. {_WRITTEN}"""',
-            "",
-            "from __future__ import annotations",
-            "",
-            "from functools import cached_property",
-            "from typing import Any",
-            "",
-            f"from assent_client._generated import {', '.join(names)}",
-        ]
-        for prefix, owner in (("", "SyncOthers"), ("Async", "AsyncOthers")):
-            lines += ["", "", f"class {owner}:"]
-            for name in names:
-                lines += [
-                    "    @cached_property",
-                    f"    def {name}(self) -> {name}.{prefix}{name.title()}:",
-                    "        client: Any = self",
-                    f"        return {name}.{prefix}{name.title()}(client)",
-                    "",
-                ]
-            lines.pop()
-        return "\n".join([*lines, ""])
+    # -- resources --------------------------------------------------------------------------------
 
-    def _params(self) -> str:
-        lines = [
-            f'"""Objects that are arguments. {_WRITTEN}"""',
+    def _resources_module(self) -> str:
+        parts = [
+            f'"""The resources of both clients, as the server\'s registry describes them. {_WRITTEN}"""',
             "",
             "from __future__ import annotations",
             "",
-            "from collections.abc import Mapping, Sequence",
-            "from typing import Any, Literal, Required, TypedDict",
+            "from typing import Unpack",
             "",
-            "_USED: tuple[object, ...] = (Any, Literal, Mapping, Required, Sequence)",
+            "from assent_client._generated import answers, arguments, operations",
+            "from assent_client.resource import Page, Resource, awaited, paged",
         ]
-        for name, schema in self._parameters.classes.items():
-            lines += ["", "", f"class {name}(TypedDict, total=False):"]
-            if means := schema.get("description"):
-                lines += [f'    """{_escaped(means)}"""', ""]
-            for field, each in schema["properties"].items():
-                kind = self._parameters.annotation(field, each)
-                lines += textwrap.wrap(
-                    each.get("description", ""), _MANY, initial_indent="    #: ", subsequent_indent="    #: "
-                )
-                required = field in schema.get("required", ())
-                lines.append(f"    {field}: {f'Required[{kind}]' if required else kind}")
-        return "\n".join([*lines, ""])
+        resources: dict[str, list[ClientMethod]] = defaultdict(list)
+        for method in self._methods:
+            resources[method.resource].append(method)
+        resources["tools"]  # there, with or without a method
+        for resource, methods in resources.items():
+            name = resource.title()
+            parts += [*_class(name, "Resource", f"`client.{resource}`."), ""]
+            parts += [line for method in methods for line in self._method(method)]
+            while not parts[-1]:
+                parts.pop()
+            parts += [*_class(f"Async{name}", "Resource", f"`client.{resource}` of `AsyncAssent`.")]
+            if methods:
+                parts.append("")
+            for method in methods:
+                returned = "paged" if method.operation in self._answers.item_of else "awaited"
+                parts.append(f"    {method.name} = {returned}({name}.{method.name})")
+        return "\n".join([*parts, ""])
+
+    def _method(self, method: ClientMethod) -> list[str]:
+        item = self._answers.item_of.get(method.operation)
+        answer = f"answers.{self._answers.of[method.operation]}"
+        first, rest = self._first[method.called], self._rest[method.called]
+        signature = ["self", *(f"{each.name}: {each.annotation}" for each in first)]
+        signature.append(f"**given: Unpack[arguments.{self._taken(method)}]")
+        returns = f"Page[answers.{item}]" if item else answer
+        head = f"    def {method.name}({', '.join(signature)}) -> {returns}:"
+        if len(head) > _WIDTH:
+            head = f"    def {method.name}(\n        {', '.join(signature)}\n    ) -> {returns}:"
+        means = {each.name: each.means for each in [*first, *rest]} | {
+            name: text for name, (_, text) in _OPTIONS.items()
+        }
+        passed = ["given", *(f"{each.name}={each.name}" for each in first)]
+        return [
+            head,
+            *_wrapped(f'"""{_escaped(method.asked.description.strip())}', " " * 8, " " * 8),
+            "",
+            "        Args:",
+            *(
+                line
+                for name, text in means.items()
+                for line in _wrapped(f"{name}: {_escaped(text)}".rstrip(": "), " " * 12, " " * 16)
+            ),
+            '        """',
+            f"        return self.{'_page' if item else '_run'}(operations.{_constant(method)}, {', '.join(passed)})",
+            "",
+        ]
+
+
+def _class(name: str, base: str, means: str) -> list[str]:
+    total = ", total=False" if base != "Resource" else ""
+    head = ["", "", f"class {name}({base}{total}):"]
+    return [*head, *_wrapped(f'"""{_escaped(means)}"""', "    ", "    ")] if means else head
+
+
+def _wrapped(text: str, first: str, following: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent=first, subsequent_indent=following, break_long_words=False)
+
+
+def _title(name: str) -> str:
+    return "".join(word.title() for word in name.split("_"))
 
 
 def _constant(method: ClientMethod) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
+import sys
+import typing
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from agent_tools.calls import registry
 from agent_tools.client_code.methods import client_methods
 from agent_tools.client_code.writing import ClientSource
-from agent_tools.management.commands.client_code import FOLDER, differences
+from agent_tools.management.commands.client_code import differences
 from assent_client import Assent, AsyncAssent
 
 pytestmark = pytest.mark.pure
@@ -29,10 +30,10 @@ def test_a_module_that_differs_is_missing_or_left_over_is_named(tmp_path: Path) 
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(source)
     assert differences(tmp_path) == []
-    (tmp_path / "blocks.py").write_text("# changed\n")
-    (tmp_path / "notes.py").unlink()
+    (tmp_path / "answers.py").write_text("# changed\n")
+    (tmp_path / "resources.py").unlink()
     (tmp_path / "left_over.py").touch()
-    assert differences(tmp_path) == ["blocks.py", "left_over.py", "notes.py"]
+    assert differences(tmp_path) == ["answers.py", "left_over.py", "resources.py"]
 
 
 def test_every_tool_and_endpoint_has_a_method() -> None:
@@ -49,13 +50,16 @@ def test_both_clients_have_the_method_with_every_argument(method: str) -> None:
     if described.method == "DELETE":
         wanted.discard("idempotency_key")
     for client in (Assent("http://127.0.0.1:1", "t"), AsyncAssent("http://127.0.0.1:1", "t")):
-        signature = inspect.signature(getattr(getattr(client, resource), name))
-        assert wanted <= set(signature.parameters) - {"timeout"}, FOLDER
+        called = getattr(getattr(client, resource), name)
+        hints = typing.get_type_hints(called, vars(sys.modules[called.__module__]))
+        takes = typing.get_args(hints["given"])[0]
+        assert wanted == (set(hints) | set(takes.__annotations__)) - {"given", "return", "user_id", "timeout"}
+        assert all(f"            {argument}: " in called.__doc__ for argument in wanted)
 
 
 def test_a_tool_the_table_does_not_know_becomes_a_method_of_tools(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = registry.TOOLS["memory_search"]
     monkeypatch.setitem(registry.TOOLS, "tool_of_tomorrow", asked)
-    source = ClientSource().modules()["tools.py"]
+    source = ClientSource().modules()["resources.py"]
     assert "def tool_of_tomorrow(" in source
-    compile(source, "tools.py", "exec")
+    compile(source, "resources.py", "exec")

@@ -16,56 +16,39 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from assent_client._version import __version__
+from assent_client.errors import (
+    APIConnectionError,
+    APIResponseValidationError,
+    APIStatusError,
+    APITimeoutError,
+    AssentError,
+    AuthenticationError,
+    BadRequestError,
+    ConflictError,
+    ContentTooLargeError,
+    DecisionPending,
+    InternalServerError,
+    NotFoundError,
+    PermissionDeniedError,
+    RateLimitError,
+    UnprocessableEntityError,
+    WebhookVerificationError,
+)
+
 if TYPE_CHECKING:
     from assent_client.answers import RawResponse
     from assent_client.client import Assent, AsyncAssent
-    from assent_client.errors import (
-        APIConnectionError,
-        APIResponseValidationError,
-        APIStatusError,
-        APITimeoutError,
-        AssentError,
-        AuthenticationError,
-        BadRequestError,
-        ConflictError,
-        ContentTooLargeError,
-        DecisionPending,
-        InternalServerError,
-        NotFoundError,
-        PermissionDeniedError,
-        RateLimitError,
-        UnprocessableEntityError,
-        WebhookVerificationError,
-    )
-    from assent_client.paging import AsyncPage, Page
+    from assent_client.resource import AsyncPage, Page
     from assent_client.webhooks import WebhookEvent
 
-#: As in pyproject.toml; a test compares them.
-__version__ = "0.1.0"
-
 _WHERE = {
-    "client": ("Assent", "AsyncAssent"),
-    "answers": ("RawResponse",),
-    "paging": ("AsyncPage", "Page"),
-    "webhooks": ("WebhookEvent",),
-    "errors": (
-        "APIConnectionError",
-        "APIResponseValidationError",
-        "APIStatusError",
-        "APITimeoutError",
-        "AssentError",
-        "AuthenticationError",
-        "BadRequestError",
-        "ConflictError",
-        "ContentTooLargeError",
-        "DecisionPending",
-        "InternalServerError",
-        "NotFoundError",
-        "PermissionDeniedError",
-        "RateLimitError",
-        "UnprocessableEntityError",
-        "WebhookVerificationError",
-    ),
+    "Assent": "client",
+    "AsyncAssent": "client",
+    "AsyncPage": "resource",
+    "Page": "resource",
+    "RawResponse": "answers",
+    "WebhookEvent": "webhooks",
 }
 
 __all__ = [
@@ -98,9 +81,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "webhooks":
         return importlib.import_module(f"{__name__}.webhooks")
-    for module, names in _WHERE.items():
-        if name in names:
-            found = getattr(importlib.import_module(f"{__name__}.{module}"), name)
-            globals()[name] = found
-            return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
+    globals()[name] = found
+    return found

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 from pydantic import field_validator as validator
 
 T = TypeVar("T")
-I_co = TypeVar("I_co", covariant=True)
+U = TypeVar("U")
 
 #: Asks `model_validate(…, context=STRICT)` to refuse what is not as described; only tests want that.
 STRICT = {"strict": True}
@@ -101,6 +101,10 @@ class RawResponse(Generic[T]):
     @property
     def content(self) -> bytes:
         return self.http_response.content
+
+    def of(self, answer: U) -> RawResponse[U]:
+        """Return the same response with another answer read from it."""
+        return RawResponse(self.http_response, answer, self.retries_taken)
 
     def parse(self) -> T:
         """Return what the call returns without `with_raw_response`."""

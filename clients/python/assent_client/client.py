@@ -8,21 +8,78 @@ from __future__ import annotations
 import asyncio
 import time
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import httpx2
 
-from assent_client import __version__, core, exchange, webhooks
+from assent_client import core, exchange, webhooks
+from assent_client._version import __version__
 from assent_client.core import MAX_RETRIES, ClientCore
-from assent_client.exchange import Sleep, Steps
-from assent_client.resources import AsyncResources, SyncResources
+from assent_client.exchange import Send, Sleep, Steps
+from assent_client.resource import Ask, AsyncPage, AsyncPager, Page
+from assent_client.resources import AsyncResources, Resources
 
 T = TypeVar("T")
 
 USER_AGENT = f"assent-python/{__version__}"
 
 
-class Assent(SyncResources):
+class _Client:
+    """What both clients are: their settings, and whose connections they use."""
+
+    webhooks = webhooks
+    core: ClientCore
+    _http: Any
+    _owns_http: bool
+
+    def _settle(self, http_client: Any, wanted: Any, timeout: Any, **options: Any) -> None:
+        self.core = core.settle(http_client=http_client, wanted=wanted, timeout=timeout, **options)
+        self._http = http_client or wanted(timeout=core.default_timeout(timeout), headers={"User-Agent": USER_AGENT})
+        self._owns_http = http_client is None
+        self._settle_resources()
+
+    def _settle_resources(self) -> None:
+        raise NotImplementedError
+
+    def with_options(
+        self,
+        *,
+        user: str | None = None,
+        token: str | None = None,
+        timeout: float | httpx2.Timeout | None = None,
+        max_retries: int | None = None,
+    ) -> Self:
+        """Return a client with other options on the same connections."""
+        copy = type(self).__new__(type(self))
+        copy.core = self.core.changed(user=user, token=token, timeout=timeout, max_retries=max_retries)
+        copy._http, copy._owns_http = self._http, False
+        copy._settle_resources()
+        return copy
+
+    def for_user(self, user: str) -> Self:
+        """Return a client that asks about this person, on the same connections."""
+        return self.with_options(user=user)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(base_url={self.core.base_url!r}, user={self.core.user!r})"
+
+    def _request(self, method: str, path: str, more: dict[str, Any]) -> Steps[httpx2.Response]:
+        steps = exchange.exchange(self.core.plain(method, path, **more), max_retries=self.core.max_retries)
+        return (yield from steps)[0]
+
+    def _sent(self, step: Send) -> Any:
+        """Return the response of a request, or an awaitable of it."""
+        return self._http.request(
+            step.method,
+            self.core.base_url + step.path,
+            content=step.content,
+            headers={**self.core.headers(), **step.headers},
+            timeout=httpx2.USE_CLIENT_DEFAULT if step.timeout is None else step.timeout,
+            follow_redirects=False,
+        )
+
+
+class Assent(Resources, _Client):
     """A client of Assent. It may be shared by threads.
 
     Example:
@@ -42,8 +99,6 @@ class Assent(SyncResources):
         TypeError: `http_client` is another library's.
     """
 
-    webhooks = webhooks
-
     def __init__(
         self,
         base_url: str | None = None,
@@ -53,26 +108,9 @@ class Assent(SyncResources):
         max_retries: int = MAX_RETRIES,
         http_client: httpx2.Client | None = None,
     ) -> None:
-        self.core = core.settle(base_url, token, user, timeout, max_retries, http_client, httpx2.Client)
-        self._http = http_client or httpx2.Client(
-            timeout=core.default_timeout(timeout), headers={"User-Agent": USER_AGENT}
+        self._settle(
+            http_client, httpx2.Client, timeout, base_url=base_url, token=token, user=user, max_retries=max_retries
         )
-        self._owns_http = http_client is None
-
-    def with_options(
-        self,
-        *,
-        user: str | None = None,
-        token: str | None = None,
-        timeout: float | httpx2.Timeout | None = None,
-        max_retries: int | None = None,
-    ) -> Self:
-        """Return a client with other options on the same connections."""
-        return self._on(self.core.changed(user=user, token=token, timeout=timeout, max_retries=max_retries))
-
-    def for_user(self, user: str) -> Self:
-        """Return a client that asks about this person, on the same connections."""
-        return self.with_options(user=user)
 
     def request(self, method: str, path: str, **more: Any) -> httpx2.Response:
         """Send a request to an address that has no method here; retries and errors are as ever.
@@ -80,8 +118,7 @@ class Assent(SyncResources):
         Args:
             more: query (pairs), content (bytes), headers, timeout.
         """
-        steps = exchange.exchange(self.core.plain(method, path, **more), max_retries=self.core.max_retries)
-        return self.drive(steps)[0]
+        return self.drive(self._request(method, path, more))
 
     def drive(self, steps: Steps[T]) -> T:
         """Do what a call's steps ask for; return what comes of them."""
@@ -93,21 +130,19 @@ class Assent(SyncResources):
                     step = steps.send(None)
                     continue
                 try:
-                    response = self._http.request(
-                        step.method,
-                        self.core.base_url + step.path,
-                        content=step.content,
-                        headers={**self.core.headers(), **step.headers},
-                        timeout=httpx2.USE_CLIENT_DEFAULT if step.timeout is None else step.timeout,
-                        follow_redirects=False,
-                    )
+                    response = self._sent(step)
                 except httpx2.RequestError as error:
                     step = steps.throw(error)
                 else:
                     step = steps.send(response)
         except StopIteration as done:
-            result: T = done.value
-            return result
+            return cast(T, done.value)
+
+    def page(self, ask: Ask, *, raw: bool) -> Any:
+        """Return the first page of a list, which asks for those after it."""
+        came = self.drive(ask(None))
+        page: Page[Any] = Page(came.answer, lambda cursor: self.drive(ask(cursor)).answer)
+        return came.of(page) if raw else page
 
     def close(self) -> None:
         """Close the connections, unless they are those of an `http_client` that was given."""
@@ -122,24 +157,16 @@ class Assent(SyncResources):
     ) -> None:
         self.close()
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(base_url={self.core.base_url!r}, user={self.core.user!r})"
 
-    def _on(self, changed: ClientCore) -> Self:
-        copy = type(self).__new__(type(self))
-        copy.core, copy._http, copy._owns_http = changed, self._http, False
-        return copy
-
-
-class AsyncAssent(AsyncResources):
-    """The same client for asyncio; arguments and methods are those of `Assent`.
+class AsyncAssent(AsyncResources, _Client):
+    """The same client for asyncio; one for each event loop.
 
     Example:
         async with AsyncAssent() as memory:
             print((await memory.blocks.get("goals")).body)
-    """
 
-    webhooks = webhooks
+    Args and Raises are those of `Assent`; `http_client` is an `httpx2.AsyncClient`.
+    """
 
     def __init__(
         self,
@@ -150,26 +177,9 @@ class AsyncAssent(AsyncResources):
         max_retries: int = MAX_RETRIES,
         http_client: httpx2.AsyncClient | None = None,
     ) -> None:
-        self.core = core.settle(base_url, token, user, timeout, max_retries, http_client, httpx2.AsyncClient)
-        self._http = http_client or httpx2.AsyncClient(
-            timeout=core.default_timeout(timeout), headers={"User-Agent": USER_AGENT}
+        self._settle(
+            http_client, httpx2.AsyncClient, timeout, base_url=base_url, token=token, user=user, max_retries=max_retries
         )
-        self._owns_http = http_client is None
-
-    def with_options(
-        self,
-        *,
-        user: str | None = None,
-        token: str | None = None,
-        timeout: float | httpx2.Timeout | None = None,
-        max_retries: int | None = None,
-    ) -> Self:
-        """Return a client with other options on the same connections."""
-        return self._on(self.core.changed(user=user, token=token, timeout=timeout, max_retries=max_retries))
-
-    def for_user(self, user: str) -> Self:
-        """Return a client that asks about this person, on the same connections."""
-        return self.with_options(user=user)
 
     async def request(self, method: str, path: str, **more: Any) -> httpx2.Response:
         """Send a request to an address that has no method here; retries and errors are as ever.
@@ -177,8 +187,7 @@ class AsyncAssent(AsyncResources):
         Args:
             more: query (pairs), content (bytes), headers, timeout.
         """
-        steps = exchange.exchange(self.core.plain(method, path, **more), max_retries=self.core.max_retries)
-        return (await self.drive(steps))[0]
+        return await self.drive(self._request(method, path, more))
 
     async def drive(self, steps: Steps[T]) -> T:
         """Do what a call's steps ask for; return what comes of them."""
@@ -190,21 +199,30 @@ class AsyncAssent(AsyncResources):
                     step = steps.send(None)
                     continue
                 try:
-                    response = await self._http.request(
-                        step.method,
-                        self.core.base_url + step.path,
-                        content=step.content,
-                        headers={**self.core.headers(), **step.headers},
-                        timeout=httpx2.USE_CLIENT_DEFAULT if step.timeout is None else step.timeout,
-                        follow_redirects=False,
-                    )
+                    response = await self._sent(step)
                 except httpx2.RequestError as error:
                     step = steps.throw(error)
                 else:
                     step = steps.send(response)
         except StopIteration as done:
-            result: T = done.value
-            return result
+            return cast(T, done.value)
+
+    def page(self, ask: Ask, *, raw: bool) -> Any:
+        """Return a list to come."""
+
+        async def follow(cursor: str) -> Any:
+            return (await self.drive(ask(cursor))).answer
+
+        async def first_raw() -> Any:
+            came = await self.drive(ask(None))
+            page: AsyncPage[Any] = AsyncPage(came.answer, follow)
+            return came.of(page)
+
+        async def first() -> AsyncPage[Any]:
+            page: AsyncPage[Any] = (await first_raw()).answer
+            return page
+
+        return first_raw() if raw else AsyncPager(first)
 
     async def close(self) -> None:
         """Close the connections, unless they are those of an `http_client` that was given."""
@@ -218,11 +236,3 @@ class AsyncAssent(AsyncResources):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(base_url={self.core.base_url!r}, user={self.core.user!r})"
-
-    def _on(self, changed: ClientCore) -> Self:
-        copy = type(self).__new__(type(self))
-        copy.core, copy._http, copy._owns_http = changed, self._http, False
-        return copy

@@ -52,7 +52,7 @@ class Token(Answer):
     owners: list[str] = []
 
 
-TOKEN = Operation("token", "GET", "/api/v1/token/", Token, is_about_someone=False)
+TOKEN = Operation("token", Token, method="GET", path="/api/v1/token/", is_about_someone=False)
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class ClientCore:
     ) -> Steps[RawResponse[A]]:
         """Run an operation. Where its address names a person and the client knows none, the token tells whom."""
         whose = user_id or self.user
-        if whose is None and "{user_id}" in operation.path:
+        if whose is None and "{user_id}" in operation.address:
             whose = yield from self.only_owner()
         request = exchange.build(operation, arguments, user_id=whose, timeout=timeout or self.timeout)
         return (yield from exchange.call(request, operation.answer, max_retries=self.max_retries))

@@ -59,18 +59,35 @@ class Operation(Generic[A]):
     """What the server can be asked for.
 
     Args:
-        path: with `{user_id}` and arguments in braces.
         answer: how its answer is read.
+        takes: the TypedDict of its arguments; None where anything is sent as it is.
+        method, path: its address, with `{user_id}` and arguments in braces; else that of the tool of its name.
+        defaults: values of arguments that are left out.
         writes: gets an idempotency key, so that a retry is never carried out twice.
         is_about_someone: takes `user_id`.
     """
 
     name: str
-    method: str
-    path: str
     answer: type[A]
+    takes: Any = None
+    method: str = "POST"
+    path: str = ""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
     writes: bool = False
     is_about_someone: bool = True
+
+    @property
+    def address(self) -> str:
+        return self.path or f"/api/v1/tools/{segment('name', self.name)}/"
+
+    def require_known(self, arguments: Mapping[str, Any]) -> None:
+        """Raise TypeError for an unknown or missing argument, as Python does where a function names its own."""
+        if self.takes is None:
+            return
+        if unknown := sorted(arguments.keys() - self.takes.__required_keys__ - self.takes.__optional_keys__):
+            raise TypeError(f"{self.name} got an unexpected keyword argument '{unknown[0]}'")
+        if missing := sorted(self.takes.__required_keys__ - arguments.keys()):
+            raise TypeError(f"{self.name} is missing the argument '{missing[0]}'")
 
 
 @dataclass(frozen=True)
@@ -99,9 +116,9 @@ def build(
     timeout: float | httpx2.Timeout | None,
 ) -> Request:
     """Return the request of a call; None stands for an argument left out."""
-    given = {name: value for name, value in arguments.items() if value is not None}
+    given = {name: value for name, value in {**operation.defaults, **arguments}.items() if value is not None}
     key = given.pop("idempotency_key", None)
-    path = operation.path
+    path = operation.address
     for name in [name for name in given if f"{{{name}}}" in path]:
         path = path.replace(f"{{{name}}}", segment(name, given.pop(name)))
     if "{user_id}" in path:

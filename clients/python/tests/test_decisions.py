@@ -13,7 +13,7 @@ from assent_client import Assent, AsyncAssent, DecisionPending, NotFoundError
 from assent_client.answers import RawResponse
 from assent_client.core import ClientCore
 from assent_client.exchange import Send, Sleep
-from assent_client.following import wait_for
+from assent_client.resources import wait_for
 
 
 def proposal(status: str, headers: dict[str, str] | None = None) -> httpx2.Response:

@@ -1,0 +1,302 @@
+"""What methods take, but for what is given by position. Written by `manage.py client_code`: not edited by hand."""
+
+# No annotation is a string here: what is required is asked of these classes when a call is made.
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Required, TypedDict
+
+import httpx2
+
+_USED: tuple[object, ...] = (Any, Mapping)
+
+
+class EvidenceParam(TypedDict, total=False):
+    """One turn of the conversation a change rests on."""
+    #: Who said it.
+    role: Required[Literal["user", "assistant", "system", "tool"]]
+    #: What was said, in its own words.
+    content: Required[str]
+    #: When it was said (ISO 8601).
+    at: str
+
+
+class EditParam(TypedDict, total=False):
+    """One replacement of several."""
+    #: The exact text to find and replace. Must be unique unless replace_all=True.
+    old_string: Required[str]
+    #: The text to replace it with. Must be different from old_string.
+    new_string: Required[str]
+    #: If True, replace all occurrences. If False (default), old_string must be unique.
+    replace_all: bool
+    #: How many occurrences you count on replacing; refused when there are more or fewer.
+    expected_replacements: int
+
+
+class MessageParam(TypedDict, total=False):
+    """One turn of a conversation."""
+    #: Your own id for it: sent twice, it is kept once.
+    id: str
+    #: Who said it.
+    role: Required[Literal["user", "assistant", "system", "tool"]]
+    #: What was said, in its own words.
+    content: Required[str]
+    #: The speaker's name.
+    author: str
+    #: When it was said (ISO 8601, UTC where it has no offset).
+    at: str
+
+
+class Options(TypedDict, total=False):
+    """What every method takes."""
+    user_id: str | None
+    timeout: float | httpx2.Timeout | None
+
+
+class CallArguments(Options, total=False):
+    session_id: str | None
+
+
+class WriteArguments(CallArguments, total=False):
+    idempotency_key: str | None
+
+
+class ChangeArguments(WriteArguments, total=False):
+    evidence: Sequence[EvidenceParam] | None
+    proposal_id: int | None
+    force: bool | None
+
+
+class EditArguments(ChangeArguments, total=False):
+    reasoning: Required[str]
+    confidence: Literal["low", "medium", "high"] | None
+    expected_sha256: str | None
+
+
+class BlocksList(CallArguments, total=False):
+    limit: int | None
+    cursor: str | None
+    max_characters: int | None
+
+
+class BlocksGet(CallArguments, total=False):
+    as_of: str | None
+    view_range: Sequence[int] | None
+    max_characters: int | None
+
+
+class BlocksHistory(CallArguments, total=False):
+    limit: int | None
+    cursor: str | None
+
+
+class BlocksProposeEdit(EditArguments, total=False):
+    old_string: Required[str]
+    new_string: Required[str]
+    replace_all: bool | None
+    expected_replacements: int | None
+
+
+class BlocksProposeEdits(EditArguments, total=False):
+    edits: Required[Sequence[EditParam]]
+
+
+class BlocksProposeAppend(EditArguments, total=False):
+    content: Required[str]
+
+
+class BlocksProposePrepend(EditArguments, total=False):
+    content: Required[str]
+
+
+class BlocksProposeInsert(EditArguments, total=False):
+    insert_line: Required[int]
+    content: Required[str]
+
+
+class BlocksProposeSection(EditArguments, total=False):
+    section_header: Required[str]
+    new_content: Required[str]
+    section_line: int | None
+
+
+class BlocksProposeRewrite(EditArguments, total=False):
+    content: Required[str]
+
+
+class BlocksPropose(EditArguments, total=False):
+    body: str | None
+    edits: Sequence[EditParam] | None
+
+
+class BlocksCreate(ChangeArguments, total=False):
+    title: Required[str]
+    body: Required[str]
+    reasoning: Required[str]
+    description: str | None
+    confidence: Literal["low", "medium", "high"] | None
+
+
+class NotesList(CallArguments, total=False):
+    limit: int | None
+    cursor: str | None
+    q: str | None
+    type: Literal["note", "fact", "assumption", "hypothesis", "discovery", "risk", "unknown", "decision", "convention", "lesson_learned", "pattern", "fix", "context"] | None
+    tag: Sequence[str] | None
+    source: Literal["agent", "user", "import"] | None
+    include_superseded: bool | None
+
+
+class NotesGet(CallArguments, total=False):
+    as_of: str | None
+
+
+class NotesSearch(CallArguments, total=False):
+    top_k: int | None
+    include_conversation: bool | None
+    sources: Sequence[Literal["user_memory", "memory_block", "conversation"]] | None
+    category: str | None
+    type: Literal["note", "fact", "assumption", "hypothesis", "discovery", "risk", "unknown", "decision", "convention", "lesson_learned", "pattern", "fix", "context"] | None
+    tags: Sequence[str] | None
+    as_of: str | None
+    max_characters: int | None
+
+
+class NotesSave(ChangeArguments, total=False):
+    category: str | None
+    tags: Sequence[str] | None
+    reasoning: str | None
+
+
+class NotesUpdate(ChangeArguments, total=False):
+    content: Required[str]
+    reasoning: str | None
+
+
+class NotesDelete(ChangeArguments, total=False):
+    reasoning: str | None
+
+
+class NotesRemember(ChangeArguments, total=False):
+    type: Literal["note", "fact", "assumption", "hypothesis", "discovery", "risk", "unknown", "decision", "convention", "lesson_learned", "pattern", "fix", "context"] | None
+    confidence: float | None
+    rationale: str | None
+    tags: Sequence[str] | None
+    memory_id: str | None
+    reasoning: str | None
+
+
+class NotesRecall(CallArguments, total=False):
+    query: str | None
+    type: Literal["all", "note", "fact", "assumption", "hypothesis", "discovery", "risk", "unknown", "decision", "convention", "lesson_learned", "pattern", "fix", "context"] | None
+    min_confidence: float | None
+    limit: int | None
+    include_superseded: bool | None
+    scope: Literal["user", "session"] | None
+    match: Literal["hybrid", "text"] | None
+    max_characters: int | None
+
+
+class NotesForget(ChangeArguments, total=False):
+    reason: str | None
+    replacement_id: str | None
+    reasoning: str | None
+
+
+class NotesPrime(CallArguments, total=False):
+    budget: int | None
+    types: Sequence[Literal["note", "fact", "assumption", "hypothesis", "discovery", "risk", "unknown", "decision", "convention", "lesson_learned", "pattern", "fix", "context"]] | None
+    tags: Sequence[str] | None
+    recent: int | None
+    format: Literal["markdown", "json"] | None
+
+
+class ProposalsList(CallArguments, total=False):
+    limit: int | None
+    cursor: str | None
+    status: Literal["preparing", "open", "changes_requested", "merging", "approved", "rejected", "withdrawn", "expired", "applied"] | None
+    block_label: str | None
+    max_characters: int | None
+
+
+class ProposalsGet(CallArguments, total=False):
+    wait: int | None
+    max_characters: int | None
+
+
+class ProposalsWithdraw(WriteArguments, total=False):
+    reasoning: str | None
+
+
+class ProposalsComment(WriteArguments, total=False):
+    comment: Required[str]
+    change: str | None
+
+
+class ContextGet(CallArguments, total=False):
+    budget: int | None
+
+
+class ConversationsList(CallArguments, total=False):
+    limit: int | None
+    cursor: str | None
+    max_characters: int | None
+
+
+class ConversationsMessages(Options, total=False):
+    limit: int | None
+    cursor: str | None
+    max_characters: int | None
+
+
+class ConversationsKeep(Options, total=False):
+    messages: Required[Sequence[MessageParam]]
+    idempotency_key: str | None
+
+
+class FilesList(CallArguments, total=False):
+    limit: int | None
+    cursor: str | None
+    path: str | None
+    max_characters: int | None
+
+
+class FilesView(CallArguments, total=False):
+    view_range: Sequence[int] | None
+    max_characters: int | None
+
+
+class FilesEdit(ChangeArguments, total=False):
+    old_string: Required[str]
+    new_string: Required[str]
+    reasoning: str | None
+    confidence: Literal["low", "medium", "high"] | None
+    expected_sha256: str | None
+
+
+class FilesAppend(ChangeArguments, total=False):
+    content: Required[str]
+    reasoning: str | None
+    confidence: Literal["low", "medium", "high"] | None
+    expected_sha256: str | None
+
+
+class FilesPrepend(ChangeArguments, total=False):
+    content: Required[str]
+    reasoning: str | None
+    confidence: Literal["low", "medium", "high"] | None
+    expected_sha256: str | None
+
+
+class FilesUpdateSection(ChangeArguments, total=False):
+    section_header: Required[str]
+    new_content: Required[str]
+    section_line: int | None
+    reasoning: str | None
+    confidence: Literal["low", "medium", "high"] | None
+    expected_sha256: str | None
+
+
+class FilesWrite(ChangeArguments, total=False):
+    content: Required[str]
+    reasoning: str | None
+    confidence: Literal["low", "medium", "high"] | None
+    expected_sha256: str | None

@@ -1,0 +1,907 @@
+"""The resources of both clients, as the server's registry describes them. Written by `manage.py client_code`: not edited by hand."""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+from assent_client._generated import answers, arguments, operations
+from assent_client.resource import Page, Resource, awaited, paged
+
+
+class Blocks(Resource):
+    """`client.blocks`."""
+
+    def list(self, **given: Unpack[arguments.BlocksList]) -> Page[answers.BlockSummary]:
+        """List all available memory blocks for the current student. Memory blocks contain persistent information about
+        the student that helps personalize tutoring.
+
+        Args:
+            limit: How many at most.
+            cursor: `next` of the page before.
+            max_characters: Characters the answer may have, about: what does not fit is left out whole, and said. The
+                installation's default is 20000.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._page(operations.BLOCKS_LIST, given)
+
+    def get(self, block_label: str, **given: Unpack[arguments.BlocksGet]) -> answers.Block:
+        """Read the current content of a memory block. Use this before proposing edits to see the exact current content.
+
+        Args:
+            block_label: The label/identifier of the block to read (e.g., "student", "goals").
+            as_of: Read the block as it was: a commit hash, or a date or time (ISO 8601, UTC). What was deleted since is
+                not found without the scope memory:history.
+            view_range: Only these lines: [first, last], 1-based and inclusive; last = -1 means to the end.
+            max_characters: Characters the answer may have, about: what does not fit is left out whole, and said. The
+                installation's default is 20000.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.BLOCKS_GET, given, block_label=block_label)
+
+    def history(self, block_label: str, **given: Unpack[arguments.BlocksHistory]) -> Page[answers.BlockChange]:
+        """What happened to a block, newest first: who proposed, who approved, why.
+
+        Args:
+            block_label: The block.
+            limit: How many at most.
+            cursor: `next` of the page before.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._page(operations.BLOCKS_HISTORY, given, block_label=block_label)
+
+    def propose_edit(self, block_label: str, **given: Unpack[arguments.BlocksProposeEdit]) -> answers.ProposedEdit:
+        """Propose an edit to a memory block using string replacement. The edit will be submitted as a proposal that
+        requires user approval. The old_string must match exactly (including whitespace) and must be unique in the block
+        unless replace_all is True. IMPORTANT: You must read the memory block first to see its exact content. The edit
+        will FAIL if old_string is not found or is not unique.
+
+        Args:
+            block_label: The label of the block to edit (e.g., "student", "goals").
+            old_string: The exact text to find and replace. Must be unique unless replace_all=True.
+            new_string: The text to replace it with. Must be different from old_string.
+            reasoning: Brief explanation of why this edit is needed (shown to user for approval).
+            replace_all: If True, replace all occurrences. If False (default), old_string must be unique.
+            expected_replacements: How many occurrences you count on replacing; refused when there are more or fewer.
+            confidence: How sure you are that the user will agree.
+            evidence: The conversation turns this change rests on, shown beside it.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
+                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
+                changes.
+            force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
+                something has changed since.
+            expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
+            idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.BLOCKS_PROPOSE_EDIT, given, block_label=block_label)
+
+    def propose_edits(self, block_label: str, **given: Unpack[arguments.BlocksProposeEdits]) -> answers.ProposedEdit:
+        """Propose several replacements in one memory block at once, as one proposal: use this instead of calling
+        propose_memory_edit repeatedly when changes belong together. They are made in order, each on what the one before
+        left, all of them or none. Each old_string must match exactly and be unique, as for propose_memory_edit.
+        Requires user approval.
+
+        Args:
+            block_label: The label of the block to edit (e.g., "student", "goals").
+            edits: Replacements, made in this order, each on what the one before left: all or none.
+            reasoning: Brief explanation of why this edit is needed (shown to user for approval).
+            confidence: How sure you are that the user will agree.
+            evidence: The conversation turns this change rests on, shown beside it.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
+                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
+                changes.
+            force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
+                something has changed since.
+            expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
+            idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.BLOCKS_PROPOSE_EDITS, given, block_label=block_label)
+
+    def propose_append(self, block_label: str, **given: Unpack[arguments.BlocksProposeAppend]) -> answers.ProposedEdit:
+        """Add new text at the end of a memory block, such as a new entry, item or section, without reading it first.
+        Nothing that is there is changed; the content begins on a new line. Requires user approval.
+
+        Args:
+            block_label: The label of the block to edit (e.g., "student", "goals").
+            content: The text to add at the end of the block, as new lines. An empty block is filled with it.
+            reasoning: Brief explanation of why this edit is needed (shown to user for approval).
+            confidence: How sure you are that the user will agree.
+            evidence: The conversation turns this change rests on, shown beside it.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
+                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
+                changes.
+            force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
+                something has changed since.
+            expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
+            idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.BLOCKS_PROPOSE_APPEND, given, block_label=block_label)
+
+    def propose_prepend(
+        self, block_label: str, **given: Unpack[arguments.BlocksProposePrepend]
+    ) -> answers.ProposedEdit:
+        """Add new text at the start of a memory block, such as the newest entry of a log, without reading it first.
+        Nothing that is there is changed; it begins on a new line after the content. Requires user approval.
+
+        Args:
+            block_label: The label of the block to edit (e.g., "student", "goals").
+            content: The text to add at the start of the block, as lines before the first one. An empty block is filled
+                with it.
+            reasoning: Brief explanation of why this edit is needed (shown to user for approval).
+            confidence: How sure you are that the user will agree.
+            evidence: The conversation turns this change rests on, shown beside it.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
+                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
+                changes.
+            force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
+                something has changed since.
+            expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
+            idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.BLOCKS_PROPOSE_PREPEND, given, block_label=block_label)
+
+    def propose_insert(self, block_label: str, **given: Unpack[arguments.BlocksProposeInsert]) -> answers.ProposedEdit:
+        """Insert new lines into a memory block after a given line number, such as an item in the middle of a list.
+        Nothing that is there is changed. Read the block first and give its sha256 as expected_sha256, so that the
+        number counts lines you have seen. Requires user approval.
+
+        Args:
+            block_label: The label of the block to edit (e.g., "student", "goals").
+            insert_line: The line after which the content is put, as read_memory_block counts them: 0 = at the start, 1
+                = after the first line.
+            content: The text to put there, as lines of its own between the two.
+            reasoning: Brief explanation of why this edit is needed (shown to user for approval).
+            confidence: How sure you are that the user will agree.
+            evidence: The conversation turns this change rests on, shown beside it.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
+                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
+                changes.
+            force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
+                something has changed since.
+            expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
+            idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.BLOCKS_PROPOSE_INSERT, given, block_label=block_label)
+
+    def propose_section(
+        self, block_label: str, **given: Unpack[arguments.BlocksProposeSection]
+    ) -> answers.ProposedEdit:
+        """Replace what a Markdown section of a memory block contains, found by its header, and leave the rest alone.
+        The section goes up to the next header of the same or a higher level, so its subsections are replaced too; the
+        header itself stays. Headers inside code fences are not headers. Requires user approval.
+
+        Args:
+            block_label: The label of the block to edit (e.g., "student", "goals").
+            section_header: The header of the section, as in the block (e.g., "## Goals").
+            new_content: The new content of the section, without its header. Empty text empties the section.
+            reasoning: Brief explanation of why this edit is needed (shown to user for approval).
+            section_line: The line of the header, where several sections have the same: the refusal names them.
+            confidence: How sure you are that the user will agree.
+            evidence: The conversation turns this change rests on, shown beside it.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
+                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
+                changes.
+            force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
+                something has changed since.
+            expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
+            idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.BLOCKS_PROPOSE_SECTION, given, block_label=block_label)
+
+    def propose_rewrite(
+        self, block_label: str, **given: Unpack[arguments.BlocksProposeRewrite]
+    ) -> answers.ProposedEdit:
+        """Replace the whole text of a memory block, for the rare case that all of it is to be written anew. Read it
+        with read_memory_block first: what your content leaves out is removed. For anything smaller use
+        propose_memory_edit, propose_memory_append or propose_section_update. Requires user approval.
+
+        Args:
+            block_label: The label of the block to edit (e.g., "student", "goals").
+            content: The whole new text of the block. What is not in it is gone from the block.
+            reasoning: Brief explanation of why this edit is needed (shown to user for approval).
+            confidence: How sure you are that the user will agree.
+            evidence: The conversation turns this change rests on, shown beside it.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
+                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
+                changes.
+            force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
+                something has changed since.
+            expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
+            idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.BLOCKS_PROPOSE_REWRITE, given, block_label=block_label)
+
+    def propose(self, block_label: str, **given: Unpack[arguments.BlocksPropose]) -> answers.ProposedEdit:
+        """Propose a whole new text for a block (`body`), or several replacements in it (`edits`).
+
+        Args:
+            block_label: The label of the block to edit (e.g., "student", "goals").
+            reasoning: Brief explanation of why this edit is needed (shown to user for approval).
+            body: The whole new text of the block.
+            edits: Replacements, made in this order, each on what the one before left: all or none.
+            confidence: How sure you are that the user will agree.
+            evidence: The conversation turns this change rests on, shown beside it.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
+                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
+                changes.
+            force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
+                something has changed since.
+            expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
+            idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.BLOCKS_PROPOSE, given, block_label=block_label)
+
+    def create(self, label: str, **given: Unpack[arguments.BlocksCreate]) -> answers.ProposedEdit:
+        """Propose a new memory block for longer text about the user that has no block yet. The block will be submitted
+        as a proposal that requires user approval; until then it cannot be read. Call list_memory_blocks first: text
+        that belongs in an existing block is proposed as an edit of that block.
+
+        Args:
+            label: The name of the new block in every call: lower-case letters, digits, dash and underscore, at most 64
+                (e.g., "study_plan"). It never changes.
+            title: What people see it called, in one line; empty for the label itself.
+            body: The text of the block, in Markdown. May be empty.
+            reasoning: Brief explanation of why this edit is needed (shown to user for approval).
+            description: What belongs in this block, for people and for agents.
+            confidence: How sure you are that the user will agree.
+            evidence: The conversation turns this change rests on, shown beside it.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
+                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
+                changes.
+            force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
+                something has changed since.
+            idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.BLOCKS_CREATE, given, label=label)
+
+    def propose_deletion(self, block_label: str, **given: Unpack[arguments.EditArguments]) -> answers.ProposedEdit:
+        """Propose to delete a whole memory block, with all of its text. The deletion will be submitted as a proposal
+        that always requires user approval. To remove a part of the text, propose an edit instead.
+
+        Args:
+            block_label: The label of the block to delete.
+            reasoning: Brief explanation of why this edit is needed (shown to user for approval).
+            confidence: How sure you are that the user will agree.
+            evidence: The conversation turns this change rests on, shown beside it.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
+                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
+                changes.
+            force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
+                something has changed since.
+            expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
+            idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.BLOCKS_PROPOSE_DELETION, given, block_label=block_label)
+
+
+class AsyncBlocks(Resource):
+    """`client.blocks` of `AsyncAssent`."""
+
+    list = paged(Blocks.list)
+    get = awaited(Blocks.get)
+    history = paged(Blocks.history)
+    propose_edit = awaited(Blocks.propose_edit)
+    propose_edits = awaited(Blocks.propose_edits)
+    propose_append = awaited(Blocks.propose_append)
+    propose_prepend = awaited(Blocks.propose_prepend)
+    propose_insert = awaited(Blocks.propose_insert)
+    propose_section = awaited(Blocks.propose_section)
+    propose_rewrite = awaited(Blocks.propose_rewrite)
+    propose = awaited(Blocks.propose)
+    create = awaited(Blocks.create)
+    propose_deletion = awaited(Blocks.propose_deletion)
+
+
+class Notes(Resource):
+    """`client.notes`."""
+
+    def list(self, **given: Unpack[arguments.NotesList]) -> Page[answers.NoteItem]:
+        """The notes of an owner, newest first (with q: best first), page by page.
+
+        Args:
+            limit: How many at most.
+            cursor: `next` of the page before.
+            q: Search query or keywords; without it the newest come first.
+            type: Only notes of this type.
+            tag: Only notes with this tag; given several times, with any of them.
+            source: Only notes that came this way.
+            include_superseded: Also notes that were superseded.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._page(operations.NOTES_LIST, given)
+
+    def get(self, note_id: str, **given: Unpack[arguments.NotesGet]) -> answers.Note:
+        """One note, now or as of a commit or time.
+
+        Args:
+            note_id: ID of the note (from memory_search, memory_save or recall results).
+            as_of: Read the note as it was: a commit hash, or a date or time (ISO 8601, UTC). What was deleted since is
+                not found without the scope memory:history.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.NOTES_GET, given, note_id=note_id)
+
+    def search(self, query: str, **given: Unpack[arguments.NotesSearch]) -> answers.SearchResults:
+        """Search your persistent memory for relevant information. Use this when you need to recall user preferences,
+        past decisions, stored facts, or anything previously saved. Results are ranked by relevance using semantic
+        similarity and keyword matching. By default searches only your saved notes; set include_conversation to true to
+        also search the current conversation history. Memory blocks are searched too. That is, a default search covers
+        notes and blocks (`sources` narrows it), notes first where places are few; hits marked weak do not match, they
+        are merely the nearest notes.
+
+        Args:
+            query: Natural language search query.
+            top_k: Max results to return.
+            include_conversation: Also search what was said: in the conversation session_id, or in all of the user's
+                without it.
+            sources: Where to search; overrides include_conversation.
+            category: Only notes of this category.
+            type: Only notes of this type.
+            tags: Only notes with one of these tags.
+            as_of: Search the memory as it was: a commit hash, or a date or time (ISO 8601, UTC). What was deleted since
+                is not found without the scope memory:history.
+            max_characters: Characters the answer may have, about: what does not fit is left out whole, and said. The
+                installation's default is 20000.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.NOTES_SEARCH, given, query=query)
+
+    def save(self, content: str, **given: Unpack[arguments.NotesSave]) -> answers.ChangedNote:
+        """Save an important piece of information to your persistent memory as a natural language note. Use this
+        proactively whenever the user shares preferences, makes decisions, states facts, or tells you something worth
+        remembering across conversations. Saved notes persist across all sessions and channels. Returns a note_id for
+        future reference.
+
+        Args:
+            content: Natural language text: one concise statement, at most 2,000 characters.
+            category: One word to organise notes by.
+            tags: Words to find the note by.
+            reasoning: Why, in a sentence the user can read beside the change.
+            evidence: The conversation turns this change rests on, shown beside it.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
+                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
+                changes.
+            force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
+                something has changed since.
+            idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.NOTES_SAVE, given, content=content)
+
+    def update(self, note_id: str, **given: Unpack[arguments.NotesUpdate]) -> answers.ChangedNote:
+        """Update a previously saved note with new content. Use this when the user corrects or changes previously stored
+        information (e.g., a new preferred name, an updated preference). First use memory_search to find the note and
+        its note_id, then call this with the note_id and the new content.
+
+        Args:
+            note_id: ID of the note (from memory_search, memory_save or recall results).
+            content: Natural language text: one concise statement, at most 2,000 characters.
+            reasoning: Why, in a sentence the user can read beside the change.
+            evidence: The conversation turns this change rests on, shown beside it.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
+                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
+                changes.
+            force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
+                something has changed since.
+            idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.NOTES_UPDATE, given, note_id=note_id)
+
+    def delete(self, note_id: str, **given: Unpack[arguments.NotesDelete]) -> answers.ChangedNote:
+        """Delete a previously saved note from memory. Use this when the user asks you to forget specific information.
+        First use memory_search to find the note and its note_id, then call this with the note_id to remove it.
+
+        Args:
+            note_id: ID of the note (from memory_search, memory_save or recall results).
+            reasoning: Why, in a sentence the user can read beside the change.
+            evidence: The conversation turns this change rests on, shown beside it.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
+                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
+                changes.
+            force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
+                something has changed since.
+            idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.NOTES_DELETE, given, note_id=note_id)
+
+    def remember(self, content: str, **given: Unpack[arguments.NotesRemember]) -> answers.RememberedNote:
+        """Persist important information to long-term memory. Use when you discover something valuable for future
+        sessions.
+
+        Args:
+            content: Natural language text: one concise statement, at most 2,000 characters.
+            type: Type of memory.
+            confidence: Confidence level, 0.0 to 1.0; what lies outside is brought to the nearer end.
+            rationale: Why this is worth remembering.
+            tags: Words to find the note by.
+            memory_id: An id of your own, as in memories.md: mem-{unix time}-{4 of 0-9a-z}. One is made otherwise.
+            reasoning: Why, in a sentence the user can read beside the change.
+            evidence: The conversation turns this change rests on, shown beside it.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
+                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
+                changes.
+            force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
+                something has changed since.
+            idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.NOTES_REMEMBER, given, content=content)
+
+    def recall(self, **given: Unpack[arguments.NotesRecall]) -> answers.RecalledNotes:
+        """Search long-term memory for relevant information. Use to retrieve previously learned facts, decisions,
+        patterns, or lessons.
+
+        Args:
+            query: Search query or keywords; without it the newest come first.
+            type: Filter by memory type.
+            min_confidence: Minimum confidence threshold.
+            limit: Maximum memories to return.
+            include_superseded: Also memories that were forgotten.
+            scope: user: everything about the user; session: only what this session_id stored.
+            match: hybrid: by meaning and keywords; text: those containing the query, case aside.
+            max_characters: Characters the answer may have, about: what does not fit is left out whole, and said. The
+                installation's default is 20000.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.NOTES_RECALL, given)
+
+    def forget(self, memory_id: str, **given: Unpack[arguments.NotesForget]) -> answers.ForgottenNote:
+        """Mark a memory as superseded (soft delete). The memory remains for provenance but won't be retrieved in normal
+        queries.
+
+        Args:
+            memory_id: ID of memory to supersede.
+            reason: Why this memory is being superseded.
+            replacement_id: ID of memory that supersedes this one (optional).
+            reasoning: Why, in a sentence the user can read beside the change.
+            evidence: The conversation turns this change rests on, shown beside it.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
+                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
+                changes.
+            force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
+                something has changed since.
+            idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.NOTES_FORGET, given, memory_id=memory_id)
+
+    def prime(self, **given: Unpack[arguments.NotesPrime]) -> answers.PrimedNotes:
+        """Get the user's memories for your context, newest and most used first, within a budget of tokens. Use this at
+        the start of a conversation, unless they are in your context already.
+
+        Args:
+            budget: Tokens the text may have, about; 0 = no limit. The installation's default is 2000.
+            types: Only these types.
+            tags: Only notes with one of these tags.
+            recent: Only notes of the last so many days; 0 = all.
+            format: markdown: as a memories.md; json: a list.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.NOTES_PRIME, given)
+
+
+class AsyncNotes(Resource):
+    """`client.notes` of `AsyncAssent`."""
+
+    list = paged(Notes.list)
+    get = awaited(Notes.get)
+    search = awaited(Notes.search)
+    save = awaited(Notes.save)
+    update = awaited(Notes.update)
+    delete = awaited(Notes.delete)
+    remember = awaited(Notes.remember)
+    recall = awaited(Notes.recall)
+    forget = awaited(Notes.forget)
+    prime = awaited(Notes.prime)
+
+
+class Proposals(Resource):
+    """`client.proposals`."""
+
+    def list(self, **given: Unpack[arguments.ProposalsList]) -> Page[answers.ProposalSummary]:
+        """List your own proposals, newest first: their status, what the reviewer said, and whether those still open
+        apply to the block as it is now. With status changes_requested: those you are asked to change. With
+        decided_since: what was decided since.
+
+        Args:
+            limit: How many at most.
+            cursor: `next` of the page before.
+            status: Only proposals in this state: preparing, open, changes_requested, merging, approved, rejected,
+                withdrawn, expired, applied.
+            block_label: Only proposals to this block.
+            max_characters: Characters the answer may have, about: what does not fit is left out whole, and said. The
+                installation's default is 20000.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._page(operations.PROPOSALS_LIST, given)
+
+    def get(self, proposal_id: int, **given: Unpack[arguments.ProposalsGet]) -> answers.Proposal:
+        """See what became of one of your proposals: its status, the reviewer's reason, the changes asked of you,
+        comments, what of it was approved in which words, and whether it still applies.
+
+        Args:
+            proposal_id: The number a proposing tool returned.
+            wait: Seconds to wait while a person has it to decide; then you get it as it is.
+            max_characters: Characters the answer may have, about: what does not fit is left out whole, and said. The
+                installation's default is 20000.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.PROPOSALS_GET, given, proposal_id=proposal_id)
+
+    def withdraw(self, proposal_id: int, **given: Unpack[arguments.ProposalsWithdraw]) -> answers.WithdrawnProposal:
+        """Take back one of your undecided proposals, so that nobody has to decide about it.
+
+        Args:
+            proposal_id: The number a proposing tool returned.
+            reasoning: Why you take it back.
+            idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.PROPOSALS_WITHDRAW, given, proposal_id=proposal_id)
+
+    def comment(self, proposal_id: int, **given: Unpack[arguments.ProposalsComment]) -> answers.PostedComment:
+        """Comment on one of your proposals: answer a question that a person asked in its thread, or ask one. Nothing is
+        decided by it.
+
+        Args:
+            proposal_id: The number a proposing tool returned.
+            comment: What you say: an answer to a person, or a question.
+            change: The id of the change it is about, as comments have it; left out for the whole proposal.
+            idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.PROPOSALS_COMMENT, given, proposal_id=proposal_id)
+
+
+class AsyncProposals(Resource):
+    """`client.proposals` of `AsyncAssent`."""
+
+    list = paged(Proposals.list)
+    get = awaited(Proposals.get)
+    withdraw = awaited(Proposals.withdraw)
+    comment = awaited(Proposals.comment)
+
+
+class Context(Resource):
+    """`client.context`."""
+
+    def get(self, **given: Unpack[arguments.ContextGet]) -> answers.ContextText:
+        """The text to put in a system prompt: the owner's blocks, primed notes, and instructions for the tools. What
+        goes in is set by MEMORIES_*; blocks that do not fit are named, for read_memory_block.
+
+        Args:
+            budget: Tokens that blocks and notes may have together, about: blocks first, the last changed of them; 0 =
+                no limit. By default the installation's MEMORIES_BLOCKS_BUDGET and MEMORIES_BUDGET.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.CONTEXT_GET, given)
+
+
+class AsyncContext(Resource):
+    """`client.context` of `AsyncAssent`."""
+
+    get = awaited(Context.get)
+
+
+class Conversations(Resource):
+    """`client.conversations`."""
+
+    def list(self, **given: Unpack[arguments.ConversationsList]) -> Page[answers.Conversation]:
+        """List the conversations kept with the user, the latest first: when they were and what they began with. Use
+        this to find an earlier conversation, then memory_read_session to read it; to look for words, use memory_search
+        with include_conversation.
+
+        Args:
+            limit: How many at most.
+            cursor: `next` of the page before.
+            max_characters: Characters the answer may have, about: what does not fit is left out whole, and said. The
+                installation's default is 20000.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._page(operations.CONVERSATIONS_LIST, given)
+
+    def messages(self, session_id: str, **given: Unpack[arguments.ConversationsMessages]) -> Page[answers.Message]:
+        """Read what was said in a conversation, from its beginning. Long ones come in parts: call again with cursor set
+        to `next` to go on.
+
+        Args:
+            session_id: Which conversation (from memory_list_sessions).
+            limit: How many at most.
+            cursor: `next` of the page before.
+            max_characters: Characters the answer may have, about: what does not fit is left out whole, and said. The
+                installation's default is 20000.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._page(operations.CONVERSATIONS_MESSAGES, given, session_id=session_id)
+
+    def keep(self, session_id: str, **given: Unpack[arguments.ConversationsKeep]) -> answers.KeptMessages:
+        """Keep the messages of a conversation, for search (include_conversation) and as evidence.
+
+        Args:
+            session_id: The conversation this call belongs to, as provenance.
+            messages: In the order they were said.
+            idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.CONVERSATIONS_KEEP, given, session_id=session_id)
+
+    def delete(self, session_id: str, **given: Unpack[arguments.Options]) -> answers.DeletedMessages:
+        """Delete the messages of a conversation, or one of them. An agent deletes what it handed in itself; the rest
+        stays, since it may be evidence for another's change.
+
+        Args:
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.CONVERSATIONS_DELETE, given, session_id=session_id)
+
+    def delete_message(
+        self, session_id: str, message_id: str, **given: Unpack[arguments.Options]
+    ) -> answers.DeletedMessages:
+        """Delete the messages of a conversation, or one of them. An agent deletes what it handed in itself; the rest
+        stays, since it may be evidence for another's change.
+
+        Args:
+            session_id: The conversation this call belongs to, as provenance.
+            message_id: Only this message; otherwise the whole session.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.CONVERSATIONS_DELETE_MESSAGE, given, session_id=session_id, message_id=message_id)
+
+
+class AsyncConversations(Resource):
+    """`client.conversations` of `AsyncAssent`."""
+
+    list = paged(Conversations.list)
+    messages = paged(Conversations.messages)
+    keep = awaited(Conversations.keep)
+    delete = awaited(Conversations.delete)
+    delete_message = awaited(Conversations.delete_message)
+
+
+class Files(Resource):
+    """`client.files`."""
+
+    def list(self, **given: Unpack[arguments.FilesList]) -> Page[answers.ListFilesAnswerItem]:
+        """List the files of the memory: blocks are longer texts under /memories/blocks, notes short statements under
+        /memories/notes. Use this before view_file to see what is there.
+
+        Args:
+            limit: How many at most.
+            cursor: `next` of the page before.
+            path: /memories, /memories/blocks or /memories/notes.
+            max_characters: Characters the answer may have, about: what does not fit is left out whole, and said. The
+                installation's default is 20000.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._page(operations.FILES_LIST, given)
+
+    def view(self, path: str, **given: Unpack[arguments.FilesView]) -> answers.ViewFileAnswer:
+        """Read a file of the memory, exactly as edit_file has to quote it. Use this before edit_file or write_file to
+        see the current content.
+
+        Args:
+            path: /memories/blocks/{label}.md for a memory block, /memories/notes/{id}.md for a note.
+            view_range: Only these lines: [first, last], 1-based and inclusive; last = -1 means to the end.
+            max_characters: Characters the answer may have, about: what does not fit is left out whole, and said. The
+                installation's default is 20000.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.FILES_VIEW, given, path=path)
+
+    def edit(self, path: str, **given: Unpack[arguments.FilesEdit]) -> answers.EditFileAnswer:
+        """Replace old_string with new_string in a file of the memory. The old_string must be unique in the file. This
+        is safer than write_file because it only changes what you specify. Requires user approval.
+
+        Args:
+            path: /memories/blocks/{label}.md for a memory block, /memories/notes/{id}.md for a note.
+            old_string: The exact text to find. It has to be unique in the file.
+            new_string: The text to replace it with.
+            reasoning: Why, in a sentence the user can read beside the change.
+            confidence: How sure you are that the user will agree.
+            evidence: The conversation turns this change rests on, shown beside it.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
+                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
+                changes.
+            force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
+                something has changed since.
+            expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
+            idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.FILES_EDIT, given, path=path)
+
+    def append(self, path: str, **given: Unpack[arguments.FilesAppend]) -> answers.EditFileAnswer:
+        """Append content to the end of a file of the memory, without reading it first. The content is added exactly:
+        begin it with a line end for a new line. A file that is not there is proposed as a new one. Requires user
+        approval.
+
+        Args:
+            path: /memories/blocks/{label}.md for a memory block, /memories/notes/{id}.md for a note.
+            content: The text to put at the end, exactly as given.
+            reasoning: Why, in a sentence the user can read beside the change.
+            confidence: How sure you are that the user will agree.
+            evidence: The conversation turns this change rests on, shown beside it.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
+                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
+                changes.
+            force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
+                something has changed since.
+            expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
+            idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.FILES_APPEND, given, path=path)
+
+    def prepend(self, path: str, **given: Unpack[arguments.FilesPrepend]) -> answers.EditFileAnswer:
+        """Prepend content to the beginning of a file of the memory, without reading it first. The content is added
+        exactly: end it with a line end. A file that is not there is proposed as a new one. Requires user approval.
+
+        Args:
+            path: /memories/blocks/{label}.md for a memory block, /memories/notes/{id}.md for a note.
+            content: The text to put at the beginning, exactly as given.
+            reasoning: Why, in a sentence the user can read beside the change.
+            confidence: How sure you are that the user will agree.
+            evidence: The conversation turns this change rests on, shown beside it.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
+                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
+                changes.
+            force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
+                something has changed since.
+            expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
+            idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.FILES_PREPEND, given, path=path)
+
+    def update_section(self, path: str, **given: Unpack[arguments.FilesUpdateSection]) -> answers.EditFileAnswer:
+        """Update a specific section in a Markdown file of the memory. Finds the section by header and replaces its
+        content (everything until the next header of same or higher level). Requires user approval.
+
+        Args:
+            path: /memories/blocks/{label}.md for a memory block, /memories/notes/{id}.md for a note.
+            section_header: Header text (e.g., "## Current State").
+            new_content: New content for the section (without header).
+            section_line: The line of the header, where several sections have the same.
+            reasoning: Why, in a sentence the user can read beside the change.
+            confidence: How sure you are that the user will agree.
+            evidence: The conversation turns this change rests on, shown beside it.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
+                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
+                changes.
+            force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
+                something has changed since.
+            expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
+            idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.FILES_UPDATE_SECTION, given, path=path)
+
+    def write(self, path: str, **given: Unpack[arguments.FilesWrite]) -> answers.EditFileAnswer:
+        """Write a whole file of the memory: a new one, or, for the rare case, all of an existing one. Read it with
+        view_file first: what your content leaves out is removed. For anything smaller use edit_file, append_to_file or
+        update_section. Requires user approval.
+
+        Args:
+            path: /memories/blocks/{label}.md for a memory block, /memories/notes/{id}.md for a note.
+            content: The whole text. What is not in it is gone from the file.
+            reasoning: Why, in a sentence the user can read beside the change.
+            confidence: How sure you are that the user will agree.
+            evidence: The conversation turns this change rests on, shown beside it.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
+                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
+                changes.
+            force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
+                something has changed since.
+            expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
+            idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
+            session_id: The conversation this call belongs to, as provenance.
+            user_id: Whose memory; the client's `user` otherwise.
+            timeout: Seconds; the client's otherwise.
+        """
+        return self._run(operations.FILES_WRITE, given, path=path)
+
+
+class AsyncFiles(Resource):
+    """`client.files` of `AsyncAssent`."""
+
+    list = paged(Files.list)
+    view = awaited(Files.view)
+    edit = awaited(Files.edit)
+    append = awaited(Files.append)
+    prepend = awaited(Files.prepend)
+    update_section = awaited(Files.update_section)
+    write = awaited(Files.write)
+
+
+class Tools(Resource):
+    """`client.tools`."""
+
+
+class AsyncTools(Resource):
+    """`client.tools` of `AsyncAssent`."""
