@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent_client.adapters.memory_files import commands, paths
-from assent_client.adapters.memory_files.paths import BadPath
-from assent_client.adapters.memory_files.steps import CommandRefused, Provenance, Steps, refusal, with_decisions
+from assent_client.adapters import memory_files, memory_paths
+from assent_client.adapters.memory_files import CommandRefused, Provenance, Steps, refusal, with_decisions
+from assent_client.adapters.memory_paths import BadPath
 from assent_client.errors import APIStatusError, ConflictError, NotFoundError, UnprocessableEntityError
 
 TOLD = "\n\nDecided since you were last told:\n- #7 was rejected: outdated"
@@ -46,32 +46,32 @@ GOALS = "/memories/blocks/goals.md"
 
 
 def test_reading_tells_what_was_decided() -> None:
-    shown = done(commands.view(GOALS), told(body="a"))
+    shown = done(memory_files.view(GOALS), told(body="a"))
     assert shown == f"Here's the content of {GOALS} with line numbers:\n     1\ta{TOLD}"
 
 
 def test_reading_again_does_not_tell_it_again() -> None:
     before: set[str] = set()
-    shown = [done(commands.view(GOALS), told(body="a"), before=before) for _ in range(2)]
+    shown = [done(memory_files.view(GOALS), told(body="a"), before=before) for _ in range(2)]
     assert [text.count("#7 was rejected") for text in shown] == [1, 0]
 
 
 def test_what_two_answers_tell_is_told_once() -> None:
-    edit = commands.str_replace(GOALS, "a", "b", Provenance())
+    edit = memory_files.str_replace(GOALS, "a", "b", Provenance())
     shown = done(edit, told(body="a", open_proposals=[]), told(proposal_id=8, status="open"))
     assert shown.endswith(f"Until then the file reads as before.{TOLD}")
     assert shown.count("#7 was rejected") == 1
 
 
 def test_a_refusal_tells_what_was_decided_too() -> None:
-    edit = commands.str_replace(GOALS, "zzz", "b", Provenance())
+    edit = memory_files.str_replace(GOALS, "zzz", "b", Provenance())
     read = told(body="a", open_proposals=[])
     with pytest.raises(CommandRefused) as refused:
         done(edit, read, read)
     assert str(refused.value) == (
         f"No replacement was performed, old_str `zzz` did not appear verbatim in {GOALS}.{TOLD}"
     )
-    edit = commands.str_replace(GOALS, "a", "b", Provenance())
+    edit = memory_files.str_replace(GOALS, "a", "b", Provenance())
     over = UnprocessableEntityError("too long", status_code=422, code="over_limit", text="Error: too long")
     with pytest.raises(CommandRefused) as refused:
         done(edit, told(body="a", open_proposals=[]), over)
@@ -79,10 +79,10 @@ def test_a_refusal_tells_what_was_decided_too() -> None:
 
 
 def test_without_decisions_nothing_is_added_and_refusals_pass() -> None:
-    assert done(commands.view(GOALS), Said(data={"body": "a"})).endswith("     1\ta")
+    assert done(memory_files.view(GOALS), Said(data={"body": "a"})).endswith("     1\ta")
     missing = NotFoundError("none", status_code=404, code="not_found")
     with pytest.raises(NotFoundError):
-        done(commands.view("/memories/blocks"), missing)
+        done(memory_files.view("/memories/blocks"), missing)
 
 
 def test_what_was_rejected_before_is_told_without_an_argument_that_no_command_has() -> None:
@@ -92,12 +92,12 @@ def test_what_was_rejected_before_is_told_without_an_argument_that_no_command_ha
     error = ConflictError("rejected", status_code=409, code="rejected_before", text=said)
     assert refusal(error) == "The user rejected this before.\nNothing was made."
     with pytest.raises(CommandRefused) as refused:
-        done(commands.str_replace(GOALS, "a", "b", Provenance()), told(body="a", open_proposals=[]), error)
+        done(memory_files.str_replace(GOALS, "a", "b", Provenance()), told(body="a", open_proposals=[]), error)
     assert str(refused.value) == f"The user rejected this before.\nNothing was made.{TOLD}"
 
 
 def test_an_empty_line_is_inserted() -> None:
-    steps = commands.insert(GOALS, 1, "", Provenance())
+    steps = memory_files.insert(GOALS, 1, "", Provenance())
     next(steps)
     assert steps.send(Said(data={"body": "a\nb"})).named["content"] == "\n"
 
@@ -111,7 +111,7 @@ def test_a_rename_that_is_applied_at_once_says_so() -> None:
         Said(data={"items": []}),
     ]
     applied = [Said(data={"proposal_id": number, "status": "applied"}) for number in (8, 9)]
-    shown = done(commands.rename(GOALS, "/memories/x.md", Provenance()), *answers, *applied)
+    shown = done(memory_files.rename(GOALS, "/memories/x.md", Provenance()), *answers, *applied)
     assert "asked to approve" not in shown
     assert "Applied at once (#8)" in shown
     assert "Applied at once (#9)" in shown
@@ -121,9 +121,9 @@ def test_a_rename_that_is_applied_at_once_says_so() -> None:
 def test_no_path_means_anything_but_a_block_a_note_or_a_folder(rest: str) -> None:
     for path in (rest, f"/memories{rest}", f"/memories/{rest}", f"/memories/blocks/{rest}"):
         try:
-            found = paths.parse(path)
+            found = memory_paths.parse(path)
         except BadPath:
             continue
         assert found.canonical == "/memories" or found.canonical.startswith("/memories/")
         assert ".." not in found.canonical
-        assert paths.parse(found.canonical).canonical == found.canonical
+        assert memory_paths.parse(found.canonical).canonical == found.canonical

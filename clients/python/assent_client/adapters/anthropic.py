@@ -35,8 +35,8 @@ except ModuleNotFoundError as error:
     raise missing("anthropic", error) from error
 
 from assent_client import Assent, AsyncAssent
-from assent_client.adapters.memory_files import commands
-from assent_client.adapters.memory_files.steps import CommandRefused, Provenance, Step, Steps, refusal, with_decisions
+from assent_client.adapters import memory_files
+from assent_client.adapters.memory_files import CommandRefused, Provenance, Step, Steps, refusal, with_decisions
 from assent_client.errors import APIStatusError, AssentError
 
 __all__ = ["AssentMemoryTool", "AsyncAssentMemoryTool"]
@@ -46,11 +46,60 @@ log = logging.getLogger(__name__)
 _COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
 
 
-class AssentMemoryTool(BetaAbstractMemoryTool):
+class _Commands:
+    """What both tools are: each command's steps, which `_run` carries out, at once or as an awaitable."""
+
+    _wanted: type
+    _run: Callable[[Steps], Any]
+
+    def __init__(
+        self,
+        client: Assent | AsyncAssent,
+        *,
+        user: str | None = None,
+        reasoning: str = "",
+        session_id: str = "",
+        cache_control: BetaCacheControlEphemeralParam | None = None,
+    ) -> None:
+        super().__init__(cache_control=cache_control)  # type: ignore[call-arg]
+        if not isinstance(client, self._wanted):
+            wanted, given = self._wanted.__name__, type(client).__name__
+            raise TypeError(f"{type(self).__name__} needs an {wanted}, not {given}")
+        self._client: Any = client.for_user(user) if user else client
+        self._provenance = Provenance(reasoning, session_id)
+        self._told: set[str] = set()
+
+    def execute(self, command: Any) -> Any:
+        require_known(command)
+        return super().execute(command)  # type: ignore[misc]
+
+    def view(self, command: BetaMemoryTool20250818ViewCommand) -> Any:
+        return self._run(memory_files.view(command.path, command.view_range))
+
+    def create(self, command: BetaMemoryTool20250818CreateCommand) -> Any:
+        return self._run(memory_files.create(command.path, command.file_text, self._provenance))
+
+    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> Any:
+        return self._run(memory_files.str_replace(command.path, command.old_str, command.new_str, self._provenance))
+
+    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> Any:
+        return self._run(memory_files.insert(command.path, command.insert_line, command.insert_text, self._provenance))
+
+    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> Any:
+        return self._run(memory_files.delete(command.path, self._provenance))
+
+    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> Any:
+        return self._run(memory_files.rename(command.old_path, command.new_path, self._provenance))
+
+    def clear_all_memory(self) -> Any:
+        raise ToolError("Memory is not cleared by agents: the person does that.")
+
+
+class AssentMemoryTool(_Commands, BetaAbstractMemoryTool):
     """The memory tool of one person's memory.
 
     Args:
-        client: with a token that reads and proposes.
+        client: an `Assent`, with a token that reads and proposes.
         user: whose memory; may be left out where the token serves one person.
         reasoning: shown to the person who decides about a write; by default the path says what it is about.
         session_id: the conversation that the writes belong to.
@@ -59,46 +108,7 @@ class AssentMemoryTool(BetaAbstractMemoryTool):
     Refusals reach the model as errors whose text says what would work.
     """
 
-    def __init__(
-        self,
-        client: Assent,
-        *,
-        user: str | None = None,
-        reasoning: str = "",
-        session_id: str = "",
-        cache_control: BetaCacheControlEphemeralParam | None = None,
-    ) -> None:
-        super().__init__(cache_control=cache_control)
-        if not isinstance(client, Assent):
-            raise TypeError(f"AssentMemoryTool needs an Assent, not {type(client).__name__}")
-        self._client = client.for_user(user) if user else client
-        self._provenance = Provenance(reasoning, session_id)
-        self._told: set[str] = set()
-
-    def execute(self, command: Any) -> str:
-        require_known(command)
-        return str(super().execute(command))
-
-    def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        return self._run(commands.view(command.path, command.view_range))
-
-    def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        return self._run(commands.create(command.path, command.file_text, self._provenance))
-
-    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        return self._run(commands.str_replace(command.path, command.old_str, command.new_str, self._provenance))
-
-    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        return self._run(commands.insert(command.path, command.insert_line, command.insert_text, self._provenance))
-
-    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        return self._run(commands.delete(command.path, self._provenance))
-
-    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        return self._run(commands.rename(command.old_path, command.new_path, self._provenance))
-
-    def clear_all_memory(self) -> str:
-        raise ToolError("Memory is not cleared by agents: the person does that.")
+    _wanted = Assent
 
     def _run(self, steps: Steps) -> str:
         steps = with_decisions(steps, self._told)
@@ -106,7 +116,7 @@ class AssentMemoryTool(BetaAbstractMemoryTool):
             step = next(steps)
             while True:
                 try:
-                    answer: Any = _bound(self._client, step)()
+                    answer: Any = _called(self._client, step)
                 except APIStatusError as error:
                     step = steps.throw(error)
                 else:
@@ -117,50 +127,10 @@ class AssentMemoryTool(BetaAbstractMemoryTool):
             raise told(error) from error
 
 
-class AsyncAssentMemoryTool(BetaAsyncAbstractMemoryTool):
+class AsyncAssentMemoryTool(_Commands, BetaAsyncAbstractMemoryTool):
     """The same for asyncio: `client` is an `AsyncAssent`."""
 
-    def __init__(
-        self,
-        client: AsyncAssent,
-        *,
-        user: str | None = None,
-        reasoning: str = "",
-        session_id: str = "",
-        cache_control: BetaCacheControlEphemeralParam | None = None,
-    ) -> None:
-        super().__init__(cache_control=cache_control)
-        if not isinstance(client, AsyncAssent):
-            raise TypeError(f"AsyncAssentMemoryTool needs an AsyncAssent, not {type(client).__name__}")
-        self._client = client.for_user(user) if user else client
-        self._provenance = Provenance(reasoning, session_id)
-        self._told: set[str] = set()
-
-    async def execute(self, command: Any) -> str:
-        require_known(command)
-        return str(await super().execute(command))
-
-    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        return await self._run(commands.view(command.path, command.view_range))
-
-    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        return await self._run(commands.create(command.path, command.file_text, self._provenance))
-
-    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        return await self._run(commands.str_replace(command.path, command.old_str, command.new_str, self._provenance))
-
-    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        steps = commands.insert(command.path, command.insert_line, command.insert_text, self._provenance)
-        return await self._run(steps)
-
-    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        return await self._run(commands.delete(command.path, self._provenance))
-
-    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        return await self._run(commands.rename(command.old_path, command.new_path, self._provenance))
-
-    async def clear_all_memory(self) -> str:
-        raise ToolError("Memory is not cleared by agents: the person does that.")
+    _wanted = AsyncAssent
 
     async def _run(self, steps: Steps) -> str:
         steps = with_decisions(steps, self._told)
@@ -168,7 +138,7 @@ class AsyncAssentMemoryTool(BetaAsyncAbstractMemoryTool):
             step = next(steps)
             while True:
                 try:
-                    answer: Any = await _bound(self._client, step)()
+                    answer: Any = await _called(self._client, step)
                 except APIStatusError as error:
                     step = steps.throw(error)
                 else:
@@ -179,10 +149,9 @@ class AsyncAssentMemoryTool(BetaAsyncAbstractMemoryTool):
             raise told(error) from error
 
 
-def _bound(client: Assent | AsyncAssent, step: Step) -> Callable[[], Any]:
-    """Return the call of a step, to be made or awaited."""
-    method = attrgetter(f"{step.resource}.{step.method}")(client)
-    return lambda: method(*step.arguments, **step.named)
+def _called(client: Assent | AsyncAssent, step: Step) -> Any:
+    """Return the answer of a step's call, or an awaitable of it."""
+    return attrgetter(f"{step.resource}.{step.method}")(client)(*step.arguments, **step.named)
 
 
 def require_known(command: Any) -> None:

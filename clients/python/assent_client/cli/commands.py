@@ -1,32 +1,138 @@
-"""The subcommands of `memory`: their arguments, and what they say when they are done."""
+"""The subcommands of `memory`: their arguments, and what they say when they are done.
+
+The first of it is what they have in common: whose memory, where it is, and the options several of them take.
+"""
 
 from __future__ import annotations
 
 import io
+import logging
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
+from functools import cached_property
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, Literal
 
 import click
 
-from assent_client.cli import files, output
-from assent_client.cli.mcp import mcp
+from assent_client.cli import output
 from assent_client.cli.memories import ChangeResult, Failed, Memories
-from assent_client.cli.options import (
-    FORMATS,
-    CliContext,
-    CommaSeparated,
-    format_option,
-    owner_option,
-    pass_session,
-    tags_option,
-    type_option,
-)
 from assent_client.text import memories_md
 from assent_client.text.memories_md import TYPES, Memory
 
-SEARCH_LIMIT = 10
+FORMATS = ("table", "json", "markdown", "quiet")
+
+
+#: Entry points by which an installation of the server makes its own memory known to the command.
+LOCAL = "assent_client.local_memories"
+
+
+@dataclass
+class CliContext:
+    """Where this invocation finds the memory; reached only by subcommands that need it.
+
+    Attributes:
+        local: makes the memory of this installation, for an owner; else looked for among the entry points.
+    """
+
+    owner: str | None = None
+    local: Callable[[str | None], Memories] | None = None
+
+    @cached_property
+    def memories(self) -> Memories:
+        server = server_of(os.environ)
+        if server is None:
+            # Only here: it starts Django, which a command that talks to a server has no use for.
+            return (self.local or _installed())(self.owner)
+        # Only here: the HTTP client takes longer to import than all the rest of the command.
+        from assent_client.cli.remote import RemoteMemories
+
+        return RemoteMemories(*server, self.owner, tell=output.print_aside)
+
+
+def server_of(environ: Mapping[str, str]) -> tuple[str, str] | None:
+    """Return the address of the server and the token for it; None where no server is named.
+
+    Raises:
+        click.UsageError: one of them is missing, or cannot be one.
+    """
+    url = environ.get("MEMORY_URL", "").strip()
+    if not url:
+        return None
+    token = environ.get("MEMORY_TOKEN", "").strip()
+    if not token:
+        raise click.UsageError("MEMORY_URL is set: set MEMORY_TOKEN to an agent's token for it too.")
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise click.UsageError("MEMORY_TOKEN is no token.")
+    if not url.startswith(("http://", "https://")):
+        raise click.UsageError("MEMORY_URL has to begin with http:// or https://.")
+    return url, token
+
+
+def _installed() -> Callable[[str | None], Memories]:
+    """Return what makes the memory of the installation this command belongs to."""
+    for found in entry_points(group=LOCAL):
+        made: Callable[[str | None], Memories] = found.load()
+        return made
+    raise click.UsageError("Set MEMORY_URL and MEMORY_TOKEN: there is no installation of Assent beside this command.")
+
+
+pass_session = click.make_pass_decorator(CliContext, ensure=True)
+
+
+class CommaSeparated(click.ParamType[tuple[str, ...]]):
+    """`a, b` as ("a", "b"); with `allowed`, each has to be one of them."""
+
+    name = "list"
+
+    def __init__(self, allowed: tuple[str, ...] = ()) -> None:
+        self._allowed = allowed
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        parts = tuple(part.strip() for part in value.split(",") if part.strip())
+        for part in parts:
+            if self._allowed and part not in self._allowed:
+                self.fail(f"{part!r} is not one of {', '.join(self._allowed)}.", param, ctx)
+        return parts
+
+
+def format_option(*forms: str) -> Callable[[Any], Any]:
+    return click.option(
+        "--format", "form", type=click.Choice(forms), default=forms[0], show_default=True, help="Output format."
+    )
+
+
+def _choose_owner(context: click.Context, param: click.Parameter, owner: str | None) -> None:
+    if owner:
+        context.ensure_object(CliContext).owner = owner
+
+
+def owner_option(envvar: str | None = None) -> Callable[[Any], Any]:
+    """Return `--owner`, accepted before the subcommand (there with the variable) and after it, where it wins."""
+    return click.option(
+        "--owner",
+        envvar=envvar,
+        metavar="NAME",
+        help="Whose memory (a username).",
+        expose_value=False,
+        callback=_choose_owner,
+    )
+
+
+type_option = click.option("-t", "--type", "type_", type=click.Choice(TYPES), help="Only memories of this type.")
+tags_option = click.option(
+    "--tags",
+    type=CommaSeparated(),
+    default=(),
+    metavar="TAGS",
+    help="Only those with one of these comma-separated tags.",
+)
 
 
 @click.group(
@@ -57,6 +163,149 @@ Completion of commands, options and types:
 @owner_option("MEMORY_OWNER")
 def memory() -> None:
     """Short notes that outlive a session: what was learned, decided, fixed."""
+
+
+FILE = Path(".agent/memories.md")
+
+
+@memory.command()
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
+def init(force: bool) -> None:
+    """Create .agent/memories.md from the template."""
+    if FILE.exists() and not force:
+        raise Failed(f"{FILE} exists already; --force overwrites it.")
+    _write(FILE, memories_md.TEMPLATE.encode())
+    output.print_text(f"Created {FILE}")
+
+
+@memory.command(
+    "import",
+    epilog="""\b
+Examples:
+  memory import                       .agent/memories.md
+  memory import old.md
+  memory export --owner alice | memory import --owner ben -
+""",
+)
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True), default=FILE)
+@format_option("table", "json")
+@owner_option()
+@pass_session
+def import_(session: CliContext, file: Path, form: str) -> None:
+    """Bring the memories of a memories.md into the memory (- reads standard input).
+
+    Memories the memory has already are updated, never doubled. What is malformed is skipped with a warning;
+    two headings with one id refuse the file.
+    """
+    data = _read(file)
+    try:
+        memories_md.read(data)
+    except memories_md.FileTooLarge as error:  # not read to its end, so its size is unknown
+        reason = f"the file has more than the {memories_md.LARGEST_FILE:,} bytes a memories.md may have: split it"
+        raise Failed(f"{_named(file)} cannot be imported: {reason}.") from error
+    except memories_md.Unreadable as error:
+        raise Failed(f"{_named(file)} cannot be imported: {error}.") from error
+    if sys.stderr.isatty():
+        output.print_aside("Importing …")
+    came = session.memories.import_file(data)
+    for line, reason in came.skipped:
+        output.warn(f"{_named(file)}, line {line}: {reason}.")
+    if (came.created, came.updated, came.unchanged, came.skipped) == (0, 0, 0, ()):
+        output.warn(f"{_named(file)} has no memories: no heading in it is such as “### mem-1737372000-a1b2”.")
+    if form == "json":
+        output.print_json(came.as_json())
+        return
+    done = "Proposed" if came.is_waiting else "Imported"
+    counted = {"new": came.created, "updated": came.updated, "unchanged": came.unchanged, "skipped": len(came.skipped)}
+    counts = ", ".join(f"{count:,} {what}" for what, count in counted.items() if count is not None)
+    output.print_text(f"{done}: {counts}.")
+    if came.is_waiting:
+        output.print_waiting(came.review_url)
+
+
+@memory.command(
+    epilog=f"""With --portable: {memories_md.PORTABLE_EXPLAINED}
+
+\b
+Examples:
+  memory export > memories.md
+  memory export --portable .agent/memories.md
+"""
+)
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True), default="-")
+@click.option("--portable", is_flag=True, help="For programs that know only the four first sections, and mem- ids.")
+@owner_option()
+@pass_session
+def export(session: CliContext, file: Path, portable: bool) -> None:
+    """Write the memory as a memories.md, to FILE or standard output."""
+    data = session.memories.export_file(portable=portable)
+    if portable:
+        output.print_aside(memories_md.PORTABLE_EXPLAINED)
+    if str(file) == "-":
+        output.print_exact(data)
+    else:
+        _write(file, data)
+        output.print_text(f"Written {file}")
+
+
+def _named(file: Path) -> str:
+    return "standard input" if str(file) == "-" else str(file)
+
+
+def _read(file: Path) -> bytes:
+    """Return the bytes of a file; of one that is too large, just enough to be refused."""
+    try:
+        with click.open_file(str(file), "rb") as stream:
+            data: bytes = stream.read(memories_md.LARGEST_FILE + 1)
+    except OSError as error:
+        raise Failed(f"{_named(file)} cannot be read: {error.strerror}.") from error
+    return data
+
+
+def _write(file: Path, data: bytes) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+    except OSError as error:
+        raise Failed(f"{file} cannot be written: {error.strerror}.") from error
+
+
+@memory.command(
+    epilog="""\b
+In the configuration of a client:
+  {"mcpServers": {"assent": {
+    "command": "memory", "args": ["mcp"],
+    "env": {"MEMORY_URL": "https://memory.example", "MEMORY_TOKEN": "asn_…"}}}}
+""",
+)
+@click.option("--read-only", is_flag=True, help="Offer only tools that change nothing.")
+@click.option("--tools", metavar="NAMES", help="Offer only these comma-separated tools.")
+@click.option("--toolset", metavar="NAMES", help="Offer only these comma-separated sets of tools, such as blocks.")
+@owner_option()
+@pass_session
+def mcp(session: CliContext, read_only: bool, tools: str | None, toolset: str | None) -> None:
+    """Serve MCP on standard input and output, as a bridge to a server.
+
+    It reads and writes lines of JSON, and ends with its input. MEMORY_URL and MEMORY_TOKEN say which server.
+    """
+    found = server_of(os.environ)
+    if found is None:
+        raise click.UsageError("Set MEMORY_URL and MEMORY_TOKEN: the bridge passes messages on to a running server.")
+    # Only here: the HTTP client takes longer to import than all the rest of the command.
+    from assent_client.cli.bridge import Bridge
+
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="memory mcp: %(message)s")
+    chosen = {"user": session.owner, "tools": tools, "toolset": toolset, "readonly": "1" if read_only else None}
+    query = {name: value for name, value in chosen.items() if value}
+    # What is printed by mistake must not come between the messages.
+    sink, sys.stdout = sys.stdout.buffer, sys.stderr
+    try:
+        Bridge(*found, source=sys.stdin.buffer, sink=sink, query=query).run()
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+SEARCH_LIMIT = 10
 
 
 @memory.command(
@@ -188,10 +437,6 @@ def prime(
 def skill() -> None:
     """Print what an agent is told about using memories."""
     click.echo(memories_md.SKILL, nl=False)
-
-
-for command in (files.init, files.import_, files.export, mcp):
-    memory.add_command(command)
 
 
 def main(local: Callable[[str | None], Memories] | None = None) -> None:
