@@ -20,7 +20,7 @@ import json
 import threading
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -37,7 +37,6 @@ from agent_tools.calls import audit
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import AgentToken, IdempotencyKey, ToolCall
 from approvals.models import Proposal, Status
-from memory_app.models import TargetKind
 from memory_app.runtime import deadlines
 
 # -- Copies of a proposal's texts that the API keeps: answers kept with idempotency keys, session ids of the audit.
@@ -46,17 +45,13 @@ from memory_app.runtime import deadlines
 def remove(proposal: Proposal) -> None:
     """Forget what was answered about the proposal, and the session it came from; for `approvals.services.texts`.
 
-    A call sent again under its key is answered anew: its operation is found, and says that the texts are gone.
+    A call sent again under its key is answered anew: its operation is found, and says that the texts are gone. So are
+    all refused calls of the agent, which did nothing: a refused edit is answered with the call that would work, new
+    text and all.
     """
-    # As `json.dumps` writes it: alone in an answer, or in one among others.
-    named = [f'"proposal_id": {proposal.pk}{end}' for end in ",}"]
-    about = Q(operation=proposal.operation) | Q(response__contains=named[0]) | Q(response__contains=named[1])
-    if proposal.target_kind == TargetKind.BLOCK:
-        # A refused edit is answered with the call that would work, new text and all; it did nothing.
-        about |= Q(response__contains=f'"block_label": "{proposal.target}"', status__gte=400)
-    IdempotencyKey.objects.filter(about, token__agent=proposal.agent, status__isnull=False).update(
-        status=None, response="", lease_expires_at=timezone.now()
-    )
+    of_agent = IdempotencyKey.objects.filter(token__agent=proposal.agent, status__isnull=False)
+    about = Q(pk__in=_NAMED.objects.filter(proposal=proposal).values("idempotencykey")) | Q(status__gte=400)
+    of_agent.filter(about).update(status=None, response="", lease_expires_at=timezone.now())
     if proposal.session_id:
         _forget_session(proposal)
         transaction.on_commit(partial(_forget_session_of_what_came_now, proposal))
@@ -71,6 +66,20 @@ def _forget_session_of_what_came_now(proposal: Proposal) -> None:
 def _forget_session(proposal: Proposal) -> None:
     calls = ToolCall.objects.filter(agent=proposal.agent, owner=proposal.owner, session_id=proposal.session_id)
     calls.update(session_id="")
+
+
+#: Which proposals a kept answer names.
+_NAMED = IdempotencyKey.proposals.through
+
+
+def named_proposals(payload: object) -> set[int]:
+    """Return the number of each proposal that an answer names, at any depth."""
+    if isinstance(payload, list):
+        return set().union(*map(named_proposals, payload))
+    if not isinstance(payload, dict):
+        return set()
+    own = payload.get("proposal_id")
+    return named_proposals(list(payload.values())) | ({own} if isinstance(own, int) else set())
 
 
 log = structlog.get_logger(__name__)
@@ -139,7 +148,7 @@ def once(
 def purge() -> int:
     """Forget keys older than `settings.IDEMPOTENCY_HOURS`; return how many there were."""
     old = timezone.now() - timedelta(hours=settings.IDEMPOTENCY_HOURS)
-    return IdempotencyKey.objects.filter(created_at__lt=old).delete()[0]
+    return IdempotencyKey.objects.filter(created_at__lt=old).delete()[1].get(IdempotencyKey._meta.label, 0)
 
 
 def _claim(token: AgentToken, key: str, arguments_sha256: str, lease: timedelta) -> IdempotencyKey:
@@ -229,9 +238,13 @@ def _renew(row: IdempotencyKey, lease: timedelta, is_over: threading.Event) -> N
 def _keep(row: IdempotencyKey, status: int, payload: dict[str, Any], finish: Finish | None = None) -> dict[str, Any]:
     deadlines.extend()
     try:
-        with transaction.atomic() if finish else nullcontext():
+        with transaction.atomic():
             payload = finish(payload) if finish else payload
             response = json.dumps(payload, ensure_ascii=False)
+            _NAMED.objects.bulk_create(
+                [_NAMED(idempotencykey=row, proposal_id=number) for number in sorted(named_proposals(payload))],
+                ignore_conflicts=True,
+            )
             IdempotencyKey.objects.filter(pk=row.pk).update(status=status, response=response)
     except DatabaseError:
         _let_go(row)

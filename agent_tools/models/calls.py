@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from agent_tools.models.tokens import AgentToken
-from approvals.models import Agent
+from approvals.models import Agent, Proposal
 
 
 class ToolCall(models.Model):
@@ -58,6 +58,8 @@ class IdempotencyKey(models.Model):
     key = models.CharField(max_length=200)
     arguments_sha256 = models.CharField(max_length=64)
     operation = models.CharField(max_length=32)
+    # Those that the answer names: when the texts of one are removed, so is the answer.
+    proposals = models.ManyToManyField(Proposal, related_name="+")
     # The first answer; without a status until there is one. Text, since PostgreSQL's JSON forgets the order of
     # keys, and the answer is to be the same to the byte.
     status = models.PositiveSmallIntegerField(null=True)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.apps import apps
+from django.db import connection
+from django.utils import timezone
 
+from agent_tools.calls import idempotency
+from agent_tools.models import AgentToken, IdempotencyKey
 from approvals import services
 from approvals.models import Policy, Proposal, User
 from memory_app.reads import Block
@@ -131,3 +137,25 @@ def test_keys_of_other_calls_keep_their_answers(call: Call, goals: Block, alice:
     again = Machine(issue(alice)).call("list_proposals")
     assert answered(again)["data"]["items"][0]["redacted"] is True
     assert call("propose_memory_edit", **other, idempotency_key="o").content == first.content
+
+
+def test_an_answer_is_kept_with_every_proposal_it_names() -> None:
+    decisions = {"items": [{"proposal_id": 7}, {"proposal_id": 9, "title": '"proposal_id": 11'}], "left_out": 3}
+    payload = {"ok": True, "data": {"proposal_id": 5, "decisions": decisions, "replaces": {"proposal_id": None}}}
+    assert idempotency.named_proposals(payload) == {5, 7, 9}
+
+
+def test_what_older_answers_name_is_found_in_the_migration(call: Call, goals: Block) -> None:
+    answered(call("propose_memory_edit", **EDIT, idempotency_key="k"))
+    named = IdempotencyKey.proposals.through.objects
+    before = list(named.values_list("idempotencykey__key", "proposal"))
+    assert before == [("k", Proposal.objects.get().pk)]
+    named.all().delete()
+    IdempotencyKey.objects.create(
+        token=AgentToken.objects.get(), key="gone", operation="0" * 32, status=200, lease_expires_at=timezone.now(),
+        response='{"ok": true, "data": {"proposal_id": 999}}',
+    )  # fmt: skip
+    migration = import_module("agent_tools.migrations.0009_proposals_of_kept_answers")
+    with connection.schema_editor() as editor:
+        migration.name_proposals(apps, editor)
+    assert list(named.values_list("idempotencykey__key", "proposal")) == before
