@@ -135,8 +135,13 @@ def readable_people(user: User) -> dict[str, str] | None:
         return {}
     if user.is_staff:
         return None
+    if user.people_of_request:
+        return user.people_of_request
     students = User.objects.filter(tutors__tutor=user).order_by("username")
-    return {user.username: user.display_name} | {each.username: each.display_name for each in students}
+    people = {user.username: user.display_name} | {each.username: each.display_name for each in students}
+    if user.people_of_request is not None:
+        user.people_of_request = people
+    return people
 
 
 def readable_owners(user: User) -> list[str] | None:
@@ -151,4 +156,6 @@ def proposals_visible_to(user: User) -> ProposalQuerySet:
 
 
 def _tutors(user: User, owner: str) -> bool:
+    if user.people_of_request is not None:
+        return owner in (readable_people(user) or {})
     return Tutorship.objects.filter(tutor=user, owner__username=owner).exists()

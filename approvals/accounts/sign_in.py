@@ -253,6 +253,7 @@ def signed_in(*, return_to: Callable[..., str] | None = None) -> Callable[[View]
         @wraps(view)
         def checked(request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
             if request.user.is_authenticated:
+                viewer_of(request).people_of_request = {}
                 return view(request, *args, **kwargs)
             page = return_to(**kwargs) if return_to else request.path
             return _ask_to_sign_in(request, page)

@@ -60,7 +60,7 @@ class Review:
         seen_sha256: what a decision made on this page must carry; empty when the block is gone.
         before_text, after_text: the two sides of the change as shown.
         segments: the word-level difference between them; none for an import.
-        assessment: None for a decided proposal, or when the target could not be read.
+        assessment: None for a decided proposal, whose target is not read, or when it could not be.
         actions: what this viewer may press; empty while an older revision is looked at.
         siblings: other undecided proposals on the same target, oldest first.
         notes: for a proposal about notes, those of one page.
@@ -159,7 +159,7 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
     number = proposal.current_revision_number if revision is None else revision
     is_current = number == proposal.current_revision_number
     shown = proposal.current_revision if is_current else proposal.revisions.get(number=number)
-    standing, assessment = _today(proposal, shown)
+    standing, assessment = _today(proposal, shown) if not proposal.is_decided else (None, None)
     block = standing.block if isinstance(standing, BlockState) else None
     before, after = shown.base_text, shown.result_text
     if block and assessment and assessment.is_stale and assessment.result_text is not None:
@@ -184,7 +184,7 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
     return Review(
         proposal=proposal,
         revision=shown,
-        revisions=tuple(proposal.revisions.order_by("number").values_list("number", flat=True)),
+        revisions=_numbers(proposal),
         block=block,
         seen_sha256=standing.sha256 if standing else "",
         before_text=before,
@@ -204,6 +204,12 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
         outdated=frozenset() if fits else _outdated(shown, standing),
         taken=taken_of(proposal) if is_current else None,
     )
+
+
+def _numbers(proposal: Proposal) -> tuple[int, ...]:
+    if proposal.current_revision_number == 1:
+        return (1,)
+    return tuple(proposal.revisions.order_by("number").values_list("number", flat=True))
 
 
 def _limit(revision: Revision, block: reads.Block | None) -> int | None:
@@ -241,7 +247,7 @@ def _today(proposal: Proposal, revision: Revision) -> tuple[TargetState | None, 
     except DoltError:
         log.exception("target_unreadable", proposal=proposal.pk)
         return None, None
-    return standing, None if proposal.is_decided else standing.assess(revision)
+    return standing, standing.assess(revision)
 
 
 def _outdated(revision: Revision, standing: TargetState | None) -> frozenset[str]:

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
-from approvals.models import Event, Proposal, RejectReason, ReviewReason, Revision, User
+from approvals.models import Approval, Event, Proposal, RejectReason, ReviewReason, Revision, User
 from approvals.review.compared import compared
 from approvals.review.diff_mode import Redline, laid_out, redline
 from approvals.review.note_changes import NoteChange, NoteFieldChange, field_changes_of_note
@@ -303,7 +303,10 @@ def compare_revisions(proposal: Proposal, earlier: int, shown: Revision) -> Revi
 def answering(proposal: Proposal, shown: Revision) -> Answering:
     """Return how a proposal is tied to those before and after it."""
     answers = proposal.answers if proposal.answers_id else None
-    after = proposal.answered_by.select_related("agent", "decided_by").order_by("-id")[:_MOST_ANSWERS]
+    # What was approved as it was proposed, and stands, leaves nothing to take up again.
+    stands = proposal.approval == Approval.AS_PROPOSED and not proposal.reverted_by_commit
+    answered_by = proposal.answered_by.none() if stands else proposal.answered_by.select_related("agent", "decided_by")
+    after = answered_by.order_by("-id")[:_MOST_ANSWERS]
     line = None
     if answers and not answers.is_redacted and not proposal.is_redacted:
         line = _redline(proposal, _on_same_text(answers.current_revision, shown), shown.result_text)

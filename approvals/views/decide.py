@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import cast
+from typing import Any, cast
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -35,6 +35,7 @@ from approvals.review.reworded import ids_of_changes, taken_of
 from approvals.review.turn import change_request
 from approvals.services.errors import (
     AlreadyDecided,
+    BeingDecided,
     BranchMissing,
     DecisionRefused,
     NotAllowed,
@@ -87,14 +88,14 @@ def _decide(
 ) -> HttpResponse:
     """Call the service, and answer where the form was: on the row, on the page, or with a redirect."""
     user = viewer_of(request)
-    found = proposal_or_404(pk, user)
     if not form.is_valid():
+        found = proposal_or_404(pk, user)
         is_foreign = {"revision", "seen_sha256"} & set(form.errors)
         panel = Panel(_("This form is not from this page."), _("Nothing was changed. Look at the change below."))
         return _again(request, found, form, status=422, panel=panel if is_foreign else None)
     try:
-        decided = service(actor=user, proposal_id=pk, **form.arguments())
-    except ProposalNotFound:
+        decided = _decided(service, user, pk, form.arguments())
+    except (ProposalNotFound, OverflowError):
         raise Http404 from None
     except (DecisionRefused, EngineUnavailable, OutcomeUnknown) as error:
         match error:
@@ -113,6 +114,15 @@ def _decide(
         panel = panel_for(error, form.cleaned_data, user)
         return _again(request, proposal_or_404(pk, user), form, status=status, panel=panel)
     return _done(request, user, decided)
+
+
+def _decided(service: Callable[..., Proposal], user: User, pk: int, arguments: dict[str, Any]) -> Proposal:
+    """Return the proposal as decided; once more after finishing what a crash left of an earlier decision."""
+    try:
+        return service(actor=user, proposal_id=pk, **arguments)
+    except BeingDecided:
+        services.find_proposal(pk, user)
+        return service(actor=user, proposal_id=pk, **arguments)
 
 
 def _is_sent_twice(proposal: Proposal, form: ApproveForm, user: User, wanted: Status) -> bool:

@@ -32,7 +32,7 @@ from approvals.pages import inbox
 from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, Tab
 from approvals.pages.undoing import can_be_undone_at_once
-from approvals.permissions import ReviewAction
+from approvals.permissions import ReviewAction, readable_people
 from approvals.review.diff_mode import DiffMode, change_map, change_shown
 from approvals.review.presentation import Review, review_of
 from approvals.review.turn import RevisionsCompared, answering, change_request, compare_revisions
@@ -143,7 +143,7 @@ def proposal_page(
         "just_decided": just_decided,
         "is_being_decided": found.status == Status.MERGING,
         "undone": next((event for event in reversed(review.events) if event.what == Event.What.REVERTED), None),
-        "undo_at_once": _may_undo_at_once(review),
+        "undo_at_once": ReviewAction.UNDO in review.actions and (just_decided or _may_undo_at_once(found)),
     }
     return render(request, "proposal/body.html" if request.htmx else "proposal/proposal.html", context, status=status)
 
@@ -214,11 +214,16 @@ def _boxes(request: Request, review: Review, ticks: Ticks) -> TickBoxes | None:
 def _neighbours(request: Request, review: Review, listing: Listing) -> dict[str, Any]:
     """Return the place in the list, the next proposal, and what the people on the page are called."""
     user, found = viewer_of(request), review.proposal
-    following = inbox.next_for(user, found, listing) if found.is_decided or found.is_with_agent else None
+    following = None
+    if found.is_decided or found.is_with_agent:
+        request.waiting = inbox.waiting_for(user)  # for the navigation
+        following = inbox.next_for(user, found, listing) if request.waiting else None
     has_place = not found.is_decided or listing.tab is Tab.DECIDED
     people = {found.owner, *(event.actor for event in review.events if event.actor_kind == Event.ActorKind.PERSON)}
     people |= {event.data.get("to", "") for event in review.events if event.what == Event.What.ASSIGNED}
-    names = display_names(people | ({following.owner} if following else set()))
+    people |= {following.owner} if following else set()
+    known = {user.username: user.display_name} | (readable_people(user) or {})
+    names = known | display_names(people - known.keys())
     is_others = following is not None and following.owner != user.username
     return {
         "place": inbox.place_of(user, found, listing) if has_place else None,
@@ -230,11 +235,10 @@ def _neighbours(request: Request, review: Review, listing: Listing) -> dict[str,
     }
 
 
-def _may_undo_at_once(review: Review) -> bool:
+def _may_undo_at_once(found: Proposal) -> bool:
     """Whether one press undoes: what was decided a while ago is looked at first, and a reason can be given."""
-    if ReviewAction.UNDO not in review.actions or review.proposal.decided_at is None:
-        return False
-    return timezone.now() - review.proposal.decided_at < JUST_DECIDED and can_be_undone_at_once(review.proposal)
+    is_young = found.decided_at is not None and timezone.now() - found.decided_at < JUST_DECIDED
+    return is_young and can_be_undone_at_once(found)
 
 
 def _title(review: Review) -> str:

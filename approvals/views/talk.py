@@ -23,7 +23,6 @@ from approvals.markdown.rendering import on_one_line
 from approvals.models import Event, Proposal
 from approvals.pages import risk_wording
 from approvals.pages.inbox_filters import Listing
-from approvals.pages.talk import thread_of
 from approvals.permissions import deciders_of, is_open_for_talk, may_decide
 from approvals.review.compared import compared
 from approvals.review.presentation import Review, review_of
@@ -79,7 +78,7 @@ def talk_context(
     """
     proposal = review.proposal
     options = {each.id: each for each in _options(review)}
-    comments = thread_of(proposal)
+    comments = [each for each in review.events if each.what == Event.What.COMMENTED and each.text]
     names = display_names(each.actor for each in comments if each.actor_kind == Event.ActorKind.PERSON)
     values = dict(form.data.items()) if form else dict(typed or {})
     shown = [_shown(each, names, options) for each in comments]

@@ -113,14 +113,17 @@ def claim(
     }
     if hands_rest_back:
         values["handed_back_at"] = now
-    with transaction.atomic(durable=True):
-        as_read = {"id": proposal.pk, "status": proposal.status, "current_revision_number": shown}
+    as_read = {"id": proposal.pk, "status": proposal.status, "current_revision_number": shown}
+    if texts is None:
         claimed = update(Proposal, values, where=as_read)
-        if claimed and texts is not None:
-            _insert_revision(proposal, number, actor, seen, texts)
-        if claimed:
-            proposal.set_written(values)
-    if not claimed:
+    else:
+        with transaction.atomic(durable=True):
+            claimed = update(Proposal, values, where=as_read)
+            if claimed:
+                _insert_revision(proposal, number, actor, seen, texts)
+    if claimed:
+        proposal.set_written(values)
+    else:
         proposal.refresh_from_db()
         raise_not_open(proposal, shown)
     proposal.decided_by = actor

@@ -12,6 +12,7 @@ from memory_app.reads import Block
 from memory_app.text.edits import Replace
 from memory_app.writing import commits
 from tests.approvals.risks.test_flags import SMUGGLED
+from tests.approvals.services.test_recheck import statements
 from tests.support.acts import edit
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.pages import form, has_form, words
@@ -29,6 +30,20 @@ def approve_url(proposal: Proposal) -> str:
 
 def reject_url(proposal: Proposal) -> str:
     return reverse("reject", args=[proposal.pk])
+
+
+@pytest.mark.parametrize(("where", "most"), [("page", 22), ("row", 20)])
+def test_an_approval_passes_on_what_it_read(
+    client_of: ClientOf, tim: User, goals: Block, propose: Propose, where: str, most: int
+) -> None:
+    client = client_of(tim)
+    for old, new in (("math", "maths"), ("in June", "in July")):  # the first one prepares statements
+        proposal = propose(goals, old, new)
+        shown = client.get(url(proposal) if where == "page" else "/")
+        with statements() as made:
+            answer = client.post(approve_url(proposal), form(shown, approve_url(proposal)), headers=HTMX)
+        assert "Approved by" in words(answer)
+    assert len(made) <= most, "\n".join(made)
 
 
 # -- what it shows --------------------------------------------------------------------------------
