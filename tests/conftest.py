@@ -23,7 +23,7 @@ import pytest_django
 from django.conf import settings
 from django.db.backends.signals import connection_created
 
-from tests import environment
+from tests import environment, nightly
 from tests.support.background import wait_for_threads
 
 if TYPE_CHECKING:  # Django is set up below
@@ -53,6 +53,13 @@ hypothesis.settings.load_profile("assent")
 def pytest_report_header() -> str:
     leg = "DoltLite + SQLite" if environment.is_embedded() else "Dolt server + PostgreSQL + Redis"
     return f"assent: testing on {leg}"
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is marked
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if nightly.is_nightly(item.nodeid):
+            item.add_marker(pytest.mark.nightly)
 
 
 @pytest.fixture(scope="session")

@@ -7,8 +7,13 @@ and resetting main to a baseline commit (10 ms), PostgreSQL by truncating.
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlparse
 
@@ -37,11 +42,12 @@ class EmbeddedDatabases:
         self.template = data / "template"
 
     def create(self) -> None:
-        _migrate()
-        connections.close_all()
-        self.template.mkdir()
-        for file in self._files():
-            shutil.copy2(file, self.template / file.name)
+        with _migrated_once(self.data) as migrated:
+            if not migrated.exists():  # the first process of this run
+                _migrate()
+                connections.close_all()
+                _copy_files(self.data, migrated)
+        _copy_files(migrated, self.template)
 
     def reset(self) -> None:
         connections.close_all()
@@ -57,9 +63,6 @@ class EmbeddedDatabases:
 
     def destroy(self) -> None:
         connections.close_all()
-
-    def _files(self) -> list[Path]:
-        return [file for file in self.data.iterdir() if file.is_file()]
 
 
 class ServerDatabases:
@@ -133,6 +136,28 @@ def wait_for_the_worker() -> None:
         while broker.hlen("unacked") and time.monotonic() < end:  # Celery's own name for what is under way
             time.sleep(0.01)
         broker.delete("unacked", "unacked_index")  # of a worker that was killed
+
+
+@contextmanager
+def _migrated_once(data: Path) -> Iterator[Path]:
+    """Give, to one process at a time, the folder with migrated files that the processes of a run share.
+
+    Migrating takes six seconds of processor. A process that runs alone has it in its own data.
+    """
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+    folder = Path(tempfile.gettempdir()) / f"assent-migrated-{run}" if run else data / "migrated"
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield folder
+
+
+def _copy_files(source: Path, target: Path) -> None:
+    unfinished = target.with_name(f"{target.name}.unfinished")
+    unfinished.mkdir()
+    for file in source.iterdir():
+        if file.is_file():
+            shutil.copy2(file, unfinished / file.name)
+    unfinished.rename(target)
 
 
 def _migrate() -> None:

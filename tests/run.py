@@ -14,6 +14,7 @@ import argparse
 import contextlib
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -42,6 +43,8 @@ ON_SERVERS = [
     "tests/end_to_end/test_flow.py",
     "tests/end_to_end/test_isolation.py",
 ]
+#: Bytes that the files of a run may need.
+_ROOM = 6 * 2**30
 INTERRUPTED = 2  # pytest's exit code after Ctrl-C
 #: The slowest tests of each leg, as far as they take longer than this many seconds.
 SLOWEST = ["--durations=20", "--durations-min=5"]
@@ -143,7 +146,9 @@ def _pytest(named: list[str], left_out: list[str], environment: dict[str, str]) 
 @contextlib.contextmanager
 def _environment() -> Iterator[dict[str, str]]:
     """Give the variables of a leg. Whatever a killed test process leaves behind goes with the temporary folder."""
-    with tempfile.TemporaryDirectory(prefix="assent-tests-", ignore_cleanup_errors=True) as folder:
+    # In memory where the system has a place for that: each test begins with fresh files, and most commit a few times.
+    in_memory = "/dev/shm" if os.path.isdir("/dev/shm") and shutil.disk_usage("/dev/shm").free > _ROOM else None
+    with tempfile.TemporaryDirectory(prefix="assent-tests-", dir=in_memory, ignore_cleanup_errors=True) as folder:
         kept = {name: value for name, value in os.environ.items() if name not in (*SERVER_SETTINGS, _SLOW)}
         yield kept | {"TMPDIR": folder}
 
