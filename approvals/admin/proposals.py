@@ -307,7 +307,7 @@ class ProposedNoteAdmin(ReadOnlyAdmin[ProposedNote]):
 
 @admin.register(RejectedFingerprint)
 class RejectedFingerprintAdmin(ReadOnlyAdmin[RejectedFingerprint]):
-    list_display = ["proposal", "owner", "agent", "part", "share", "decided_at"]
+    list_display = ["proposal", "owner", "agent", "decided_at"]
     list_filter = ["agent"]
     search_fields = ["=proposal__id", "owner"]
     list_select_related = ["proposal", "agent"]

@@ -46,7 +46,10 @@ class ParsedText:
             raise TooLong
         self._env: dict[str, Any] = {}
         self._addresses = max(len(source), MOST_REFERENCED)
-        self._root = SyntaxTreeNode(_blocks_only.parse(source, self._env))
+        tokens = _blocks_only.parse(source, self._env)
+        for token in tokens:
+            token.block = False  # else the renderer puts line ends between blocks, which a redline shows
+        self._root = SyntaxTreeNode(tokens)
         for block in self._root.walk():
             if block.type == "ordered_list":  # old and new items stand in one list, so each says its number
                 for number, item in enumerate(block.children, int(block.attrs.get("start", 1))):

@@ -489,7 +489,7 @@ class TrustRule(models.Model):
 
 
 class RejectedFingerprint(models.Model):
-    """One key of what a person rejected or undid; see `memory_app.text.alike`.
+    """The key of what a person rejected or undid, for an import of each note; see `memory_app.text.alike`.
 
     Kept when the texts are removed, since nothing can be read from a key without the installation's secret. Deleted
     when the decision is undone, when the same is approved after all, and after `settings.REJECTION_COUNTS`.
@@ -499,19 +499,18 @@ class RejectedFingerprint(models.Model):
     # Those of the proposal, here for the index: only its agent's own rejections for an owner are compared.
     agent = models.ForeignKey(Agent, models.PROTECT, related_name="+", verbose_name=_("agent"))
     owner = models.CharField(_("owner"), max_length=64)
-    part = models.PositiveIntegerField()
     key = models.BigIntegerField()
-    share = models.PositiveSmallIntegerField()
+    reasoning_key = models.BigIntegerField()
     decided_at = models.DateTimeField(_("decided"))
 
     class Meta:
         verbose_name = _("fingerprint of a rejection")
         verbose_name_plural = _("fingerprints of rejections")
-        ordering = ["proposal", "part"]
+        ordering = ["id"]
         indexes = [
             models.Index(fields=["agent", "owner", "key"], name="fingerprint_key"),
             models.Index(fields=["decided_at"], name="fingerprint_decided"),
         ]
 
     def __str__(self) -> str:
-        return f"{self.proposal_id} {self.part}"
+        return str(self.proposal_id)

@@ -118,19 +118,14 @@ def _last_requests(ids: list[int]) -> dict[int, ChangeRequest]:
 # -- What a proposal says, as far as it would be the same if it was proposed again; and the secret of its
 # fingerprints.
 
-#: Reasons after which the same must not come again, however it is worded.
-_OF_THE_MATTER = (RejectReason.WRONG, RejectReason.OUTDATED, RejectReason.TOO_PRIVATE, RejectReason.OTHER)
-#: A reviewer who finds the words bad asks for others: only the very same text is the same then.
-_OF_THE_WORDS = (RejectReason.BADLY_WORDED,)
-#: Fingerprints of one rejection that are kept; an import of thousands of notes has more.
-MOST_KEPT = 20_000
 #: After these, what is proposed is remembered. What was a duplicate is not: it may be missing later.
-COUNTING = (*_OF_THE_MATTER, *_OF_THE_WORDS)
-
-
-def is_about_words(reason: str) -> bool:
-    """Whether a proposal was rejected for how it says something, not for what it says."""
-    return reason in _OF_THE_WORDS
+COUNTING = (
+    RejectReason.WRONG,
+    RejectReason.OUTDATED,
+    RejectReason.TOO_PRIVATE,
+    RejectReason.BADLY_WORDED,
+    RejectReason.OTHER,
+)
 
 
 def secrets(agent: int, owner: str) -> tuple[bytes, ...]:
@@ -145,6 +140,11 @@ def secrets(agent: int, owner: str) -> tuple[bytes, ...]:
     )
 
 
+def reasoning_key(reasoning: str, secret: bytes) -> int:
+    """Return the key of an agent's reasoning, whatever its case and punctuation."""
+    return alike.fingerprint(f"reasoning\x1f{alike.words_of(reasoning)}", secret)
+
+
 def said_of_revision(
     target_kind: str,
     target: str,
@@ -154,33 +154,22 @@ def said_of_revision(
     asked: Sequence[dict[str, Any]],
     note_changes: Sequence[dict[str, Any]],
 ) -> tuple[Said, ...]:
-    """Return what a revision says.
+    """Return what a revision says: of an import, what each of its notes does.
 
     Args:
         asked: the edits, as stored.
         note_changes: as stored.
     """
-    if target_kind == TargetKind.BLOCK:
-        if asked and asked[0].get("op") in WHOLE_OPERATIONS:
-            return (said_of_whole_block(target, result_text, is_deletion=asked == DELETION),)
-        return (said_of_block(target, base_text, result_text, edits.from_json(asked)),)
-    return tuple(said_of_note(change) for change in note_changes)
-
-
-def said_of_block(label: str, before: str, after: str, asked: Sequence[edits.Edit]) -> Said:
-    """Return what edits of a block say."""
-    change = alike.changed(before, after)
-    exact = [_asked(label, asked)]
-    if not (change.added or change.removed):  # it only moves or formats
-        exact.append(f"result {label} {' '.join(after.split())}")
-    return Said(change.added, change.removed, where=label, exact=tuple(exact))
+    if target_kind != TargetKind.BLOCK:
+        return tuple(map(said_of_note, note_changes))
+    if asked and asked[0].get("op") in WHOLE_OPERATIONS:
+        return (said_of_whole_block(target, result_text, is_deletion=asked == DELETION),)
+    return (alike.said(target, base_text, result_text),)
 
 
 def said_of_whole_block(label: str, text: str, *, is_deletion: bool) -> Said:
     """Return what a new block says, or the deletion of one: to delete it again is the same whatever stands in it."""
-    if is_deletion:
-        return Said(exact=(f"deletes {label}",))
-    return Said(alike.statements_of(text), where=label, exact=(f"creates {label} {' '.join(text.split())}",))
+    return Said(f"{label}\x1fdeletes") if is_deletion else alike.said(label, "", text)
 
 
 def said_of_note(change: dict[str, Any]) -> Said:
@@ -190,28 +179,16 @@ def said_of_note(change: dict[str, Any]) -> Said:
         change: as a revision stores it.
     """
     before, after, id_ = change["before"], change["after"], change["id"]
-    if after is None or (before and after.get("superseded_at") and not before.get("superseded_at")):
-        by = (after or {}).get("superseded_by") or ""
-        return Said(exact=(f"removes {id_} {by} {' '.join(before['content'].split()) if before else ''}",))
     if before is None:
-        return Said(alike.statements_of(after["content"]), where=id_)
-    if before["content"] == after["content"]:
-        return Said(exact=(f"sets {id_} {_fields(before, after)}",))
-    of = alike.changed(before["content"], after["content"])
-    reformatted = () if of.added or of.removed else (f"result {id_} {' '.join(after['content'].split())}",)
-    return Said(of.added, of.removed, where=id_, exact=reformatted)
-
-
-def _asked(label: str, asked: Sequence[edits.Edit]) -> str:
-    """Return the edits as they were asked for, without how often they fit."""
-    plain = [{**edit, "occurrences": None} for edit in edits.to_json(asked)]
-    return f"asks {label} {json.dumps(plain, sort_keys=True)}"
-
-
-def _fields(before: dict[str, Any], after: dict[str, Any]) -> str:
+        return alike.said("", "", after["content"])
+    if after is None or (after.get("superseded_at") and not before.get("superseded_at")):
+        by = (after or {}).get("superseded_by") or ""
+        return Said("\x1f".join((id_, "deletes", by, *before["content"].split())))
+    if before["content"] != after["content"]:
+        return alike.said(id_, before["content"], after["content"])
     times = {"updated_at", "sha256"}
     set_to = {name: value for name, value in after.items() if value != before.get(name) and name not in times}
-    return json.dumps(set_to, sort_keys=True)
+    return Said("\x1f".join((id_, "sets", json.dumps(set_to, sort_keys=True))))
 
 
 # -- What lies between two revisions of one proposal, and between a rejected one and the one that answers it.

@@ -22,7 +22,6 @@ from django.utils import timezone
 from approvals.models import Agent, Kind, Proposal, Revision, TrustRule
 from approvals.review import trust
 from approvals.review.summary import ChangeSummary, summarise
-from approvals.review.turn import said_of_block
 from approvals.review.whole_blocks import is_of_whole_block, new_block_of
 from approvals.risks import flags
 from approvals.services.caps import Earlier, find_equal_or_require_room
@@ -34,8 +33,8 @@ from approvals.services.turn.repeating import Repeated, find_answered, find_repe
 from memory_app import reads
 from memory_app.databases.prepared import update
 from memory_app.models import TargetKind
+from memory_app.text import alike, worddiff
 from memory_app.text import edits as text_edits
-from memory_app.text import worddiff
 
 log = structlog.get_logger(__name__)
 
@@ -113,7 +112,7 @@ def propose(
     if block.read_only:
         raise BlockReadOnly(f"Block '{label}' is read-only.")
     applied = apply_edits(block, edits, expected_sha256)
-    said = said_of_block(label, block.body, applied.text, edits)
+    said = alike.said(label, block.body, applied.text)
     find = partial(find_repeated, agent, owner, [said], reasoning, force=force)
     given: dict[str, Any] = {"reasoning": reasoning, "confidence": confidence, "session_id": session_id}
     given |= {"kind": kind, "operation": operation, "evidence": list(evidence)}

@@ -1,7 +1,6 @@
 """Normalising words: without case, accents and curly quotes, and as the stem that inflected forms have in common.
 
-Not here: cutting a text into words, for which searches (`search.ranking.words`) and fingerprints (`text.alike.terms`)
-have different rules.
+Not here: cutting a text into words, which searches do (`search.ranking.vocabulary`).
 """
 
 from __future__ import annotations
@@ -36,19 +35,14 @@ _NOUNS = """
 man men; woman women; child children; foot feet; tooth teeth; mouse mice; person people; life lives; wife wives;
 knife knives; leaf leaves; half halves
 """
-_DEGREES = "good better best; bad worse worst"
 
 
 def _roots(table: str) -> dict[str, str]:
     return {form: root for root, *forms in (entry.split() for entry in table.split(";")) for form in forms}
 
 
-#: Irregular verb form → the verb; all of them speak of the past.
-PAST_FORMS = _roots(_VERBS)
-#: Irregular degree → the adjective.
-DEGREES = _roots(_DEGREES)
 #: Irregular form → root form: no stemmer finds that "went" is "go" or "children" is "child".
-_ROOTS = PAST_FORMS | _roots(_NOUNS) | DEGREES
+_ROOTS = _roots(_VERBS) | _roots(_NOUNS) | _roots("good better best; bad worse worst")
 
 _MARKS = re.compile("[\u0300-\u036f]+")
 # Unicode's own bound (UAX 15, stream-safe text): to bring more of them in order takes the square of their number.

@@ -1,19 +1,17 @@
 """Recognise what its agent proposes again after a person rejected or undid it.
 
-A rejection is remembered as fingerprints (`memory_app.text.alike`), in the transaction that decides, and forgotten when
-it is undone or the same is approved after all. Linking another wording to the rejection it answers is in `answering`.
+A rejection is remembered as a fingerprint (`memory_app.text.alike`), in the transaction that decides, and forgotten
+when it is undone or the same is approved after all. `find_answered` links
+another wording to the rejection it answers.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 from typing import Any
 
-import structlog
 from django.conf import settings
 from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
@@ -40,7 +38,7 @@ from memory_app.databases.batches import BATCH
 from memory_app.databases.prepared import Prepared
 from memory_app.models import TargetKind
 from memory_app.text import alike, worddiff
-from memory_app.text.alike import Fingerprint, Said, are_alike, say_the_same
+from memory_app.text.alike import Said, are_alike, have_much_in_common
 from memory_app.text.worddiff import Segment
 
 # -- What a person has seen of a proposal, so that its page says what changed since.
@@ -86,7 +84,7 @@ def find_answered(proposal: Proposal, segments: Sequence[Segment], result_text: 
     if proposal.kind == Kind.SAVE:
         # A new note gets a new id: what it says has to tell.
         for pk, text in _texts(_SAVES.all(**key), _MOST_NOTES):
-            if say_the_same(text.result_text, result_text):
+            if have_much_in_common(text.result_text, result_text):
                 return pk
         return None
     rejected = list(_ON_TARGET.all(**key, kind=proposal.target_kind, target=proposal.target))
@@ -129,10 +127,6 @@ _SAVES = Prepared(
 )
 
 
-log = structlog.get_logger(__name__)
-
-#: Keys in one statement; with more, all fingerprints of the agent and owner are read instead.
-_MOST_ASKED = 900
 #: Passages of a call that are quoted in its refusal.
 _MOST_PASSAGES = 10
 
@@ -169,35 +163,33 @@ def find_repeated(agent: Agent, owner: str, said: Sequence[Said], reasoning: str
     """Return what of the agent's own rejected or undone proposals says the same; None when it is new.
 
     Args:
-        said: of the change, see `proposed_again`.
+        said: of the change; of an import, of each of its notes.
         reasoning: the agent's, for it.
         force: the agent insists.
     """
     if not settings.REJECTION_COUNTS:
         return None
     secrets = turn.secrets(agent.pk, owner)
-    if len(said) > 1 and not _fingerprints(agent, owner, None):  # reading 100,000 notes takes seconds
-        return None
-    asked = {key: text for secret in secrets for key, text in alike.probes(said, secret).items()}
-    found = _fingerprints(agent, owner, list(asked))
-    again = {pk: rows for pk, rows in found.items() if alike.share_found(rows) >= alike.MOST_OF_IT}
-    if not again:
+    passages = {alike.fingerprint(each.words, secret): each.passages for secret in secrets for each in said}
+    found = dict(_proposals_with(agent, owner, list(passages)))
+    if not found:
         return None
     since = timezone.now() - settings.REJECTION_COUNTS
     young = RejectedFingerprint.objects.filter(proposal=OuterRef("pk"), decided_at__gte=since)
-    decided = Proposal.objects.filter(Exists(young), pk__in=again).select_related("agent", "decided_by")
+    decided = Proposal.objects.filter(Exists(young), pk__in=found).select_related("agent", "decided_by")
     counting = sorted(filter(_counts, decided), key=lambda each: (_is_rejected(each), each.decided_at, each.pk))
     if not counting:
         return None
     earlier = counting[-1]
-    passages = dict.fromkeys(asked[row.key] for row in again[earlier.pk] if asked.get(row.key))
+    # Asked where something was found only: agents give the same reasoning for very many proposals.
+    told = [turn.reasoning_key(reasoning, secret) for secret in secrets]
     return Repeated(
         earlier,
         is_refused=_is_rejected(earlier),
-        passages=tuple(islice(passages, _MOST_PASSAGES)),
+        passages=passages[found[earlier.pk]][:_MOST_PASSAGES],
         is_forced=force,
         has_reasoning=bool(reasoning.strip()),
-        is_new=not _were_told(counting, {alike.reasoning_key(reasoning, secret) for secret in secrets}),
+        is_new=not RejectedFingerprint.objects.filter(proposal__in=counting, reasoning_key__in=told).exists(),
     )
 
 
@@ -262,50 +254,29 @@ def _write(proposal: Proposal, asked: Revision, before: str, note_changes: Seque
         asked=asked.edits if before == asked.base_text else [],
         note_changes=note_changes,
     )
-    kept = alike.fingerprints(
-        said,
-        proposal.reasoning,
-        turn.secrets(proposal.agent_id, proposal.owner)[0],
-        is_exact=turn.is_about_words(proposal.decision_reason),
-    )
-    most = turn.MOST_KEPT
-    if len(kept) > most:
-        log.warning("fingerprints_left_out", proposal=proposal.pk, kept=most, left_out=len(kept) - most)
-    of = {"proposal": proposal, "agent_id": proposal.agent_id, "owner": proposal.owner, "decided_at": timezone.now()}
-    rows = (RejectedFingerprint(**of, part=each.part, key=each.key, share=each.share) for each in kept[:most])
-    RejectedFingerprint.objects.bulk_create(rows, batch_size=BATCH)
+    secret = turn.secrets(proposal.agent_id, proposal.owner)[0]
+    of = {
+        "proposal": proposal,
+        "agent_id": proposal.agent_id,
+        "owner": proposal.owner,
+        "decided_at": timezone.now(),
+        "reasoning_key": turn.reasoning_key(proposal.reasoning, secret),
+    }
+    keys = dict.fromkeys(alike.fingerprint(each.words, secret) for each in said)
+    RejectedFingerprint.objects.bulk_create((RejectedFingerprint(**of, key=key) for key in keys), batch_size=BATCH)
 
 
-def _fingerprints(agent: Agent, owner: str, keys: list[int] | None) -> dict[int, list[Fingerprint]]:
-    """Return those of the agent's fingerprints for this owner that have one of the keys, by proposal.
-
-    Args:
-        keys: None for a single fingerprint of any key.
-    """
-    statement = f"SELECT proposal_id, part, key, share FROM {_TABLE} WHERE agent_id = %s AND owner = %s"  # noqa: S608
-    values: list[Any] = [agent.pk, owner]
-    if keys is not None and len(keys) <= _MOST_ASKED:
-        statement += f" AND key IN ({', '.join(['%s'] * len(keys))})"
-        values += keys
-        wanted = None
-    else:
-        statement += " LIMIT 1" if keys is None else ""
-        wanted = None if keys is None else frozenset(keys)
-    found: defaultdict[int, list[Fingerprint]] = defaultdict(list)
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values)
-        for proposal, part, key, share in cursor.fetchall():
-            if wanted is None or key in wanted:
-                found[proposal].append(Fingerprint(part, key, share))
-    return found
-
-
-def _were_told(proposals: Sequence[Proposal], keys: Collection[int]) -> bool:
-    """Whether people read a reasoning with one of these keys when they decided about one of the proposals.
-
-    Asked where something was found only: agents give the same reasoning for very many proposals.
-    """
-    return RejectedFingerprint.objects.filter(proposal__in=proposals, part=0, key__in=keys).exists()
+def _proposals_with(agent: Agent, owner: str, keys: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the agent's proposals for this owner that left one of the keys, each with that key."""
+    for start in range(0, len(keys), BATCH):
+        batch = keys[start : start + BATCH]
+        marks = ", ".join(["%s"] * len(batch))
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"SELECT proposal_id, key FROM {_TABLE} WHERE agent_id = %s AND owner = %s AND key IN ({marks})",  # noqa: S608
+                [agent.pk, owner, *batch],
+            )
+            yield from cursor.fetchall()
 
 
 def _counts(proposal: Proposal) -> bool:

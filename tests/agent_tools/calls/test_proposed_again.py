@@ -57,19 +57,25 @@ def test_it_is_answered_with_the_earlier_reason_and_nothing_is_made(call: Call, 
     "again",
     [
         {"old_string": "in June.", "new_string": "in June.\n\n- she drinks GREEN tea, before every exam\n\n"},
-        {"old_string": "likes math.", "new_string": "likes math. Before every exam she really drinks green tea!"},
-        {"old_string": "likes math.", "new_string": "likes maths. She drinks green tea before every exam."},
+        {"old_string": "likes math.", "new_string": "likes math. “She drinks green tea before every exam!”"},
     ],
-    ids=["elsewhere", "reworded", "beside another change"],
+    ids=["elsewhere", "other signs"],
 )
-def test_reworded_or_elsewhere_it_is_recognised(call: Call, goals: Block, tim: User, again: dict[str, str]) -> None:
+def test_the_same_words_are_recognised_wherever_they_stand(
+    call: Call, goals: Block, tim: User, again: dict[str, str]
+) -> None:
     rejected(tim, proposed(call))
     error_of(proposed(call, **again))
 
 
 @pytest.mark.parametrize(
     "other",
-    ["She drinks coffee before every exam.", "She never drinks green tea before every exam.", "She drinks green tea."],
+    [
+        "She drinks coffee before every exam.",
+        "She never drinks green tea before every exam.",
+        "She drinks green tea.",
+        "Before every exam she drinks green tea.",
+    ],
 )
 def test_another_statement_is_asked_about(call: Call, goals: Block, tim: User, other: str) -> None:
     rejected(tim, proposed(call))
@@ -78,7 +84,7 @@ def test_another_statement_is_asked_about(call: Call, goals: Block, tim: User, o
 
 def test_a_rewrite_that_has_it_again_is_recognised(call: Call, api: Any, goals: Block, tim: User) -> None:
     rejected(tim, proposed(call))
-    body = f"{goals.body}\n\nShe drinks green tea before every exam.\n\nHer brother is called Max."
+    body = f"{goals.body}\n\nShe drinks green tea before every exam."
     answer = api.post("/api/v1/users/alice/blocks/goals/propose/", {"body": body, "reasoning": "All in one."})
     assert error_of(answer)["passages"] == ["She drinks green tea before every exam."]
 
@@ -170,7 +176,7 @@ def test_what_was_withdrawn_or_a_duplicate_may_come_again(call: Call, goals: Blo
     assert proposed(call).json()["data"]["created"]
 
 
-def test_of_badly_worded_only_the_very_words_count(call: Call, goals: Block, tim: User) -> None:
+def test_what_was_badly_worded_may_come_in_other_words(call: Call, goals: Block, tim: User) -> None:
     rejected(tim, proposed(call), reason="badly_worded")
     error_of(proposed(call))
     again = "likes math. Before every exam, she drinks green tea."
@@ -262,7 +268,7 @@ def saved(call: Call, content: str = "She is allergic to wasp stings.", **more: 
 
 def test_a_rejected_note_is_answered_with_the_reason(call: Call, ask_first: None, tim: User) -> None:
     rejected(tim, saved(call))
-    assert error_of(saved(call, "she's really allergic to wasp stings"))["comment"] == "It is coffee."
+    assert error_of(saved(call, "she is allergic to wasp stings"))["comment"] == "It is coffee."
     assert Proposal.objects.count() == 1
 
 
@@ -281,11 +287,6 @@ def test_an_undone_note_waits_for_a_person_the_next_time(call: Call, alice: User
     again = saved(call).json()["data"]
     assert (again["status"], again["waits_because"]) == ("open", "repeated")
     assert Proposal.objects.get(pk=again["proposal_id"]).answers_id == first["proposal_id"]
-
-
-def test_what_was_rejected_of_a_block_is_not_saved_as_a_note(call: Call, goals: Block, tim: User) -> None:
-    first = rejected(tim, proposed(call), reason="too_private")
-    assert error_of(saved(call, "She drinks green tea before every exam."))["proposal_id"] == first.pk
 
 
 def test_force_for_a_note_takes_a_reasoning(call: Call, ask_first: None, tim: User) -> None:
@@ -326,7 +327,7 @@ def test_every_note_of_a_rejected_import_counts_alone(api: Any, call: Call, ask_
     assert first.json()["data"]["created"] == 2, first.json()
     rejected(tim, first)
     assert error_of(api.http.post(path, file, content_type="text/markdown"))["reason"] == "wrong"
-    assert error_of(saved(call, "Rows on Sundays."))["passages"] == ["Rows on Sundays."]
+    assert error_of(saved(call, "she rows on Sundays"))["passages"] == ["she rows on Sundays"]
     forced = api.http.post(f"{path}?force=true&reasoning=Checked.", file, content_type="text/markdown")
     assert forced.json()["data"]["waits_because"] == "repeated", forced.json()
 

@@ -18,7 +18,6 @@ from approvals.services.errors import RejectedBefore
 from approvals.services.turn import repeating
 from memory_app.reads import Block
 from memory_app.text import alike
-from memory_app.text.alike import Said
 from memory_app.text.edits import Replace
 from tests.support.fixtures import Propose
 
@@ -40,10 +39,9 @@ def two_thousand_rejections(scribe: Agent) -> None:
     secret = turn.secrets(scribe.pk, "alice")[0]
     rows = []
     for number, proposal in enumerate(made):
-        said = Said(alike.statements_of(f"She rows on the lake with friend {number} on Sunday mornings in summer."))
-        key = {"proposal": proposal, "agent": scribe, "owner": "alice", "decided_at": now}
-        for each in alike.fingerprints([said], "She said so.", secret):
-            rows.append(RejectedFingerprint(**key, part=each.part, key=each.key, share=each.share))
+        words = alike.said("", "", f"She rows on the lake with friend {number} on Sunday mornings in summer.").words
+        of = {"proposal": proposal, "agent": scribe, "owner": "alice", "decided_at": now, "reasoning_key": 0}
+        rows.append(RejectedFingerprint(**of, key=alike.fingerprint(words, secret)))
     RejectedFingerprint.objects.bulk_create(rows, batch_size=500)
     with connection.cursor() as cursor:  # as the server does by itself after so many rows
         cursor.execute(f"ANALYZE {RejectedFingerprint._meta.db_table}")
@@ -51,7 +49,7 @@ def two_thousand_rejections(scribe: Agent) -> None:
 
 def test_among_two_thousand_rejections_one_statement_finds_that_it_is_new(scribe: Agent) -> None:
     two_thousand_rejections(scribe)
-    said = [Said(alike.statements_of(ROWING))]
+    said = [alike.said("", "", ROWING)]
     times = []
     with CaptureQueriesContext(connection) as asked:
         for _ in range(20):
@@ -65,8 +63,8 @@ def test_among_two_thousand_rejections_one_statement_finds_that_it_is_new(scribe
 
 def test_the_one_among_two_thousand_is_found(scribe: Agent) -> None:
     two_thousand_rejections(scribe)
-    again = "On Sunday mornings in summer, she rows on the lake with friend 1234"
-    found = repeating.find_repeated(scribe, "alice", [Said(alike.statements_of(again))], "", force=False)
+    again = "she rows on the lake with friend 1234, on Sunday mornings in summer"
+    found = repeating.find_repeated(scribe, "alice", [alike.said("", "", again)], "", force=False)
     assert found is not None
     assert found.earlier.target == "note-1234"
 
@@ -82,10 +80,9 @@ def test_equal_texts_of_two_owners_have_nothing_in_common(
 ) -> None:
     reject(tim, propose(goals, "math.", f"math. {ROWING}"))
     ours = set(RejectedFingerprint.objects.values_list("key", flat=True))
-    theirs = alike.fingerprints(
-        [Said(alike.statements_of(ROWING))], "Alice said so.", turn.secrets(scribe.pk, "ben")[0]
-    )
-    assert not ours & {each.key for each in theirs}
+    words = alike.said("goals", "", ROWING).words
+    assert ours == {alike.fingerprint(words, turn.secrets(scribe.pk, "alice")[0])}
+    assert alike.fingerprint(words, turn.secrets(scribe.pk, "ben")[0]) not in ours
 
 
 def test_what_an_approval_in_part_left_out_is_refused_until_that_is_undone(
@@ -108,8 +105,7 @@ def test_what_an_approval_in_part_left_out_is_refused_until_that_is_undone(
     with pytest.raises(RejectedBefore):
         propose(goals, "in June.", f"in June. {ROWING}")
     services.undo(actor=tim, proposal_id=part.pk)
-    # Most of the whole that was undone: a person is asked.
-    assert propose(goals, "in June.", f"in June. {ROWING}").review_reason == "repeated"
+    assert propose(goals, goals.body, both).review_reason == "repeated"
 
 
 def test_several_rejected_at_once_count_each(goals: Block, tim: User, propose: Propose) -> None:
@@ -146,11 +142,10 @@ def test_older_rejections_get_theirs_in_the_migration(goals: Block, tim: User, p
 
     reject(tim, propose(goals, "math.", f"math. {ROWING}"))
     reject(tim, propose(goals, "one book", "two books"), reason="too_private")
-    of_now = {*RejectedFingerprint.objects.filter(proposal__redacted_at=None).values_list("part", "key", "share")}
-    RejectedFingerprint.objects.all().delete()
-    migration = import_module("approvals.migrations.0015_fingerprints_of_rejections")
-    migration.remember_older_rejections(apps, None)
-    assert {*RejectedFingerprint.objects.values_list("part", "key", "share")} == of_now
+    of_now = {*RejectedFingerprint.objects.filter(proposal__redacted_at=None).values_list("key", "reasoning_key")}
+    migration = import_module("approvals.migrations.0017_one_fingerprint_of_a_rejection")
+    migration.remember_rejections(apps, None)
+    assert {*RejectedFingerprint.objects.values_list("key", "reasoning_key")} == of_now
     with pytest.raises(RejectedBefore):
         propose(goals, "in June.", f"in June. {ROWING}")
 
