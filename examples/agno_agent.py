@@ -118,7 +118,7 @@ class ScriptedModel(Model):
 def main() -> None:
     said = " ".join(sys.argv[1:]) or "My German exam is in January: please remember that."
     with Assent() as memory:
-        print(the_agent(memory, the_model()).run(said).content)  # noqa: T201 - what a terminal shows
+        print(the_agent(memory, the_model()).run(said).content)
 
 
 if __name__ == "__main__":

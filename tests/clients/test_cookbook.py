@@ -1,10 +1,11 @@
-"""docs/agents/cookbook.md and decisions.md: each of their programs does what it says, as it stands."""
+"""The cookbook's programs in examples/: each does what it says, as it stands."""
 
 from __future__ import annotations
 
+import re
+import runpy
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,18 +14,19 @@ from approvals.models import Policy, Proposal, User
 from assent_client import Assent
 from memory_app import reads
 from memory_app.reads import Block
-from tests.docs.documents import Document, document
+from tests.docs.documents import ROOT, document
 from tests.support.acts import approve
 
-PAGE = document("docs/agents/cookbook.md")
-
-
-def program(function: str, page: Document = PAGE) -> Any:
-    """The function of the program that defines it, as a reader would have it."""
-    (code,) = (code for code in page.fences("python") if f"def {function}(" in code)
-    defined: dict[str, Any] = {"__name__": "cookbook"}
-    exec(compile(code, page.name, "exec"), defined)
-    return defined[function]
+PROGRAMS = {
+    name: runpy.run_path(str(ROOT / "examples" / f"{name}.py"))
+    for name in ("learn_preference", "correct_fact", "write_diary", "hand_over", "follow_decisions")
+}
+learn, correct = PROGRAMS["learn_preference"]["learn"], PROGRAMS["correct_fact"]["correct"]
+write_diary, begin, end = (
+    PROGRAMS["write_diary"]["write_diary"],
+    PROGRAMS["hand_over"]["begin"],
+    PROGRAMS["hand_over"]["end"],
+)
 
 
 def newest() -> Proposal:
@@ -32,16 +34,13 @@ def newest() -> Proposal:
 
 
 @pytest.mark.pure
-def test_each_program_can_also_be_run_by_itself() -> None:
-    programs = list(PAGE.fences("python"))
-    assert len(programs) == 4
-    for code in programs:
-        assert code.count('\nif __name__ == "__main__":') == 1
-        assert "    with Assent() as memory:" in code
+def test_the_page_names_each_program() -> None:
+    page = document("docs/agents/README.md").text.partition("## Cookbook")[2]
+    assert re.findall(r"^\| `examples/(\w+)\.py`", page, re.MULTILINE) == list(PROGRAMS)
 
 
 def test_a_preference_is_learnt_once(memory: Assent, alice: User) -> None:
-    learn, preference = program("learn"), "She prefers worked examples to proofs."
+    preference = "She prefers worked examples to proofs."
     assert learn(memory, preference, "An example, please.").endswith("saved.")
     assert learn(memory, preference, "An example, please.") == "This is known already."
     assert [note.content for note in memory.notes.list()] == [preference]
@@ -49,7 +48,7 @@ def test_a_preference_is_learnt_once(memory: Assent, alice: User) -> None:
 
 def test_a_preference_that_was_rejected_is_answered_with_the_reason(memory: Assent, alice: User) -> None:
     Policy.objects.create(owner=alice.username, notes=Policy.Notes.REVIEW)
-    learn, preference = program("learn"), "She prefers worked examples to proofs."
+    preference = "She prefers worked examples to proofs."
     learn(memory, preference, "An example, please.")
     services.reject(actor=alice, proposal_id=newest().pk, revision=1, reason="wrong", comment="Only in geometry.")
     assert "Only in geometry." in learn(memory, preference, "An example, please.")
@@ -57,7 +56,6 @@ def test_a_preference_that_was_rejected_is_answered_with_the_reason(memory: Asse
 
 
 def test_a_fact_is_corrected_where_it_stands(memory: Assent, alice: User, goals: Block) -> None:
-    correct = program("correct")
     told = correct(memory, "goals", "B2 exam", "C1 exam", "I passed B2.")
     assert told.startswith("Edit proposal created for block 'goals'.")
     assert told.endswith(f"/proposals/{newest().pk}/")
@@ -67,7 +65,6 @@ def test_a_fact_is_corrected_where_it_stands(memory: Assent, alice: User, goals:
 
 
 def test_a_diary_begins_as_a_new_block_and_then_grows(memory: Assent, alice: User) -> None:
-    write_diary = program("write_diary")
     write_diary(memory, "Fractions went well.", date(2026, 3, 2))
     write_diary(memory, "Ratios, too.", date(2026, 3, 3))
     assert Proposal.objects.count() == 1, "the second entry amends the block that waits"
@@ -83,11 +80,11 @@ def test_a_diary_begins_as_a_new_block_and_then_grows(memory: Assent, alice: Use
 def test_a_session_begins_with_what_the_last_one_left_and_what_was_decided_since(
     memory: Assent, alice: User, goals: Block, tmp_path: Path
 ) -> None:
-    begin, cursor = program("begin"), tmp_path / "cursor"
+    cursor = tmp_path / "cursor"
     assert "Decided since" not in begin(memory, cursor)
     said = [{"role": "user", "content": "Ratios tomorrow, please."}]
-    assert program("end")(memory, "monday", said, "Fractions are done; ratios are next.").endswith("saved.")
-    program("correct")(memory, "goals", "B2 exam", "C1 exam", "I passed B2.")
+    assert end(memory, "monday", said, "Fractions are done; ratios are next.").endswith("saved.")
+    correct(memory, "goals", "B2 exam", "C1 exam", "I passed B2.")
     approve(alice, newest(), comment="Well done.")
 
     prompt = begin(memory, cursor)
@@ -99,9 +96,8 @@ def test_a_session_begins_with_what_the_last_one_left_and_what_was_decided_since
 
 
 def test_decisions_are_followed_one_by_one_and_as_news(memory: Assent, alice: User, goals: Block) -> None:
-    page = document("docs/agents/decisions.md")
-    follow, news = program("follow", page), program("news", page)
-    program("correct")(memory, "goals", "B2 exam", "C1 exam", "I passed B2.")
+    follow, news = PROGRAMS["follow_decisions"]["follow"], PROGRAMS["follow_decisions"]["news"]
+    correct(memory, "goals", "B2 exam", "C1 exam", "I passed B2.")
     number = newest().pk
     assert follow(memory, number, 0) == "Nobody has decided yet."
     _, cursor = news(memory, "now")

@@ -1,4 +1,4 @@
-"""docs/agents/: a page for each way in, with the texts that people copy on the agents page.
+"""docs/agents/: one page for every way in, with the texts that people copy on the agents page.
 
 That the examples run inside their frameworks is tested by tests/integrations; the cookbook by tests/clients.
 """
@@ -18,27 +18,12 @@ from tests.docs.documents import Document, document, documents
 
 pytestmark = pytest.mark.pure
 
-INDEX = document("docs/agents/README.md")
-PAGES = [page for page in documents() if page.name.startswith("docs/agents/") and page is not INDEX]
-#: The page of each way in, by its key. Terminal and environment are on the first one.
-PAGE_OF = {
-    "curl": "rest",
-    "environment": "rest",
-    "claude-code": "claude-code",
-    "cursor": "codex-cursor",
-    "codex": "codex-cursor",
-    "agno": "agno",
-    "anthropic": "anthropic",
-    "openai-agents": "openai-agents",
-    "langchain": "langchain",
-}
+PAGE = document("docs/agents/README.md")
+PAGES = [page for page in documents() if page.name.startswith("docs/agents/")]
 #: The client's own page is its README.
 ELSEWHERE = {"python"}
 WAYS = {way.key: way for way in ways("http://127.0.0.1:8000", "$(cat var/demo_token)")}
-
-
-def page_of(key: str) -> Document:
-    return document(f"docs/agents/{PAGE_OF[key]}.md")
+LIBRARIES = ("agno", "anthropic", "langchain", "openai-agents")
 
 
 def snippet(way: Way, key: str) -> str:
@@ -46,30 +31,25 @@ def snippet(way: Way, key: str) -> str:
     return text
 
 
-def test_the_index_has_every_page() -> None:
-    assert {page.name.removeprefix("docs/agents/") for page in PAGES} <= set(INDEX.links())
-    assert len(PAGES) >= 12
+def test_the_page_has_every_way_in_and_every_other_page() -> None:
+    assert {page.name.removeprefix("docs/agents/") for page in PAGES if page is not PAGE} <= set(PAGE.links())
+    assert WAYS.keys() == {"curl", "environment", "claude-code", "cursor", "codex", *LIBRARIES} | ELSEWHERE
 
 
-def test_every_way_in_has_a_page() -> None:
-    assert WAYS.keys() == PAGE_OF.keys() | ELSEWHERE
-
-
-@pytest.mark.parametrize("key", ["agno", "anthropic", "openai-agents", "langchain"])
+@pytest.mark.parametrize("key", LIBRARIES)
 def test_a_library_is_installed_and_begun_as_the_agents_page_says(key: str) -> None:
-    way, page = WAYS[key], page_of(key)
-    assert f"{snippet(way, key)}\n" in list(page.fences("python"))
-    assert snippet(way, f"{key}-install") in "".join(page.fences("sh"))
+    assert f"{snippet(WAYS[key], key)}\n" in list(PAGE.fences("python"))
+    assert snippet(WAYS[key], f"{key}-install") in "".join(PAGE.fences("sh"))
 
 
 def test_coding_agents_are_configured_as_the_agents_page_says() -> None:
-    page = page_of("codex")
-    assert list(page.fences("toml")) == [snippet(WAYS["codex"], "codex") + "\n"]
-    assert list(page.fences("json")) == [snippet(WAYS["cursor"], "cursor") + "\n"]
-    assert list(page_of("claude-code").fences("json")) == [snippet(WAYS["claude-code"], "claude-code-file") + "\n"]
-    assert (
-        snippet(WAYS["claude-code"], "claude-code-command").split() == next(page_of("claude-code").fences("sh")).split()
-    )
+    assert list(PAGE.fences("toml")) == [snippet(WAYS["codex"], "codex") + "\n"]
+    assert list(PAGE.fences("json")) == [
+        snippet(WAYS["claude-code"], "claude-code-file") + "\n",
+        snippet(WAYS["cursor"], "cursor") + "\n",
+    ]
+    commands = [command.split() for command in PAGE.fences("sh")]
+    assert snippet(WAYS["claude-code"], "claude-code-command").split() in commands
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
@@ -80,11 +60,6 @@ def test_every_example_can_be_read_by_what_it_is_for(page: Document) -> None:
         json.loads(configuration)
     for configuration in page.fences("toml"):
         tomllib.loads(configuration)
-
-
-@pytest.mark.parametrize("key", sorted(PAGE_OF.keys() - {"curl", "environment"}))
-def test_every_page_begins_with_a_server_and_a_token(key: str) -> None:
-    assert "rest.md#a-server-and-a-token" in page_of(key).links()
 
 
 # -- docs/agents/context.md -----------------------------------------------------------------------

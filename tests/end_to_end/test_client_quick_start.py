@@ -1,4 +1,4 @@
-"""The examples of the client's README, and the calls of docs/agents/rest.md, as written.
+"""The examples of the client's README, and the calls of docs/agents/README.md, as written.
 
 Run by another process, against a real server and reviewer.
 """
@@ -98,7 +98,7 @@ def test_every_example_is_run_here() -> None:
 
 
 def test_each_call_of_the_page_about_rest_is_answered(server: Server, token: str, goals: Block) -> None:
-    shell = [code for code in document("docs/agents/rest.md").fences("sh") if "curl" in code]
+    shell = [code for code in document("docs/agents/README.md").fences("sh") if code.startswith("curl")]
     assert len(shell) == 4
     for code in shell:
         done = subprocess.run(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import runpy
 import urllib.request
 import uuid
@@ -71,17 +70,9 @@ def memory() -> RunningServer:
     return RunningServer(os.environ["MEMORY_URL"], os.environ["MEMORY_TOKEN"])
 
 
-def example(page: str, marker: str) -> dict[str, Any]:
-    """Run the Python example of a page of docs/ that has `marker` in it; what it defines.
-
-    As written: what a reader copies is what runs.
-    """
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    found = [code for code in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL) if marker in code]
-    assert len(found) == 1, f"docs/{page} has {len(found)} examples with {marker!r}"
-    defined: dict[str, Any] = {"__name__": "example"}
-    exec(compile(found[0], f"docs/{page}", "exec"), defined)  # what a reader would do
-    return defined
+def example(name: str) -> dict[str, Any]:
+    """What a program of examples/ defines, as a reader would run it."""
+    return runpy.run_path(str(ROOT / "examples" / name))
 
 
 def snippet(key: str) -> str:

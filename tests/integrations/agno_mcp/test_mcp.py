@@ -1,4 +1,4 @@
-"""Agno with the memory as an MCP server: the example of docs/mcp.md, with a scripted model."""
+"""Agno with the memory as an MCP server: examples/mcp_agno.py, with a scripted model."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_model_reads_our_text_and_its_proposal_waits(memory: RunningServer) 
             ("propose_memory_edit", edit),
         ]
     )
-    assert asyncio.run(example("mcp.md", "from agno.agent import")["ask"]("What are my goals?", model)) == "done"
+    assert asyncio.run(example("mcp_agno.py")["ask"]("What are my goals?", model)) == "done"
     read, refused, proposed = model.texts
     assert memory.call("read_memory_block", block_label="goals")["text"] in read
     assert "Error: old_string not found in block 'goals'." in refused

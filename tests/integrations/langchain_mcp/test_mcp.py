@@ -1,4 +1,4 @@
-"""LangChain with the memory as an MCP server: the example of docs/mcp.md, with a scripted model."""
+"""LangChain with the memory as an MCP server: examples/mcp_langchain.py, with a scripted model."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_model_reads_our_text_and_its_proposal_waits(memory: RunningServer) 
         for number, (name, arguments) in enumerate(calls)
     ]
     model = Scripted(responses=[*said, AIMessage("done")])
-    asked = example("mcp.md", "from langchain.agents import")["ask"]("What are my goals?", model)
+    asked = example("mcp_langchain.py")["ask"]("What are my goals?", model)
     assert asyncio.run(asked) == "done"
     read, refused, proposed = (each.text for each in model.seen if each.type == "tool")
     assert read == memory.call("read_memory_block", block_label="goals")["text"]

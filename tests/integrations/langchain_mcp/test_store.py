@@ -1,4 +1,4 @@
-"""LangGraph's store over a memory: the example of docs/agents/langchain.md, which reads and never writes."""
+"""LangGraph's store over a memory: examples/langgraph_store.py, which reads and never writes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GOALS = ("alice", "blocks")
 @pytest.fixture
 def store(memory: RunningServer) -> Any:
     with Assent(memory.url, memory.token) as client:
-        yield example("agents/langchain.md", "BaseStore")["AssentStore"](client)
+        yield example("langgraph_store.py")["AssentStore"](client)
 
 
 def test_a_block_is_got_by_its_label(store: Any, memory: RunningServer) -> None:

@@ -1,4 +1,4 @@
-"""OpenAI's Agents SDK with the memory as an MCP server: the example of docs/mcp.md, with a scripted model."""
+"""OpenAI's Agents SDK with the memory as an MCP server: examples/mcp_openai_agents.py, with a scripted model."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_model_reads_our_text_and_its_proposal_waits(memory: RunningServer) 
     model = Scripted(
         ("read_memory_block", {"block_label": "goals"}), ("propose_memory_edit", wrong), ("propose_memory_edit", edit)
     )
-    assert asyncio.run(example("mcp.md", "from agents import")["ask"]("What are my goals?", model)) == "done"
+    assert asyncio.run(example("mcp_openai_agents.py")["ask"]("What are my goals?", model)) == "done"
     read, refused, proposed = model.texts
     assert memory.call("read_memory_block", block_label="goals")["text"] in unpacked(read)
     assert "Error: old_string not found in block 'goals'." in unpacked(refused)

@@ -1,4 +1,4 @@
-"""Pydantic AI with the memory as an MCP server: the example of docs/mcp.md, with a scripted model."""
+"""Pydantic AI with the memory as an MCP server: examples/mcp_pydantic_ai.py, with a scripted model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_the_model_reads_our_text_and_its_proposal_waits(memory: RunningServer) 
             return ModelResponse(parts=[ToolCallPart(*calls[len(texts)])])
         return ModelResponse(parts=[TextPart("done")])
 
-    asked = example("mcp.md", "from pydantic_ai import")["ask"]("What are my goals?", FunctionModel(model))
+    asked = example("mcp_pydantic_ai.py")["ask"]("What are my goals?", FunctionModel(model))
     assert asyncio.run(asked) == "done"
     assert texts[0] == memory.call("read_memory_block", block_label="goals")["text"]
     assert texts[1].startswith("Error: old_string not found in block 'goals'.")

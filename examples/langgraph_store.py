@@ -1,43 +1,18 @@
-# LangChain and LangGraph
+"""A store for LangGraph that reads a memory: `create_agent(…, store=AssentStore(Assent()))`.
 
-Every tool the token may use, as LangChain tools. What you need: [a server and a token](rest.md#a-server-and-a-token) in
-`MEMORY_URL` and `MEMORY_TOKEN`, and a key of your model's provider (this example: `OPENAI_API_KEY`).
+A search needs words, and finds 20 passages at most. There is nothing to write to: a person decides first.
+"""
 
-```sh
-pip install './clients/python[langchain]' langchain langchain-openai
-```
+from __future__ import annotations
 
-```python
-from assent_client import Assent
-from assent_client.adapters.langchain import memory_tools
-from langchain.agents import create_agent
-
-agent = create_agent("openai:gpt-5", tools=memory_tools(Assent()))
-print(agent.invoke({"messages": [("user", "What do you know about me?")]})["messages"][-1].content)
-```
-
-Give it something to remember ("I passed B2. My next goal is C1."), and find the proposal under *Review*.
-
-- `memory_tools(client, user="alice", names=["read_memory_block", "propose_memory_edit"])` offers fewer, and names the person.
-- The model reads the text; the message's `artifact` has the data. A refusal is a message with the status `error`.
-- In a coroutine: `await amemory_tools(AsyncAssent())`.
-- The same tools work in a LangGraph `ToolNode`.
-
-By MCP, without the client: [LangChain](../mcp.md#langchain).
-
-## A store to read from
-
-A LangGraph store promises that what is put can be read at once, under its key. Assent cannot promise that: a person decides first.
-So there is no store to write to. Where a graph expects a store, this one reads, and names the tool for writing:
-
-```python
 import asyncio
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from assent_client import Assent, NotFoundError
 from langgraph.store.base import BaseStore, GetOp, Item, Op, PutOp, SearchItem, SearchOp
+
+from assent_client import Assent, NotFoundError
 
 
 class AssentStore(BaseStore):
@@ -79,6 +54,3 @@ class AssentStore(BaseStore):
             key, made = hit.block_label or hit.note_id, datetime.fromisoformat(hit.created_at)
             items.append(SearchItem((user, kind), key, {"text": hit.text}, made, made, hit.score))
         return items
-```
-
-Give it to a graph as `create_agent(…, store=AssentStore(Assent()))`. A search needs words, and finds 20 passages at most.
