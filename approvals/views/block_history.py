@@ -23,7 +23,7 @@ from approvals.accounts.sign_in import signed_in, viewer_of
 from approvals.forms.memory import RestoreForm
 from approvals.models import User
 from approvals.pages.blocks import NOW, HistoryEntry, Version, field_changes, history_entries, undoable, version
-from approvals.pages.versions import ChangeBy, StripChoice, blamed_text, strip_of, window_of
+from approvals.pages.versions import ChangeBy, blamed_text, strip_of
 from approvals.review.diff_mode import Redline, laid_out
 from approvals.services import BlockFields
 from approvals.services.errors import BlockChanged, LabelTaken
@@ -85,10 +85,9 @@ def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
         "page_query": request.GET,
     }
     try:
-        choice, shown = _chosen(request, found)
+        context |= _chosen(request, found)
     except RevisionNotFound as error:
         return unknown_revision(request, person, label, str(error))
-    context |= shown
     context["may_restore"] = permissions.may_edit(viewer_of(request), owner)
     if getattr(request, "htmx", False) and request.headers.get("HX-Target") == "shown":
         return render(request, "memory/version_part.html", context)
@@ -98,7 +97,8 @@ def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     older = changes[CHANGES_ON_A_PAGE] if len(changes) > CHANGES_ON_A_PAGE else None
     entries = history_entries(page, older=older)
     context |= {
-        "strip": strip_of(found, choice),
+        "versions": len(found.changes),
+        "kinds": [by for by in ChangeBy if any(bar.by == by for bar in context["strip"])],
         "entries": entries,
         "undoable": undoable(entries, viewer_of(request)),
         "is_first_page": not before,
@@ -107,36 +107,26 @@ def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     return render(request, "memory/block_history.html", context)
 
 
-def _chosen(request: HttpRequest, found: reads.BlockBlame) -> tuple[StripChoice, dict[str, object]]:
-    """Return what the address chooses in the strip, and what the page shows of it.
+def _chosen(request: HttpRequest, found: reads.BlockBlame) -> dict[str, object]:
+    """Return what the page shows of what the address chooses in the strip.
 
     Raises:
         RevisionNotFound: it names a commit that this memory, or for `?v=` and `?from=` this block, does not have.
     """
     asked, owner, label = request.GET, found.owner, found.label
-    window = window_of(asked.get("strip", ""))
     if "a" in asked or "b" in asked:
         a, b = asked.get("a", ""), asked.get("b", "") or NOW
         comparison = compare(version(owner, label, a), version(owner, label, b))
         last = found.changes[-1].commit if found.changes else ""
-        ends = (a, last if b == NOW else b)
-        return StripChoice(window=window, ends=ends), {"comparison": comparison, "a": a, "b": b}
+        strip = strip_of(found, ends=(a, last if b == NOW else b))
+        return {"strip": strip, "comparison": comparison, "a": a, "b": b}
     if picked := asked.get("from", ""):
         _number(found, picked)
-        return StripChoice(window=window, picked=picked), {"picked": version(owner, label, picked)}
+        return {"strip": strip_of(found, picked=picked), "picked": version(owner, label, picked)}
     if commit := asked.get("v", ""):
         shown = _shown_version(found, commit, viewer_of(request))
-        return StripChoice(window=window, shown=commit), {"version": shown, **_kept_window(window, shown.number)}
-    return StripChoice(window=window), {}
-
-
-def _kept_window(window: tuple[int, int] | None, number: int) -> dict[str, object]:
-    """Return the part of the strip that is shown, as addresses have it, and whether the versions beside this one are
-    in it: without scripts too, one steps on from bar to bar."""
-    if window is None:
-        return {}
-    first, last = window
-    return {"window": f"{first}-{last}", "older_in_window": number > first, "newer_in_window": number < last}
+        return {"strip": strip_of(found, shown=commit), "version": shown}
+    return {"strip": strip_of(found)}
 
 
 def _number(found: reads.BlockBlame, commit: str) -> int:

@@ -151,7 +151,7 @@ def test_automatic_changes_are_told_apart_without_colour_too(
     assert "Automatic" in words(page)
     assert "scribe changed it automatically" in words(client.get(blame_url(), {"s": number}))
     history = client.get(reverse("block_history", args=["alice", "goals"])).content.decode()
-    assert 'fill="url(#strip-hatch)"' in history
+    assert 'class="head by-automatic"' in history  # a shape of its own
 
 
 def test_the_ages_of_sentences_are_told_by_a_legend(alice: User, goals: Block, client_of: ClientOf) -> None:

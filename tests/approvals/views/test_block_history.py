@@ -34,7 +34,7 @@ def three(alice: User, tim: User, goals: Block, propose: Propose) -> list[str]:
 
 
 def bars(page: str) -> list[str]:
-    return re.findall(r'<a href="([^"]+)" class="bar[^"]*"', page)
+    return re.findall(r'<a href="([^"]+)" class="strip-bar[^"]*"', page)
 
 
 def test_every_version_is_a_bar_and_a_row_of_a_table(alice: User, three: list[str], client_of: ClientOf) -> None:
@@ -42,7 +42,7 @@ def test_every_version_is_a_bar_and_a_row_of_a_table(alice: User, three: list[st
     page = response.content.decode()
     assert [href.partition("=")[2].partition("#")[0] for href in bars(page)] == three
     strip = page.partition('id="strip"')[2].partition("</section>")[0]
-    assert "<title id=" in strip
+    assert strip.count('title="Version ') == 3
     assert strip.partition("<tbody>")[2].count("<tr>") == 3
     assert "Tim Okafor approved proposal" in words(response)
 
@@ -59,19 +59,6 @@ def test_a_bar_shows_what_its_version_changed_and_why(alice: User, three: list[s
     assert f"?v={three[0]}" in part
     assert f"?v={three[2]}" in part
     assert reverse("block_restore", args=["alice", "goals", three[1]]) in part
-
-
-def test_stepping_to_the_next_version_keeps_the_part_of_the_strip_that_is_shown(
-    alice: User, three: list[str], client_of: ClientOf
-) -> None:
-    page = client_of(alice).get(history_url(), {"v": three[1], "strip": "1-2"}).content.decode()
-    shown = page.partition('id="shown"')[2]
-    assert f'rel="prev" href="?v={three[0]}&amp;strip=1-2#version"' in shown
-    assert f'rel="next" href="?v={three[2]}#version"' in shown, "the next one is outside of it"
-    assert f'href="?from={three[1]}&amp;strip=1-2#strip"' in shown
-    assert (
-        "strip=" not in client_of(alice).get(history_url(), {"v": three[1]}).content.decode().partition('id="shown"')[2]
-    )
 
 
 def test_the_last_version_is_not_offered_to_be_restored(alice: User, three: list[str], client_of: ClientOf) -> None:
@@ -102,7 +89,7 @@ def test_a_version_picked_leads_to_comparisons(alice: User, three: list[str], cl
     assert "Choose the version to compare" in page
     assert bars(page)[0] == f"?a={three[0]}&amp;b={three[1]}#comparison"
     compared = client.get(history_url(), {"a": three[0], "b": three[2]})
-    assert '<text class="bar-end"' in compared.content.decode()
+    assert '<span class="bar-end"' in compared.content.decode()
     assert "What changed" in words(compared)
 
 
@@ -145,13 +132,6 @@ def test_a_block_with_one_version_has_one_bar_and_nothing_to_compare(
     assert "Compare with …" not in page
 
 
-@pytest.mark.parametrize("strip", ["2-3", "9-2", "x", "1-99999", "0-1"])
-def test_any_window_is_answered(strip: str, alice: User, three: list[str], client_of: ClientOf) -> None:
-    page = client_of(alice).get(history_url(), {"strip": strip}).content.decode()
-    assert len(bars(page)) == (2 if strip == "2-3" else 3)
-    assert ("Show all" in page) == (strip == "2-3")
-
-
 def test_a_long_history_stays_small(alice: User, goals: Block, client_of: ClientOf) -> None:
     last = Change.objects.get()
     Change.objects.bulk_create(
@@ -168,7 +148,7 @@ def test_a_long_history_stays_small(alice: User, goals: Block, client_of: Client
     )
     page = client_of(alice).get(history_url()).content.decode()
     strip = page.partition('id="strip"')[2].partition("</section>")[0]
-    assert len(bars(page)) == 38
+    assert len(bars(page)) == 40
     assert len(strip) < 60_000
 
 
