@@ -42,19 +42,19 @@ def test_every_tool_and_endpoint_has_a_method() -> None:
     assert set(registry.ENDPOINTS) - ELSEWHERE <= reached
 
 
-@pytest.mark.parametrize("method", [method.called for method in client_methods()])
-def test_both_clients_have_the_method_with_every_argument(method: str) -> None:
-    resource, name = method.split(".")
-    (described,) = [each for each in client_methods() if each.called == method]
-    wanted = set(described.asked.schema["properties"]) - described.leave_out
-    if described.method == "DELETE":
-        wanted.discard("idempotency_key")
-    for client in (Assent("http://127.0.0.1:1", "t"), AsyncAssent("http://127.0.0.1:1", "t")):
-        called = getattr(getattr(client, resource), name)
-        hints = typing.get_type_hints(called, vars(sys.modules[called.__module__]))
-        takes = typing.get_args(hints["given"])[0]
-        assert wanted == (set(hints) | set(takes.__annotations__)) - {"given", "return", "user_id", "timeout"}
-        assert all(f"            {argument}: " in called.__doc__ for argument in wanted)
+def test_both_clients_have_each_method_with_every_argument_explained() -> None:
+    clients = (Assent("http://127.0.0.1:1", "t"), AsyncAssent("http://127.0.0.1:1", "t"))
+    for method in client_methods():
+        wanted = set(method.asked.schema["properties"]) - method.leave_out
+        if method.method == "DELETE":
+            wanted.discard("idempotency_key")
+        for client in clients:
+            called = getattr(getattr(client, method.resource), method.name)
+            hints = typing.get_type_hints(called, vars(sys.modules[called.__module__]))
+            (takes,) = typing.get_args(hints["given"])
+            has = (set(hints) | set(takes.__annotations__)) - {"given", "return", "user_id", "timeout"}
+            assert has == wanted, method.called
+            assert all(f"            {argument}: " in called.__doc__ for argument in wanted), method.called
 
 
 def test_a_tool_the_table_does_not_know_becomes_a_method_of_tools(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,9 +82,6 @@ def conversation(shape: Any, *tools: str, length: int = 10) -> list[Message]:
     return said
 
 
-# -- the plan's names, defaults and texts ---------------------------------------------------------
-
-
 def test_the_defaults_are_the_plans() -> None:
     config = ContextConfig()
     assert (
@@ -97,6 +94,8 @@ def test_the_defaults_are_the_plans() -> None:
     ) == (80_000, 100_000, 5, 20, 5_000, "[Result processed - see workspace if needed]")
     assert config.protected_tools >= {"read_file", "list_files", "list_todos", "get_progress", "read_memory_block"}
     assert CLEARED_PLACEHOLDER == "[Tool result cleared to save context. Re-run the tool if needed.]"
+    for part in ("Task Overview", "Current State", "Important Discoveries", "Next Steps", "Context to Preserve"):
+        assert f". {part}: " in HAND_OVER
 
 
 @pytest.mark.parametrize(
@@ -115,9 +114,6 @@ def test_numbers_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
         ContextConfig(**wrong)
 
 
-# -- clearing -------------------------------------------------------------------------------------
-
-
 @SHAPES
 def test_all_results_but_the_last_five_make_way(shape: Any) -> None:
     messages = conversation(shape, *["memory_search"] * 7)
@@ -125,23 +121,6 @@ def test_all_results_but_the_last_five_make_way(shape: Any) -> None:
     assert contents(cleared) == [PROCESSED_PLACEHOLDER] * 2 + contents(messages)[2:]
     assert len(cleared) == len(messages)
     assert [list(shapes.calls(message)) for message in cleared] == [list(shapes.calls(message)) for message in messages]
-
-
-@SHAPES
-def test_results_of_protected_tools_stay(shape: Any) -> None:
-    messages = conversation(shape, *sorted(PROTECTED_TOOLS), "memory_search", *["recall"] * 5)
-    cleared = contents(clear_old_tool_results(messages))
-    assert cleared[: len(PROTECTED_TOOLS)] == contents(messages)[: len(PROTECTED_TOOLS)]
-    assert cleared[len(PROTECTED_TOOLS)] == PROCESSED_PLACEHOLDER
-
-
-@SHAPES
-def test_how_many_stay_and_what_takes_their_place_is_chosen(shape: Any) -> None:
-    config = ContextConfig(
-        keep_recent_tool_results=0, placeholder_text=CLEARED_PLACEHOLDER, protected_tools=frozenset()
-    )
-    messages = conversation(shape, "read_file", "recall")
-    assert contents(clear_old_tool_results(messages, config)) == [CLEARED_PLACEHOLDER] * 2
 
 
 def test_several_results_in_one_message_are_several() -> None:
@@ -201,9 +180,6 @@ def test_what_is_not_understood_is_kept(odd: Any) -> None:
         assert made == [odd]
 
 
-# -- shortening -----------------------------------------------------------------------------------
-
-
 @SHAPES
 def test_a_long_result_is_cut_and_says_how_much_is_missing(shape: Any) -> None:
     messages = conversation(shape, "recall", length=6_000)
@@ -225,9 +201,6 @@ def test_parts_of_a_result_share_its_length_and_images_stay() -> None:
     assert [part["type"] for part in content] == ["text", "image", "text"]
     assert sum(len(part.get("text", "")) for part in content) <= 5_000
     assert content[0]["text"] == "a" * 4_000
-
-
-# -- the manager ----------------------------------------------------------------------------------
 
 
 def manager(**config: Any) -> ContextManager:
@@ -280,14 +253,6 @@ def test_a_hand_over_is_due_when_clearing_is_not_enough() -> None:
     assert kept.is_hand_over_due([], tokens=3_000)
 
 
-# -- the hand-over --------------------------------------------------------------------------------
-
-
-def test_the_hand_over_has_five_parts() -> None:
-    for part in ("Task Overview", "Current State", "Important Discoveries", "Next Steps", "Context to Preserve"):
-        assert f". {part}: " in HAND_OVER
-
-
 def test_system_messages_the_summary_and_the_recent_messages_stay() -> None:
     said = [{"role": "user", "content": str(number)} for number in range(30)]
     messages = [{"role": "developer", "content": "You tutor."}, *said]
@@ -304,14 +269,6 @@ def test_a_result_among_the_recent_messages_brings_its_call(shape: Any) -> None:
     messages = conversation(shape, "recall", "recall")
     kept = hand_over(messages, "x", ContextConfig(keep_recent_messages=1))
     assert kept[2:] == messages[-len(shape("", "", "")) :], "with its call, and the thought before it"
-
-
-def test_an_agent_that_works_alone_keeps_its_recent_steps() -> None:
-    messages = conversation(chat, *["recall"] * 40)
-    assert len(hand_over(messages, "x")) == 22
-
-
-# -- Anthropic's own means ------------------------------------------------------------------------
 
 
 def test_anthropics_settings_are_the_plans() -> None:
@@ -332,9 +289,6 @@ def test_anthropics_settings_are_the_plans() -> None:
     assert "model" not in compaction_control()
     assert compact()["trigger"]["value"] == 100_000
     assert compact()["instructions"] == HAND_OVER
-
-
-# -- properties -----------------------------------------------------------------------------------
 
 
 texts = st.text(max_size=60)
@@ -364,7 +318,8 @@ configs = st.builds(
     keep_recent_tool_results=st.integers(0, 6),
     keep_recent_messages=st.integers(0, 12),
     max_tool_result_length=st.integers(1, 80),
-    protected_tools=st.frozensets(st.sampled_from(["recall", "read_file"])),
+    placeholder_text=st.sampled_from([PROCESSED_PLACEHOLDER, CLEARED_PLACEHOLDER]),
+    protected_tools=st.frozensets(st.sampled_from(["recall", "read_file"])) | st.just(PROTECTED_TOOLS),
 )
 
 
@@ -374,32 +329,19 @@ def ids(messages: list[Message]) -> tuple[list[str], list[str]]:
 
 
 @given(conversations(), configs)
-def test_nothing_given_is_changed(messages: list[Message], config: ContextConfig) -> None:
+def test_nothing_given_is_changed_no_pair_is_broken_and_twice_is_as_once(
+    messages: list[Message], config: ContextConfig
+) -> None:
     before = copy.deepcopy(messages)
-    clear_old_tool_results(messages, config)
-    shorten_tool_results(messages, config)
-    hand_over(messages, "x", config)
-    ContextManager(config).prepare(messages)
-    assert messages == before
-
-
-@given(conversations(), configs)
-def test_no_pair_is_broken(messages: list[Message], config: ContextConfig) -> None:
-    assert ids(clear_old_tool_results(messages, config)) == ids(messages)
-    assert ids(shorten_tool_results(messages, config)) == ids(messages)
+    for work in (clear_old_tool_results, shorten_tool_results):
+        made = work(messages, config)
+        assert ids(made) == ids(messages)
+        assert work(made, config) == made
     assert ids(ContextManager(config).prepare(messages)) == ids(messages)
     asked, answered = ids(hand_over(messages, "x", config))
-    open_ = set(ids(messages)[0]) - set(ids(messages)[1])
     assert set(answered) <= set(asked)
-    assert set(asked) - set(answered) <= open_
-
-
-@given(conversations(), configs)
-def test_doing_it_twice_changes_nothing_more(messages: list[Message], config: ContextConfig) -> None:
-    cleared = clear_old_tool_results(messages, config)
-    assert clear_old_tool_results(cleared, config) == cleared
-    shortened = shorten_tool_results(messages, config)
-    assert shorten_tool_results(shortened, config) == shortened
+    assert set(asked) - set(answered) <= set(ids(messages)[0]) - set(ids(messages)[1])
+    assert messages == before
 
 
 @given(conversations(), configs)
