@@ -57,9 +57,6 @@ def some(server: Contract) -> Contract:
     return server
 
 
-# -- add ------------------------------------------------------------------------------------------
-
-
 def test_add_stores_a_memory_under_an_id_of_its_own(run: Run, server: Contract) -> None:
     done = run("add", "uses barrel exports", "--type", "decision", "--tags", "imports, structure,")
     (id,) = server.notes
@@ -88,27 +85,13 @@ def test_what_people_decided_is_told_beside_the_output(run: Run, some: Contract,
     assert run("add", "She rows.").stderr == ""
 
 
-def test_add_makes_a_pattern_where_no_type_is_given(run: Run, server: Contract) -> None:
-    run("add", "uses barrel exports")
-    assert [note["type"] for note in server.notes.values()] == ["pattern"]
-
-
-def test_add_prints_the_id_alone_when_quiet(run: Run, server: Contract) -> None:
+def test_add_prints_the_id_alone_or_the_memory_which_is_a_pattern_otherwise(run: Run, server: Contract) -> None:
     done = run("add", "chose Zod", "-t", "decision", "--format", "quiet")
     assert done.stdout.splitlines() == list(server.notes)
-
-
-def test_add_prints_the_memory_as_json(run: Run, server: Contract) -> None:
     stored = json.loads(run("add", "chose Zod", "--tags", "a,b", "--format", "json").stdout)
-    assert stored["id"] in server.notes
+    assert server.notes[stored.pop("id")]["type"] == "pattern"
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", stored.pop("created"))
-    assert stored | {"id": ""} == {
-        "id": "",
-        "type": "pattern",
-        "content": "chose Zod",
-        "tags": ["a", "b"],
-        "status": "applied",
-    }
+    assert stored == {"type": "pattern", "content": "chose Zod", "tags": ["a", "b"], "status": "applied"}
 
 
 def test_add_tries_another_id_when_one_is_taken(run: Run, server: Contract) -> None:
@@ -144,9 +127,6 @@ def test_prime_takes_all_days_as_the_settings_do_and_explains_its_types(run: Run
     assert "Only memories of these comma-separated types: pattern, decision, fix" in helped
 
 
-# -- search, list, show ---------------------------------------------------------------------------
-
-
 def test_list_shows_a_table_newest_first(run: Run, some: Contract) -> None:
     assert run("list").stdout.splitlines() == [
         "ID          TYPE         CREATED     TAGS                CONTENT",
@@ -156,23 +136,16 @@ def test_list_shows_a_table_newest_first(run: Run, some: Contract) -> None:
     ]
 
 
-def test_list_can_be_cut_to_the_last_and_to_a_type(run: Run, some: Contract) -> None:
+def test_list_is_cut_and_printed_as_asked(run: Run, some: Contract) -> None:
     assert run("list", "--last", "2", "--format", "quiet").stdout == "mem-3-cccc\nmem-2-bbbb\n"
     assert run("list", "-t", "pattern", "--format", "quiet").stdout == "mem-1-aaaa\n"
-
-
-def test_list_as_json(run: Run, some: Contract) -> None:
-    listed = json.loads(run("list", "--format", "json").stdout)
-    assert listed[1] == {
+    assert json.loads(run("list", "--format", "json").stdout)[1] == {
         "id": "mem-2-bbbb",
         "type": "decision",
         "content": "Chose Zod for validation.\n\nIt infers types.",
         "tags": ["validation"],
         "created": "2026-01-05",
     }
-
-
-def test_list_as_markdown_is_a_memories_md(run: Run, some: Contract) -> None:
     printed = run("list", "--format", "markdown").stdout
     assert printed == run("export").stdout
     assert len(memories_md.parse(printed).memories) == 3
@@ -191,17 +164,14 @@ def test_an_empty_memory_says_so(run: Run) -> None:
     assert run("list", "--format", "quiet").stdout == ""
 
 
-def test_search_finds_ten_and_all_of_them_when_asked(run: Run, server: Contract) -> None:
-    for number in range(25):
-        server.put(f"mem-{number}-aaaa", "authentication")
-    assert len(run("search", "authentication", "--format", "quiet").stdout.splitlines()) == 10
-    assert len(run("search", "authentication", "--all", "--format", "quiet").stdout.splitlines()) == 25
-
-
-def test_search_joins_tags_by_or_and_filters_by_type(run: Run, some: Contract) -> None:
+def test_search_finds_ten_of_those_with_the_words_a_tag_and_the_type(run: Run, some: Contract) -> None:
     assert run("search", "--tags", "docker,imports", "--format", "quiet").stdout == "mem-3-cccc\nmem-1-aaaa\n"
     assert run("search", "--type", "fix", "--tags", "docker,imports", "--format", "quiet").stdout == "mem-3-cccc\n"
     assert run("search", "zod", "--format", "quiet").stdout == "mem-2-bbbb\n"
+    for number in range(25):
+        some.put(f"mem-{number}-dddd", "authentication")
+    assert len(run("search", "authentication", "--format", "quiet").stdout.splitlines()) == 10
+    assert len(run("search", "authentication", "--all", "--format", "quiet").stdout.splitlines()) == 25
 
 
 def test_show_prints_one_memory_in_full(run: Run, some: Contract) -> None:
@@ -236,9 +206,6 @@ def test_unseen_characters_in_a_memory_are_printed_by_name(run: Run, server: Con
     assert "> a\x1b[2Jb \u202edrawkcab\n" in run("show", "mem-1-aaaa", "--format", "markdown").stdout
 
 
-# -- delete, prime --------------------------------------------------------------------------------
-
-
 def test_delete_removes_a_memory(run: Run, some: Contract) -> None:
     assert run("delete", "mem-2-bbbb").stdout == "🗑️  Memory deleted: mem-2-bbbb\n"
     assert list(some.notes) == ["mem-1-aaaa", "mem-3-cccc"]
@@ -249,9 +216,6 @@ def test_prime_prints_the_text_for_a_context_as_it_comes(run: Run, server: Contr
     done = run("prime", "--budget", "2000", "--type", "fix,pattern", "--tags", "a", "--recent", "30")
     assert done.stdout == "# Memories\n\nbudget 2000 {'types': ['fix', 'pattern'], 'tags': ['a'], 'recent': 30}\n"
     assert json.loads(run("prime", "--format", "json", "--recent", "1").stdout) == {"recent": 1}
-
-
-# -- files ----------------------------------------------------------------------------------------
 
 
 def test_init_makes_the_template_once(run: Run, tmp_path: Path) -> None:
@@ -296,21 +260,27 @@ def test_import_reads_the_usual_file_or_standard_input(run: Run, server: Contrac
     assert server.requests[-1].type == "text/markdown; charset=utf-8"
 
 
-def test_import_warns_of_what_it_skips(run: Run, server: Contract) -> None:
-    done = run("import", "-", stdin=b"### mem-1-aaaa\n> x\n\n### idea\n> y\n")
-    assert done.stdout == "Imported: 1 new, 0 updated, 0 unchanged, 1 skipped.\n"
-    assert done.stderr.startswith("Warning: standard input, line 4: “idea” is not an id such as note-")
-    assert done.stderr.endswith("; `###` alone gets a new one.\n")
-    assert done.exit_code == 0
-
-
-def test_import_warns_of_a_file_without_memories(run: Run, server: Contract) -> None:
-    done = run("import", "-", stdin=b"# Hello\n\nNot what you were looking for.\n")
-    assert done.stdout == "Imported: 0 new, 0 updated, 0 unchanged, 0 skipped.\n"
-    assert done.stderr == (
-        "Warning: standard input has no memories: no heading in it is such as “### mem-1737372000-a1b2”.\n"
-    )
-    assert done.exit_code == 0
+@pytest.mark.parametrize(
+    ("data", "counts", "warned"),
+    [
+        (
+            b"### mem-1-aaaa\n> x\n\n### idea\n> y\n",
+            "1 new, 0 updated, 0 unchanged, 1 skipped",
+            r"Warning: standard input, line 4: “idea” is not an id such as note-.*; `###` alone gets a new one\.\n",
+        ),
+        (
+            b"# Hello\n\nNot what you were looking for.\n",
+            "0 new, 0 updated, 0 unchanged, 0 skipped",
+            r"Warning: standard input has no memories: no heading in it is such as “### mem-1737372000-a1b2”\.\n",
+        ),
+    ],
+)
+def test_import_warns_of_what_it_skips_and_of_a_file_without_memories(
+    run: Run, server: Contract, data: bytes, counts: str, warned: str
+) -> None:
+    done = run("import", "-", stdin=data)
+    assert (done.exit_code, done.stdout) == (0, f"Imported: {counts}.\n")
+    assert re.fullmatch(warned, done.stderr)
 
 
 def test_import_says_no_counts_that_it_is_not_told(run: Run, server: Contract) -> None:
@@ -379,9 +349,6 @@ def test_skill_is_printed_without_a_server(run: Run) -> None:
     assert run("skill", MEMORY_URL="http://127.0.0.1:1").stdout == memories_md.SKILL
 
 
-# -- whose memory, and where ----------------------------------------------------------------------
-
-
 def test_the_owner_is_the_one_the_token_serves(run: Run, some: Contract) -> None:
     run("list")
     assert [request.path for request in some.requests] == ["/api/v1/token/", "/api/v1/users/alice/notes/"]
@@ -397,21 +364,15 @@ def test_the_owner_can_be_named_before_and_after_the_subcommand(run: Run, some: 
     assert some.requests[3].arguments["user_id"] == "ben"
 
 
-def test_several_owners_have_to_be_told_apart(run: Run, some: Contract) -> None:
+def test_who_may_not_ask_is_told_why(run: Run, some: Contract) -> None:
     some.owners = ["alice", "ben"]
-    done = run("list")
-    assert done.exit_code == 1
-    assert done.stderr == "Error: This token serves several owners: say whose memory with --owner or MEMORY_OWNER.\n"
-
-
-def test_an_owner_who_is_not_granted_is_refused(run: Run, some: Contract) -> None:
-    done = run("list", "--owner", "mallory")
-    assert (done.exit_code, done.stderr) == (1, "Error: This token does not serve 'mallory'.\n")
-
-
-def test_a_wrong_token_is_refused(run: Run) -> None:
-    done = run("list", MEMORY_TOKEN="asn_wrong")
-    assert (done.exit_code, done.stderr) == (1, "Error: The token is not accepted.\n")
+    for arguments, environment, says in (
+        ([], {}, "This token serves several owners: say whose memory with --owner or MEMORY_OWNER."),
+        (["--owner", "mallory"], {}, "This token does not serve 'mallory'."),
+        ([], {"MEMORY_TOKEN": "asn_wrong"}, "The token is not accepted."),
+    ):
+        done = run("list", *arguments, **environment)
+        assert (done.exit_code, done.stderr) == (1, f"Error: {says}\n")
 
 
 @pytest.mark.parametrize(
@@ -481,9 +442,6 @@ def test_the_token_does_not_follow_a_redirect(run: Run, server: Contract) -> Non
         assert other.requests == []
     assert done.exit_code == 1
     assert f"has moved to {server.location}: change MEMORY_URL." in done.stderr
-
-
-# -- the command line -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
