@@ -11,9 +11,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 from agent_tools.calls.api_operation import Effect
-from agent_tools.client_code.answers import AnswerClasses
+from agent_tools.client_code.answers import AnswerClasses, ObjectArguments
 from agent_tools.client_code.methods import ClientMethod, client_methods
-from agent_tools.client_code.types import ObjectArguments
 
 _WRITTEN = "Written by `manage.py client_code`: not edited by hand."
 _WIDTH = 120

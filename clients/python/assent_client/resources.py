@@ -90,7 +90,7 @@ class ToolList(Answer):
 
 
 class ImportedFile(Answer):
-    """What came of importing a memories.md; counts are None where the token may not read."""
+    """What came of importing a memories.md."""
 
     status: str = ""
     created: int | None = None

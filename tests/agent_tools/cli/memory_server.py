@@ -48,7 +48,6 @@ class Contract:
     """The memory behind the server.
 
     Attributes:
-        may_read: whether the token may read the memory; if not, an import's counts are not told.
         policy: `apply`, or `review`, where every write waits for a person.
         taken: ids that `remember` calls taken, as if another client had just used them.
         decided: what people decided, told beside the next answer of a tool.
@@ -59,7 +58,6 @@ class Contract:
     notes: dict[str, dict[str, Any]] = field(default_factory=dict)
     owners: list[str] = field(default_factory=lambda: ["alice"])
     policy: str = "apply"
-    may_read: bool = True
     taken: int = 0
     decided: list[dict[str, Any]] = field(default_factory=list)
     fixed: tuple[int, str, bytes] | None = None
@@ -155,9 +153,9 @@ class Contract:
         return {
             "proposal_id": 12,
             "status": "applied" if self.policy == "apply" else "open",
-            "created": len(new) if self.may_read else None,
-            "updated": len(parsed.memories) - len(new) if self.may_read else None,
-            "unchanged": 0 if self.may_read else None,
+            "created": len(new),
+            "updated": len(parsed.memories) - len(new),
+            "unchanged": 0,
             "skipped": [{"line": skipped.line, "reason": skipped.reason} for skipped in parsed.skipped],
         }
 

@@ -283,12 +283,6 @@ def test_import_warns_of_what_it_skips_and_of_a_file_without_memories(
     assert re.fullmatch(warned, done.stderr)
 
 
-def test_import_says_no_counts_that_it_is_not_told(run: Run, server: Contract) -> None:
-    server.may_read = False
-    done = run("import", "-", stdin=b"### mem-1-aaaa\n> x\n")
-    assert (done.exit_code, done.stdout, done.stderr) == (0, "Imported: 0 skipped.\n", "")
-
-
 def test_import_says_when_it_waits_for_a_person(run: Run, server: Contract) -> None:
     server.policy = "review"
     done = run("import", "-", stdin=b"### mem-1-aaaa\n> x\n")

@@ -217,7 +217,7 @@ def import_(session: CliContext, file: Path, form: str) -> None:
         return
     done = "Proposed" if came.is_waiting else "Imported"
     counted = {"new": came.created, "updated": came.updated, "unchanged": came.unchanged, "skipped": len(came.skipped)}
-    counts = ", ".join(f"{count:,} {what}" for what, count in counted.items() if count is not None)
+    counts = ", ".join(f"{count:,} {what}" for what, count in counted.items())
     output.print_text(f"{done}: {counts}.")
     if came.is_waiting:
         output.print_waiting(came.review_url)

@@ -48,15 +48,15 @@ class ImportResult:
     """What came of an import.
 
     Attributes:
-        created, updated, unchanged: how many; None where the token may not read, and is not told.
+        created, updated, unchanged: how many.
         skipped: line and reason of everything that was left out.
         proposal_id: None where nothing had to be proposed.
     """
 
     status: str
-    created: int | None
-    updated: int | None
-    unchanged: int | None
+    created: int
+    updated: int
+    unchanged: int
     skipped: tuple[tuple[int, str], ...]
     proposal_id: int | None = None
     review_url: str = ""

@@ -130,9 +130,9 @@ class RemoteMemories:
                 came = answer.data
                 done = ImportResult(
                     status=str(came["status"]),
-                    created=_count(came["created"]),
-                    updated=_count(came["updated"]),
-                    unchanged=_count(came["unchanged"]),
+                    created=int(came["created"]),
+                    updated=int(came["updated"]),
+                    unchanged=int(came["unchanged"]),
                     skipped=tuple((int(skipped["line"]), str(skipped["reason"])) for skipped in came["skipped"]),
                     proposal_id=came.get("proposal_id"),
                     review_url=str(came.get("review_url") or ""),
@@ -216,7 +216,3 @@ def _memory(item: dict[str, Any]) -> Memory:
 
 def _outcome(id: str, data: dict[str, Any]) -> ChangeResult:
     return ChangeResult(id, str(data.get("status", "applied")), str(data.get("review_url") or ""))
-
-
-def _count(number: Any) -> int | None:
-    return None if number is None else int(number)
