@@ -47,6 +47,8 @@ os.environ.pop("DJANGO_SETTINGS_MODULE", None)
 
 # How fast a machine makes up examples, and runs one, says nothing about the code: a busy one failed by it.
 hypothesis.settings.register_profile("assent", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+# For `make check`: a fifth of the examples.
+hypothesis.settings.register_profile("quick", hypothesis.settings.get_profile("assent"), max_examples=20)
 hypothesis.settings.load_profile("assent")
 
 

@@ -1,6 +1,6 @@
 """What runs at night alone (`make test-all`), and why: it takes long, and what it watches over seldom breaks.
 
-A path of a file, or of a test in it. Whoever names one of these to `make test` runs it. A test may also be marked
+A path of a file, or of a test in it (`test_names.py` sees that each is there). Whoever names one of these to `make test` runs it. A test may also be marked
 `nightly` where it stands.
 """
 
@@ -10,7 +10,40 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-NIGHTLY: dict[str, str] = {}
+NIGHTLY = {
+    # Every state of every page in two themes and five widths; by day its first two tests look at doors and empty pages.
+    "tests/end_to_end/test_axe.py::test_reviewing": "axe in every state",
+    "tests/end_to_end/test_axe.py::test_proposals": "axe in every state",
+    "tests/end_to_end/test_axe.py::test_deciding": "axe in every state",
+    "tests/end_to_end/test_axe.py::test_blocks_and_memory": "axe in every state",
+    "tests/end_to_end/test_axe.py::test_notes_and_settings": "axe in every state",
+    "tests/end_to_end/test_paint.py": "measures what floods of text cover, in every width",
+    "tests/end_to_end/test_compact.py": "measures rows in view",
+    "tests/end_to_end/test_change_in_view.py": "measures what is in view after a step",
+    "tests/end_to_end/test_change_steps.py": "steps by key and button in every layout",
+    "tests/end_to_end/test_moved_in_browser.py": "moved texts in every layout",
+    "tests/end_to_end/test_past_in_browser.py": "history in a browser; its pages are tested without one by day",
+    "tests/end_to_end/test_killed_import.py": "waits for leases of imports to run out",
+    "tests/deployment/test_clean_clone.py": "installs everything twice",
+    "tests/deployment/test_nginx.py": "starts nginx before the server",
+    "tests/deployment/test_private_files.py": "whole starts of old installations",
+    "tests/deployment/test_torture.py": "torture, in small",
+    "tests/deployment/test_containers.py": "does what a build of the containers does",
+    "tests/deployment/test_deploy_settings.py": "starts with every setting of a deployment",
+    "tests/clients/test_installed_alone.py": "installs the client into an environment of its own",
+    "tests/hostile/test_patterns.py": "every regular expression against texts made to be slow for it",
+    "tests/hostile/test_functions.py": "every pure function against texts made to be slow for it",
+    "tests/approvals/recovery/test_histories.py": "long random histories",
+    "tests/approvals/recovery/test_backup.py::test_any_history_has_the_same_ledger_in_the_restored_place": "random histories",
+    "tests/approvals/recovery/test_backup.py::test_a_site_whose_secrets_come_from_files_is_verified_and_restored": "whole starts",
+    "tests/approvals/recovery/test_ledger.py::test_the_ledger_of_any_history_can_be_made_again[2]": "random histories",
+    "tests/memory_app/runtime/test_upkeep.py::test_the_log_stays_small_and_the_main_file_follows_while_a_command_writes": (
+        "writes for half a minute"
+    ),
+    "tests/agent_tools/decisions/test_tell_decisions.py::test_a_call_that_dies_anywhere_tells_it_when_it_is_repeated": (
+        "kills at each write; by day the sweeps over approving and proposing do"
+    ),
+}
 
 
 def is_nightly(test: str) -> bool:

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.nightly import NIGHTLY
+
 pytestmark = pytest.mark.pure
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -73,3 +75,9 @@ def test_no_function_is_longer_than_a_screen() -> None:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
     assert {where: lines for where, lines in lengths.items() if lines > FUNCTION_LINES} == {}
+
+
+@pytest.mark.parametrize("path", NIGHTLY)
+def test_what_runs_at_night_is_there(path: str) -> None:
+    file, _, test = path.partition("::")
+    assert f"def {test.partition('[')[0]}" in (ROOT / file).read_text()
