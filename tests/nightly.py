@@ -1,6 +1,6 @@
 """What runs at night alone (`make test-all`), and why: it takes long, and what it watches over seldom breaks.
 
-A path of a file, or of a test in it (`test_names.py` sees that each is there). Whoever names one of these to `make test` runs it. A test may also be marked
+A path of a file, or of a test in it. Whoever names one of these to `make test` runs it. A test may also be marked
 `nightly` where it stands.
 """
 
@@ -34,10 +34,10 @@ NIGHTLY = {
     "tests/hostile/test_patterns.py": "every regular expression against texts made to be slow for it",
     "tests/hostile/test_functions.py": "every pure function against texts made to be slow for it",
     "tests/approvals/recovery/test_histories.py": "long random histories",
-    "tests/approvals/recovery/test_backup.py::test_any_history_has_the_same_ledger_in_the_restored_place": "random histories",
-    "tests/approvals/recovery/test_backup.py::test_a_site_whose_secrets_come_from_files_is_verified_and_restored": "whole starts",
+    "tests/approvals/recovery/test_backup.py::test_any_history_has_the_same_ledger_in_the_restored_place": "random histories",  # noqa: E501
+    "tests/approvals/recovery/test_backup.py::test_a_site_whose_secrets_come_from_files_is_verified_and_restored": "whole starts",  # noqa: E501
     "tests/approvals/recovery/test_ledger.py::test_the_ledger_of_any_history_can_be_made_again[2]": "random histories",
-    "tests/memory_app/runtime/test_upkeep.py::test_the_log_stays_small_and_the_main_file_follows_while_a_command_writes": (
+    "tests/memory_app/runtime/test_upkeep.py::test_the_log_stays_small_and_the_main_file_follows_while_a_command_writes": (  # noqa: E501
         "writes for half a minute"
     ),
     "tests/agent_tools/decisions/test_tell_decisions.py::test_a_call_that_dies_anywhere_tells_it_when_it_is_repeated": (

@@ -27,6 +27,19 @@ from tests.support.histories import ledger_snapshot
 
 pytestmark = pytest.mark.slow
 
+#: Those that run by day with files: each way to write once. The others differ in what is written, and run at night.
+BY_DAY = (
+    "propose",
+    "approve a stale one",
+    "approve one of two, the other goes back",
+    "amend",
+    "apply a change of a note",
+    "apply an import",
+    "undo an approval",
+    "undo a rejection",
+    "edit",
+    "approve a new block",
+)
 #: With servers each step costs four times as much, and what differs is one engine's way to commit.
 WITH_SERVERS = (
     "approve a stale one",
@@ -40,6 +53,7 @@ WITH_SERVERS = (
     "approve a stale deletion",
     "undo a deletion",
 )
+BY_DAY_WITH_SERVERS = ("approve a stale one", "apply a change of a note", "undo an approval")
 
 EVERY_USE_CASE = USE_CASES | WHOLE_USE_CASES
 
@@ -85,7 +99,13 @@ def _numbered_branch(name: str, numbers: dict[int, int]) -> str:
     return f"{numbers.get(proposal[0])}-{proposal[1]}" if proposal else name
 
 
-@pytest.mark.parametrize("name", EVERY_USE_CASE if environment.is_embedded() else WITH_SERVERS)
+def _use_cases() -> list[Any]:
+    every, by_day = (EVERY_USE_CASE, BY_DAY) if environment.is_embedded() else (WITH_SERVERS, BY_DAY_WITH_SERVERS)
+    assert set(by_day) <= set(every)
+    return [pytest.param(name, marks=[] if name in by_day else [pytest.mark.nightly]) for name in every]
+
+
+@pytest.mark.parametrize("name", _use_cases())
 def test_a_crash_before_any_write_is_recovered_from(name: str, databases: Any) -> None:
     use_case = EVERY_USE_CASE[name]
     states: list[dict[str, Any]] = []
