@@ -49,7 +49,7 @@ test-all: environment $(VENV)/dev.stamp ## run every test, with coverage, tortur
 	@failed=; for part in "tests/run.py --all" "tests/torture/run.py" "tests/integrations/run.py"; do \
 	  $(PY) $$part || failed="$$failed $$part"; done; test -z "$$failed" || { echo "FAILED:$$failed" >&2; exit 1; }
 
-check: lint ## lint, types, layers, the client's tests and those of pure functions and of proposing and deciding: a minute
+check: lint ## lint, types, layers, the tests of the client and of pure functions: a minute
 	@$(PY) -m pytest -q -p no:cacheprovider -c clients/python/pyproject.toml clients/python/tests
 	@exec $(PY) tests/run.py --leg embedded --quick $(ARGS)
 

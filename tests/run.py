@@ -46,6 +46,8 @@ ON_SERVERS = [
 #: Bytes that the files of a run may need.
 _ROOM = 6 * 2**30
 INTERRUPTED = 2  # pytest's exit code after Ctrl-C
+#: What `make check` runs.
+QUICK = ["--hypothesis-profile=quick", "-m", "pure and not slow and not nightly"]
 #: The slowest tests of each leg, as far as they take longer than this many seconds.
 SLOWEST = ["--durations=20", "--durations-min=5"]
 #: Where it is set, each of the hundreds of processes that tests start compiles the project first, for a second or two.
@@ -56,8 +58,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--leg", choices=["embedded", "server", "both"], default="both")
     parser.add_argument("--all", action="store_true", help="every test, those marked nightly too, and coverage")
+    parser.add_argument("--quick", action="store_true", help="pure functions alone, with fewer examples: `make check`")
     parser.add_argument("--coverage", action="store_true")
     chosen, named = parser.parse_known_args()
+    named = named or (QUICK if chosen.quick else [])
     os.chdir(ROOT)
     started = time.monotonic()
     if chosen.leg == "server":
