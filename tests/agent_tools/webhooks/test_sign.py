@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import base64
 import os
+import runpy
 import subprocess
 from datetime import UTC, datetime
 from http.server import HTTPServer
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
 
 from agent_tools.webhooks import signing
 from tests.conftest import in_a_thread
-from tests.docs.documents import document, documents
+from tests.docs.documents import ROOT, documents
 
 pytestmark = pytest.mark.pure
 
@@ -68,9 +68,7 @@ def test_the_shell_commands_of_the_documents_sign_as_we_do(tmp_path: Path) -> No
 def test_the_receiver_of_the_documents_takes_each_message_once_and_refuses_a_forged_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = next(fence for fence in document("docs/webhooks.md").fences("python") if "HTTPServer" in fence)
-    defined: dict[str, Any] = {"__name__": "receiver"}
-    exec(compile(code, "docs/webhooks.md", "exec"), defined)
+    defined = runpy.run_path(str(ROOT / "examples" / "webhook_receiver.py"))
     secret, body = (
         signing.make_secret(),
         ('{"type":"webhook.test","timestamp":"2026-11-23T19:56:11.021Z","data":{"agent":"scribe"}}'),
