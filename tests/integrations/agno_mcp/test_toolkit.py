@@ -103,21 +103,19 @@ class TestProposeMemoryEdit:
         assert new_body.count(new) > 1
         assert "Stochastik" not in new_body
 
-    def test_propose_edit_same_string_fails(self, tools: MemoryBlockTools, memory: RunningServer) -> None:
-        edit = memory.an_edit() | {"old_string": "same", "new_string": "same"}
-        assert "must be different" in called(tools, "propose_memory_edit", **edit).lower()
-
-    def test_propose_edit_empty_old_string_fails(self, tools: MemoryBlockTools, memory: RunningServer) -> None:
-        result = called(tools, "propose_memory_edit", **memory.an_edit() | {"old_string": ""})
-        assert "cannot be empty" in result.lower()
-
-    def test_propose_edit_missing_reasoning_fails(self, tools: MemoryBlockTools, memory: RunningServer) -> None:
-        result = called(tools, "propose_memory_edit", **memory.an_edit() | {"reasoning": ""})
-        assert "reasoning is required" in result.lower()
-
-    def test_propose_edit_block_not_found(self, tools: MemoryBlockTools, memory: RunningServer) -> None:
-        result = called(tools, "propose_memory_edit", **memory.an_edit() | {"block_label": "nonexistent"})
-        assert "not found" in result.lower()
+    @pytest.mark.parametrize(
+        ("change", "said"),
+        [
+            ({"old_string": "same", "new_string": "same"}, "must be different"),
+            ({"old_string": ""}, "cannot be empty"),
+            ({"reasoning": ""}, "reasoning is required"),
+            ({"block_label": "nonexistent"}, "not found"),
+        ],
+    )
+    def test_propose_edit_that_does_not_fit_fails(
+        self, tools: MemoryBlockTools, memory: RunningServer, change: dict[str, str], said: str
+    ) -> None:
+        assert said in called(tools, "propose_memory_edit", **memory.an_edit() | change).lower()
 
 
 def answered(tools: MemoryBlockTools, *calls: tuple[str, dict[str, Any]], is_async: bool, **run: Any) -> Recording:

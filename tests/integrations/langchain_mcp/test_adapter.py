@@ -94,13 +94,6 @@ def test_each_tool_is_described_as_the_server_describes_it(client: Assent) -> No
     assert not made
 
 
-def test_names_choose_among_all_families_and_unknown_ones_are_refused(client: Assent) -> None:
-    tools = memory_tools(client, user="alice", names=["view_file", "read_memory_block"])
-    assert [tool.name for tool in tools] == ["view_file", "read_memory_block"]
-    with pytest.raises(ValueError, match="This token may use no fly_away"):
-        memory_tools(client, names=["fly_away"])
-
-
 def test_a_server_that_went_away_is_an_error_and_not_an_exception(client: Assent) -> None:
     tools = memory_tools(client, user="alice", names=["read_memory_block"])
     client.core = Assent("http://127.0.0.1:1", "asn_x", max_retries=0).core
