@@ -20,8 +20,6 @@ from approvals.models import DECIDABLE, Approval, Event, Kind, Proposal, ReviewR
 from approvals.pages import talk
 from approvals.review.targets import agents_revision
 from approvals.review.turn import BLOCK_DELETED, BLOCK_EXISTS, ChangeRequest
-from approvals.services import Proposed
-from approvals.services.notes import NoteChangeOutcome
 from memory_app.models import Change, TargetKind
 from memory_app.reads import Block, Note
 from memory_app.recall_counts import Access
@@ -142,7 +140,7 @@ def proposal_in_full(
         for change in wanted.note_changes[: fields.NOTES_SHOWN]
     ]
     return proposal(subject, is_gone=bool(gone), asked=asked) | {
-        "branch": _branch(subject, revision),
+        "branch": branch(subject, revision),
         "base_commit": revision.base_commit,
         "head_commit": revision.head_commit,
         "merge_commit": subject.merge_commit or None,
@@ -152,28 +150,6 @@ def proposal_in_full(
         "undone": _undone(subject),
         "result": None if gone else (wanted if revision.made_by_id else revision).result_text,
         **made_before.data_of(subject, gone),
-    }
-
-
-def proposed(outcome: Proposed) -> dict[str, Any]:
-    """Return the data of an answer to a proposing call."""
-    return {
-        "proposal_id": outcome.proposal.pk,
-        "status": outcome.proposal.status,
-        "waits_because": None if outcome.proposal.is_decided else outcome.proposal.review_reason or None,
-        "commit": outcome.proposal.merge_commit or None,
-        "branch": _branch(outcome.proposal, outcome.revision),
-        "base_commit": outcome.revision.base_commit,
-        "head_commit": outcome.revision.head_commit or outcome.proposal.merge_commit,
-        "revision": outcome.revision.number,
-        "occurrences_replaced": outcome.occurrences,
-        "content_sha256": outcome.content_sha256,
-        "review_url": review_url(outcome.proposal),
-        "created": outcome.created,
-        "amended": outcome.amended,
-        "length": outcome.used,
-        "limit": outcome.limit,
-        "warnings": list(outcome.warnings),
     }
 
 
@@ -202,31 +178,6 @@ def note(note: Note, recalled: Access | None) -> dict[str, Any]:
         "last_access": time(recalled.last_at) if recalled else None,
         "created_at": time(note.created_at),
         "updated_at": time(note.updated_at),
-    }
-
-
-def written(outcome: NoteChangeOutcome) -> dict[str, Any]:
-    """Return the data of an answer to a call that changes notes."""
-    proposal = outcome.proposal
-    if proposal is None:  # agents always get one
-        raise TypeError("a person's own change is no answer to an agent")
-    now = outcome.changes[0].after if outcome.is_applied else outcome.changes[0].before
-    if outcome.is_withdrawn:
-        now = None
-    revision = proposal.current_revision
-    return {
-        "status": proposal.status,
-        "waits_because": None if outcome.is_withdrawn else proposal.review_reason or None,
-        "commit": outcome.commit or None,
-        "proposal_id": proposal.pk,
-        "branch": _branch(proposal, revision),
-        "base_commit": revision.base_commit,
-        "head_commit": outcome.commit or revision.head_commit,
-        "revision": revision.number,
-        "content_sha256": now.sha256 if now else None,
-        "review_url": review_url(proposal),
-        "created": outcome.created,
-        "amended": outcome.amended,
     }
 
 
@@ -317,7 +268,8 @@ def time(at: datetime) -> str:
     return at.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _branch(proposal: Proposal, revision: Revision) -> str | None:
+def branch(proposal: Proposal, revision: Revision) -> str | None:
+    """Return the branch that holds a revision; None once it is gone."""
     return None if proposal.is_decided else revision.branch or None
 
 

@@ -71,6 +71,6 @@ def changed_by(call: Call, arguments: NoteWriteArguments | ReasonedArguments) ->
         session_id=arguments.session_id,
         evidence=[turn.model_dump(exclude_none=True) for turn in arguments.evidence],
         operation=call.operation,
-        amends=arguments.proposal_id,
+        proposal_id=arguments.proposal_id,
         force=arguments.force,
     )

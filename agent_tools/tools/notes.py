@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from agent_tools.answers import fields, refusals, representations
+from agent_tools.answers import fields, outcomes, refusals
 from agent_tools.answers.representations import Subject
 from agent_tools.calls import audit
 from agent_tools.calls.api_operation import Answer, Call
@@ -19,8 +19,8 @@ from agent_tools.calls.arguments import NoteWriteArguments
 from agent_tools.calls.registry import tool
 from agent_tools.models import Scope
 from agent_tools.tools.note_arguments import Category, Confidence, Content, NoteId, Tags, Type, changed_by
-from approvals.review.turn import change_request
-from approvals.services import notes
+from approvals.models import Status
+from approvals.services import Proposed, notes
 from approvals.services.notes import NoteChangeOutcome
 
 _WRITTEN = {"note_id": "the note's id"} | fields.WRITTEN
@@ -53,7 +53,7 @@ def memory_save(call: Call, arguments: SaveArguments) -> Answer:
             category=arguments.category,
             tags=arguments.tags,
         )
-    return _answer(call, outcome, "saved")
+    return _answer(outcome, "saved")
 
 
 class UpdateArguments(NoteWriteArguments):
@@ -79,7 +79,7 @@ def memory_update(call: Call, arguments: UpdateArguments) -> Answer:
         outcome = notes.update(
             by=changed_by(call, arguments), owner=call.owner, note_id=arguments.note_id, content=arguments.content
         )
-    return _answer(call, outcome, "updated")
+    return _answer(outcome, "updated")
 
 
 class DeleteArguments(NoteWriteArguments):
@@ -100,11 +100,11 @@ class DeleteArguments(NoteWriteArguments):
 def memory_delete(call: Call, arguments: DeleteArguments) -> Answer:
     with refusals.explained(Subject.of_write(call, arguments)):
         outcome = notes.delete(by=changed_by(call, arguments), owner=call.owner, note_id=arguments.note_id)
-    if outcome.is_withdrawn:
-        number = outcome.proposal.pk if outcome.proposal else 0
+    if outcome.proposal and outcome.proposal.status == Status.WITHDRAWN:
+        number = outcome.proposal.pk
         text = f"Note {outcome.note_id} was not in the memory yet: your proposal {number}, which waited, is withdrawn."
-        return Answer(text, {"note_id": outcome.note_id} | representations.written(outcome))
-    return _answer(call, outcome, "deleted")
+        return Answer(text, {"note_id": outcome.note_id} | _data(outcome))
+    return _answer(outcome, "deleted")
 
 
 class RememberArguments(NoteWriteArguments):
@@ -153,7 +153,7 @@ def remember(call: Call, arguments: RememberArguments) -> Answer:
             note_id=arguments.memory_id,
         )
     id_ = outcome.note_id
-    message = f"Successfully stored {arguments.type} memory with id {id_}" if outcome.is_applied else _waiting(outcome)
+    message = _told(outcome, f"Successfully stored {arguments.type} memory with id {id_}")
     audit.tell(
         audit.remembered,
         call,
@@ -169,7 +169,7 @@ def remember(call: Call, arguments: RememberArguments) -> Answer:
         "memory_type": arguments.type,
         "message": message.partition("\n")[0],
     }
-    return Answer(message, data | representations.written(outcome))
+    return Answer(message, data | _data(outcome))
 
 
 class ForgetArguments(NoteWriteArguments):
@@ -210,7 +210,7 @@ def forget(call: Call, arguments: ForgetArguments) -> Answer:
             replacement_id=arguments.replacement_id,
         )
     id_ = outcome.note_id
-    message = f"Memory {id_} has been superseded" if outcome.is_applied else _waiting(outcome)
+    message = _told(outcome, f"Memory {id_} has been superseded")
     before = outcome.changes[0].before
     audit.tell(
         audit.forgotten,
@@ -227,32 +227,23 @@ def forget(call: Call, arguments: ForgetArguments) -> Answer:
         "reason": arguments.reason,
         "message": message.partition("\n")[0],
     }
-    return Answer(message, data | representations.written(outcome))
+    return Answer(message, data | _data(outcome))
 
 
-def _answer(call: Call, outcome: NoteChangeOutcome, done: str) -> Answer:
-    text = f"Note {outcome.note_id} {done}." if outcome.is_applied else _waiting(outcome)
-    data: dict[str, Any] = {"note_id": outcome.note_id} | representations.written(outcome)
-    return Answer(text, data)
+def _answer(outcome: NoteChangeOutcome, done: str) -> Answer:
+    return Answer(_told(outcome, f"Note {outcome.note_id} {done}."), {"note_id": outcome.note_id} | _data(outcome))
 
 
-def _waiting(outcome: NoteChangeOutcome) -> str:
-    number = outcome.proposal.pk if outcome.proposal else 0
-    if outcome.amended:
-        return (
-            f"Your proposal {number} for note {outcome.note_id}, which waits, asks for this now."
-            "\nThe user will be asked to approve it."
-        )
-    if outcome.proposal and outcome.proposal.is_with_agent:
-        first = (
-            f"Your proposal {number} for note {outcome.note_id} asks for exactly this already; nothing new was made."
-        )
-        return f"{first}\n{representations.told(outcome.proposal, change_request(outcome.proposal))}"
-    if outcome.created:
-        first = f"Proposal created for note {outcome.note_id}. The user will be asked to approve this change."
-        waits = f"{first}\nIt is proposal {number}; get_proposal tells what became of it."
-        return waits + representations.why_it_waits(outcome.proposal)
-    return (
-        f"Your proposal {number} for note {outcome.note_id} asks for exactly this already; nothing new was made."
-        "\nThe user will be asked to approve it."
-    )
+def _told(outcome: NoteChangeOutcome, applied: str) -> str:
+    proposed = _proposed(outcome)
+    return outcomes.told(proposed, outcomes.words_of_note(proposed, outcome.note_id, applied=applied))
+
+
+def _data(outcome: NoteChangeOutcome) -> dict[str, Any]:
+    return outcomes.data_of(_proposed(outcome))
+
+
+def _proposed(outcome: NoteChangeOutcome) -> Proposed:
+    if outcome.proposed is None:
+        raise TypeError("a person's own change is no answer to an agent")
+    return outcome.proposed

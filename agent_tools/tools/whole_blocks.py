@@ -11,7 +11,7 @@ from typing import Annotated
 import structlog
 from pydantic import Field
 
-from agent_tools.answers import fields, refusals, representations
+from agent_tools.answers import fields, outcomes, refusals
 from agent_tools.answers.representations import Subject
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import ProposeArguments, ReasonedArguments
@@ -19,8 +19,6 @@ from agent_tools.calls.registry import tool
 from agent_tools.models import Scope
 from agent_tools.tools.propose.proposing import require_reasoning, said
 from approvals import services
-from approvals.models import Status
-from approvals.review.turn import change_request
 
 log = structlog.get_logger(__name__)
 
@@ -63,9 +61,6 @@ def propose_memory_block(call: Call, arguments: NewBlockArguments) -> Answer:
             title=arguments.title.strip(),
             body=arguments.body,
             description=arguments.description.strip(),
-            may_apply=call.may_apply,
-            proposal_id=arguments.proposal_id,
-            force=arguments.force,
             **said(call, arguments),
         )
     first = f"Block proposal created for block '{arguments.label}'."
@@ -95,8 +90,6 @@ def propose_block_deletion(call: Call, arguments: BlockDeletionArguments) -> Ans
         outcome = services.propose_deletion(
             label=arguments.block_label,
             expected_sha256=arguments.expected_sha256,
-            proposal_id=arguments.proposal_id,
-            force=arguments.force,
             **said(call, arguments),
         )
     first = f"Deletion proposal created for block '{arguments.block_label}'."
@@ -105,29 +98,8 @@ def propose_block_deletion(call: Call, arguments: BlockDeletionArguments) -> Ans
     return _answer(call, outcome, first, arguments)
 
 
-def _answer(call: Call, outcome: services.Proposed, first: str, arguments: ReasonedArguments) -> Answer:
-    text = _summary(outcome, first, arguments.reasoning)
-    return Answer("\n".join([text, *outcome.warnings]), representations.proposed(outcome))
-
-
-def _summary(outcome: services.Proposed, first: str, reasoning: str) -> str:
-    proposal = outcome.proposal
-    number, what = proposal.pk, representations.target(proposal)
-    asks = f"The user will be asked to approve this change. Reasoning provided: {reasoning}"
-    if outcome.amended:
-        return (
-            f"Your proposal {number} is amended: its revision {outcome.revision.number} is {what}. {asks}\n"
-            "get_proposal tells what became of it."
-        )
-    if not outcome.created:
-        then = "The user will be asked to approve it."
-        if asked := change_request(proposal):
-            then = representations.told(proposal, asked)
-        return f"Your proposal {number} for {what} asks for exactly this already; nothing new was made.\n{then}"
-    if proposal.status == Status.APPLIED:
-        return (
-            f"Block '{proposal.target}' created at once: a rule of the user lets it through. Reasoning provided: "
-            f"{reasoning}\nThe user sees it as automatic, with proposal {number}, and can revert it."
-        )
-    then = f"It is proposal {number}; get_proposal tells what became of it." + representations.why_it_waits(proposal)
-    return f"{first} {asks}\n{then}"
+def _answer(call: Call, outcome: services.Proposed, made: str, arguments: ReasonedArguments) -> Answer:
+    applied = f"Block '{outcome.proposal.target}' created"
+    return outcomes.answer(
+        outcome, outcomes.words_of_block(outcome, made=made, applied=applied, reasoning=arguments.reasoning)
+    )

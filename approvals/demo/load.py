@@ -330,7 +330,7 @@ def _take_turn(step: Step, at: datetime) -> None:
     """Ask the agent for changes, or amend what it proposed."""
     proposal = Proposal.objects.get(operation=step.operation)
     if step.verb == Event.What.AMENDED:
-        services.amend(
+        services.propose(
             agent=proposal.agent,
             owner=step.owner,
             proposal_id=proposal.pk,

@@ -21,11 +21,10 @@ from approvals.models import DECIDABLE, DECIDED, TAKEN, Approval, Event, Mergeab
 from approvals.recovery.ledger import commit_stray_rows, sync_ledger
 from approvals.recovery.missing_proposals import commit_of, recreate_missing_proposals, texts_of_change
 from approvals.review.targets import targets_of
-from approvals.services import events, preparing, texts
+from approvals.services import events, preparing, texts, trust
 from approvals.services.decide.checks import visible_proposal
 from approvals.services.decide.merge import finish_merging
 from approvals.services.errors import DecisionRefused, NotesChanged, ProposalNotFound
-from approvals.services.notes import agents
 from approvals.services.preparing import (
     branch_name,
     drop_branches,
@@ -36,13 +35,12 @@ from approvals.services.preparing import (
     write_revision_branch,
 )
 from approvals.services.recheck import after_change, recheck, recheck_unknown
-from approvals.services.trust import finish_block
 from approvals.services.undo import finish_reverting
 from memory_app import reads
 from memory_app.databases import backups
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.errors import DoltError, RevisionNotFound
-from memory_app.models import Change, TargetKind
+from memory_app.models import Change
 from memory_app.text.trailers import Trailers
 from memory_app.writing import authors
 from memory_app.writing.rows import TargetMoved
@@ -333,9 +331,7 @@ def finish(proposal: Proposal) -> Proposal:
         if not take_over(fresh):
             return fresh
         try:
-            if fresh.target_kind == TargetKind.BLOCK:
-                return finish_once(fresh, finish_block, is_mine=True)
-            return agents.finish(fresh, is_mine=True)
+            return finish_once(fresh, trust.finish, is_mine=True)
         except NotesChanged as refusal:
             log.warning("application_dropped", proposal=proposal.pk, why=refusal.message)
             fresh.status = Status.WITHDRAWN

@@ -102,7 +102,7 @@ def text_of(of: Sequence[reads.Note | None]) -> str:
     return "\n\n".join(note.content for note in of if note)
 
 
-def title_of(changes: tuple[NoteChange, ...]) -> str:
+def title_of(changes: Sequence[NoteChange]) -> str:
     """Return the title of a change: the text of an existing note as it is, or that of a new one.
 
     A title too long for the column is cut between words; pages shorten it further.

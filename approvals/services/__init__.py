@@ -20,7 +20,6 @@ from approvals.services.saved_filters import delete_filter, save_filter
 from approvals.services.talk import assign, comment
 from approvals.services.texts import redact
 from approvals.services.trust import change_rule, create_rule, delete_rule
-from approvals.services.turn.amend import amend
 from approvals.services.turn.hand_back import back_to_review, request_changes, settle
 from approvals.services.turn.repeating import mark_seen
 from approvals.services.undo import undo
@@ -37,7 +36,6 @@ __all__ = [
     "RecoveryReport",
     "Rest",
     "Restored",
-    "amend",
     "approve",
     "approve_edited",
     "approve_some",

@@ -167,7 +167,7 @@ def import_memories(*, by: ChangeContext, owner: str, parsed: Parsed) -> ImportO
         NoteInvalid: a memory is not a valid note; nothing was changed.
         EditNotAllowed, RejectedBefore, NotesChanged, TooManyPending, MemoryFull: as for `notes.change_notes`.
     """
-    if earlier := notes.earlier_outcome(by):  # afterwards nothing in the file differs from the memory
+    if earlier := notes.earlier_outcome(by, owner):  # afterwards nothing in the file differs from the memory
         made = sum(change.before is None for change in earlier.changes)
         changed = len(earlier.changes)
         return ImportOutcome(earlier, made, changed - made, len(parsed.memories) - changed, parsed.skipped)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
@@ -15,14 +15,15 @@ from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
-from approvals.models import Event, Proposal, ProposalQuerySet, Revision, Status
+from approvals.models import Event, Proposal, ProposalQuerySet, ProposedNote, Revision, Status
 from approvals.review.targets import rows_to_write, targets_of
 from approvals.services import events
 from approvals.services.errors import BeingMade
 from memory_app import reads
+from memory_app.databases.batches import BATCH
 from memory_app.databases.prepared import insert, update
 from memory_app.dolt.connections import dolt
-from memory_app.dolt.errors import RevisionNotFound
+from memory_app.dolt.errors import DoltError, RevisionNotFound
 from memory_app.dolt.types import Author
 from memory_app.runtime import deadlines
 from memory_app.writing import authors, commits, ledger
@@ -84,6 +85,14 @@ def drop_branches(proposal: Proposal) -> None:
             log.exception("branch_not_dropped", proposal=proposal.pk, branch=name)
 
 
+def drop_former_branch(proposal: Proposal, revision: Revision) -> None:
+    """Drop the branch of the revision before. A failure only costs space: `recover` drops it later."""
+    try:
+        commits.drop_branch(proposal.owner, revision.branch)
+    except (DoltError, DatabaseError):
+        log.exception("branch_not_dropped", proposal=proposal.pk, branch=revision.branch)
+
+
 def give_up_branch(revision: Revision) -> None:
     """Drop a branch that was written while its proposal was decided, or whose dropping had failed.
 
@@ -116,6 +125,12 @@ def insert_prepared(proposal: Proposal, *, has_branch: bool = True, **texts: Any
     branch = branch_name(proposal.pk, 1) if has_branch else ""
     revision = Revision(proposal=proposal, number=1, branch=branch, created_at=proposal.created_at, **texts)
     proposal.hold_current_revision(insert(revision))
+
+
+def name_notes(proposal: Proposal, ids: Sequence[str]) -> None:
+    """Write the `ProposedNote` rows of a waiting import."""
+    named = (ProposedNote(proposal=proposal, note_id=id_) for id_ in ids)
+    ProposedNote.objects.bulk_create(named, batch_size=BATCH)
 
 
 def finish_once(

@@ -1,71 +1,276 @@
-"""An agent proposes: the edits become a branch with one commit, and a row that waits for a person.
+"""An agent asks for a change of a block's text, a whole block, or notes: in a new proposal, or in one it made before.
 
-Row PREPARING → branch → commit → OPEN; what a rule of the owner lets through is committed to main at once
-(`trust.applying`). Each step is idempotent: after a crash between them, `recover` or the same call
-with its operation id finishes the proposal. Only one call works on a row: others wait, and take over when its lease has
-expired. See docs/architecture.md, "A proposal's life".
+A new proposal: row PREPARING → branch → commit → OPEN; what a rule or the policy of the owner lets through is committed
+to main at once (`trust.finish`). An amended one: OPEN → PREPARING with the next revision → OPEN. Each step is
+idempotent: after a crash between them, `recover` or the same call with its operation id finishes the proposal. Only one
+call works on a row: others wait, and take over when its lease has expired. See docs/architecture.md, "A proposal's
+life".
+
+Here is what all of these have in common (`ask`), and the verb for a block's text. Those for whole blocks are in
+`whole_blocks`, those for notes in `notes`.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Required, TypedDict, Unpack
 
 import structlog
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
-from approvals.models import Agent, Kind, Proposal, Revision, TrustRule
+from approvals.models import (
+    DECIDABLE,
+    Agent,
+    Event,
+    Kind,
+    Mergeability,
+    Proposal,
+    ProposedNote,
+    ReviewReason,
+    Revision,
+    Status,
+    TrustRule,
+    User,
+)
 from approvals.review import trust
+from approvals.review.note_changes import NoteChange
 from approvals.review.summary import ChangeSummary, summarise
-from approvals.review.whole_blocks import is_of_whole_block, new_block_of
+from approvals.review.turn import said_of_revision
+from approvals.review.whole_blocks import WHOLE_KINDS, is_of_whole_block, new_block_of
 from approvals.risks import flags
+from approvals.services import events
 from approvals.services.caps import Earlier, find_equal_or_require_room
-from approvals.services.errors import BlockReadOnly, NoChange, OverLimit, PreconditionFailed
-from approvals.services.preparing import finish_once, insert_prepared, lease_of
+from approvals.services.decide.checks import raise_not_open
+from approvals.services.errors import (
+    BeingDecided,
+    BlockReadOnly,
+    NoChange,
+    NothingAmended,
+    OtherTarget,
+    OverLimit,
+    PreconditionFailed,
+    ProposalNotFound,
+    TooManyRevisions,
+)
+from approvals.services.preparing import (
+    branch_name,
+    drop_former_branch,
+    finish_once,
+    insert_prepared,
+    lease_of,
+    name_notes,
+)
 from approvals.services.texts import require_texts
-from approvals.services.trust import finish_block
-from approvals.services.turn.repeating import Repeated, find_answered, find_repeated, require_new_reasoning, verdict_of
+from approvals.services.trust import finish
+from approvals.services.turn.repeating import find_answered, find_repeated, require_new_reasoning, verdict_of
 from memory_app import reads
-from memory_app.databases.prepared import update
+from memory_app.databases.prepared import insert, update
 from memory_app.models import TargetKind
-from memory_app.text import alike, worddiff
 from memory_app.text import edits as text_edits
 
 log = structlog.get_logger(__name__)
 
-
 #: Share of a block's limit from which the agent gets a warning.
 NEARLY_FULL = 0.9
+#: An agent and a reviewer who do not agree by then start anew.
+MOST_REVISIONS = 100
+
+
+class Said(TypedDict, total=False):
+    """What an agent says with a change of a block, and what its token may do: see `ChangeContext`."""
+
+    reasoning: Required[str]
+    confidence: str
+    session_id: str
+    evidence: Sequence[dict[str, Any]]
+    operation: str | None
+    proposal_id: int | None
+    may_apply: bool
+    force: bool
+
+
+@dataclass(frozen=True)
+class ChangeContext:
+    """Who changes something, why, and with which rights.
+
+    Args:
+        actor: an agent or, for notes, a person, whose change is applied at once.
+        may_apply: whether the agent's token has the scope (`notes:write`) with which policy and rules may apply its
+            change at once.
+        reasoning: why, for the person who decides. Only tools that show the memory as files let it be empty.
+        evidence: conversation turns `{role, content, at?}`.
+        operation: for agents, 32 hexadecimal digits; a call with the same one has the same outcome.
+        proposal_id: for agents, their undecided proposal that gets this change as its next revision. What is empty
+            here stays as it is there.
+        force: for agents, ask a person again about what was rejected; it takes another reasoning than then.
+    """
+
+    actor: User | Agent
+    may_apply: bool = False
+    reasoning: str = ""
+    confidence: str = "medium"
+    session_id: str = ""
+    evidence: Sequence[dict[str, Any]] = ()
+    operation: str | None = None
+    proposal_id: int | None = None
+    force: bool = False
+
+    @property
+    def agent(self) -> Agent:
+        """Return the agent that asks. Only agents propose: a person has none to amend."""
+        if isinstance(self.actor, Agent):
+            return self.actor
+        raise ProposalNotFound
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """Return what the agent says with the change, as fields of a proposal."""
+        said = {"reasoning": self.reasoning, "confidence": self.confidence, "session_id": self.session_id}
+        return {**said, "evidence": list(self.evidence)}
+
+
+@dataclass(frozen=True)
+class ProposedChange:
+    """A change of one target: a block's text, a whole block, a note, or the notes of an import.
+
+    Args:
+        target: label of the block or id of the note; empty for an import, which gets a name with its proposal.
+        title: what lists call it.
+        before, after: its texts, as the two sides of the difference.
+        result_sha256: two proposals with the same one ask for the same.
+        base_commit: the commit of main at which the target was read.
+        block: as it is there; None for a new one, and for notes.
+        edits: of a block, as a revision keeps them.
+        notes: the change of each note, as a revision keeps it.
+        beside: what is said beside the texts, before and after, where it changes.
+    """
+
+    kind: Kind
+    owner: str
+    target_kind: TargetKind
+    target: str
+    title: str
+    before: str
+    after: str
+    result_sha256: str
+    base_commit: str
+    block: reads.Block | None = None
+    edits: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[dict[str, Any]] = field(default_factory=list)
+    beside: tuple[str, str] = ("", "")
+
+    @property
+    def base_sha256(self) -> str:
+        return self.block.sha256 if self.block else ""
+
+    @property
+    def equal(self) -> dict[str, str]:
+        """Return the columns, with their values, in which a proposal that asks for the same is equal."""
+        if self.target_kind != TargetKind.BLOCK:  # a new note has an id of its own
+            return {"kind": self.kind, "result_sha256": self.result_sha256}
+        return {"target_kind": TargetKind.BLOCK, "target": self.target, "result_sha256": self.result_sha256}
+
+    def summary(self, reasoning: str, evidence: Sequence[dict[str, Any]]) -> ChangeSummary:
+        is_deletion = self.kind in (Kind.DELETE, Kind.DELETE_BLOCK)
+        said = flags.said_with(reasoning, evidence)
+        return summarise(self.before, self.after, is_deletion=is_deletion, beside=self.beside, said=said)
+
+    def fields(self, summary: ChangeSummary, reasoning: str, target: str) -> dict[str, Any]:
+        """Return the fields of a proposal that follow from the change."""
+        return {
+            "kind": self.kind,
+            "target_title": self.title,
+            "search_words": summary.search_words(reasoning, target, self.title),
+            "result_sha256": self.result_sha256,
+            **summary.fields,
+        }
+
+    def texts(self, summary: ChangeSummary) -> dict[str, Any]:
+        """Return the fields of a revision."""
+        return {
+            "base_commit": self.base_commit,
+            "base_sha256": self.base_sha256,
+            "base_text": self.before,
+            "edits": self.edits,
+            "result_text": self.after,
+            "note_changes": self.notes,
+            "risk_report": summary.risk_report.as_json() if self.kind == Kind.IMPORT else None,
+        }
+
+    def is_asked_by(self, proposal: Proposal) -> bool:
+        """Whether the proposal asks for this already, of its target as it is now."""
+        former = proposal.current_revision
+        if self.notes:
+            same = proposal.result_sha256 == self.result_sha256 and proposal.kind == self.kind
+            return same and _shas_before(former.note_changes) == _shas_before(self.notes)
+        is_whole = self.kind in WHOLE_KINDS or is_of_whole_block(former)
+        if is_whole and former.edits != self.edits:
+            return False
+        return (former.base_sha256, former.result_text) == (self.base_sha256, self.after)
 
 
 @dataclass(frozen=True)
 class Proposed:
-    """The result of `propose`.
+    """What came of asking for a change.
 
     Args:
         created: False when an equal undecided proposal of this agent is returned instead.
         amended: it is the next revision of a proposal that was there.
-        warnings: sentences for the agent.
-        occurrences: how many places the edits replace.
-        used: length of the resulting text in characters.
-        limit: the block's limit in characters.
-        content_sha256: of the target's current text.
+        block: the target as it is now; None where it is not there, and for notes.
     """
 
     proposal: Proposal
-    revision: Revision
-    created: bool
-    warnings: tuple[str, ...]
-    occurrences: int
-    used: int
-    limit: int
-    content_sha256: str
+    created: bool = True
     amended: bool = False
+    block: reads.Block | None = None
+
+    @property
+    def revision(self) -> Revision:
+        return self.proposal.current_revision
+
+    @property
+    def note_changes(self) -> tuple[NoteChange, ...]:
+        return tuple(map(NoteChange.from_json, self.revision.note_changes))
+
+    @property
+    def occurrences(self) -> int:
+        """Return how many places the edits replace."""
+        return sum(edit["occurrences"] or 1 for edit in self.revision.edits if edit["op"] == "replace")
+
+    @property
+    def used(self) -> int:
+        """Return the length of the resulting text in characters."""
+        return len(self.revision.result_text)
+
+    @property
+    def limit(self) -> int:
+        """Return the block's limit in characters."""
+        new = new_block_of(self.revision)
+        return self.block.limit if self.block else new.limit if new else settings.BLOCK_LIMIT
+
+    @property
+    def content_sha256(self) -> str:
+        """Return the sha256 of the block's current text; empty where there is none."""
+        return self.block.body_sha256 if self.block else ""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return sentences for the agent."""
+        if self.used < NEARLY_FULL * self.limit:
+            return ()
+        return (
+            f"Warning: block '{self.proposal.target}' would be {self.used * 100 // self.limit} % full "
+            f"({self.used:,} of {self.limit:,} characters).",
+        )
+
+
+# -- A block's text.
 
 
 def propose(
@@ -75,58 +280,50 @@ def propose(
     label: str,
     edits: Sequence[text_edits.Edit],
     kind: Kind,
-    reasoning: str,
-    confidence: str = "medium",
-    session_id: str = "",
-    evidence: Sequence[dict[str, Any]] = (),
     expected_sha256: str | None = None,
-    operation: str | None = None,
-    may_apply: bool = False,
-    force: bool = False,
+    **said: Unpack[Said],
 ) -> Proposed:
-    """Propose edits to one block: all of them, in order, or none.
+    """Propose edits to one block: all of them, in order, or none. On the block's text as it is now.
 
     Args:
         owner: username; the caller has checked that the agent serves this owner.
-        reasoning: why, for the person who decides. Only tools that show the memory as files let it be empty.
-        evidence: conversation turns `{role, content, at?}`.
         expected_sha256: of the block's text as the agent read it.
-        operation: 32 hexadecimal digits; a call with the same one returns the same proposal.
-        may_apply: whether a rule of the owner may apply the change at once; the proposal is APPLIED then.
-        force: ask a person again about what was rejected; it takes another reasoning than then.
+        said: see `ChangeContext`.
 
     Raises:
         BlockNotFound, EditError: see `reads` and `edits`; `EditError.index` names the edit.
-        BlockReadOnly, PreconditionFailed, NoChange, OverLimit, TooManyPending, MemoryFull: see `errors`.
-        RejectedBefore: a person rejected the same, and it is not forced.
-        AlreadyDecided: the proposal of this operation exists, and its texts have been removed.
-        BeingMade: another call is making this proposal, and did not finish within a few seconds.
-        EngineUnavailable: the branch could not be written; the row stays, and `recover` finishes it.
+        BlockReadOnly, PreconditionFailed, NoChange, OverLimit: see `errors`.
+        What else `ask` raises.
     """
-    earlier = Proposal.objects.filter(operation=operation).first() if operation else None
-    if earlier:
-        return outcome_of(_finished(earlier, is_resumed=True), created=True)
-    operation = operation or uuid.uuid4().hex
-    base = reads.snapshot(owner, label)
-    block = base.block
+
+    def change() -> ProposedChange:
+        base = reads.snapshot(owner, label)
+        block = base.block
+        require_writable(block)
+        applied = _applied(block, edits, expected_sha256)
+        return ProposedChange(
+            kind=kind,
+            owner=owner,
+            target_kind=TargetKind.BLOCK,
+            target=label,
+            title=block.display_title,
+            before=block.body,
+            after=applied.text,
+            result_sha256=text_edits.sha256_of(applied.text),
+            base_commit=base.commit,
+            block=block,
+            edits=text_edits.to_json(applied.edits),
+        )
+
+    return ask(ChangeContext(actor=agent, **said), owner, label, change)
+
+
+def require_writable(block: reads.Block) -> None:
     if block.read_only:
-        raise BlockReadOnly(f"Block '{label}' is read-only.")
-    applied = apply_edits(block, edits, expected_sha256)
-    said = alike.said(label, block.body, applied.text)
-    find = partial(find_repeated, agent, owner, [said], reasoning, force=force)
-    given: dict[str, Any] = {"reasoning": reasoning, "confidence": confidence, "session_id": session_id}
-    given |= {"kind": kind, "operation": operation, "evidence": list(evidence)}
-    try:
-        proposal, created, rule = _prepare(agent, base, applied, given, find, may_apply=may_apply)
-    except IntegrityError:  # a concurrent call with the same operation inserted its row first
-        return outcome_of(_finished(Proposal.objects.get(operation=operation)), created=True, block=block)
-    proposal = _finished(proposal, is_mine=created, base=block if created else None, rule=rule)
-    return outcome_of(proposal, created=created, block=block)
+        raise BlockReadOnly(f"Block '{block.label}' is read-only.")
 
 
-def apply_edits(
-    block: reads.Block, edits: Sequence[text_edits.Edit], expected_sha256: str | None
-) -> text_edits.Applied:
+def _applied(block: reads.Block, edits: Sequence[text_edits.Edit], expected_sha256: str | None) -> text_edits.Applied:
     """Return the edits applied to the block. Raise if it changed since it was read, stays the same or gets too long."""
     if expected_sha256 is not None and expected_sha256 != block.body_sha256:
         raise PreconditionFailed(block)
@@ -138,126 +335,276 @@ def apply_edits(
     return applied
 
 
-def _prepare(
-    agent: Agent,
-    base: reads.Snapshot,
-    applied: text_edits.Applied,
-    given: dict[str, Any],
-    find: Callable[[], Repeated | None],
+# -- What all changes have in common.
+
+
+def ask(
+    by: ChangeContext,
+    owner: str,
+    label: str,
+    change: Callable[[], ProposedChange],
     *,
-    may_apply: bool,
-) -> tuple[Proposal, bool, TrustRule | None]:
-    """Insert the PREPARING row, unless an equal proposal exists.
+    require: Callable[[], None] | None = None,
+) -> Proposed:
+    """Ask for a change of a block: as a new proposal or, where `by` names one, as its next revision.
 
     Args:
-        find: asks for what was rejected of the same. Not called for an agent of which nothing was: that is a statement.
+        change: reads the target, and raises what stands against the change.
+        require: see `make`.
+
+    Raises:
+        What `make` or `amend` raises.
+        ProposalNotFound: the agent has no such proposal for this owner.
+        OtherTarget: it is about something else.
+        AlreadyDecided: the proposal of this operation exists, and its texts have been removed.
+        BeingMade: another call is making this proposal, and did not finish within a few seconds.
+    """
+    if by.proposal_id is None:
+        return earlier(by, owner) or make(by, change(), require=require)
+    proposal = own_proposal(by.agent, owner, by.proposal_id)
+    if done := _amended_earlier(by, proposal):
+        return done
+    proposal = require_amendable(proposal)
+    if (proposal.target_kind, proposal.target) != (TargetKind.BLOCK, label):
+        raise OtherTarget(proposal)
+    return amend(by, proposal, change())
+
+
+def earlier(by: ChangeContext, owner: str) -> Proposed | None:
+    """Return what an earlier call with this operation asked for, finished if a crash interrupted it; None for none."""
+    if by.proposal_id is not None:
+        return _amended_earlier(by, own_proposal(by.agent, owner, by.proposal_id))
+    proposal = Proposal.objects.filter(operation=by.operation).first() if by.operation else None
+    return _outcome(finished(proposal, is_resumed=True)) if proposal else None
+
+
+def _amended_earlier(by: ChangeContext, proposal: Proposal) -> Proposed | None:
+    """Return the proposal as an earlier call with this operation amended it; None when there was none."""
+    if not by.operation or not proposal.events.filter(what=Event.What.AMENDED, data__operation=by.operation).exists():
+        # Removing the texts removes the operation too; what became of the proposal is the answer then.
+        return None
+    return _outcome(finished(proposal, is_resumed=True), amended=True)
+
+
+def make(by: ChangeContext, change: ProposedChange, *, require: Callable[[], None] | None = None) -> Proposed:
+    """Make a proposal of the change, or return the agent's undecided one that asks for the same.
+
+    Args:
+        require: raises what else stands against it, called where no other call of the agent is being made.
+
+    Raises:
+        TooManyPending, MemoryFull: see `caps`.
+        RejectedBefore: a person rejected the same, and it is not forced.
+        EngineUnavailable: the branch could not be written; the row stays, and `recover` finishes it.
+    """
+    operation = by.operation or uuid.uuid4().hex
+    try:
+        proposal, created, rule = _prepare(by, change, operation, require)
+    except IntegrityError:  # a concurrent call with the same operation inserted its row first
+        return _outcome(finished(Proposal.objects.get(operation=operation)), block=change.block)
+    proposal = finished(proposal, is_mine=created, base=change.block if created else None, rule=rule)
+    return _outcome(proposal, created=created, block=change.block)
+
+
+def _prepare(
+    by: ChangeContext, change: ProposedChange, operation: str, require: Callable[[], None] | None
+) -> tuple[Proposal, bool, TrustRule | None]:
+    """Insert the PREPARING row, unless an equal proposal exists.
 
     Returns:
         The proposal, whether it is new, and the rule that applies it at once.
     """
-    block = base.block
-    result_sha256 = text_edits.sha256_of(applied.text)
-    summary = summarise(block.body, applied.text, said=flags.said_with(given["reasoning"], given["evidence"]))
-    asked = {"kind": given["kind"], "block": block.label, "may_apply": may_apply}
-    verdict = trust.verdict(block.owner, agent, weight=trust.Weight.of(summary), **asked)
-    repeated = find() if verdict.applies else None
+    agent, is_import = by.agent, change.kind == Kind.IMPORT
+    summary = change.summary(by.reasoning, by.evidence)
+    verdict = _verdict(by, change, summary)
+    # Of an agent of which nothing was rejected nothing is looked for: that is a statement. An import takes seconds,
+    # which no transaction may last.
+    repeated = _find_repeated(by, change) if verdict.applies or is_import else None
+    is_asked = verdict.applies or is_import
     verdict = verdict_of(repeated, verdict)
-    proposal = _new_proposal(agent, block, summary, given, result_sha256=result_sha256)
-    earlier = Earlier(has_rejected=verdict.applies)  # then nothing is asked of it
+    now = timezone.now()
+    target = f"import-{operation[:12]}" if is_import else change.target
+    proposal = Proposal(
+        owner=change.owner,
+        target_kind=change.target_kind,
+        target=target,
+        agent=agent,
+        operation=operation,
+        created_at=now,
+        expires_at=now + settings.PROPOSAL_EXPIRY,
+        lease_expires_at=now + lease_of(len(change.notes)),
+        **by.said,
+        **change.fields(summary, by.reasoning, target),
+    )
+    found = Earlier(has_rejected=verdict.applies)  # then nothing is asked of it
     with transaction.atomic(durable=True):
-        if not verdict.applies:  # changes that a rule applies do not count against the caps
-            equal = {"target_kind": TargetKind.BLOCK, "target": block.label, "result_sha256": result_sha256}
-            earlier = find_equal_or_require_room(agent, block.owner, **equal)
-            if earlier.twin:
-                return earlier.twin, False, None
-            if earlier.has_fingerprints and repeated is None:
-                repeated = find()
+        if not verdict.applies:  # changes that are applied at once do not count against the caps
+            found = find_equal_or_require_room(agent, change.owner, **change.equal)
+            if found.twin:
+                return found.twin, False, None
+            if found.has_fingerprints and not is_asked:
+                repeated = _find_repeated(by, change)
                 verdict = verdict_of(repeated, verdict)
+        if require:
+            require()
         require_new_reasoning(repeated)
         proposal.auto_applied, proposal.review_reason = verdict.applies, verdict.reason
         proposal.answers = repeated.earlier if repeated else None
-        insert_prepared(
-            proposal,
-            has_branch=not verdict.applies,
-            base_commit=base.commit,
-            base_sha256=block.sha256,
-            base_text=block.body,
-            edits=text_edits.to_json(applied.edits),
-            result_text=applied.text,
-        )
+        insert_prepared(proposal, has_branch=not verdict.applies, **change.texts(summary))
+        if is_import and not verdict.applies:
+            name_notes(proposal, [each["id"] for each in change.notes])
     # After the transaction, which locks the agent: comparing long texts takes a while.
-    if earlier.has_rejected and not repeated:
-        _tie_to_rejection(proposal, summary.segments, applied.text)
+    if found.has_rejected and not repeated:
+        proposal.answers_id = find_answered(proposal, summary.segments, change.after)
+        if proposal.answers_id:
+            update(Proposal, {"answers_id": proposal.answers_id}, where={"id": proposal.pk})
     return proposal, True, verdict.rule
 
 
-def _new_proposal(
-    agent: Agent, block: reads.Block, summary: ChangeSummary, given: dict[str, Any], *, result_sha256: str
-) -> Proposal:
-    """Return the row of a proposal, without the verdict about it."""
-    now = timezone.now()
-    return Proposal(
-        owner=block.owner,
-        target_kind=TargetKind.BLOCK,
-        target=block.label,
-        target_title=block.display_title,
-        agent=agent,
-        search_words=summary.search_words(given["reasoning"], block.label, block.display_title),
-        **summary.fields,
-        result_sha256=result_sha256,
-        created_at=now,
-        expires_at=now + settings.PROPOSAL_EXPIRY,
-        lease_expires_at=now + lease_of(0),
-        **given,
+def _find_repeated(by: ChangeContext, change: ProposedChange) -> Any:
+    said = said_of_revision(
+        change.target_kind,
+        change.target,
+        base_text=change.before,
+        result_text=change.after,
+        asked=change.edits,
+        note_changes=change.notes,
     )
+    return find_repeated(by.agent, change.owner, said, by.reasoning, force=by.force)
 
 
-def _tie_to_rejection(proposal: Proposal, segments: Sequence[worddiff.Segment], result_text: str) -> None:
-    proposal.answers_id = find_answered(proposal, segments, result_text)
-    if proposal.answers_id:
-        update(Proposal, {"answers_id": proposal.answers_id}, where={"id": proposal.pk})
+def _verdict(by: ChangeContext, change: ProposedChange, summary: ChangeSummary) -> trust.Verdict:
+    """Return whether the change is applied at once: never the deletion of a block, nor a note that shows a secret."""
+    if change.kind == Kind.DELETE_BLOCK:
+        return trust.Verdict(applies=False)
+    verdict = trust.verdict(
+        change.owner,
+        by.agent,
+        kind=change.kind,
+        block=change.target if change.target_kind == TargetKind.BLOCK else "",
+        weight=trust.Weight.of(summary),
+        may_apply=by.may_apply,
+    )
+    if verdict.applies and flags.SECRETS in summary.fields["risks"]:
+        return trust.Verdict(applies=False, reason=ReviewReason.SECRETS, rule=verdict.rule)
+    return verdict
 
 
-def _finished(
-    proposal: Proposal,
-    *,
-    is_mine: bool = False,
-    is_resumed: bool = False,
-    base: reads.Block | None = None,
-    rule: TrustRule | None = None,
-) -> Proposal:
+def finished(proposal: Proposal, *, is_mine: bool = False, is_resumed: bool = False, **known: Any) -> Proposal:
+    """Finish a proposal that is PREPARING: to OPEN, or to APPLIED where a rule or the policy applies it.
+
+    Args:
+        is_mine, is_resumed: see `preparing.finish_once`.
+        known: what the call that has just begun it knows of it: see `trust.finish`.
+
+    Raises:
+        NotesChanged: a note changed since; the proposal is deleted.
+        AlreadyDecided: its texts were removed.
+        BeingMade: see `preparing.finish_once`.
+    """
     require_texts(proposal)
-    make = partial(finish_block, base=base, rule=rule, is_new=is_mine)
+    make = partial(finish, is_new=is_mine, **known)
     return finish_once(proposal, make, is_mine=is_mine, is_resumed=is_resumed)
 
 
-def outcome_of(
-    proposal: Proposal, *, created: bool, amended: bool = False, block: reads.Block | None = None
+def _outcome(
+    proposal: Proposal, *, created: bool = True, amended: bool = False, block: reads.Block | None = None
 ) -> Proposed:
-    """Return the result of proposing or amending.
+    if proposal.target_kind == TargetKind.BLOCK and block is None:
+        block = reads.find_block(proposal.owner, proposal.target)
+    return Proposed(proposal, created, amended, block)
+
+
+# -- The next revision of an undecided proposal.
+
+
+def own_proposal(agent: Agent, owner: str, proposal_id: int) -> Proposal:
+    """Return an agent's proposal for this owner.
+
+    Raises:
+        ProposalNotFound: this agent has no proposal with this number for this owner.
+    """
+    found = Proposal.objects.by_agent(agent).of_owner(owner).select_related("agent", "decided_by")
+    proposal = found.filter(pk=proposal_id).first()
+    if proposal is None or (proposal.status == Status.PREPARING and proposal.auto_applied):
+        raise ProposalNotFound
+    return proposal
+
+
+def require_amendable(proposal: Proposal) -> Proposal:
+    """Return the proposal, which is undecided, has nothing under way and may get another revision.
+
+    Raises:
+        AlreadyDecided, BeingDecided, BeingMade, TooManyRevisions.
+    """
+    if proposal.status == Status.PREPARING:
+        proposal = finished(proposal)
+    if proposal.status not in DECIDABLE:
+        raise_not_open(proposal, proposal.current_revision_number)
+    if proposal.current_revision_number >= MOST_REVISIONS:
+        raise TooManyRevisions(proposal, MOST_REVISIONS)
+    return proposal
+
+
+def amend(
+    by: ChangeContext, proposal: Proposal, change: ProposedChange, *, require: Callable[[], None] | None = None
+) -> Proposed:
+    """Make the change the next revision of an undecided proposal. It does not count against the caps.
 
     Args:
-        block: as it is now, if the caller has read it.
+        proposal: as `require_amendable` returned it, about the same target.
+        require: raises what else stands against it, asked only where it is not the same.
+
+    Raises:
+        NothingAmended: it asks for exactly this already, and no other evidence is given.
+        AlreadyDecided, BeingDecided: a person, or another call, was faster.
     """
-    revision = proposal.current_revision
-    block = block or reads.find_block(proposal.owner, proposal.target)
-    new = new_block_of(revision)
-    used, limit = len(revision.result_text), block.limit if block else new.limit if new else settings.BLOCK_LIMIT
-    warnings = []
-    if used >= NEARLY_FULL * limit:
-        warnings.append(
-            f"Warning: block '{proposal.target}' would be {used * 100 // limit} % full "
-            f"({used:,} of {limit:,} characters)."
-        )
-    wanted = () if is_of_whole_block(revision) else text_edits.from_json(revision.edits)
-    return Proposed(
-        proposal=proposal,
-        revision=revision,
-        created=created,
-        warnings=tuple(warnings),
-        occurrences=sum(edit.occurrences or 1 for edit in wanted if isinstance(edit, text_edits.Replace)),
-        used=used,
-        limit=limit,
-        content_sha256=block.body_sha256 if block else "",
-        amended=amended,
-    )
+    if change.is_asked_by(proposal) and list(by.evidence) in ([], proposal.evidence):
+        raise NothingAmended(proposal)
+    if require:
+        require()
+    former = proposal.current_revision
+    reasoning = by.reasoning or proposal.reasoning
+    summary = change.summary(reasoning, by.evidence or proposal.evidence)
+    number, now = proposal.current_revision_number + 1, timezone.now()
+    values = {
+        **change.fields(summary, reasoning, proposal.target),
+        **{name: value for name, value in by.said.items() if value},
+        "status": Status.PREPARING,
+        "mergeability": Mergeability.CLEAN,
+        "current_revision_number": number,
+        "lease_expires_at": now + lease_of(len(change.notes)),
+        "expires_at": now + settings.PROPOSAL_EXPIRY,
+        "handed_back_at": None,
+        "reminded_at": None,
+        "owner_reminded_at": None,
+        "updated_at": now,
+    }
+    as_read = Proposal.objects.filter(pk=proposal.pk, current_revision_number=former.number)
+    revision = Revision(number=number, branch=branch_name(proposal.pk, number), created_at=now, **change.texts(summary))
+    made_by = {"operation": by.operation} if by.operation else {}
+    with transaction.atomic(durable=True):
+        # A person may ask for changes, or take that back, at the same time: the answer is the same.
+        moved = as_read.filter(status__in=DECIDABLE).update(**values)
+        if moved:
+            proposal.set_written(values)
+            revision.proposal = proposal
+            proposal.hold_current_revision(insert(revision))
+            events.record(
+                proposal, Event.What.AMENDED, actor=proposal.agent, text=proposal.reasoning, at=now, **made_by
+            )
+            if change.kind == Kind.IMPORT:
+                ProposedNote.objects.filter(proposal=proposal).delete()
+                name_notes(proposal, [each["id"] for each in change.notes])
+    if not moved:
+        proposal.refresh_from_db()
+        if proposal.status in DECIDABLE:
+            raise BeingDecided(proposal, _("Another call has just amended this proposal."))
+        raise_not_open(proposal, proposal.current_revision_number)
+    proposal = finished(proposal, is_mine=True, base=change.block)
+    drop_former_branch(proposal, former)
+    return _outcome(proposal, amended=True, block=change.block)
+
+
+def _shas_before(notes: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(each["id"], each["before"]["sha256"] if each["before"] else "") for each in notes]

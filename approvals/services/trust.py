@@ -19,8 +19,8 @@ from approvals.recovery.ledger import retry_after_committing_stray_rows
 from approvals.review import trust
 from approvals.review.targets import rows_to_write, targets_of
 from approvals.services import events
-from approvals.services.errors import EditNotAllowed, RuleGone, RuleInvalid, RuleTaken
-from approvals.services.preparing import branch_name, finish_preparing
+from approvals.services.errors import EditNotAllowed, NotesChanged, RuleGone, RuleInvalid, RuleTaken
+from approvals.services.preparing import branch_name, finish_preparing, name_notes
 from approvals.services.recheck import after_change, recheck
 from memory_app import reads
 from memory_app.dolt.types import Commit
@@ -145,30 +145,44 @@ def _require_sensible(owner: str, block: str, kind: str, needs: str) -> None:
 # -- Apply what a policy or a rule lets through: one commit on main, labelled and reversible.
 
 
-def finish_block(
+def finish(
     proposal: Proposal, *, base: reads.Block | None = None, rule: TrustRule | None = None, is_new: bool = False
 ) -> Proposal:
-    """Finish a PREPARING proposal to a block: to APPLIED if a rule applies it, else to OPEN. Idempotent.
+    """Finish a PREPARING proposal: to APPLIED if a rule or the policy applies it, else to OPEN. Idempotent.
 
-    A block that changed since it was read is for a person: the proposal waits.
+    Both are read when the row is inserted, and again before the commit where that is not the same moment: assessing an
+    import takes minutes, and `recover` may finish it even later. A block that changed since it was read is for a
+    person: the proposal waits. Notes that changed are read again by the agent: nobody has seen the proposal yet.
 
     Args:
         base: the block at the revision's base commit, if the caller has read it.
         rule: the rule that lets it through, if the operation has just begun.
-        is_new: so that the log is not searched for its commit.
+        is_new: the operation has just begun, so the log is not searched for its commit.
+
+    Raises:
+        NotesChanged: a note changed since; the proposal is deleted.
     """
+    is_of_block = proposal.target_kind == TargetKind.BLOCK
     if not proposal.auto_applied:
-        return finish_preparing(proposal, base=base)
+        try:
+            return finish_preparing(proposal, base=base)
+        except rows.TargetMoved as error:
+            if is_of_block:
+                raise
+            commits.drop_branch(proposal.owner, proposal.current_revision.branch)
+            raise _discarded(proposal) from error
     done = None if is_new else find_commit(proposal)
-    if done is None and not is_new:
+    if done is None and not (is_new and proposal.kind != Kind.IMPORT):
         found = verdict_now(proposal)
         rule = found.rule
         if not found.applies:
             return _let_wait(proposal, base, reason=found.reason)
     try:
         return apply_at_once(proposal, rule=rule, done=done, base=base)
-    except (rows.TargetMoved, reads.BlockNotFound):
-        return _let_wait(proposal, base)
+    except (rows.TargetMoved, reads.BlockNotFound) as error:
+        if is_of_block:
+            return _let_wait(proposal, base)
+        raise _discarded(proposal) from error
 
 
 def find_commit(proposal: Proposal) -> Commit | None:
@@ -282,7 +296,7 @@ def _close_applied(proposal: Proposal, rule: TrustRule | None, commit: str) -> N
 
 
 def _let_wait(proposal: Proposal, base: reads.Block | None, *, reason: str = "") -> Proposal:
-    """Turn a block's automatic change into a proposal that waits for a person."""
+    """Turn an automatic change into a proposal that waits for a person."""
     revision = proposal.current_revision
     with transaction.atomic(durable=True):
         waits = Proposal.objects.filter(pk=proposal.pk, status=Status.PREPARING, auto_applied=True).update(
@@ -290,9 +304,20 @@ def _let_wait(proposal: Proposal, base: reads.Block | None, *, reason: str = "")
         )
         if waits:
             proposal.revisions.update(branch=branch_name(proposal.pk, revision.number))
-    now = Proposal.objects.select_related("agent", "decided_by").get(pk=proposal.pk)
-    if now.status == Status.PREPARING and not now.auto_applied:
-        now = finish_preparing(now, base=base)
-        recheck(now.owner, targets_of(now, now.current_revision))
-        now.refresh_from_db()
+            if proposal.kind == Kind.IMPORT:
+                name_notes(proposal, [change["id"] for change in revision.note_changes])
+    now = Proposal.objects.select_related("agent", "decided_by").filter(pk=proposal.pk).first()
+    if now is None:  # another process found that it no longer fits
+        raise _discarded(proposal)
+    if now.status == Status.PREPARING:
+        now = finish(now, base=base)
+        if now.target_kind == TargetKind.BLOCK:
+            recheck(now.owner, targets_of(now, now.current_revision))
+            now.refresh_from_db()
     return now
+
+
+def _discarded(proposal: Proposal) -> NotesChanged:
+    """Delete a PREPARING proposal whose notes changed since; return the error to raise."""
+    Proposal.objects.filter(pk=proposal.pk, status=Status.PREPARING).delete()
+    return NotesChanged([change["id"] for change in proposal.current_revision.note_changes])

@@ -36,10 +36,10 @@ from approvals.services import events
 from approvals.services.caps import pending_of
 from approvals.services.decide.checks import raise_not_open, visible_proposal
 from approvals.services.errors import AlreadyUndone, BeingDecided, ChangedSince, NotAllowed, NotUndoable, UndoConflict
-from approvals.services.notes.agents import name_notes
 from approvals.services.preparing import (
     drop_branches,
     lease_of,
+    name_notes,
     write_revision_branch,
 )
 from approvals.services.recheck import after_change

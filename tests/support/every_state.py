@@ -217,7 +217,7 @@ def _handed_back(alice: User, tim: User, scribe: Agent) -> Iterator[tuple[str, P
     amended = propose(scribe, "plan", Replace("Monday", "Friday"))
     services.request_changes(actor=tim, proposal_id=amended.pk, revision=1, comment=comment)
     new: dict[str, Any] = {"label": "plan", "edits": [Replace("Monday", "Friday at ten")], "kind": Kind.EDIT}
-    services.amend(agent=scribe, owner="alice", proposal_id=amended.pk, reasoning="With the time.", **new)
+    services.propose(agent=scribe, owner="alice", proposal_id=amended.pk, reasoning="With the time.", **new)
     yield "revision 2", amended
 
 

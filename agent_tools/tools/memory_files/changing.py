@@ -6,12 +6,12 @@ Belongs here: what all writing tools do, and their answers. What each of them as
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from agent_tools.answers import fields, refusals, representations
+from agent_tools.answers import fields, outcomes, refusals, representations
 from agent_tools.answers.representations import Subject
 from agent_tools.calls import registry
 from agent_tools.calls.api_operation import Answer, Call
@@ -24,11 +24,10 @@ from agent_tools.tools.memory_files.words import in_words_of
 from agent_tools.tools.note_arguments import changed_by
 from agent_tools.tools.propose.proposing import EditKind, said, sent
 from approvals import services
-from approvals.models import Kind, Proposal, Status
-from approvals.review.turn import change_request
+from approvals.models import Kind, Proposal
 from approvals.review.whole_blocks import new_block_of
 from approvals.services import notes
-from approvals.services.turn.amend import own_proposal
+from approvals.services.propose import own_proposal
 from memory_app import reads
 from memory_app.text import edits
 
@@ -104,10 +103,10 @@ def _change_block(call: Call, target: BlockFile, arguments: FileWriteArguments, 
     subject = _subject(call, target, arguments, edits=(change.edit,), corrected=corrected)
     with in_words_of(target), refusals.explained(subject):
         outcome = sent(call, target.label, (change.edit,), arguments, kind=kind)
-    warnings = outcome.warnings
+    warnings: tuple[str, ...] = ()
     if kind == Kind.REWRITE and outcome.created:
-        warnings += block_reads.unread(call, arguments.session_id, outcome, named=target.path, atomic=_ATOMIC)
-    return _answer_of_block(call, target, change, outcome, warnings)
+        warnings = block_reads.unread(call, arguments.session_id, outcome, named=target.path, atomic=_ATOMIC)
+    return _answer_of_block(target, change, outcome, warnings)
 
 
 def _make_block(call: Call, target: BlockFile, arguments: FileWriteArguments, change: FileChange) -> Answer:
@@ -117,12 +116,9 @@ def _make_block(call: Call, target: BlockFile, arguments: FileWriteArguments, ch
             label=target.label,
             title="",
             body=change.makes or "",
-            may_apply=call.may_apply,
-            proposal_id=arguments.proposal_id,
-            force=arguments.force,
             **said(call, arguments),
         )
-    return _answer_of_block(call, target, change, outcome, outcome.warnings, is_new=True)
+    return _answer_of_block(target, change, outcome, is_new=True)
 
 
 def _pending(call: Call, target: BlockFile, arguments: FileWriteArguments) -> Proposal | None:
@@ -149,38 +145,34 @@ def _amend_new(
             title=new.title if new else "",
             description=new.description if new else "",
             body=text,
-            proposal_id=pending.pk,
             **said(call, arguments),
         )
-    return _answer_of_block(call, target, change, outcome, outcome.warnings, is_new=True)
+    return _answer_of_block(target, change, outcome, is_new=True)
 
 
 def _answer_of_block(
-    call: Call,
     target: BlockFile,
     change: FileChange,
     outcome: services.Proposed,
-    warnings: Sequence[str],
+    warnings: Sequence[str] = (),
     *,
     is_new: bool = False,
 ) -> Answer:
-    proposal = outcome.proposal
-    new = " (a new block)" if is_new else ""
-    lines = [f"Proposed for {target.path}: {change.asked}{new}"]
-    if proposal.status == Status.APPLIED and outcome.created:
-        lines = [change.done, f"A rule of the user let it through: proposal {proposal.pk}, which the user can revert."]
-    elif not outcome.created:
-        asked = change_request(proposal)
-        waits = representations.told(proposal, asked) if asked else "The user will be asked to approve it."
-        lines = [f"Proposed for {target.path} already: proposal {proposal.pk} asks for exactly this.", waits]
-    else:
-        number = f"revision {outcome.revision.number} of proposal" if outcome.amended else "proposal"
-        lines.append(
-            f"The user will be asked to approve {number} {proposal.pk}. Until then the file reads as before."
-            + representations.why_it_waits(proposal)
-        )
-    data = {"path": target.path} | representations.proposed(outcome)
-    return Answer("\n".join([*lines, *warnings]), dict.fromkeys(CHANGED) | data)
+    rest = " Until then the file reads as before."
+    words = _words(target.path, f"{change.asked}{' (a new block)' if is_new else ''}", change.done, outcome, rest)
+    let_through = f"A rule of the user let it through: proposal {outcome.proposal.pk}, which the user can revert."
+    words = replace(words, applied=f"{change.done}\n{let_through}")
+    return outcomes.answer(outcome, words, warnings=warnings, beside=dict.fromkeys(CHANGED) | {"path": target.path})
+
+
+def _words(path: str, asked: str, done: str, outcome: services.Proposed, rest: str = "") -> outcomes.Words:
+    number = outcome.proposal.pk
+    revision = f"revision {outcome.revision.number} of proposal" if outcome.amended and rest else "proposal"
+    waits = f"Proposed for {path}: {asked}\nThe user will be asked to approve {revision} {number}.{rest}"
+    equal = f"Proposed for {path} already: proposal {number} asks for exactly this."
+    return outcomes.Words(
+        waits=waits, amended=waits + representations.why_it_waits(outcome.proposal), equal=equal, applied=done
+    )
 
 
 # -- notes ----------------------------------------------------------------------------------------
@@ -205,16 +197,11 @@ def _change_note(call: Call, target: NoteFile, arguments: FileWriteArguments, ch
                 content=text,
                 loaded_sha256=arguments.expected_sha256,
             )
-    proposal = outcome.proposal
-    number = proposal.pk if proposal else 0
-    if outcome.is_applied:
-        text = change.done
-    elif outcome.created:
-        text = f"Proposed for {target.path}: {change.asked}\nThe user will be asked to approve proposal {number}."
-        text += representations.why_it_waits(proposal)
-    else:
-        text = f"Proposed for {target.path} already: proposal {number} asks for exactly this."
-    data = representations.written(outcome)
+    proposed = outcome.proposed
+    if proposed is None:
+        raise TypeError("a person's own change is no answer to an agent")
+    text = outcomes.told(proposed, _words(target.path, change.asked, change.done, proposed))
+    data = outcomes.data_of(proposed)
     return Answer(text, dict.fromkeys(CHANGED) | {"path": target.path, "note_id": target.id} | data)
 
 

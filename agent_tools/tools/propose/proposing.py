@@ -7,20 +7,17 @@ two.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
 from typing import Any, Literal
 
 import structlog
 
-from agent_tools.answers import refusals, representations
+from agent_tools.answers import outcomes, refusals
 from agent_tools.answers.representations import Subject
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import ProposeArguments, ReasonedArguments, given
 from agent_tools.errors import ApiError, ErrorCode
 from approvals import services
-from approvals.models import Kind, Status
-from approvals.review.turn import change_request
+from approvals.models import Kind
 from memory_app.text import edits
 
 log = structlog.get_logger(__name__)
@@ -79,12 +76,17 @@ def propose(
         place: where the change stands, in words; asked like `warn`.
     """
     outcome = made(call, label, changes, arguments, kind=kind, corrected=corrected)
-    placed: Sequence[str] = ()
-    if outcome.created:
-        placed = place(outcome) if place else ()
-        outcome = replace(outcome, warnings=(*outcome.warnings, *(warn(outcome) if warn else ())))
-    text = _summary(outcome, label, arguments.reasoning, placed=placed)
-    return Answer(text, representations.proposed(outcome))
+    words = outcomes.words_of_block(
+        outcome,
+        made=f"Edit proposal created for block '{label}'.",
+        applied=f"Edit applied to block '{label}'",
+        reasoning=arguments.reasoning,
+    )
+    if not outcome.created:
+        return outcomes.answer(outcome, words)
+    return outcomes.answer(
+        outcome, words, placed=place(outcome) if place else (), warnings=warn(outcome) if warn else ()
+    )
 
 
 def made(
@@ -116,11 +118,7 @@ def sent(
     call: Call, label: str, changes: tuple[edits.Edit, ...], arguments: ProposeArguments, *, kind: EditKind
 ) -> services.Proposed:
     """Propose the edits, or amend the proposal that is named. Raise what the services raise."""
-    # What is amended was handed to a person before, and is decided by one.
-    verb = partial(services.propose, may_apply=call.may_apply, force=arguments.force)
-    if arguments.proposal_id is not None:
-        verb = partial(services.amend, proposal_id=arguments.proposal_id)
-    return verb(
+    return services.propose(
         label=label,
         edits=changes,
         kind=kind,
@@ -139,6 +137,9 @@ def said(call: Call, arguments: ReasonedArguments) -> dict[str, Any]:
         "session_id": arguments.session_id,
         "evidence": [turn.model_dump(exclude_none=True) for turn in arguments.evidence],
         "operation": call.operation,
+        "proposal_id": arguments.proposal_id,
+        "may_apply": call.may_apply,
+        "force": arguments.force,
     }
 
 
@@ -150,37 +151,3 @@ def require_reasoning(arguments: ReasonedArguments) -> None:
             "reasoning is required to explain the edit to the user.",
             details={"fields": {"reasoning": "is required"}},
         )
-
-
-def _summary(outcome: services.Proposed, label: str, reasoning: str, *, placed: Sequence[str]) -> str:
-    number = outcome.proposal.pk
-    if outcome.amended:
-        first = (
-            f"Your proposal {number} for block '{label}' is amended: this is its revision {outcome.revision.number}. "
-            f"The user will be asked to approve this change. "
-            f"Reasoning provided: {reasoning}"
-        )
-        then = "get_proposal tells what became of it."
-    elif outcome.proposal.is_with_agent:
-        asked = change_request(outcome.proposal)
-        first = f"Your proposal {number} for block '{label}' asks for exactly this already; nothing new was made."
-        then = representations.told(outcome.proposal, asked)
-    elif outcome.proposal.status == Status.APPLIED and outcome.created:
-        first = (
-            f"Edit applied to block '{label}' at once: a rule of the user lets it through. "
-            f"Reasoning provided: {reasoning}"
-        )
-        then = f"The user sees it as automatic, with proposal {number}, and can revert it."
-    elif outcome.created:
-        first = (
-            f"Edit proposal created for block '{label}'. "
-            f"The user will be asked to approve this change. "
-            f"Reasoning provided: {reasoning}"
-        )
-        then = f"It is proposal {number}; get_proposal tells what became of it." + representations.why_it_waits(
-            outcome.proposal
-        )
-    else:
-        first = f"Your proposal {number} for block '{label}' asks for exactly this already; nothing new was made."
-        then = "The user will be asked to approve it."
-    return "\n".join([first, then, *placed, *outcome.warnings])

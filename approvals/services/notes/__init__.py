@@ -8,7 +8,8 @@ from approvals.review.note_changes import NoteChange, stamped
 from approvals.services.notes.agents import earlier_outcome
 from approvals.services.notes.bulk import BulkAction, BulkOutcome, NotABulkChange, change_many, take_back
 from approvals.services.notes.change import change_notes, delete, reinstate, save, supersede, update
-from approvals.services.notes.values import ChangeContext, NoteChangeOutcome, require_valid, tidied
+from approvals.services.notes.values import NoteChangeOutcome, require_valid, tidied
+from approvals.services.propose import ChangeContext
 
 __all__ = [
     "BulkAction",

@@ -29,8 +29,9 @@ from approvals.services.errors import (
     NoteWaits,
     ReplacementNotFound,
 )
-from approvals.services.notes import agents, values
-from approvals.services.notes.values import ChangeContext, NoteChangeOutcome, require_valid, tidied
+from approvals.services.notes import agents
+from approvals.services.notes.values import NoteChangeOutcome, meaning_sha256, require_valid, tidied
+from approvals.services.propose import ChangeContext
 from approvals.services.recheck import after_change
 from assent_client.text import notes
 from memory_app import reads
@@ -121,7 +122,7 @@ def save(
         NoteWaits: another note with this id is in an undecided proposal.
         EditNotAllowed, TooManyPending, MemoryFull.
     """
-    if done := agents.earlier_outcome(by):
+    if done := agents.earlier_outcome(by, owner):
         return done
     now = timezone.now()
     id_ = agents.new_note_id(by, owner, note_id) or notes.new_id()
@@ -150,7 +151,7 @@ def save(
     require_valid(made)
     if note_id and reads.find_note(owner, note_id):
         raise NoteInvalid("note_id", _("There is a note %(id)s already.") % {"id": note_id})
-    if note_id and by.amends is None:
+    if note_id and by.proposal_id is None:
         _require_none_waits_as_another(by, made)
     return change_notes(by=by, owner=owner, kind=Kind.SAVE, changes=(NoteChange(id_, None, made),))
 
@@ -171,7 +172,7 @@ def update(
         NotesChanged: it is no longer at `loaded_sha256`.
         NoteSuperseded: only for agents, since searches would not find the new text; people see what they edit.
     """
-    if done := agents.earlier_outcome(by):
+    if done := agents.earlier_outcome(by, owner):
         return done
     if "tags" in fields:
         fields["tags"] = tidied(fields["tags"])
@@ -200,7 +201,7 @@ def delete(*, by: ChangeContext, owner: str, note_id: str, loaded_sha256: str | 
         NoteNotFound, NotesChanged, NoteWaits, BeingMade, BeingDecided, AlreadyDecided: as for `update`.
         NoteWithdrawn: the agent withdrew it before.
     """
-    if done := agents.earlier_outcome(by) or agents.withdrawn_before(by, owner, note_id):
+    if done := agents.earlier_outcome(by, owner) or agents.withdrawn_before(by, owner, note_id):
         return done
     try:
         before = _as_loaded(owner, note_id, loaded_sha256)
@@ -230,7 +231,7 @@ def supersede(
         NoteInvalid: it would supersede itself, directly or in a circle.
         NotesChanged: as for `update`.
     """
-    if done := agents.earlier_outcome(by):
+    if done := agents.earlier_outcome(by, owner):
         return done
     try:
         before = _as_loaded(owner, note_id, loaded_sha256)
@@ -291,9 +292,7 @@ def change_notes(
         raise NoChange(_("Nothing was changed."))
     if isinstance(by.actor, User):
         return write(by, by.actor, owner, _ACTIONS[kind], changes, subject=kind.capitalize())
-    if by.amends is not None:
-        return agents.amend_change(by, agents.find(by, owner), kind, changes, base_commit)
-    return agents.change(by, by.actor, owner, kind, changes, base_commit)
+    return agents.change(by, owner, kind, changes, base_commit)
 
 
 def _as_loaded(owner: str, note_id: str, loaded_sha256: str | None) -> reads.Note:
@@ -306,10 +305,9 @@ def _as_loaded(owner: str, note_id: str, loaded_sha256: str | None) -> reads.Not
 
 def _require_none_waits_as_another(by: ChangeContext, made: reads.Note) -> None:
     """Raise NoteWaits if another note with this id is undecided; `agents.change` finds the proposal of an equal one."""
-    if proposal := agents.find_waiting(by, made.owner, made.id):
-        asked = values.assess_changes(Kind.SAVE, (NoteChange(made.id, None, made),))
-        if asked.fields["result_sha256"] != proposal.result_sha256:
-            raise NoteWaits(proposal, made.id, "note_id")
+    proposal = agents.find_waiting(by, made.owner, made.id)
+    if proposal and meaning_sha256([NoteChange(made.id, None, made)]) != proposal.result_sha256:
+        raise NoteWaits(proposal, made.id, "note_id")
 
 
 def _require_no_circle(by: ChangeContext, owner: str, note_id: str, replacement_id: str) -> None:

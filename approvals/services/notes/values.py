@@ -1,21 +1,17 @@
-"""The values of a change of notes: who makes it, each note before and after, and the outcome.
-
-Also the validation of notes; nothing is written here.
-"""
+"""The outcome of a change of notes, and what a note may be; nothing is written here."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.utils.translation import gettext as _
 
-from approvals.models import Agent, Kind, Proposal, Status, User
-from approvals.review.note_changes import NoteChange, said_beside, text_of, title_of
-from approvals.review.summary import ChangeSummary, summarise
+from approvals.models import Proposal
+from approvals.review.note_changes import NoteChange
 from approvals.services.errors import NoteInvalid
+from approvals.services.propose import Proposed
 from assent_client.text import notes
 from memory_app import reads
 from memory_app.text import edits
@@ -26,59 +22,31 @@ class NoteChangeOutcome:
     """The outcome of a change of notes.
 
     Args:
-        changes: the change of each note; a tool answers about the first.
+        changes: the change of each note.
         commit: the commit on main; empty while it waits for a person.
-        proposal: None for a person's own change.
-        created: False when an equal undecided proposal of this agent is returned instead.
-        amended: an undecided proposal got another revision.
+        proposed: what came of an agent's; None for a person's own change.
     """
 
-    changes: tuple[NoteChange, ...]
+    changes: Sequence[NoteChange]
     commit: str
-    proposal: Proposal | None
-    created: bool = True
-    amended: bool = False
+    proposed: Proposed | None = None
+
+    @classmethod
+    def of(cls, proposed: Proposed) -> NoteChangeOutcome:
+        """Return the outcome of an agent's change."""
+        return cls(proposed.note_changes, proposed.proposal.merge_commit, proposed)
+
+    @property
+    def proposal(self) -> Proposal | None:
+        return self.proposed.proposal if self.proposed else None
 
     @property
     def is_applied(self) -> bool:
         return bool(self.commit)
 
     @property
-    def is_withdrawn(self) -> bool:
-        """Whether the proposal of an undecided note was withdrawn."""
-        return self.proposal is not None and self.proposal.status == Status.WITHDRAWN
-
-    @property
     def note_id(self) -> str:
         return self.changes[0].id
-
-
-@dataclass(frozen=True)
-class ChangeContext:
-    """Who changes notes, why, and with which rights.
-
-    Args:
-        actor: a person (applied at once) or an agent.
-        may_apply: whether the agent's token has the scope that policy requires (`notes:write`).
-        operation: for agents, 32 hexadecimal digits; a call with the same one has the same outcome.
-        amends: for agents, the id of their undecided proposal that gets this change as its next revision.
-        force: for agents, ask a person again about what was rejected; see `propose`.
-    """
-
-    actor: User | Agent
-    may_apply: bool = False
-    reasoning: str = ""
-    confidence: str = "medium"
-    session_id: str = ""
-    evidence: Sequence[dict[str, Any]] = ()
-    operation: str | None = None
-    amends: int | None = None
-    force: bool = False
-
-    def as_fields(self) -> dict[str, Any]:
-        """Return what the agent says with the change, as fields of a proposal."""
-        said = {"reasoning": self.reasoning, "confidence": self.confidence, "session_id": self.session_id}
-        return {**said, "evidence": list(self.evidence)}
 
 
 def tidied(tags: Sequence[str]) -> tuple[str, ...]:
@@ -116,45 +84,9 @@ def require_valid(note: reads.Note) -> None:
         raise NoteInvalid("note_id", _("“%(id)s” is not a note id.") % {"id": note.id})
 
 
-# -- How a reviewer sees a proposed change of notes: texts, differences, risks, title.
-
-
-@dataclass(frozen=True)
-class NoteChangeResult:
-    """A proposed change of notes, as a reviewer sees it.
-
-    Args:
-        before, after: the contents, as the two sides of the diff.
-        stored: the changes as a revision stores them.
-        fields: the fields of the proposal derived from the change.
-    """
-
-    before: str
-    after: str
-    stored: list[dict[str, Any]]
-    summary: ChangeSummary
-    fields: dict[str, Any]
-
-    def search_words(self, target: str, reasoning: str) -> str:
-        """Return the words by which lists find a proposal of this change."""
-        return self.summary.search_words(reasoning, target, self.fields["target_title"])
-
-
-def assess_changes(kind: Kind, changes: tuple[NoteChange, ...], *, said: str = "") -> NoteChangeResult:
-    """Return how a reviewer sees these changes.
-
-    Args:
-        said: the agent's reasoning and evidence; see `risks.flags.said_with`.
-    """
-    before, after = text_of([change.before for change in changes]), text_of([change.after for change in changes])
-    stored = [change.as_json() for change in changes]
-    summary = summarise(before, after, is_deletion=kind == Kind.DELETE, beside=said_beside(stored), said=said)
-    fields = {
-        **summary.fields,
-        "target_title": title_of(changes),
-        "result_sha256": edits.sha256_of("\n".join(map(_meaning, changes))),
-    }
-    return NoteChangeResult(before, after, stored, summary, fields)
+def meaning_sha256(changes: Sequence[NoteChange]) -> str:
+    """Return what two changes have in common that ask for the same."""
+    return edits.sha256_of("\n".join(map(_meaning, changes)))
 
 
 def _meaning(change: NoteChange) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -15,7 +16,6 @@ from approvals.recovery.integrity import problems
 from approvals.review.presentation import review_of
 from approvals.services.decide import close
 from approvals.services.errors import NewRevision
-from approvals.services.notes import agents
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from tests.agent_tools.checks import answered, refused
@@ -23,6 +23,9 @@ from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
 from tests.support.crashing import crash_at
 from tests.support.fixtures import ClientOf
 from tests.support.pages import has_form, words
+
+#: The module; the package has a function of this name.
+PROPOSING = import_module("approvals.services.propose")
 
 
 @pytest.fixture
@@ -237,13 +240,13 @@ def test_its_page_is_there_while_it_is_amended(
 ) -> None:
     client, page = client_of(alice), f"/proposals/{tea['proposal_id']}/"
     decision = {"revision": 1, "seen_sha256": ""}
-    finish, answers = agents.finish, []
+    finish, answers = PROPOSING.finish, []
 
     def looked_at_before(proposal: Any, **how: Any) -> Any:
         answers.extend([client.get(page), client.get(f"{page}?revision=1"), client.post(f"{page}approve/", decision)])
         return finish(proposal, **how)
 
-    monkeypatch.setattr(agents, "finish", looked_at_before)
+    monkeypatch.setattr(PROPOSING, "finish", looked_at_before)
     answered(call("memory_update", note_id=tea["note_id"], content="Alice likes green tea."))
     assert [answer.status_code for answer in answers] == [200, 200, 409]
     now, earlier, refusal = map(words, answers)
@@ -259,7 +262,7 @@ def test_an_amendment_cut_short_is_finished(call: Call, tea: dict[str, Any], mon
     def killed(*args: Any, **more: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(agents, "finish", killed)
+    monkeypatch.setattr(PROPOSING, "finish", killed)
     with pytest.raises(KeyboardInterrupt):
         call("memory_update", note_id=tea["note_id"], content="Alice likes green tea.")
     monkeypatch.undo()

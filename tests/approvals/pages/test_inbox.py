@@ -483,7 +483,7 @@ def test_polling_tells_of_what_its_agent_changed_or_somebody_said(
     services.comment(actor=alice, proposal_id=june.pk, text="Who said so?")
     assert client.get(poll, headers=HTMX).status_code == 204, "what one did oneself is no news"
     given = {"owner": "alice", "label": "goals", "kind": Kind.EDIT, "reasoning": "She said May."}
-    services.amend(agent=scribe, proposal_id=june.pk, edits=[Replace("in June", "in May")], **given)
+    services.propose(agent=scribe, proposal_id=june.pk, edits=[Replace("in June", "in May")], **given)
     assert words(client.get(poll, headers=HTMX)) == "1 changed · Show"
     services.comment(actor=tim, proposal_id=book.pk, text="Good.")
     assert words(client.get(poll, headers=HTMX)) == "2 changed · Show"

@@ -23,7 +23,7 @@ from django.db import connections
 from approvals import services
 from approvals.models import Agent, Proposal, User
 from approvals.services import notes
-from approvals.services.notes.values import ChangeContext
+from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.databases import backups
 from memory_app.databases.backups import NAME, fingerprint
@@ -429,7 +429,7 @@ import os, time
 from approvals import services
 from approvals.models import Agent, User
 from approvals.services import notes
-from approvals.services.notes.values import ChangeContext
+from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.text.edits import Replace
 tim, scribe = User.objects.get(username="tim"), Agent.objects.get()

@@ -11,7 +11,7 @@ from approvals import services
 from approvals.models import Agent, Kind, Proposal, Status, User
 from approvals.recovery.integrity import problems
 from approvals.services import notes
-from approvals.services.notes.values import ChangeContext
+from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.models import Change

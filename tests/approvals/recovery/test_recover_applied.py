@@ -53,10 +53,10 @@ def cut(crash: str) -> Proposal:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("crash", ["trust.finish_block = die", BEFORE_THE_COMMIT, AFTER_THE_COMMIT])
+@pytest.mark.parametrize("crash", ["finish = die", BEFORE_THE_COMMIT, AFTER_THE_COMMIT])
 def test_what_a_rule_applies_is_finished(goals: Block, scribe: Agent, rule: TrustRule, crash: str) -> None:
-    if "finish_block" in crash:
-        crash = 'sys.modules["approvals.services.propose"].finish_block = die'
+    if crash == "finish = die":
+        crash = 'sys.modules["approvals.services.propose"].finish = die'
     proposal = cut(crash)
     services.recover()
     proposal.refresh_from_db()

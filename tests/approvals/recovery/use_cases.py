@@ -244,7 +244,7 @@ def request_changes() -> None:
 
 
 def amend() -> None:
-    services.amend(
+    services.propose(
         agent=scribe(),
         owner="alice",
         proposal_id=the_proposal().pk,

@@ -7,17 +7,17 @@ import pytest
 from approvals import services
 from approvals.models import Agent, Policy, Proposal, Status, User
 from approvals.recovery.integrity import problems
-from approvals.services import notes
+from approvals.services import notes, trust
 from approvals.services.errors import NotesChanged
-from approvals.services.notes import ChangeContext, NoteChange, agents
+from approvals.services.notes import ChangeContext, NoteChange
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from tests.support.crashing import killed, let_leases_run_out
 
 SAVE = """
 from approvals.models import Agent
-from approvals.services import notes
-from approvals.services.notes import ChangeContext, agents
+from approvals.services import notes, trust
+from approvals.services.notes import ChangeContext
 from memory_app.writing import commits
 {crash}
 by = ChangeContext(actor=Agent.objects.get(), may_apply=True, reasoning="She said so.", operation="{operation}")
@@ -26,7 +26,7 @@ notes.save(by=by,
 """
 RECOVER = """
 from approvals import services
-from approvals.services.notes import agents
+from approvals.services import trust
 from memory_app.writing import commits
 {crash}
 services.recover()
@@ -96,7 +96,7 @@ def test_what_is_in_the_memory_already_was_applied(alice: User, scribe: Agent) -
 @pytest.mark.slow
 def test_what_was_to_wait_waits_though_the_owner_lets_notes_be_since(alice: User, scribe: Agent) -> None:
     policy("review")
-    proposal = cut("agents.finish_preparing = die")
+    proposal = cut("trust.finish_preparing = die")
     policy("apply")
     services.recover()
     require_waiting(proposal)
@@ -106,8 +106,8 @@ def test_what_was_to_wait_waits_though_the_owner_lets_notes_be_since(alice: User
 @pytest.mark.parametrize(
     "crash",
     [
-        "agents.branch_name = die",  # before it waits
-        "agents.finish_preparing = die",  # before its branch
+        "trust.branch_name = die",  # before it waits
+        "trust.finish_preparing = die",  # before its branch
         "commits.dolt_transaction = die",  # before the commit on its branch
     ],
 )
@@ -157,9 +157,9 @@ def test_who_applies_it_and_who_makes_it_wait_at_once_agree_with_the_memory(alic
     """Two finish the same: one asked policy before it changed, and commits after the other made it wait."""
     slow = cut(BEFORE_THE_COMMIT)
     policy("review")
-    assert agents.finish(Proposal.objects.get()).status == Status.OPEN
+    assert trust.finish(Proposal.objects.get()).status == Status.OPEN
     policy("apply")  # as the slow one was told
-    assert agents.finish(slow, is_mine=True).status == Status.APPLIED
+    assert trust.finish(slow).status == Status.APPLIED
     assert contents() == ["She rows."]
     services.recover()
     proposal = Proposal.objects.get()

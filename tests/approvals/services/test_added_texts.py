@@ -145,10 +145,10 @@ def test_it_is_approved_in_part(plan: Block, tim: User, scribe: Agent, edit: Edi
 def test_it_is_amended_and_undone(plan: Block, tim: User, scribe: Agent, edit: Edit, rebased: str) -> None:
     proposal = asked(scribe, Rewrite("# Other\n"))
     more = {"agent": scribe, "owner": "alice", "label": "plan", "kind": Kind.EDIT, "reasoning": "Again."}
-    amended = services.amend(proposal_id=proposal.pk, edits=[edit], **more)
+    amended = services.propose(proposal_id=proposal.pk, edits=[edit], **more)
     assert amended.revision.number == 2
     with pytest.raises(NothingAmended):
-        services.amend(proposal_id=proposal.pk, edits=[edit], **more)
+        services.propose(proposal_id=proposal.pk, edits=[edit], **more)
     decided = approved(tim, amended.proposal)
     services.undo(actor=tim, proposal_id=decided.pk)
     assert reads.block("alice", "plan").body == BODY

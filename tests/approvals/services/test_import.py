@@ -19,10 +19,10 @@ from approvals.models import Agent, Kind, Mergeability, Policy, Proposal, Propos
 from approvals.pages import notes_page
 from approvals.recovery.integrity import problems
 from approvals.review.presentation import review_of
-from approvals.services import notes
+from approvals.services import notes, trust
 from approvals.services.errors import EditNotAllowed, NoChange, NoLongerFits, TargetChanged
 from approvals.services.imports import ImportOutcome, import_memories
-from approvals.services.notes import NoteChange, agents
+from approvals.services.notes import NoteChange
 from approvals.services.recheck import recheck
 from assent_client.text import memories_md
 from assent_client.text.memories_md import Memory
@@ -310,7 +310,7 @@ def test_of_two_that_finish_one_import_the_second_takes_what_the_first_wrote(ali
     assert done.outcome is not None
     # As the second one found it, before the first had written anything.
     Proposal.objects.update(status=Status.PREPARING, merge_commit="")
-    finished = agents.finish(Proposal.objects.get(), is_new=True)
+    finished = trust.finish(Proposal.objects.get(), is_new=True)
     assert (finished.status, finished.merge_commit) == (Status.APPLIED, done.outcome.commit)
     assert list(problems()) == []
 

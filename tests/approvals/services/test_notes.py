@@ -305,7 +305,8 @@ def test_equal_waiting_notes_are_one_and_the_cap_holds(alice: User, agent: Chang
     settings.PENDING_CAP = 2
     first = notes.save(by=agent, owner="alice", content="One.")
     again = notes.save(by=agent, owner="alice", content="One.")
-    assert (again.created, again.note_id) == (False, first.note_id)
+    assert again.proposed
+    assert (again.proposed.created, again.note_id) == (False, first.note_id)
     notes.save(by=agent, owner="alice", content="Two.")
     with pytest.raises(TooManyPending):
         notes.save(by=agent, owner="alice", content="Three.")

@@ -101,7 +101,7 @@ def test_only_the_page_of_the_latest_revision_says_it(
 ) -> None:
     black, red = propose(tea, "green", "black"), propose(tea, "green", "red")
     given = {"owner": "alice", "label": "tea", "kind": Kind.EDIT, "reasoning": "Darker."}
-    services.amend(agent=scribe, proposal_id=black.pk, edits=[Replace("green", "dark")], **given)
+    services.propose(agent=scribe, proposal_id=black.pk, edits=[Replace("green", "dark")], **given)
     assert f"Conflicts with proposal #{black.pk}" in said(client_of, tim, red)
     assert "Conflicts with" in said(client_of, tim, black)
     assert "Conflicts with" not in words(client_of(tim).get(f"{url(black)}?revision=1"))

@@ -34,7 +34,7 @@ def ask(client: Client, proposal: Proposal, comment: str = "Say which exam.", **
 
 
 def amend(proposal: Proposal, new: str = "in July, in Leeds") -> None:
-    services.amend(
+    services.propose(
         agent=proposal.agent,
         owner=proposal.owner,
         proposal_id=proposal.pk,
@@ -257,7 +257,7 @@ def test_the_same_text_with_other_evidence_says_that_it_is_the_same(
 ) -> None:
     client, path = client_of(tim), proposal.get_absolute_url()
     client.get(path)
-    services.amend(
+    services.propose(
         agent=proposal.agent,
         owner="alice",
         proposal_id=proposal.pk,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from datetime import timedelta
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -22,7 +23,6 @@ from approvals.services.errors import (
     ProposalNotFound,
     TooManyRevisions,
 )
-from approvals.services.turn import amend as next_revision
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.reads import Block
@@ -42,7 +42,7 @@ def amend(proposal: Proposal, new: str = "mathematics", **changed: Any) -> servi
         "kind": Kind.EDIT,
         "reasoning": "As you asked.",
     }
-    return services.amend(**(given | changed))
+    return services.propose(**(given | changed))
 
 
 def test_the_next_revision_comes_back_to_your_turn_with_a_branch_of_its_own(
@@ -165,7 +165,7 @@ def test_amending_does_not_count_against_the_caps(goals: Block, propose: Propose
 
 
 def test_amending_has_an_end(goals: Block, propose: Propose, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(next_revision, "MOST_REVISIONS", 2)
+    monkeypatch.setattr(import_module("approvals.services.propose"), "MOST_REVISIONS", 2)
     proposal = propose(goals, "math", "maths")
     amend(proposal)
     with pytest.raises(TooManyRevisions):

@@ -51,7 +51,7 @@ def test_the_agent_proposes_it_again_on_todays_text(goals: Block, alice: User, t
     proposal = propose(goals, "likes math", "likes maths")
     edit(alice, "likes math", "loves physics")
     in_days(4)
-    done = services.amend(
+    done = services.propose(
         agent=proposal.agent,
         owner="alice",
         proposal_id=proposal.pk,

@@ -218,7 +218,7 @@ def test_a_new_block_whose_label_was_taken_can_become_an_edit(
 ) -> None:
     proposal = propose_block().proposal
     make_block(alice, "diary", "Nothing yet.")
-    done = services.amend(
+    done = services.propose(
         agent=scribe,
         owner="alice",
         proposal_id=proposal.pk,
@@ -234,7 +234,7 @@ def test_an_own_deletion_can_become_an_edit_that_empties_the_block(
     goals: Block, scribe: Agent, propose_deletion: ProposeDeletion
 ) -> None:
     proposal = propose_deletion().proposal
-    done = services.amend(
+    done = services.propose(
         agent=scribe,
         owner="alice",
         proposal_id=proposal.pk,

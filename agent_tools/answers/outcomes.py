@@ -1,0 +1,136 @@
+"""What came of asking for a change, told to its agent as text and data, whatever it was of and whichever tool asked.
+
+Each family of tools has its `Words`; which of them are said, and what follows, is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent_tools.answers import representations
+from agent_tools.calls.api_operation import Answer
+from approvals.models import Status
+from approvals.review.turn import change_request
+from approvals.review.whole_blocks import WHOLE_KINDS
+from approvals.services import Proposed
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a family of tools says of an outcome, each one or more lines.
+
+    Args:
+        waits: it is a new proposal.
+        amended: it is the next revision of a proposal.
+        equal: an equal proposal is there already.
+        applied: it is in the memory.
+    """
+
+    waits: str
+    amended: str
+    equal: str
+    applied: str
+
+
+def told(outcome: Proposed, words: Words) -> str:
+    """Return the text for the model."""
+    proposal = outcome.proposal
+    if (outcome.created and proposal.status == Status.APPLIED) or (outcome.note_changes and proposal.merge_commit):
+        return words.applied
+    if outcome.amended:
+        return words.amended
+    if proposal.is_with_agent:
+        return f"{words.equal}\n{representations.told(proposal, change_request(proposal))}"
+    if not outcome.created:
+        return f"{words.equal}\nThe user will be asked to approve it."
+    return words.waits + representations.why_it_waits(proposal)
+
+
+def answer(
+    outcome: Proposed,
+    words: Words,
+    *,
+    placed: Sequence[str] = (),
+    warnings: Sequence[str] = (),
+    beside: Mapping[str, Any] | None = None,
+) -> Answer:
+    """Return the answer to a call that asked for a change of a block.
+
+    Args:
+        placed: where the change is, in sentences.
+        warnings: what to look out for, beside what the outcome says.
+        beside: data of the tool itself.
+    """
+    warnings = [*outcome.warnings, *warnings]
+    text = "\n".join([told(outcome, words), *placed, *warnings])
+    return Answer(text, {**(beside or {})} | data_of(outcome) | {"warnings": warnings})
+
+
+def data_of(outcome: Proposed) -> dict[str, Any]:
+    """Return the data of the answer: `fields.WRITTEN` for notes, `fields.PROPOSED` for a block."""
+    proposal, revision = outcome.proposal, outcome.revision
+    data = {
+        "proposal_id": proposal.pk,
+        "status": proposal.status,
+        "waits_because": None if proposal.is_decided else proposal.review_reason or None,
+        "commit": proposal.merge_commit or None,
+        "branch": representations.branch(proposal, revision),
+        "base_commit": revision.base_commit,
+        "head_commit": revision.head_commit or proposal.merge_commit,
+        "revision": revision.number,
+        "content_sha256": outcome.content_sha256,
+        "review_url": representations.review_url(proposal),
+        "created": outcome.created,
+        "amended": outcome.amended,
+    }
+    if revision.note_changes:
+        change = outcome.note_changes[0]
+        now = change.after if proposal.merge_commit else change.before
+        return data | {"content_sha256": now.sha256 if now else None}
+    return data | {
+        "occurrences_replaced": outcome.occurrences,
+        "length": outcome.used,
+        "limit": outcome.limit,
+        "warnings": list(outcome.warnings),
+    }
+
+
+def words_of_block(outcome: Proposed, *, made: str, applied: str, reasoning: str) -> Words:
+    """Return what the tools for blocks say.
+
+    Args:
+        made, applied: the first sentence of a new proposal, and of what a rule let through: "Edit applied to …".
+        reasoning: as given.
+    """
+    proposal = outcome.proposal
+    number, what, revision = proposal.pk, representations.target(proposal), outcome.revision.number
+    reason = f"Reasoning provided: {reasoning}"
+    asks = f"The user will be asked to approve this change. {reason}"
+    amended = f"Your proposal {number} for {what} is amended: this is its revision {revision}."
+    if proposal.kind in WHOLE_KINDS:
+        amended = f"Your proposal {number} is amended: its revision {revision} is {what}."
+    return Words(
+        waits=f"{made} {asks}\n{_follow(number)}",
+        amended=f"{amended} {asks}\nget_proposal tells what became of it.",
+        equal=f"Your proposal {number} for {what} asks for exactly this already; nothing new was made.",
+        applied=f"{applied} at once: a rule of the user lets it through. {reason}\n"
+        f"The user sees it as automatic, with proposal {number}, and can revert it.",
+    )
+
+
+def words_of_note(outcome: Proposed, note_id: str, *, applied: str) -> Words:
+    """Return what the tools for notes say."""
+    number = outcome.proposal.pk
+    return Words(
+        waits=f"Proposal created for note {note_id}. The user will be asked to approve this change.\n{_follow(number)}",
+        amended=f"Your proposal {number} for note {note_id}, which waits, asks for this now."
+        "\nThe user will be asked to approve it.",
+        equal=f"Your proposal {number} for note {note_id} asks for exactly this already; nothing new was made.",
+        applied=applied,
+    )
+
+
+def _follow(number: int) -> str:
+    return f"It is proposal {number}; get_proposal tells what became of it."
