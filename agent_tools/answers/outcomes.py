@@ -15,6 +15,7 @@ from approvals.models import Status
 from approvals.review.turn import change_request
 from approvals.review.whole_blocks import WHOLE_KINDS
 from approvals.services import Proposed
+from approvals.services.notes import NoteChangeOutcome
 
 
 @dataclass(frozen=True)
@@ -134,3 +135,10 @@ def words_of_note(outcome: Proposed, note_id: str, *, applied: str) -> Words:
 
 def _follow(number: int) -> str:
     return f"It is proposal {number}; get_proposal tells what became of it."
+
+
+def of_notes(outcome: NoteChangeOutcome) -> Proposed:
+    """Return what came of a change of notes that an agent asked for."""
+    if outcome.proposed is None:
+        raise TypeError("a person's own change is no answer to an agent")
+    return outcome.proposed

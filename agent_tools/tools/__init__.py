@@ -6,7 +6,6 @@ Called by `agent_tools.calls` through the registry. A tool knows no HTTP: it tak
 from agent_tools.tools import (  # noqa: I001 - the order of the list of tools
     read,
     propose,
-    whole_blocks,
     memory_files,
     proposals,
     search,
@@ -28,5 +27,4 @@ __all__ = [
     "read",
     "recall",
     "search",
-    "whole_blocks",
 ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from typing import Annotated, Any
 
+from django.dispatch import Signal
 from pydantic import Field
 
 from agent_tools.answers import fields, outcomes, refusals
@@ -20,7 +21,7 @@ from agent_tools.calls.registry import tool
 from agent_tools.models import Scope
 from agent_tools.tools.note_arguments import Category, Confidence, Content, NoteId, Tags, Type, changed_by
 from approvals.models import Status
-from approvals.services import Proposed, notes
+from approvals.services import notes
 from approvals.services.notes import NoteChangeOutcome
 
 _WRITTEN = {"note_id": "the note's id"} | fields.WRITTEN
@@ -103,7 +104,8 @@ def memory_delete(call: Call, arguments: DeleteArguments) -> Answer:
     if outcome.proposal and outcome.proposal.status == Status.WITHDRAWN:
         number = outcome.proposal.pk
         text = f"Note {outcome.note_id} was not in the memory yet: your proposal {number}, which waited, is withdrawn."
-        return Answer(text, {"note_id": outcome.note_id} | _data(outcome))
+        data = outcomes.data_of(outcomes.of_notes(outcome))
+        return Answer(text, {"note_id": outcome.note_id} | data)
     return _answer(outcome, "deleted")
 
 
@@ -152,24 +154,9 @@ def remember(call: Call, arguments: RememberArguments) -> Answer:
             tags=arguments.tags,
             note_id=arguments.memory_id,
         )
-    id_ = outcome.note_id
-    message = _told(outcome, f"Successfully stored {arguments.type} memory with id {id_}")
-    audit.tell(
-        audit.remembered,
-        call,
-        began=began,
-        session_id=arguments.session_id,
-        type=arguments.type,
-        note_id=id_,
-        status="applied" if outcome.is_applied else "open",
-    )
-    data = {
-        "remembered": outcome.is_applied,
-        "memory_id": id_,
-        "memory_type": arguments.type,
-        "message": message.partition("\n")[0],
-    }
-    return Answer(message, data | _data(outcome))
+    _audit(audit.remembered, call, outcome, began, session_id=arguments.session_id, type=arguments.type)
+    data = {"remembered": outcome.is_applied, "memory_id": outcome.note_id, "memory_type": arguments.type}
+    return _messaged(outcome, f"Successfully stored {arguments.type} memory with id {outcome.note_id}", data)
 
 
 class ForgetArguments(NoteWriteArguments):
@@ -209,41 +196,31 @@ def forget(call: Call, arguments: ForgetArguments) -> Answer:
             reason=arguments.reason,
             replacement_id=arguments.replacement_id,
         )
-    id_ = outcome.note_id
-    message = _told(outcome, f"Memory {id_} has been superseded")
     before = outcome.changes[0].before
-    audit.tell(
-        audit.forgotten,
-        call,
-        began=began,
-        session_id=arguments.session_id,
-        type=before.type if before else "",
-        note_id=id_,
-        status="applied" if outcome.is_applied else "open",
-    )
-    data = {
-        "forgotten": outcome.is_applied,
-        "memory_id": id_,
-        "reason": arguments.reason,
-        "message": message.partition("\n")[0],
-    }
-    return Answer(message, data | _data(outcome))
+    _audit(audit.forgotten, call, outcome, began, session_id=arguments.session_id, type=before.type if before else "")
+    data = {"forgotten": outcome.is_applied, "memory_id": outcome.note_id, "reason": arguments.reason}
+    return _messaged(outcome, f"Memory {outcome.note_id} has been superseded", data)
 
 
 def _answer(outcome: NoteChangeOutcome, done: str) -> Answer:
-    return Answer(_told(outcome, f"Note {outcome.note_id} {done}."), {"note_id": outcome.note_id} | _data(outcome))
+    """Return what came of a change.
+
+    Args:
+        done: what is said of a note whose change is applied.
+    """
+    proposed = outcomes.of_notes(outcome)
+    applied = f"Note {outcome.note_id} {done}."
+    text = outcomes.told(proposed, outcomes.words_of_note(proposed, outcome.note_id, applied=applied))
+    return Answer(text, {"note_id": outcome.note_id} | outcomes.data_of(proposed))
 
 
-def _told(outcome: NoteChangeOutcome, applied: str) -> str:
-    proposed = _proposed(outcome)
-    return outcomes.told(proposed, outcomes.words_of_note(proposed, outcome.note_id, applied=applied))
+def _messaged(outcome: NoteChangeOutcome, applied: str, data: dict[str, Any]) -> Answer:
+    """Return what came of a change as `remember` and `forget` say it: the first line of the text is in the data too."""
+    proposed = outcomes.of_notes(outcome)
+    message = outcomes.told(proposed, outcomes.words_of_note(proposed, outcome.note_id, applied=applied))
+    return Answer(message, data | {"message": message.partition("\n")[0]} | outcomes.data_of(proposed))
 
 
-def _data(outcome: NoteChangeOutcome) -> dict[str, Any]:
-    return outcomes.data_of(_proposed(outcome))
-
-
-def _proposed(outcome: NoteChangeOutcome) -> Proposed:
-    if outcome.proposed is None:
-        raise TypeError("a person's own change is no answer to an agent")
-    return outcome.proposed
+def _audit(record: Signal, call: Call, outcome: NoteChangeOutcome, began: float, *, session_id: str, type: str) -> None:
+    status = "applied" if outcome.is_applied else "open"
+    audit.tell(record, call, began=began, session_id=session_id, type=type, note_id=outcome.note_id, status=status)

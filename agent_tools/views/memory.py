@@ -13,8 +13,7 @@ from agent_tools.http import body
 from agent_tools.http.exceptions import ApiResponse
 from agent_tools.http.openapi import answers, describe, query
 from agent_tools.http.openapi import body as body_of
-from agent_tools.tools import context, conversations, files, proposals, read, recall, search
-from agent_tools.tools.propose import rewriting
+from agent_tools.tools import context, conversations, files, proposals, propose, read, recall, search
 from agent_tools.views.api import ApiView, from_path, from_query
 from assent_client.text import memories_md
 
@@ -63,11 +62,11 @@ class BlockPropose(ApiView):
         operation_id="block_propose",
         tags=["blocks"],
         summary="Propose a whole text, or several replacements",
-        request=body_of(rewriting.BlockProposeArguments, leave_out={"block_label"}),
+        request=body_of(propose.BlockProposeArguments, leave_out={"block_label"}),
         responses=answers("data.proposal_id, data.branch, data.review_url and more.", 400, 404, 409, 413, 415, 422),
     )
     def post(self, request: Request, user_id: str, label: str) -> HttpResponse:
-        return self.by_body(request, rewriting.block_propose, user_id=user_id, block_label=label)
+        return self.by_body(request, propose.block_propose, user_id=user_id, block_label=label)
 
 
 class ProposalList(ApiView):

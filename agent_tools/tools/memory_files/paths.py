@@ -1,4 +1,4 @@
-"""What a path names: a block, a note, or one of the three folders. Everything else is refused.
+"""What a path names: a block, a note, or one of the three folders. And refusals of block tools in words of files.
 
 Paths are matched as a whole, never decoded, joined or resolved: `..`, `%2e%2e`, backslashes, NUL, and letters that only
 look like ours match nothing, so nothing can lead out.
@@ -7,7 +7,12 @@ look like ours match nothing, so nothing can lead out.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
 
 from agent_tools.errors import ApiError, ErrorCode
 from assent_client.text import notes
@@ -24,6 +29,16 @@ _SHOWN = 200
 _CLEAN = re.compile(r"/memories(?:/[A-Za-z0-9_.-]+)*/?")
 _BLOCK = re.compile(rf"{BLOCKS}/({LABEL.pattern})\.md")
 _NOTE = re.compile(rf"{NOTES}/({notes.ID.pattern})\.md")
+
+
+FilePath = Annotated[
+    str,
+    Field(
+        description="/memories/blocks/{label}.md for a memory block, /memories/notes/{id}.md for a note.",
+        min_length=1,
+        max_length=1_000,
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -107,3 +122,55 @@ def _require_clean(path: str) -> None:
         help=[FAMILIES],
         details={"path": shown(path)},
     )
+
+
+# -- Refusals in the words of these tools: paths for blocks, and the names of these tools for those of blocks.
+
+#: The first lines that the plan of these tools gives.
+_FIRST = {
+    ErrorCode.OLD_STRING_NOT_FOUND: "old_string not found in {path}",
+    ErrorCode.OLD_STRING_REPEATED: "old_string appears multiple times in {path}. Be more specific.",
+    ErrorCode.BLOCK_NOT_FOUND: "File not found: {path}",
+    ErrorCode.NOTE_NOT_FOUND: "File not found: {path}",
+}
+#: Help that is said in words of files.
+_OF_BLOCKS = ("There are: ", "There are no ", "The nearest is ", "To make a new block")
+_FILE_TOOLS = {
+    "read_memory_block": "view_file",
+    "list_memory_blocks": "list_files",
+    "propose_memory_edit": "edit_file",
+    "propose_memory_append": "append_to_file",
+    "propose_memory_block": "write_file",
+    "propose_memory_rewrite": "write_file",
+}
+_BLOCK_TOOLS = re.compile(rf"\b(?:{'|'.join(_FILE_TOOLS)})\b")
+
+
+def named_as_files(text: str) -> str:
+    """Return a sentence about the tools of blocks with the names of these tools."""
+    return _BLOCK_TOOLS.sub(lambda found: _FILE_TOOLS[found[0]], text)
+
+
+@contextmanager
+def in_words_of(target: MemoryFile) -> Iterator[None]:
+    """Put a refusal into the words of these tools: the path for the block, and their names for those of blocks."""
+    try:
+        yield
+    except ApiError as error:
+        raise _in_words(error, target) from error
+
+
+def _in_words(error: ApiError, target: MemoryFile) -> ApiError:
+    is_missing = error.code in (ErrorCode.BLOCK_NOT_FOUND, ErrorCode.NOTE_NOT_FOUND)
+    first = _FIRST.get(error.code, error.message).format(path=target.path)
+    help = error.text.split("\n")[1:]
+    if is_missing:
+        nearest = error.details.get("nearest")
+        near = [f"The nearest is {BlockFile(nearest).path}."] if nearest else []
+        help = [*near, *(line for line in help if not line.startswith(_OF_BLOCKS))]
+        help.append("list_files names the files there are; append_to_file and write_file make a new one.")
+    if isinstance(target, BlockFile):
+        for said in (f"Memory block '{target.label}'", f"block '{target.label}'"):
+            first = first.replace(said, target.path)
+    help = [named_as_files(line) for line in help]
+    return ApiError(error.code, first, help=help, details={"path": target.path} | error.details, headers=error.headers)

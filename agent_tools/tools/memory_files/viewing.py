@@ -21,9 +21,7 @@ from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
 from agent_tools.tools import block_reads
 from agent_tools.tools.memory_files import paths
-from agent_tools.tools.memory_files.changing import FilePath
-from agent_tools.tools.memory_files.paths import BlockFile, NoteFile
-from agent_tools.tools.memory_files.words import named_as_files
+from agent_tools.tools.memory_files.paths import BlockFile, FilePath, NoteFile, named_as_files
 from memory_app import reads
 from memory_app.text.lines import first_words
 

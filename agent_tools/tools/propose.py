@@ -1,0 +1,588 @@
+"""Proposing changes of memory blocks: the tools, in the order agents meet them, and what they have in common.
+
+Every call is checked in the order of the contract: identical strings, empty old_string, reasoning, block, match;
+`approvals.services` does the last two. What the edits are is `memory_app.text.edits`, what is answered
+`answers.outcomes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal
+
+import structlog
+from pydantic import Field
+
+from agent_tools.answers import fields, outcomes, refusals
+from agent_tools.answers.representations import Subject
+from agent_tools.calls.api_operation import Answer, Call
+from agent_tools.calls.arguments import ProposeArguments, ReasonedArguments, Strict, given, required_names
+from agent_tools.calls.parsing import invalid
+from agent_tools.calls.registry import endpoint, tool
+from agent_tools.errors import ApiError, ErrorCode
+from agent_tools.models import Scope
+from agent_tools.tools import block_reads
+from approvals import services
+from approvals.models import Kind
+from memory_app.text import edits, sections
+
+log = structlog.get_logger(__name__)
+
+#: Not part of a corrected call: the key has its answer already, and the right old_string occurs once.
+OF_THE_FAILED_CALL = {"idempotency_key", "expected_replacements"}
+#: Characters of a line of the block in an answer, and lines that have the content already.
+_LINE_SHOWN, _LINES_SHOWN = 80, 10
+#: Headers of new content in a warning, and characters of a header.
+_HEADERS_SHOWN, _HEADER_SHOWN = 5, 200
+
+_ATOMIC = (
+    "Prefer the tools that change only what you name: propose_memory_edit, propose_memory_edits, "
+    "propose_memory_append, propose_memory_prepend, propose_memory_insert, propose_section_update."
+)
+
+#: The arguments of a call that would work, from an edit's index and what is other than in the failed one.
+Corrected = Callable[[int, dict[str, Any]], dict[str, Any]]
+EditKind = Literal[Kind.EDIT, Kind.REWRITE]
+
+
+# -- What all of them do.
+
+
+def made(
+    call: Call,
+    label: str,
+    changes: tuple[edits.Edit, ...],
+    arguments: ProposeArguments,
+    *,
+    kind: EditKind = Kind.EDIT,
+    corrected: Corrected | None = None,
+) -> services.Proposed:
+    """Propose the edits, or amend the proposal that is named. Raise ApiError for what is refused.
+
+    Args:
+        corrected: see `Corrected`; None where there is no such call.
+    """
+    with refusals.explained(Subject.of_write(call, arguments, label=label, edits=changes, corrected=corrected)):
+        edits.check(changes)
+        _require_reasoning(arguments)
+        outcome = services.propose(
+            label=label,
+            edits=changes,
+            kind=kind,
+            expected_sha256=arguments.expected_sha256,
+            **_said(call, arguments),
+        )
+    if outcome.created:
+        log.info(
+            "memory_edit_proposed",
+            user_id=call.owner,
+            block_label=label,
+            branch_name=outcome.revision.branch,
+            occurrences_replaced=outcome.occurrences,
+        )
+    return outcome
+
+
+def made_block(
+    call: Call, arguments: ReasonedArguments, *, label: str, title: str, body: str, description: str
+) -> services.Proposed:
+    """Propose a new block, or amend the proposal that is named. Raise ApiError for what is refused."""
+    with refusals.explained(Subject.of_write(call, arguments, label=label, is_of_whole_block=True)):
+        _require_reasoning(arguments)
+        outcome = services.propose_block(
+            label=label, title=title, body=body, description=description, **_said(call, arguments)
+        )
+    if outcome.created:
+        log.info("memory_block_proposed", user_id=call.owner, block_label=label)
+    return outcome
+
+
+def _said(call: Call, arguments: ReasonedArguments) -> dict[str, Any]:
+    """Return what every service that proposes takes beside the change: who asks, and why."""
+    return {
+        "agent": call.caller.agent,
+        "owner": call.owner,
+        "reasoning": arguments.reasoning.strip(),
+        "confidence": arguments.confidence,
+        "session_id": arguments.session_id,
+        "evidence": [turn.model_dump(exclude_none=True) for turn in arguments.evidence],
+        "operation": call.operation,
+        "proposal_id": arguments.proposal_id,
+        "may_apply": call.may_apply,
+        "force": arguments.force,
+    }
+
+
+def _require_reasoning(arguments: ReasonedArguments) -> None:
+    """Raise ApiError (missing_reasoning) where a tool needs one and there is none."""
+    if not arguments.reasoning.strip() and "reasoning" in required_names(type(arguments)):
+        raise ApiError(
+            ErrorCode.MISSING_REASONING,
+            "reasoning is required to explain the edit to the user.",
+            details={"fields": {"reasoning": "is required"}},
+        )
+
+
+def correcting(arguments: ProposeArguments) -> Corrected:
+    """Return how a call with a single edit is corrected."""
+    return lambda index, changed: given(arguments, without=OF_THE_FAILED_CALL) | changed
+
+
+def _correcting_one_of(arguments: ProposeArguments, without: frozenset[str] = frozenset()) -> Corrected:
+    """Return how a call with a list of edits is corrected, in one of them.
+
+    Args:
+        without: arguments that are not part of the call, since the address has them.
+    """
+
+    def corrected(index: int, changed: dict[str, Any]) -> dict[str, Any]:
+        again = given(arguments, without=OF_THE_FAILED_CALL | without)
+        again["edits"][index] |= changed
+        again["edits"][index].pop("expected_replacements", None)
+        return again
+
+    return corrected
+
+
+def _answer(
+    outcome: services.Proposed,
+    arguments: BlockEditArguments,
+    *,
+    placed: Sequence[str] = (),
+    warnings: Sequence[str] = (),
+) -> Answer:
+    """Return what came of edits.
+
+    Args:
+        placed, warnings: see `outcomes.answer`.
+    """
+    label = arguments.block_label
+    words = outcomes.words_of_block(
+        outcome,
+        made=f"Edit proposal created for block '{label}'.",
+        applied=f"Edit applied to block '{label}'",
+        reasoning=arguments.reasoning,
+    )
+    return outcomes.answer(outcome, words, placed=placed, warnings=warnings)
+
+
+BlockLabel = Annotated[
+    str,
+    Field(description='The label of the block to edit (e.g., "student", "goals").', min_length=1, max_length=200),
+]
+
+
+class BlockEditArguments(ProposeArguments):
+    block_label: BlockLabel
+
+
+# -- Replacing passages: propose_memory_edit and propose_memory_edits.
+
+OldString = Annotated[
+    str, Field(description="The exact text to find and replace. Must be unique unless replace_all=True.")
+]
+NewString = Annotated[str, Field(description="The text to replace it with. Must be different from old_string.")]
+ReplaceAll = Annotated[
+    bool,
+    Field(description="If True, replace all occurrences. If False (default), old_string must be unique."),
+]
+ExpectedReplacements = Annotated[
+    int | None,
+    Field(
+        description="How many occurrences you count on replacing; refused when there are more or fewer.",
+        ge=1,
+        le=100_000,
+    ),
+]
+
+
+class EditArguments(BlockEditArguments):
+    old_string: OldString
+    new_string: NewString
+    replace_all: ReplaceAll = False
+    expected_replacements: ExpectedReplacements = None
+
+
+class EditItem(Strict):
+    """One replacement of several."""
+
+    old_string: OldString
+    new_string: NewString
+    replace_all: ReplaceAll = False
+    expected_replacements: ExpectedReplacements = None
+
+
+EditItems = Annotated[
+    list[EditItem],
+    Field(
+        description="Replacements, made in this order, each on what the one before left: all or none.",
+        min_length=1,
+        max_length=100,
+    ),
+]
+
+
+def _as_edit(item: EditArguments | EditItem) -> edits.Replace:
+    return edits.Replace(
+        old_string=item.old_string,
+        new_string=item.new_string,
+        replace_all=item.replace_all,
+        expected_replacements=item.expected_replacements,
+    )
+
+
+@tool(
+    description=(
+        "Propose an edit to a memory block using string replacement. "
+        "The edit will be submitted as a proposal that requires user approval. "
+        "The old_string must match exactly (including whitespace) and must be unique in the block unless "
+        "replace_all is True. IMPORTANT: You must read the memory block first to see its exact content. "
+        "The edit will FAIL if old_string is not found or is not unique."
+    ),
+    scope=Scope.MEMORY_PROPOSE,
+    failing="Error creating edit proposal",
+    returns=fields.PROPOSED,
+    target="block_label",
+)
+def propose_memory_edit(call: Call, arguments: EditArguments) -> Answer:
+    changes = (_as_edit(arguments),)
+    outcome = made(call, arguments.block_label, changes, arguments, corrected=correcting(arguments))
+    return _answer(outcome, arguments)
+
+
+class EditsArguments(BlockEditArguments):
+    edits: EditItems
+
+
+@tool(
+    description=(
+        "Propose several replacements in one memory block at once, as one proposal: use this instead of calling "
+        "propose_memory_edit repeatedly when changes belong together. "
+        "They are made in order, each on what the one before left, all of them or none. "
+        "Each old_string must match exactly and be unique, as for propose_memory_edit. Requires user approval."
+    ),
+    scope=Scope.MEMORY_PROPOSE,
+    failing="Error creating edit proposal",
+    returns=fields.PROPOSED,
+    target="block_label",
+)
+def propose_memory_edits(call: Call, arguments: EditsArguments) -> Answer:
+    changes = tuple(map(_as_edit, arguments.edits))
+    outcome = made(call, arguments.block_label, changes, arguments, corrected=_correcting_one_of(arguments))
+    return _answer(outcome, arguments)
+
+
+# -- Adding without a need to read first: propose_memory_append, propose_memory_prepend, propose_memory_insert.
+
+
+class AppendArguments(BlockEditArguments):
+    content: Annotated[
+        str,
+        Field(
+            description="The text to add at the end of the block, as new lines. An empty block is filled with it.",
+            min_length=1,
+        ),
+    ]
+
+
+@tool(
+    description=(
+        "Add new text at the end of a memory block, such as a new entry, item or section, without reading it first. "
+        "Nothing that is there is changed; the content begins on a new line. Requires user approval."
+    ),
+    scope=Scope.MEMORY_PROPOSE,
+    failing="Error creating edit proposal",
+    returns=fields.PROPOSED,
+    target="block_label",
+)
+def propose_memory_append(call: Call, arguments: AppendArguments) -> Answer:
+    return _add(call, arguments, edits.Append(arguments.content, own_line=True), "the block's last line", "content")
+
+
+class PrependArguments(BlockEditArguments):
+    content: Annotated[
+        str,
+        Field(
+            description="The text to add at the start of the block, as lines before the first one. An empty block is "
+            "filled with it.",
+            min_length=1,
+        ),
+    ]
+
+
+@tool(
+    description=(
+        "Add new text at the start of a memory block, such as the newest entry of a log, without reading it first. "
+        "Nothing that is there is changed; it begins on a new line after the content. Requires user approval."
+    ),
+    scope=Scope.MEMORY_PROPOSE,
+    failing="Error creating edit proposal",
+    returns=fields.PROPOSED,
+    target="block_label",
+)
+def propose_memory_prepend(call: Call, arguments: PrependArguments) -> Answer:
+    return _add(call, arguments, edits.Prepend(arguments.content, own_line=True), "content", "the block")
+
+
+def _add(
+    call: Call, arguments: BlockEditArguments, edit: edits.Append | edits.Prepend, before: str, after: str
+) -> Answer:
+    """Propose to add text at one end.
+
+    Args:
+        before, after: what meets there, in words.
+    """
+    outcome = made(call, arguments.block_label, (edit,), arguments)
+    if not outcome.created:
+        return _answer(outcome, arguments)
+    has_gap = edits.gap(outcome.revision.base_text, edit)
+    placed = (f"A line end was put between {before} and {after}.",) if has_gap else ()
+    return _answer(outcome, arguments, placed=placed, warnings=_there_before(edit, outcome))
+
+
+class InsertArguments(BlockEditArguments):
+    insert_line: Annotated[
+        int,
+        Field(
+            description="The line after which the content is put, as read_memory_block counts them: 0 = at the start, "
+            "1 = after the first line.",
+            # Not `ge`: which lines there are is said by the refusal.
+            json_schema_extra={"minimum": 0},
+        ),
+    ]
+    content: Annotated[
+        str, Field(description="The text to put there, as lines of its own between the two.", min_length=1)
+    ]
+
+
+@tool(
+    description=(
+        "Insert new lines into a memory block after a given line number, such as an item in the middle of a list. "
+        "Nothing that is there is changed. Read the block first and give its sha256 as expected_sha256, so that the "
+        "number counts lines you have seen. Requires user approval."
+    ),
+    scope=Scope.MEMORY_PROPOSE,
+    failing="Error creating edit proposal",
+    returns=fields.PROPOSED,
+    target="block_label",
+)
+def propose_memory_insert(call: Call, arguments: InsertArguments) -> Answer:
+    edit = edits.Insert(arguments.insert_line, arguments.content)
+    outcome = made(call, arguments.block_label, (edit,), arguments, corrected=correcting(arguments))
+    if not outcome.created:
+        return _answer(outcome, arguments)
+    warnings = list(_there_before(edit, outcome))
+    if block_reads.known(call, arguments.session_id, outcome) is block_reads.Known.OLDER:
+        warnings.insert(0, "Warning: the block has changed since you read it, so its lines may have other numbers now.")
+    return _answer(outcome, arguments, placed=(_after(edit, outcome.revision.base_text),), warnings=warnings)
+
+
+def _after(edit: edits.Insert, text: str) -> str:
+    if not edit.line:
+        return "It goes before the first line."
+    line = edits.line_before(text, edit)
+    if not line.strip():
+        return f"It goes after line {edit.line}, which is empty."
+    shown = line if len(line) <= _LINE_SHOWN else f"{line[:_LINE_SHOWN]}…"
+    return f"It goes after line {edit.line}: {shown}"
+
+
+def _there_before(edit: edits.Append | edits.Prepend | edits.Insert, outcome: services.Proposed) -> Sequence[str]:
+    """Return a warning about lines that the block has already: the same call twice adds them twice."""
+    lines = edits.occurs_as_lines(outcome.revision.base_text, edit.content)
+    if not lines:
+        return ()
+    where = ("line " if len(lines) == 1 else "lines ") + ", ".join(map(str, lines[:_LINES_SHOWN]))
+    number = outcome.proposal.pk
+    return (
+        f"Warning: the block has this text already ({where}). If it is to be there only once, take the proposal back: "
+        f"withdraw_proposal with proposal_id={number}.",
+    )
+
+
+# -- Updating a section: propose_section_update.
+
+
+class SectionArguments(BlockEditArguments):
+    section_header: Annotated[
+        str,
+        Field(
+            description='The header of the section, as in the block (e.g., "## Goals").', min_length=1, max_length=2_000
+        ),
+    ]
+    new_content: Annotated[
+        str,
+        Field(description="The new content of the section, without its header. Empty text empties the section."),
+    ]
+    section_line: Annotated[
+        int | None,
+        Field(
+            description="The line of the header, where several sections have the same: the refusal names them.", ge=1
+        ),
+    ] = None
+
+
+@tool(
+    description=(
+        "Replace what a Markdown section of a memory block contains, found by its header, and leave the rest alone. "
+        "The section goes up to the next header of the same or a higher level, so its subsections are replaced too; "
+        "the header itself stays. Headers inside code fences are not headers. Requires user approval."
+    ),
+    scope=Scope.MEMORY_PROPOSE,
+    failing="Error creating edit proposal",
+    returns=fields.PROPOSED,
+    target="block_label",
+)
+def propose_section_update(call: Call, arguments: SectionArguments) -> Answer:
+    content = sections.without_header(arguments.new_content, arguments.section_header)
+    edit = edits.SectionUpdate(arguments.section_header, content, arguments.section_line)
+    outcome = made(call, arguments.block_label, (edit,), arguments, corrected=correcting(arguments))
+    if not outcome.created:
+        return _answer(outcome, arguments)
+    section = sections.find(outcome.revision.base_text, edit.header, line=edit.line)
+    placed = [f"It is the section on line {section.line}: {section.header[:_HEADER_SHOWN]}"]
+    if content != arguments.new_content:
+        placed.append("Your new_content began with this header, which stays as it is and is not put in twice.")
+    warnings = []
+    if beside := sections.headers_beside(content, section.level):
+        named = "; ".join(header[:_HEADER_SHOWN] for header in beside[:_HEADERS_SHOWN])
+        warnings.append(
+            f"Warning: new_content has headers that begin sections beside this one, not in it: {named}. Give them "
+            f"more than {section.level} # to make them its subsections."
+        )
+    return _answer(outcome, arguments, placed=placed, warnings=warnings)
+
+
+# -- Replacing a whole text: propose_memory_rewrite, and the endpoint that takes a body or a list of edits.
+
+
+class RewriteArguments(BlockEditArguments):
+    content: Annotated[
+        str, Field(description="The whole new text of the block. What is not in it is gone from the block.")
+    ]
+
+
+@tool(
+    description=(
+        "Replace the whole text of a memory block, for the rare case that all of it is to be written anew. "
+        "Read it with read_memory_block first: what your content leaves out is removed. For anything smaller use "
+        "propose_memory_edit, propose_memory_append or propose_section_update. Requires user approval."
+    ),
+    scope=Scope.MEMORY_PROPOSE,
+    failing="Error creating edit proposal",
+    returns=fields.PROPOSED,
+    target="block_label",
+)
+def propose_memory_rewrite(call: Call, arguments: RewriteArguments) -> Answer:
+    return _rewrite(call, arguments, arguments.content)
+
+
+class BlockProposeArguments(BlockEditArguments):
+    body: Annotated[str | None, Field(description="The whole new text of the block.")] = None
+    edits: EditItems | None = None
+
+
+@endpoint(
+    called="a proposal to a block",
+    description="Propose a whole new text for a block (`body`), or several replacements in it (`edits`).",
+    scope=Scope.MEMORY_PROPOSE,
+    failing="Error creating edit proposal",
+    returns=fields.PROPOSED,
+    target="block_label",
+)
+def block_propose(call: Call, arguments: BlockProposeArguments) -> Answer:
+    if (arguments.body is None) == (arguments.edits is None):
+        both = "takes either body or edits, not both" if arguments.body is not None else "or edits is required"
+        raise invalid({"body": both}, called=call.called)
+    if arguments.body is not None:
+        return _rewrite(call, arguments, arguments.body)
+    changes = tuple(map(_as_edit, arguments.edits or []))
+    corrected = _correcting_one_of(arguments, without=frozenset({"block_label"}))
+    return _answer(made(call, arguments.block_label, changes, arguments, corrected=corrected), arguments)
+
+
+def _rewrite(call: Call, arguments: BlockEditArguments, content: str) -> Answer:
+    label = arguments.block_label
+    outcome = made(call, label, (edits.Rewrite(content),), arguments, kind=Kind.REWRITE)
+    if not outcome.created:
+        return _answer(outcome, arguments)
+    warnings = block_reads.unread(call, arguments.session_id, outcome, named=f"block '{label}'", atomic=_ATOMIC)
+    return _answer(outcome, arguments, warnings=warnings)
+
+
+# -- Whole blocks: propose_memory_block and propose_block_deletion.
+
+
+class NewBlockArguments(ReasonedArguments):
+    label: Annotated[
+        str,
+        Field(
+            description="The name of the new block in every call: lower-case letters, digits, dash and underscore, at "
+            'most 64 (e.g., "study_plan"). It never changes.',
+            min_length=1,
+            max_length=200,
+        ),
+    ]
+    title: Annotated[
+        str, Field(description="What people see it called, in one line; empty for the label itself.", max_length=200)
+    ]
+    body: Annotated[str, Field(description="The text of the block, in Markdown. May be empty.")]
+    description: Annotated[
+        str, Field(description="What belongs in this block, for people and for agents.", max_length=1_000)
+    ] = ""
+
+
+@tool(
+    description=(
+        "Propose a new memory block for longer text about the user that has no block yet. "
+        "The block will be submitted as a proposal that requires user approval; until then it cannot be read. "
+        "Call list_memory_blocks first: text that belongs in an existing block is proposed as an edit of that block."
+    ),
+    scope=Scope.MEMORY_PROPOSE,
+    failing="Error creating block proposal",
+    returns=fields.PROPOSED,
+    target="label",
+)
+def propose_memory_block(call: Call, arguments: NewBlockArguments) -> Answer:
+    outcome = made_block(
+        call,
+        arguments,
+        label=arguments.label,
+        title=arguments.title.strip(),
+        body=arguments.body,
+        description=arguments.description.strip(),
+    )
+    made = f"Block proposal created for block '{arguments.label}'."
+    applied = f"Block '{arguments.label}' created"
+    words = outcomes.words_of_block(outcome, made=made, applied=applied, reasoning=arguments.reasoning)
+    return outcomes.answer(outcome, words)
+
+
+class BlockDeletionArguments(ProposeArguments):
+    block_label: Annotated[str, Field(description="The label of the block to delete.", min_length=1, max_length=200)]
+
+
+@tool(
+    description=(
+        "Propose to delete a whole memory block, with all of its text. "
+        "The deletion will be submitted as a proposal that always requires user approval. "
+        "To remove a part of the text, propose an edit instead."
+    ),
+    scope=Scope.MEMORY_PROPOSE,
+    failing="Error creating deletion proposal",
+    returns=fields.PROPOSED,
+    target="block_label",
+)
+def propose_block_deletion(call: Call, arguments: BlockDeletionArguments) -> Answer:
+    label = arguments.block_label
+    with refusals.explained(Subject.of_write(call, arguments, label=label, is_of_whole_block=True)):
+        _require_reasoning(arguments)
+        outcome = services.propose_deletion(
+            label=label, expected_sha256=arguments.expected_sha256, **_said(call, arguments)
+        )
+    if outcome.created:
+        log.info("block_deletion_proposed", user_id=call.owner, block_label=label)
+    words = outcomes.words_of_block(
+        outcome, made=f"Deletion proposal created for block '{label}'.", applied="", reasoning=arguments.reasoning
+    )
+    return outcomes.answer(outcome, words)
