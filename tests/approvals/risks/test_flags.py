@@ -333,6 +333,24 @@ def test_a_link_made_of_words_that_were_there_is_flagged() -> None:
     assert keys(before, before.replace("```", "")) == ["links_added"]
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    [click [here]](//evil.example/x)", "[click [here]](//evil.example/x)"),
+        ("Words.\n[r\\]]:\n//evil.example/x", "Words.\n\n[r\\]]:\n//evil.example/x"),
+        ("[click [here]]\\(//evil.example/x)", "[click [here]](//evil.example/x)"),
+        ("[r\\]]:\nword", "[r\\]]:\nevil.example/x"),
+    ],
+)
+def test_a_link_made_by_what_stands_around_it_is_flagged(old: str, new: str) -> None:
+    assert keys(f"# Goals\n\n{old}\n\n[a](/b)\n", f"# Goals\n\n{new}\n\n[a](/b)\n") == ["links_added"]
+
+
+def test_other_words_beside_a_link_are_no_link() -> None:
+    before = "- See [a](/b), and sail.\n- Alice likes math.\n\n[r]: /c\n"
+    assert keys(before, before.replace("math", "maths")) == []
+
+
 def test_an_address_of_mail_is_a_contact_only() -> None:
     assert keys(GOALS, GOALS + "write to <ann@example.org>") == ["contacts_added"]
 
