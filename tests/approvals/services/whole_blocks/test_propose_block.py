@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import pytest
-from django.db import connections
 from django.test import override_settings
 
 from approvals import services
-from approvals.models import Agent, Kind, Proposal, RejectReason, Status, TrustRule, User
+from approvals.models import Agent, Kind, Proposal, Status, TrustRule, User
 from approvals.recovery.integrity import problems
 from approvals.services.errors import (
-    AlreadyDecided,
     BlockExists,
     BlockWaits,
     FieldInvalid,
     LabelInvalid,
     NothingAmended,
-    OtherTarget,
     OverLimit,
-    TooManyPending,
 )
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
@@ -117,42 +112,6 @@ def test_another_agent_may_propose_the_same_label(alice: User, propose_block: Pr
     assert propose_block().proposal.pk != propose_block(agent=other).proposal.pk
 
 
-def test_an_operation_makes_one_proposal(alice: User, propose_block: ProposeBlock) -> None:
-    operation = "0" * 31 + "7"
-    first, again = (propose_block(operation=operation) for _ in range(2))
-    assert (first.proposal.pk, again.created) == (again.proposal.pk, True)
-    assert Proposal.objects.count() == 1
-
-
-def test_two_calls_at_once_make_one_proposal(alice: User, propose_block: ProposeBlock) -> None:
-    made: list[int] = []
-    failed: list[BaseException] = []
-
-    def run(operation: str) -> None:
-        try:
-            made.append(propose_block(operation=operation).proposal.pk)
-        except BaseException as error:
-            failed.append(error)
-        finally:
-            connections.close_all()
-
-    threads = [threading.Thread(target=run, args=(f"{number:032x}",)) for number in (1, 1, 2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failed
-    assert set(made) == {Proposal.objects.get().pk}
-    assert reads.block_at("alice", "diary", f"p/{made[0]}").title == "Diary"
-
-
-def test_new_blocks_count_against_the_cap(alice: User, propose_block: ProposeBlock) -> None:
-    with override_settings(PENDING_CAP=1):
-        propose_block("one")
-        with pytest.raises(TooManyPending):
-            propose_block("two")
-
-
 # -- amending -------------------------------------------------------------------------------------
 
 
@@ -178,25 +137,6 @@ def test_nothing_new_is_no_amendment(alice: User, propose_block: ProposeBlock) -
         propose_block(proposal_id=first.pk)
     done = propose_block(proposal_id=first.pk, evidence=[{"role": "user", "content": "My day was fine."}])
     assert done.amended
-
-
-def test_only_a_proposal_about_the_label_is_amended(alice: User, propose_block: ProposeBlock) -> None:
-    first = propose_block().proposal
-    with pytest.raises(OtherTarget):
-        propose_block("days", proposal_id=first.pk)
-
-
-def test_a_decided_one_is_not_amended(alice: User, propose_block: ProposeBlock) -> None:
-    first = propose_block().proposal
-    services.reject(actor=alice, proposal_id=first.pk, revision=1, reason=RejectReason.WRONG)
-    with pytest.raises(AlreadyDecided):
-        propose_block(proposal_id=first.pk, body="Other.")
-
-
-def test_a_call_repeated_amends_once(alice: User, propose_block: ProposeBlock) -> None:
-    first = propose_block().proposal
-    more: dict[str, Any] = {"proposal_id": first.pk, "body": "Other.", "operation": "a" * 32}
-    assert propose_block(**more).revision.number == propose_block(**more).revision.number == 2
 
 
 def test_an_edit_whose_block_was_deleted_can_become_a_new_block(
