@@ -346,6 +346,7 @@ def test_with_force_a_person_is_asked_again_about_what_was_rejected(
     assert "force=true" in refused(call(tool, reasoning="She said so.", **more), 409, "rejected_before")["text"]
     again = answered(call(tool, reasoning="She corrected herself today.", force=True, **more))["data"]
     assert again["waits_because"] == "repeated"
+    assert Proposal.objects.get(pk=again["proposal_id"]).answers_id == number
 
 
 def test_without_notes_there_are_only_blocks(call: Call, goals: Block, note: str) -> None:
@@ -354,3 +355,29 @@ def test_without_notes_there_are_only_blocks(call: Call, goals: Block, note: str
         refused(call("view_file", path=note), 403, "notes_disabled")
         refused(call("write_file", path=note, content="x"), 403, "notes_disabled")
         answered(call("append_to_file", path=GOALS, content="x"))
+
+
+@pytest.mark.parametrize(
+    ("path", "code"), [(DIARY, "block_not_found"), ("/memories/notes/mem-2-bbbb.md", "note_not_found")]
+)
+@pytest.mark.parametrize("tool", ["write_file", "append_to_file", "prepend_to_file"])
+def test_a_file_of_which_a_sha256_is_given_is_not_made_anew(
+    call: Call, alice: User, tool: str, path: str, code: str
+) -> None:
+    refused(call(tool, path=path, content="x", expected_sha256="0" * 64), 404, code)
+    assert not Proposal.objects.exists()
+
+
+def test_a_changed_block_is_named_by_its_path(call: Call, goals: Block) -> None:
+    error = refused(
+        call("append_to_file", path=GOALS, content="x", expected_sha256="0" * 64), 409, "precondition_failed"
+    )
+    assert error["text"].splitlines()[0] == f"Error: {GOALS} changed since you read it."
+
+
+def test_a_new_block_that_waits_is_changed_with_the_tool_that_is_named(call: Call, alice: User) -> None:
+    number = answered(call("write_file", path=DIARY, content="a"))["data"]["proposal_id"]
+    error = refused(call("view_file", path=DIARY), 404, "block_not_found")
+    assert f"call write_file with proposal_id={number}." in error["text"]
+    answered(call("write_file", path=DIARY, content="b", proposal_id=number))
+    assert Proposal.objects.get().current_revision.result_text == "b"

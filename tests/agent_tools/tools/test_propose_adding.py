@@ -13,7 +13,7 @@ from approvals.services import BlockFields
 from memory_app import reads
 from memory_app.reads import Block
 from tests.agent_tools.checks import answered, refused
-from tests.agent_tools.conftest import Call, Machine
+from tests.agent_tools.conftest import Call
 from tests.support.fixtures import MakeBlock
 
 WHY = {"reasoning": "She said so."}
@@ -141,32 +141,6 @@ def test_refusals_come_in_the_order_of_the_contract(call: Call, goals: Block, to
     too_long = refused(call(tool, **ADDING[tool] | {"content": "x" * 30_000}), 422, "over_limit")
     assert too_long["details"]["over_by"] == too_long["details"]["used"] - too_long["details"]["limit"]
     assert not Proposal.objects.exists()
-
-
-@pytest.mark.parametrize("tool", ADDING)
-def test_the_same_addition_twice_is_one_proposal(call: Call, goals: Block, tool: str) -> None:
-    first = answered(call(tool, **ADDING[tool]))["data"]
-    again = answered(call(tool, **ADDING[tool]))
-    assert (again["data"]["proposal_id"], again["data"]["created"]) == (first["proposal_id"], False)
-
-
-@pytest.mark.parametrize("tool", ADDING)
-def test_an_addition_is_amended(call: Call, goals: Block, tool: str) -> None:
-    number = answered(call(tool, **ADDING[tool]))["data"]["proposal_id"]
-    answer = answered(call(tool, **ADDING[tool] | {"content": "She sails.", "proposal_id": number}))
-    assert (answer["data"]["proposal_id"], answer["data"]["revision"]) == (number, 2)
-    assert "She sails." in result()
-    assert "She rows." not in result()
-
-
-@pytest.mark.parametrize("tool", ADDING)
-def test_other_names_and_keys_are_taken_as_everywhere(api: Machine, goals: Block, tool: str) -> None:
-    asked = {name: value for name, value in ADDING[tool].items() if name not in ("block_label", "reasoning")}
-    asked |= {"label": "goals", "reason": "r", "idempotency_key": "k-1"}
-    first = api.call(tool, **asked)
-    assert answered(first) == answered(api.call(tool, **asked))
-    refused(api.call(tool, **asked | {"content": "x"}), 409, "idempotency_key_reused")
-    refused(api.call(tool, **ADDING[tool] | {"expected_sha256": "0" * 64}), 409, "precondition_failed")
 
 
 def test_approved_and_said_again_it_is_another_proposal_with_a_warning(call: Call, goals: Block, alice: User) -> None:

@@ -57,13 +57,6 @@ def test_of_several_edits_all_are_made_or_none_and_the_failing_one_is_corrected(
     answered(call("propose_memory_edits", **corrected))
 
 
-def test_several_edits_are_amended(call: Call, goals: Block) -> None:
-    asked = {"block_label": "goals", "edits": [{"old_string": "likes", "new_string": "loves"}], "reasoning": "r"}
-    number = answered(call("propose_memory_edits", **asked))["data"]["proposal_id"]
-    asked |= {"edits": [{"old_string": "likes", "new_string": "adores"}], "proposal_id": number}
-    assert answered(call("propose_memory_edits", **asked))["data"]["revision"] == 2
-
-
 @pytest.mark.parametrize("edits", [[], "x", [{"old_string": "a"}], [{"old_string": "a", "new_string": "b", "n": 1}]])
 def test_edits_of_another_shape_are_refused_by_name(call: Call, goals: Block, edits: Any) -> None:
     error = refused(
