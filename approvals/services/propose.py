@@ -68,7 +68,7 @@ from approvals.services.preparing import (
 )
 from approvals.services.texts import require_texts
 from approvals.services.trust import finish
-from approvals.services.turn.repeating import find_answered, find_repeated, require_new_reasoning, verdict_of
+from approvals.services.turn.repeating import Repeated, find_answered, find_repeated, require_new_reasoning, verdict_of
 from memory_app import reads
 from memory_app.databases.prepared import insert, update
 from memory_app.models import TargetKind
@@ -417,10 +417,10 @@ def _prepare(
     agent, is_import = by.agent, change.kind == Kind.IMPORT
     summary = change.summary(by.reasoning, by.evidence)
     verdict = _verdict(by, change, summary)
-    # Of an agent of which nothing was rejected nothing is looked for: that is a statement. An import takes seconds,
-    # which no transaction may last.
-    repeated = _find_repeated(by, change) if verdict.applies or is_import else None
+    # Others ask in the transaction, and only of an agent of which something was rejected: that is a statement. An import
+    # takes seconds, which no transaction may last.
     is_asked = verdict.applies or is_import
+    repeated = _find_repeated(by, change) if is_asked else None
     verdict = verdict_of(repeated, verdict)
     now = timezone.now()
     target = f"import-{operation[:12]}" if is_import else change.target
@@ -461,7 +461,7 @@ def _prepare(
     return proposal, True, verdict.rule
 
 
-def _find_repeated(by: ChangeContext, change: ProposedChange) -> Any:
+def _find_repeated(by: ChangeContext, change: ProposedChange) -> Repeated | None:
     said = said_of_revision(
         change.target_kind,
         change.target,
@@ -490,12 +490,19 @@ def _verdict(by: ChangeContext, change: ProposedChange, summary: ChangeSummary) 
     return verdict
 
 
-def finished(proposal: Proposal, *, is_mine: bool = False, is_resumed: bool = False, **known: Any) -> Proposal:
+def finished(
+    proposal: Proposal,
+    *,
+    is_mine: bool = False,
+    is_resumed: bool = False,
+    base: reads.Block | None = None,
+    rule: TrustRule | None = None,
+) -> Proposal:
     """Finish a proposal that is PREPARING: to OPEN, or to APPLIED where a rule or the policy applies it.
 
     Args:
         is_mine, is_resumed: see `preparing.finish_once`.
-        known: what the call that has just begun it knows of it: see `trust.finish`.
+        base, rule: see `trust.finish`.
 
     Raises:
         NotesChanged: a note changed since; the proposal is deleted.
@@ -503,7 +510,7 @@ def finished(proposal: Proposal, *, is_mine: bool = False, is_resumed: bool = Fa
         BeingMade: see `preparing.finish_once`.
     """
     require_texts(proposal)
-    make = partial(finish, is_new=is_mine, **known)
+    make = partial(finish, is_new=is_mine, base=base, rule=rule)
     return finish_once(proposal, make, is_mine=is_mine, is_resumed=is_resumed)
 
 
