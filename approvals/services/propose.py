@@ -417,7 +417,7 @@ def _prepare(
     agent, is_import = by.agent, change.kind == Kind.IMPORT
     summary = change.summary(by.reasoning, by.evidence)
     verdict = _verdict(by, change, summary)
-    # Others ask in the transaction, and only of an agent of which something was rejected: that is a statement. An import
+    # Others ask in the transaction, and only of an agent of which something was rejected: it is a statement. An import
     # takes seconds, which no transaction may last.
     is_asked = verdict.applies or is_import
     repeated = _find_repeated(by, change) if is_asked else None

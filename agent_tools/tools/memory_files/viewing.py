@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from django.conf import settings
@@ -32,18 +31,6 @@ _WORDS = 80
 _LISTED = {"path": "the file", "title": "of a block; of a note its first words", "length": "in characters"}
 
 
-@dataclass(frozen=True)
-class _ListedFile:
-    """A file of a list; `length` in characters."""
-
-    path: str
-    title: str
-    length: int
-
-    def as_item(self) -> dict[str, Any]:
-        return {"path": self.path, "title": self.title, "length": self.length}
-
-
 class FileListArguments(paging.PagedArguments, BoundedArguments):
     path: Annotated[
         str, Field(description="/memories, /memories/blocks or /memories/notes.", min_length=1, max_length=1_000)
@@ -68,11 +55,10 @@ def list_files(call: Call, arguments: FileListArguments) -> Answer:
     last = paging.after(call, arguments, str)
     every = sorted([*_blocks(call, folder), *_notes(call, folder)])
     found = [path for path in every if last is None or path > last][: arguments.limit + 1]
-    listed = _described(call, found)
-    items = [each.as_item() for each in listed]
+    items = _described(call, found)
     fitting = bounds.that_fit(items, bounds.characters(arguments))
-    shown, cursor = paging.page(call, listed, arguments, lambda each: each.path, most=fitting)
-    lines = [f"{each.path}\t{each.length:,} chars\t{each.title}" for each in shown]
+    shown, cursor = paging.page(call, items, arguments, lambda each: each["path"], most=fitting)
+    lines = [f"{each['path']}\t{each['length']:,} chars\t{each['title']}" for each in shown]
     text = "\n".join([f"Files in {folder}:", "", *lines]) if shown else f"There are no files in {folder}."
     if cursor:
         text += f"\n\n({len(shown)} of {len(every)} files; call again with cursor {cursor} for the next.)"
@@ -170,17 +156,17 @@ def _notes(call: Call, folder: str) -> list[str]:
     return [NoteFile(entry.id).path for entry in reads.catalogue(call.owner).entries if not entry.is_superseded]
 
 
-def _described(call: Call, found: list[str]) -> list[_ListedFile]:
-    """Return files with their titles, in two reads however many they are."""
+def _described(call: Call, found: list[str]) -> list[dict[str, Any]]:
+    """Return files as items of a list, in two reads however many they are."""
     targets = [paths.file_of(path) for path in found]
     blocks = {block.label: block for block in reads.blocks(call.owner)}
     notes = reads.find_notes(call.owner, [each.id for each in targets if isinstance(each, NoteFile)])
-    listed = []
+    items = []
     for each in targets:
         if isinstance(each, BlockFile) and each.label in blocks:
             block = blocks[each.label]
-            listed.append(_ListedFile(each.path, block.display_title, block.used))
+            items.append({"path": each.path, "title": block.display_title, "length": block.used})
         elif isinstance(each, NoteFile) and each.id in notes:
             content = notes[each.id].content
-            listed.append(_ListedFile(each.path, first_words(content, _WORDS), len(content)))
-    return listed
+            items.append({"path": each.path, "title": first_words(content, _WORDS), "length": len(content)})
+    return items
