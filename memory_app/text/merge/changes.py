@@ -9,8 +9,7 @@ from itertools import accumulate
 from typing import NamedTuple, TypeVar
 
 from memory_app.text.merge.units import Level, is_replaced, sentences
-from memory_app.text.worddiff.compare import differences
-from memory_app.text.worddiff.matching import Difference
+from memory_app.text.worddiff.compare import Difference, differences
 from memory_app.text.worddiff.segments import is_spaced, is_word, tokens
 
 # -- What a merge returns where two changes cannot both be taken.

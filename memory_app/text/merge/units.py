@@ -12,7 +12,7 @@ from rapidfuzz.distance import Indel, LCSseq
 
 from memory_app.text import lines
 from memory_app.text.lines import MARKER
-from memory_app.text.worddiff.matching import coded, rising
+from memory_app.text.worddiff.compare import coded, rising
 from memory_app.text.worddiff.segments import is_spaced, is_word, tokens
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")

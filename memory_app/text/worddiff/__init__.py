@@ -5,12 +5,19 @@ paragraphs or side by side (`layout`), rewritten ones as a whole XX (`excerpt`).
 Not here: making or merging changes (`edits`), HTML, and any wording shown to people.
 """
 
-from memory_app.text.worddiff.closing import redlined
 from memory_app.text.worddiff.excerpt import excerpt
 from memory_app.text.worddiff.hunks import Hunk, UnknownHunk, apply_some, hunk_numbers, hunks, hunks_of
-from memory_app.text.worddiff.layout import DiffRow, Fold, Paragraph, fold, paragraphs, side_by_side
+from memory_app.text.worddiff.layout import (
+    DiffRow,
+    Fold,
+    Paragraph,
+    fold,
+    paragraphs,
+    redlined,
+    side_by_side,
+    with_replaced_paragraphs,
+)
 from memory_app.text.worddiff.moved import MovedLine, count_moved, count_moved_words, count_words, diff, moved_lines_of
-from memory_app.text.worddiff.replaced import with_replaced_paragraphs
 from memory_app.text.worddiff.segments import Kind, Segment, common_ends
 
 __all__ = [

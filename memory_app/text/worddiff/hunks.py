@@ -15,8 +15,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from memory_app.text import lines
-from memory_app.text.worddiff.closing import closed, kind_of, redlined
-from memory_app.text.worddiff.layout import Paragraph
+from memory_app.text.worddiff.layout import Paragraph, closed, kind_of, redlined
 from memory_app.text.worddiff.moved import diff
 from memory_app.text.worddiff.segments import Kind, Segment
 

@@ -1,15 +1,19 @@
-"""A diff laid out for reading: as paragraphs of which the unchanged ones fold, or as two columns.
+"""A diff laid out for reading: as paragraphs of which the unchanged ones fold, as the redline, or as two columns.
 
-A paragraph here is what ends with a line feed: prose in memory blocks has one line per paragraph or list item.
+A paragraph here is what ends with a line feed: prose in memory blocks has one line per paragraph or list item. In the
+redline a mostly rewritten one is shown as the old one and then the new one, since kept words would tear both apart, and
+the last line is a line like any other.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from typing import Literal
 
-from memory_app.text.worddiff.segments import Segment
+from memory_app.text.worddiff.segments import Kind, Segment, is_word, joined, tokens
 
 # Folding a single paragraph away saves no room: the line that says so is as tall.
 _WORTH_FOLDING = 2
@@ -209,3 +213,121 @@ def _cut_at_line_feeds(segments: Iterable[Segment]) -> Iterator[Segment]:
         rest = segment.text.rpartition("\n")[2]
         if rest:
             yield Segment(segment.kind, rest, segment.move)
+
+
+#: Shares of the letters of the longer and of the shorter of the two, the old paragraph and the new one: where as many
+#: stay, the changes are shown inside it.
+_OF_THE_LONGER, _OF_THE_SHORTER = 0.4, 0.6
+
+
+def with_replaced_paragraphs(segments: Iterable[Segment]) -> tuple[Segment, ...]:
+    """Return the segments, with a paragraph that was mostly rewritten removed as a whole and added as a whole.
+
+    What `diff` says of its result holds of this one too. A paragraph with one change, with additions only or with
+    removals only stays as it is. For reading only: counting words here would count what stays as removed and added.
+    """
+    found: list[Segment] = []
+    is_start = True  # of a line in both texts
+    for paragraph in paragraphs(segments):
+        last = paragraph.segments[-1]
+        is_whole = is_start and (last.kind == "same" or not last.text.endswith("\n"))
+        found += _replaced(paragraph) if is_whole and _is_torn(paragraph) else paragraph.segments
+        if not paragraph.move:  # which leaves the other text where it was
+            is_start = last.kind == "same" and last.text.endswith("\n")
+    return joined(found)
+
+
+def _is_torn(paragraph: Paragraph) -> bool:
+    """Whether it has several changes and little that stays."""
+    if not paragraph.changed:  # most of a long text
+        return False
+    changed = [index for index, segment in enumerate(paragraph.segments) if segment.kind != "same"]
+    if changed[-1] - changed[0] < len(changed):  # one change, which is most of them: nothing is between
+        return False
+    kept = [_letters(segment.text) if segment.kind == "same" else 0 for segment in paragraph.segments]
+    if not any(kept[changed[0] : changed[-1]]):
+        return False
+    stays = sum(kept)
+    shorter, longer = sorted((_letters(_text(paragraph, "removed")), _letters(_text(paragraph, "added"))))
+    return stays < _OF_THE_LONGER * longer and stays < _OF_THE_SHORTER * shorter
+
+
+def _replaced(paragraph: Paragraph) -> Iterator[Segment]:
+    before, after = _text(paragraph, "removed"), _text(paragraph, "added")
+    # The end of the line is in both texts.
+    end = next((end for end in ("\r\n", "\n") if before.endswith(end) and after.endswith(end)), "")
+    yield Segment("removed", before.removesuffix(end))
+    yield Segment("added", after.removesuffix(end))
+    if end:
+        yield Segment("same", end)
+
+
+def _text(paragraph: Paragraph, side: Kind) -> str:
+    """Return what the paragraph was (`removed`) or will be (`added`)."""
+    return "".join(segment.text for segment in paragraph.segments if segment.kind in ("same", side))
+
+
+def _letters(text: str) -> int:
+    return sum(len(piece) for piece in tokens(text) if is_word(piece))
+
+
+def redlined(segments: Iterable[Segment]) -> tuple[Paragraph, ...]:
+    """Return the paragraphs of the redline: rewritten ones as a whole, the last line like any other."""
+    return closed(segments)[0]
+
+
+def closed(segments: Iterable[Segment]) -> tuple[tuple[Paragraph, ...], str]:
+    """Return the redline's paragraphs, and the line end that was put after both texts, if any.
+
+    That is done where neither text has one and lines come or go at the end: the line above them would count as changed
+    otherwise, and they could not be taken one by one.
+    """
+    segments = with_replaced_paragraphs(segments)
+    if longer_ones := _with_line_ends(segments):
+        return paragraphs(longer_ones), "\n"
+    items = paragraphs(segments)
+    tail = list(takewhile(lambda item: kind_of(item) != "edited", reversed(items)))
+    if not tail or len(tail) == len(items) or len({kind_of(item) for item in tail}) == 2 or _text_end(tail[0]):
+        return items, ""
+    last = items[-1 - len(tail)]
+    end = _text_end(last)
+    cut = last.segments[-1]
+    if not end or cut.kind != kind_of(tail[0]):
+        return items, ""
+    shorter = [Segment(cut.kind, cut.text.removesuffix(end), cut.move)] if cut.text != end else []
+    segments = (*last.segments[:-1], *shorter, Segment("same", end))
+    changed = any(segment.kind != "same" for segment in segments)
+    longer = replace(tail[0], segments=(*tail[0].segments, Segment(cut.kind, end, tail[0].move)))
+    return (
+        *items[: -1 - len(tail)],
+        replace(last, segments=segments, changed=changed),
+        *tail[:0:-1],
+        longer,
+    ), end
+
+
+def _with_line_ends(segments: tuple[Segment, ...]) -> tuple[Segment, ...] | None:
+    """Return the segments with a line end after both texts, where lines go and others come at the end and some moved.
+
+    None for all others.
+    """
+    run = list(takewhile(lambda segment: segment.kind != "same", reversed(segments)))
+    removed = next((number for number, segment in enumerate(run) if segment.kind == "removed"), 0)
+    if not removed or not any(segment.move for segment in run):  # nothing is added after what is removed
+        return None
+    if any(run[number].text.endswith("\n") for number in (0, removed)):
+        return None
+    for number in (0, removed):
+        run[number] = replace(run[number], text=f"{run[number].text}\n")
+    return (*segments[: len(segments) - len(run)], *reversed(run))
+
+
+def _text_end(paragraph: Paragraph) -> str:
+    text = paragraph.segments[-1].text
+    return next((end for end in ("\r\n", "\n") if text.endswith(end)), "")
+
+
+def kind_of(paragraph: Paragraph) -> Literal["removed", "added", "edited"]:
+    """Return whether all of a changed paragraph goes or comes; `edited` for unchanged ones too."""
+    kinds = {segment.kind for segment in paragraph.segments}
+    return "added" if kinds == {"added"} else "removed" if kinds == {"removed"} else "edited"

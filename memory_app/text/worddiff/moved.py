@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 from memory_app.text import lines
 from memory_app.text.lines import without_number
-from memory_app.text.worddiff.closing import closed
 from memory_app.text.worddiff.compare import diff_in_order
-from memory_app.text.worddiff.layout import Paragraph
+from memory_app.text.worddiff.layout import Paragraph, closed
 from memory_app.text.worddiff.segments import Kind, Segment, common_ends, is_word, joined, tokens
 
 # -- How many words a change adds and removes, and how many paragraphs it moves.
