@@ -9,6 +9,7 @@ from benchmarks import pages
 from benchmarks.measure import Result, result, timed
 from benchmarks.population import memories, sentence, subject
 from benchmarks.processes import Session
+from memory_app.reads.catalogue import catalogue
 
 SAVES = 200
 IMPORTED = 10_000
@@ -111,12 +112,11 @@ def decide_import(owner: str, reader: str) -> list[Result]:
 
 def lists(owner: str, reader: str) -> list[Result]:
     """The pages of an owner with 10,000 notes, as a tutor reads them."""
-    from memory_app import reads
     from memory_app.reads.catalogue import catalogues
 
     def read_anew(_: int) -> None:
         catalogues.clear()
-        reads.catalogue(owner)
+        catalogue(owner)
 
     address = f"/memory/{owner}/notes/"
     wanted = [

@@ -16,6 +16,7 @@ from benchmarks import pages
 from benchmarks.measure import Result, result, timed
 from benchmarks.population import AGENT, TUTOR
 from memory_app import reads
+from memory_app.reads.blame import blame_of_block
 from memory_app.text.edits import Replace
 
 VERSIONS = 500
@@ -32,10 +33,10 @@ def measure(owner: str) -> list[Result]:
 
     def cold(_: int) -> None:
         cache.clear()
-        reads.blame_of_block(owner, LABEL)
+        blame_of_block(owner, LABEL)
 
     def cached(_: int) -> None:
-        reads.blame_of_block(owner, LABEL)
+        blame_of_block(owner, LABEL)
 
     results = [
         result(f"blame, {VERSIONS} versions, cold", timed(cold, range(ROUNDS)), target=COLD),

@@ -18,6 +18,7 @@ from assent_client.cli.memories import ChangeResult, Failed, ImportResult, Memor
 from assent_client.text import memories_md
 from assent_client.text.memories_md import Memory
 from memory_app.configuration.environment import UMASK
+from memory_app.reads.catalogue import portable_file
 
 #: How often another id is tried when a new one is taken.
 _TRIES = 5
@@ -81,7 +82,7 @@ class LocalMemories:
 
         with _failing():
             if portable:
-                return reads.portable_file(self._user.username).encode()
+                return portable_file(self._user.username).encode()
             found = reads.memories(self._user.username)
         return memories_md.write(found).encode()
 

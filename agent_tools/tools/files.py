@@ -18,6 +18,7 @@ from approvals.services import imports
 from approvals.services.imports import ImportOutcome
 from assent_client.text import memories_md
 from memory_app import reads
+from memory_app.reads.catalogue import portable_file
 
 
 class ImportArguments(NoteWriteArguments):
@@ -96,7 +97,7 @@ class ExportArguments(Arguments):
 )
 def export_file(call: Call, arguments: ExportArguments) -> Answer:
     if arguments.portable:
-        return Answer(reads.portable_file(call.owner), {})
+        return Answer(portable_file(call.owner), {})
     return Answer(memories_md.write(reads.memories(call.owner)), {})
 
 

@@ -15,6 +15,7 @@ from approvals.models import User
 from assent_client.text import memories_md
 from memory_app import reads, recall_counts
 from memory_app.reads import Block
+from memory_app.reads.catalogue import catalogue
 from memory_app.text import context_budget
 from memory_app.text.context_budget import BYTES_PER_TOKEN, ContextFilters, Format, Primed
 
@@ -172,7 +173,7 @@ def prime(owner: str, *, budget: int | None, filters: ContextFilters, format: Fo
         return {note.id: note.content for note in found.values() if not note.is_superseded}
 
     return context_budget.prime(
-        reads.catalogue(owner).entries,
+        catalogue(owner).entries,
         read=read,
         recalled=recall_counts.counts(owner),
         budget=settings.MEMORIES_BUDGET if budget is None else budget,

@@ -23,7 +23,8 @@ from assent_client.text.notes import TYPES
 from memory_app import reads, recall_counts
 from memory_app.databases.batches import batched
 from memory_app.models import Change, NoteSource, TargetKind
-from memory_app.reads import Note, NoteSummary
+from memory_app.reads import Note
+from memory_app.reads.catalogue import NoteSummary, catalogue
 from memory_app.search import service
 
 #: Notes the search is asked for beyond those wanted, since some may be filtered out here.
@@ -71,7 +72,7 @@ class Matched:
 
 def listed(owner: str, wanted: Wanted) -> tuple[NoteSummary, ...]:
     """Return all notes that pass the filters, in short, newest first."""
-    return tuple(entry for entry in reads.catalogue(owner).entries if wanted.takes(entry))
+    return tuple(entry for entry in catalogue(owner).entries if wanted.takes(entry))
 
 
 def newest(owner: str, wanted: Wanted, *, most: int | None = None) -> Matched:
@@ -109,7 +110,7 @@ def search_summaries(
     Args:
         most: how many are needed; all of them without it.
     """
-    every = reads.catalogue(owner)
+    every = catalogue(owner)
     # Most lists need the best few only; ranking all of 10,000 matches takes 20 ms instead of 2.
     for top_k in (None,) if most is None else (most + _SPARE, None):
         ranking = service.rank_notes(
@@ -326,7 +327,7 @@ def _found(owner: str, filters: NoteFilters) -> tuple[tuple[NoteSummary, ...], t
 
 def page_of(owner: str, filters: NoteFilters, number: int) -> NotePage:
     """Return the notes of an owner that pass the filters: newest first, with a text the best matches first."""
-    every = reads.catalogue(owner)
+    every = catalogue(owner)
     entries, alike, index_behind = _found(owner, filters)
     pages = max(1, -(-len(entries) // PAGE_SIZE))
     number = min(max(1, number), pages)

@@ -24,7 +24,8 @@ from approvals.services import BlockFields
 from memory_app import reads
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import Change, TargetKind
-from memory_app.reads import Block, BlockBlame, BlockNotFound
+from memory_app.reads import Block, BlockNotFound
+from memory_app.reads.blame import BlockBlame
 from memory_app.text import worddiff
 from memory_app.text.blame import SentenceOrigin, WordCount, Wording
 from memory_app.text.merge import Conflicted, merge, merge_fields

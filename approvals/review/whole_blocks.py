@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from approvals.models import Kind, Revision
-from memory_app.reads import Block, title_of
-from memory_app.reads.values import canonical_sha256
+from memory_app.reads import Block, canonical_sha256, title_of
 from memory_app.writing.values import BlockFields
 
 _CREATE, _DELETE = WHOLE_OPERATIONS = ("create_block", "delete_block")

@@ -18,6 +18,7 @@ from assent_client.text import memories_md
 from assent_client.text.memories_md import Memory, Parsed, Skipped
 from memory_app import reads
 from memory_app.models import NoteSource
+from memory_app.reads.catalogue import portable_ids
 from memory_app.runtime import turns
 
 _QUOTED = re.compile("“[^“”]*”")
@@ -205,7 +206,7 @@ def _with_internal_ids(owner: str, parsed: Parsed) -> Parsed:
     there = reads.find_notes(owner, named) if any(map(memories_md.is_portable_id, named)) else {}
     if len(there) == len(named):
         return parsed
-    own = {replaced: id for id, replaced in reads.portable_ids(owner).items() if id not in named}
+    own = {replaced: id for id, replaced in portable_ids(owner).items() if id not in named}
     return replace(parsed, memories=tuple(replace(each, id=own.get(each.id, each.id)) for each in parsed.memories))
 
 

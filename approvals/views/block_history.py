@@ -34,6 +34,7 @@ from memory_app import reads
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import Change, TargetKind
 from memory_app.reads import Block, BlockNotFound
+from memory_app.reads.blame import BlockBlame, blame_of_block
 
 CHANGES_ON_A_PAGE = 20
 #: Drawing one takes 0.5 ms; what is told of sentences from further changes is fetched when they are pointed at.
@@ -72,7 +73,7 @@ def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     the bars of the strip lead to comparisons with that one.
     """
     person = readable_owner(request, owner)
-    found = reads.blame_of_block(owner, label)
+    found = blame_of_block(owner, label)
     current = reads.find_block(owner, label)
     if current is None and not found.changes:
         raise Http404
@@ -107,7 +108,7 @@ def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     return render(request, "memory/block_history.html", context)
 
 
-def _chosen(request: HttpRequest, found: reads.BlockBlame) -> dict[str, object]:
+def _chosen(request: HttpRequest, found: BlockBlame) -> dict[str, object]:
     """Return what the page shows of what the address chooses in the strip.
 
     Raises:
@@ -129,7 +130,7 @@ def _chosen(request: HttpRequest, found: reads.BlockBlame) -> dict[str, object]:
     return {"strip": strip_of(found)}
 
 
-def _number(found: reads.BlockBlame, commit: str) -> int:
+def _number(found: BlockBlame, commit: str) -> int:
     """Return the number of the version that a commit made, counted from 0. Raises RevisionNotFound."""
     for number, change in enumerate(found.changes):
         if change.commit == commit:
@@ -159,7 +160,7 @@ class ShownVersion:
     is_undoable: bool
 
 
-def _shown_version(found: reads.BlockBlame, commit: str, viewer: User) -> ShownVersion:
+def _shown_version(found: BlockBlame, commit: str, viewer: User) -> ShownVersion:
     owner, label = found.owner, found.label
     number = _number(found, commit)
     previous = found.changes[number - 1].commit if number else ""
@@ -182,7 +183,7 @@ def _shown_version(found: reads.BlockBlame, commit: str, viewer: User) -> ShownV
 def block_blame(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     """Show the text with who proposed and approved each sentence, when and why; with `?s=`, all about one of them."""
     person = readable_owner(request, owner)
-    found = reads.blame_of_block(owner, label)
+    found = blame_of_block(owner, label)
     current = reads.find_block(owner, label)
     if current is None and not found.changes:
         raise Http404

@@ -23,6 +23,7 @@ from approvals.views.block_views import about, own_memory, readable_owner
 from approvals.views.request import Request
 from assent_client.text import memories_md
 from memory_app import reads
+from memory_app.reads.catalogue import portable_file
 from memory_app.runtime import deadlines
 
 #: Seconds they may take, as with the agent API (`agent_tools.tools.files`).
@@ -37,7 +38,7 @@ def export_markdown(request: HttpRequest, owner: str) -> HttpResponse:
     deadlines.allow(_EXPORT_SECONDS)
     readable_owner(request, owner)
     if request.GET.get("portable"):
-        return _download(reads.portable_file(owner), "memories.md", "text/markdown")
+        return _download(portable_file(owner), "memories.md", "text/markdown")
     return _download(memories_md.write(reads.memories(owner)), "memories.md", "text/markdown")
 
 

@@ -17,7 +17,7 @@ from redis.exceptions import RedisError
 
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import Change, TargetKind
-from memory_app.reads.blocks import BlockNotFound, block_at, find_block
+from memory_app.reads import BlockNotFound, block_at, find_block
 from memory_app.text.blame import BlameState, SentenceOrigin, WordCount, Wording
 
 log = structlog.get_logger(__name__)

@@ -8,7 +8,8 @@ Counting and narrowing in the database took 40 ms a page on DoltLite and 200 ms 
 there, which no index helps, and indices of versioned tables would be merged with each proposal. From here it is 2 ms,
 and a page of notes is then read by primary key.
 
-Not here: the notes themselves (`notes`), and finding by meaning (`memory_app.search`).
+Also what follows from the list: memories.md with only the ids that other programs know. Not here: the notes themselves
+(`memory_app.reads`), and finding by meaning (`memory_app.search`).
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from datetime import datetime
 from functools import cached_property, lru_cache
 from sys import getsizeof, intern
 
+from assent_client.text import memories_md
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import MemoryNote, TargetKind
-from memory_app.reads.history import head
-from memory_app.reads.notes import Note, find_notes
+from memory_app.reads import Note, find_notes, head, memories
 from memory_app.text.trailers import Trailers
 
 #: Commits that are followed; behind more of them all notes are read at once.
@@ -252,3 +253,13 @@ def _entry_of(note: Note) -> NoteSummary:
         note.rationale,
         note.updated_at,
     )
+
+
+def portable_file(owner: str) -> str:
+    """Return an owner's notes that are not outdated, as a portable memories.md (`memories_md.write_portable`)."""
+    return memories_md.write_portable(memories(owner), portable_ids(owner))
+
+
+def portable_ids(owner: str) -> dict[str, str]:
+    """Return the ids that a portable memories.md has for the owner's notes, where they are not the notes' own."""
+    return memories_md.replaced_ids((each.id, each.created_at.date()) for each in catalogue(owner).entries)

@@ -22,6 +22,7 @@ from memory_app import reads, recall_counts
 from memory_app.databases.prepared import Prepared
 from memory_app.models import Chunk as ChunkRow
 from memory_app.models import SearchIndex
+from memory_app.reads.catalogue import catalogue
 from memory_app.runtime import deadlines
 from memory_app.search import embedders, index_state, store
 from memory_app.search.cache import indices
@@ -258,7 +259,7 @@ def search(
     if as_of is not None:
         commit = reads.resolve_revision(as_of)
         return _search_the_past(owner, request, commit, _chunks_of_the_past(owner, commit, with_deleted=with_deleted))
-    entries = reads.catalogue(owner).entries if request.is_broad else ()
+    entries = catalogue(owner).entries if request.is_broad else ()
     useful = _most_useful(owner, {entry.id: entry.created_at for entry in entries})
     found, texts, is_behind, state = _search_now(owner, request, useful=useful)
     return SearchAnswer(

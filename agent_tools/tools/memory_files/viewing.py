@@ -22,6 +22,7 @@ from agent_tools.tools import block_reads
 from agent_tools.tools.memory_files import paths
 from agent_tools.tools.memory_files.paths import BlockFile, FilePath, NoteFile, named_as_files
 from memory_app import reads
+from memory_app.reads.catalogue import catalogue
 from memory_app.text.lines import first_words
 
 #: Characters of a note's first words in a list.
@@ -153,7 +154,7 @@ def _blocks(call: Call, folder: str) -> list[str]:
 def _notes(call: Call, folder: str) -> list[str]:
     if folder == paths.BLOCKS or not settings.MEMORIES_ENABLED:
         return []
-    return [NoteFile(entry.id).path for entry in reads.catalogue(call.owner).entries if not entry.is_superseded]
+    return [NoteFile(entry.id).path for entry in catalogue(call.owner).entries if not entry.is_superseded]
 
 
 def _described(call: Call, found: list[str]) -> list[dict[str, Any]]:

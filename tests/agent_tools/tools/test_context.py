@@ -17,6 +17,7 @@ from assent_client.text import memories_md
 from assent_client.text.memories_md import SKILL, TYPES, skill
 from memory_app import reads
 from memory_app.reads import Block
+from memory_app.reads.catalogue import NoteSummary, catalogue
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Machine
 from tests.support.acts import save
@@ -196,7 +197,6 @@ def test_a_context_of_nobody_known_is_the_instructions(api: Machine, alice: User
 
 
 def test_old_notes_fall_out_of_recent(call: Call, api: Machine, alice: User) -> None:
-    from memory_app.reads import NoteSummary
     from memory_app.text import context_budget
 
     entry = NoteSummary("mem-1-aaaa", _now() - timedelta(days=8), "fact", (), "user", None, 1.0, False, 1, "x", _now())
@@ -257,7 +257,7 @@ def test_notes_are_read_for_a_context_only_as_far_as_they_fit(call: Call, alice:
 
     for number in range(30):
         save(alice, f"{number} " + "x" * 200)
-    reads.catalogue("alice")
+    catalogue("alice")
     read: list[Any] = []
 
     def wrap(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:

@@ -11,7 +11,8 @@ from approvals.models import User
 from approvals.pages.versions import MOST_BARS, ChangeBy, strip_of
 from memory_app import reads
 from memory_app.models import Change
-from memory_app.reads import Block, BlockBlame
+from memory_app.reads import Block
+from memory_app.reads.blame import BlockBlame, blame_of_block
 from memory_app.text.blame import WordCount
 from tests.support.acts import approve, edit
 from tests.support.fixtures import Propose
@@ -75,7 +76,7 @@ def test_bars_tell_whose_a_change_is_and_count_its_words(
     approve(tim, propose(goals, "in June", "in July"))
     edit(alice, "goals", "one book", "two long books")
     services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=reads.block("alice", "goals").sha256)
-    bars = strip_of(reads.blame_of_block("alice", "goals"))
+    bars = strip_of(blame_of_block("alice", "goals"))
     assert [bar.by for bar in bars] == [ChangeBy.PERSON, ChangeBy.AGENT, ChangeBy.PERSON, ChangeBy.PERSON]
     assert [(bar.words.added, bar.words.removed) for bar in bars[1:3]] == [(1, 1), (3, 2)]
     assert bars[3].words.added == 0

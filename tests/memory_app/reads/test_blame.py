@@ -16,13 +16,14 @@ from approvals.recovery.ledger import commit_stray_rows
 from memory_app import reads
 from memory_app.models import Change, MemoryBlock
 from memory_app.reads import Block
+from memory_app.reads.blame import blame_of_block
 from tests.support.acts import approve, edit
 from tests.support.fixtures import MakeBlock, Propose
 
 
 def said(owner: str = "alice", label: str = "goals") -> dict[str, str]:
     """Each sentence and what was done by the change it comes from."""
-    found = reads.blame_of_block(owner, label)
+    found = blame_of_block(owner, label)
     sentences = {}
     for each in found.origins:
         change = found.change(each.said.version)
@@ -41,23 +42,23 @@ def test_each_sentence_comes_from_the_change_that_made_it_say_so(
         "She wants to pass the B2 exam in July.": "approved",
         "She reads two books a month.": "edited",
     }
-    found = reads.blame_of_block("alice", "goals")
+    found = blame_of_block("alice", "goals")
     assert [(each.added, each.removed) for each in found.counts][1:] == [(1, 1), (2, 2)]
     assert found.said_in(found.origins[2].earlier[0]).strip() == "She wants to pass the B2 exam in June."
 
 
 def test_a_deleted_block_has_no_sentences_and_its_versions(alice: User, goals: Block) -> None:
     services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256)
-    found = reads.blame_of_block("alice", "goals")
+    found = blame_of_block("alice", "goals")
     assert (found.text, found.origins, len(found.changes)) == ("", (), 2)
-    assert reads.blame_of_block("alice", "nothing").changes == ()
+    assert blame_of_block("alice", "nothing").changes == ()
 
 
 def versions_read() -> list[str]:
     """The commits at which the text is read while the blame is asked for."""
     commits = [change.commit for change in reads.history("alice", "block", "goals")]
     with CaptureQueriesContext(connections["memory"]) as captured:
-        reads.blame_of_block("alice", "goals")
+        blame_of_block("alice", "goals")
     asked = " ".join(query["sql"] for query in captured)
     return [commit for commit in commits if commit in asked]
 

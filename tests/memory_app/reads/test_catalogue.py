@@ -16,7 +16,7 @@ from assent_client.text import memories_md
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.models import Change
-from memory_app.reads.catalogue import MANY
+from memory_app.reads.catalogue import MANY, catalogue
 from memory_app.writing.ledger import MOST_TARGETS
 from tests.support.acts import save
 from tests.support.crashing import killed
@@ -25,7 +25,7 @@ from tests.support.fixtures import MakeBlock
 
 def ids(owner: str = "alice") -> list[str]:
     """As listed; the notes themselves say the same."""
-    listed = reads.catalogue(owner).entries
+    listed = catalogue(owner).entries
     assert [entry.id for entry in listed] == [note.id for note in reads.notes(owner)]
     assert [entry.type for entry in listed] == [note.type for note in reads.notes(owner)]
     assert [entry.is_superseded for entry in listed] == [note.is_superseded for note in reads.notes(owner)]
@@ -45,7 +45,7 @@ def test_it_follows_what_is_saved_changed_superseded_and_deleted(alice: User) ->
     notes.update(by=by, owner="alice", note_id=first, type="fact", tags=["books"])
     notes.supersede(by=by, owner="alice", note_id=second)
     assert ids() == [second, first]
-    held = reads.catalogue("alice")
+    held = catalogue("alice")
     assert (held.superseded, held.types, dict(held.tags)) == (
         1,
         frozenset({"note", "fact"}),
@@ -57,9 +57,9 @@ def test_it_follows_what_is_saved_changed_superseded_and_deleted(alice: User) ->
 
 def test_nothing_is_read_while_nothing_changes(alice: User, django_assert_num_queries: Any) -> None:
     save(alice)
-    held = reads.catalogue("alice")
+    held = catalogue("alice")
     with django_assert_num_queries(0), django_assert_num_queries(1, using="memory"):  # where main is
-        assert reads.catalogue("alice") is held
+        assert catalogue("alice") is held
 
 
 def test_it_takes_an_import_which_does_not_name_its_notes(alice: User) -> None:
@@ -99,7 +99,7 @@ def test_a_change_whose_writer_died_before_the_ledger_knew_is_followed(alice: Us
     for _ in range(others):
         save(ben)  # whose commit the ledger knows
     assert len(ids()) == 2
-    assert reads.catalogue("alice").by_id[old].is_superseded
+    assert catalogue("alice").by_id[old].is_superseded
 
 
 def test_a_memory_that_was_put_back_is_read_anew(alice: User) -> None:
@@ -113,9 +113,9 @@ def test_a_memory_that_was_put_back_is_read_anew(alice: User) -> None:
 
 def test_what_it_takes_is_counted_in_bytes(alice: User) -> None:
     save(alice, "a" * 2_000)
-    ascii = reads.catalogue("alice").nbytes
+    ascii = catalogue("alice").nbytes
     save(alice, "\U0001f40b" * 2_000)
-    assert reads.catalogue("alice").nbytes - ascii > 8_000
+    assert catalogue("alice").nbytes - ascii > 8_000
 
 
 def test_a_change_of_a_block_leaves_the_notes(alice: User, make_block: MakeBlock) -> None:
@@ -159,7 +159,7 @@ def test_a_catalogue_that_another_thread_brought_up_is_followed_and_not_read_ane
         if not saved:
             saved.append("")
             saved[0] = save(alice, "Another.")
-            reads.catalogue("alice")
+            catalogue("alice")
         return seen
 
     def count_and_read(owner: str, commit: str) -> Any:
@@ -168,6 +168,6 @@ def test_a_catalogue_that_another_thread_brought_up_is_followed_and_not_read_ane
 
     monkeypatch.setattr(module, "head", save_and_bring_up_after_the_first_look)
     monkeypatch.setattr(module, "_read", count_and_read)
-    assert first in reads.catalogue("alice").by_id
+    assert first in catalogue("alice").by_id
     assert ids() == [saved[0], first], "the one that crossed must not hide what is newer"
     assert calls == []
