@@ -28,8 +28,8 @@ log = structlog.get_logger(__name__)
 GRACE = 2.0
 #: Seconds between two interruptions of the same deadline.
 _INTERRUPT_EVERY = 0.25
-#: Milliseconds by which SQLite's lock timeout may differ from the time left: setting it before each statement would
-#: cost 2 µs every time.
+#: Milliseconds by which SQLite's lock timeout may be longer than the time left: two deadlines, one inside the other,
+#: that each set it before each statement took an eighth of the time of a call.
 _LOCK_TIMEOUT_TOLERANCE = 100
 
 
@@ -41,12 +41,19 @@ class DeadlineExceeded(OperationalError):
 
 
 class Deadline:
-    """A point in time, and the connections that must not wait past it."""
+    """A point in time, and the connections that must not wait past it.
 
-    def __init__(self, seconds: float) -> None:
-        self.at = time.monotonic() + seconds
-        self._lock = threading.Lock()
-        self._watched: dict[int, _Watched] = {}
+    A deadline inside another never ends later, so the innermost one speaks for all: it shares the connections of the
+    others, and each statement asks one.
+    """
+
+    def __init__(self, seconds: float, outer: Deadline | None = None, *, waits_for_locks: bool = True) -> None:
+        self._outer = outer
+        self._waits_for_locks = waits_for_locks
+        self._latest = math.inf if outer is None else outer.at
+        self.at = min(time.monotonic() + seconds, self._latest)
+        self._lock = threading.Lock() if outer is None else outer._lock
+        self._watched: dict[int, _Watched] = {} if outer is None else outer._watched
         self._has_ended = self._has_interrupted = self._has_passed = False
 
     @property
@@ -66,7 +73,7 @@ class Deadline:
         with self._lock:
             self._has_passed = True
             self._close_interrupted()
-            self.at = time.monotonic() + GRACE
+            self.at = min(time.monotonic() + GRACE, self._latest)
         _watchdog.watch(self)
 
     def allow(self, seconds: float) -> None:
@@ -74,29 +81,30 @@ class Deadline:
         if seconds <= self.remaining or self.has_passed:
             return
         with self._lock:
-            self.at = time.monotonic() + seconds
+            self.at = min(time.monotonic() + seconds, self._latest)
         _watchdog.watch(self)
 
     def watch(self, connection: BaseDatabaseWrapper) -> None:
         """Apply this deadline to the connection too."""
-        connection.execute_wrappers.append(self._before_each_statement)
+        connection.execute_wrappers.append(_before_each_statement)
         with self._lock:
             self._watched[id(connection)] = watched = _Watched(connection)
             watched.attach()
 
-    def unwatch(self, connection: BaseDatabaseWrapper, *, is_last: bool = False) -> None:
-        """Stop applying this deadline to the connection; `is_last` as in `_Watched.detach`."""
-        connection.execute_wrappers.remove(self._before_each_statement)
+    def unwatch(self, connection: BaseDatabaseWrapper) -> None:
+        """Stop applying this deadline to the connection."""
+        connection.execute_wrappers.remove(_before_each_statement)
         with self._lock:
-            self._watched.pop(id(connection)).detach(is_last=is_last)
+            self._watched.pop(id(connection)).detach()
 
-    def end(self, *, is_last: bool) -> None:
-        """Stop applying this deadline to all its connections."""
+    def end(self) -> None:
+        """Stop applying this deadline; without another around it, its connections are as before."""
         with self._lock:
             self._has_ended = True
             self._close_interrupted()
-        for watched in list(self._watched.values()):
-            self.unwatch(watched.connection, is_last=is_last)
+        if self._outer is None:
+            for watched in list(self._watched.values()):
+                self.unwatch(watched.connection)
 
     def interrupt_all(self) -> bool:
         """Interrupt the connections if the deadline has passed; called by the watchdog.
@@ -119,18 +127,22 @@ class Deadline:
                 watched.connection.close()
             self._has_interrupted = False
 
-    def _before_each_statement(
-        self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]
-    ) -> Any:
-        now = time.monotonic()
-        if now >= self.at:
-            raise DeadlineExceeded
-        watched = self._watched[id(context["connection"])]
-        if watched.raw is not watched.connection.connection:
-            with self._lock:
-                watched.attach()
-        watched.limit_locks(now, self.at)
-        return execute(sql, params, many, context)
+
+def _before_each_statement(
+    execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]
+) -> Any:
+    """Refuse the statement after the deadline of this thread; one comparison for most, as each statement comes here."""
+    deadline: Deadline = _thread.deadline
+    left = deadline.at - time.monotonic()
+    if left <= 0:
+        raise DeadlineExceeded
+    watched = deadline._watched[id(context["connection"])]
+    if watched.raw is not watched.connection.connection:
+        with deadline._lock:
+            watched.attach()
+    if watched.is_sqlite and deadline._waits_for_locks:
+        watched.limit_locks(left)
+    return execute(sql, params, many, context)
 
 
 class _Watched:
@@ -140,7 +152,7 @@ class _Watched:
         self.connection = connection
         self.raw: Any = None
         self._lock_timeout: _LockTimeout | None = None
-        self._is_sqlite = connection.vendor == "sqlite"
+        self.is_sqlite = connection.vendor == "sqlite"
         database: Any = connection
         self._error: type[Exception] = database.Database.Error  # the driver's own
         self._socket: socket.socket | None = None
@@ -150,7 +162,7 @@ class _Watched:
         self._close_socket()
         self.raw = self.connection.connection
         self._lock_timeout = None
-        if self.raw is None or self._is_sqlite:
+        if self.raw is None or self.is_sqlite:
             return
         # A duplicate handle: another thread must not use the driver's, whose number may be reused for another file.
         with contextlib.suppress(self._error, OSError):
@@ -162,7 +174,7 @@ class _Watched:
         SQLite has a call for this. A server may have stopped answering, so its socket is shut down: the client gets an
         error, and the server rolls back what was not committed.
         """
-        if self._is_sqlite:
+        if self.is_sqlite:
             with contextlib.suppress(self._error):  # the connection was closed at the same time
                 if self.raw is not None:
                     self.raw.interrupt()
@@ -170,29 +182,29 @@ class _Watched:
             with contextlib.suppress(OSError):  # the server closed it first
                 self._socket.shutdown(socket.SHUT_RDWR)
 
-    def limit_locks(self, now: float, until: float) -> None:
-        """Limit how long SQLite waits for a lock: an interruption does not end that wait."""
-        if not self._is_sqlite:
-            return
+    def limit_locks(self, left: float) -> None:
+        """Limit how long SQLite waits for a lock: an interruption does not end that wait.
+
+        The limit is set anew where it is too long, or shorter than half of what is left. Between two nested deadlines
+        it stays.
+        """
         timeout = self._lock_timeout
         if timeout is None:
             with self.connection.wrap_database_errors:  # the PRAGMA may be interrupted as well
                 timeout = self._lock_timeout = _lock_timeout_of(self.connection, self.raw)
-        wanted = min(math.ceil((until - now) * 1000) + 10, timeout.configured)
-        if abs(wanted - timeout.current) > _LOCK_TIMEOUT_TOLERANCE:
+        wanted = int(left * 1000) + 11
+        if wanted > timeout.configured:
+            wanted = timeout.configured
+        if timeout.current - wanted > _LOCK_TIMEOUT_TOLERANCE or 2 * timeout.current < wanted:
             with self.connection.wrap_database_errors:
                 timeout.set(wanted)
 
-    def detach(self, *, is_last: bool) -> None:
-        """Close our handle, and restore the lock timeout where it was shortened.
-
-        Args:
-            is_last: no other deadline applies to this connection.
-        """
+    def detach(self) -> None:
+        """Close our handle, and restore the lock timeout where it was shortened much."""
         self._close_socket()
         timeout = self._lock_timeout
-        if is_last and timeout and timeout.is_too_short and self.raw is self.connection.connection:
-            with contextlib.suppress(self._error):  # interrupted by an outer deadline, which closes the connection
+        if timeout and timeout.is_too_short and self.raw is self.connection.connection:
+            with contextlib.suppress(self._error):  # interrupted by the deadline, which closes the connection
                 timeout.set(timeout.configured)
 
     def _close_socket(self) -> None:
@@ -235,23 +247,27 @@ _thread = threading.local()
 
 
 @contextlib.contextmanager
-def within(seconds: float) -> Iterator[Deadline]:
+def within(seconds: float, *, waits_for_locks: bool = True) -> Iterator[Deadline]:
     """Limit how long this thread waits for its databases; of nested deadlines, the earlier one counts.
+
+    Args:
+        waits_for_locks: False where all statements read `default`, which waits for no lock of SQLite.
 
     A database that would wait longer raises one of Django's errors at the deadline, or a moment later:
     `DeadlineExceeded`, or the engine's error for an interrupted statement.
     """
     outer = _current()
-    deadline = Deadline(seconds if outer is None else min(seconds, outer.remaining))
+    deadline = Deadline(seconds, outer, waits_for_locks=waits_for_locks)
     try:
-        for alias in connections:
-            deadline.watch(connections[alias])
+        if outer is None:
+            for alias in connections:
+                deadline.watch(connections[alias])
         _thread.deadline = deadline
         _watchdog.watch(deadline)
         yield deadline
     finally:
+        deadline.end()
         _thread.deadline = outer
-        deadline.end(is_last=outer is None)
 
 
 @contextlib.contextmanager
