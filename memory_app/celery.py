@@ -26,13 +26,6 @@ def load_tasks() -> None:
     app.autodiscover_tasks(force=True)
 
 
-@signals.worker_process_shutdown.connect
-def _end_upkeep(**kwargs: Any) -> None:
-    from memory_app.runtime import upkeep
-
-    upkeep.stop()  # children of a pool end without Python's `atexit`
-
-
 @signals.celeryd_init.connect
 def _keep_files_private(**kwargs: Any) -> None:
     # Not while importing: every process imports this module, `collectstatic` too.

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,7 +28,7 @@ from typing import Any
 import structlog
 from django.conf import settings
 from django.db import Error as DatabaseError
-from django.db import IntegrityError, connections, transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
 
@@ -37,7 +36,7 @@ from agent_tools.calls import audit
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import AgentToken, IdempotencyKey, ToolCall
 from approvals.models import Proposal, Status
-from memory_app.runtime import deadlines
+from memory_app.runtime import background, deadlines
 
 # -- Copies of a proposal's texts that the API keeps: answers kept with idempotency keys, session ids of the audit.
 
@@ -207,32 +206,23 @@ def _renewed(row: IdempotencyKey, lease: timedelta, *, is_long: bool) -> Iterato
     if not is_long:
         yield
         return
-    is_over = threading.Event()
-    threading.Thread(target=_renew, args=(row, lease, is_over), name=f"renew key {row.pk}", daemon=True).start()
-    try:
-        yield
-    finally:
-        # Not waited for: it only renews the lease it wrote last, so it cannot undo what ends the call.
-        is_over.set()
-
-
-def _renew(row: IdempotencyKey, lease: timedelta, is_over: threading.Event) -> None:
     held = row.lease_expires_at
-    try:
-        while not is_over.wait(lease.total_seconds() / 3):
-            until = timezone.now() + lease
-            try:
-                renewed = IdempotencyKey.objects.filter(pk=row.pk, status=None, lease_expires_at=held).update(
-                    lease_expires_at=until
-                )
-            except DatabaseError as error:  # the next beat tries again
-                log.warning("idempotency_lease_not_renewed", error=type(error).__name__)
-                continue
-            if not renewed:  # done, or it ran out and another call has it
-                return
+
+    def renew() -> bool:
+        """Renew the lease that was written last, so that what ends the call is not undone."""
+        nonlocal held
+        until = timezone.now() + lease
+        mine = IdempotencyKey.objects.filter(pk=row.pk, status=None, lease_expires_at=held)
+        try:
+            if not mine.update(lease_expires_at=until):  # done, or it ran out and another call has it
+                return False
             held = until
-    finally:
-        connections.close_all()
+        except DatabaseError as error:  # the next beat tries again
+            log.warning("idempotency_lease_not_renewed", error=type(error).__name__)
+        return True
+
+    with background.while_it_lasts(f"renew key {row.pk}", renew, every=lease.total_seconds() / 3):
+        yield
 
 
 def _keep(row: IdempotencyKey, status: int, payload: dict[str, Any], finish: Finish | None = None) -> dict[str, Any]:

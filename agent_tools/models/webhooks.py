@@ -132,8 +132,6 @@ class WebhookDelivery(models.Model):
     lease = models.CharField(max_length=32, blank=True, default="", editable=False)
     lease_expires_at = models.DateTimeField(null=True, blank=True, editable=False)
     host = models.CharField(max_length=255, editable=False)
-    # Which of the few sendings at once to its host it is; the constraint counts them across processes.
-    slot = models.PositiveSmallIntegerField(null=True, blank=True, editable=False)
 
     class Meta:
         verbose_name = _("webhook delivery")
@@ -141,7 +139,6 @@ class WebhookDelivery(models.Model):
         ordering = ["-pk"]
         constraints = [
             models.UniqueConstraint(fields=["endpoint", "event"], name="webhook_event_once"),
-            models.UniqueConstraint(fields=["host", "slot"], name="webhook_slot_once"),
         ]
         indexes = [
             models.Index(fields=["next_at"], condition=Q(state="pending"), name="webhook_due"),

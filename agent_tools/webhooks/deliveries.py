@@ -7,14 +7,13 @@ sends the same message again, under the same id: at least once, in roughly the o
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import Count, F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -68,18 +67,13 @@ class Claimed:
     body: str
     tries: int
     lease: str
-    is_failing: bool
     is_test: bool
 
 
-def claim(now: datetime | None = None, *, with_failing: bool = True) -> Claimed | None:
-    """Lease a delivery that is due and whose host has room; None when there is none.
-
-    Args:
-        with_failing: also of endpoints at which nothing arrived lately.
-    """
+def claim(now: datetime | None = None) -> Claimed | None:
+    """Lease a delivery that is due and whose host has room; None when there is none."""
     now = now or timezone.now()
-    for row in _due(now, with_failing=with_failing)[:_LOOKED_AT]:
+    for row in _due(now)[:_LOOKED_AT]:
         if row.proposal is not None and not outbox.is_served(row.proposal):  # since it was made
             waiting = WebhookDelivery.objects.filter(pk=row.pk, state=DeliveryState.PENDING, lease=row.lease)
             waiting.update(state=DeliveryState.MISSED, done_at=now)
@@ -92,23 +86,26 @@ def claim(now: datetime | None = None, *, with_failing: bool = True) -> Claimed 
 
 def count_due(now: datetime | None = None, *, most: int) -> int:
     """Return how many are due, up to `most`."""
-    return len(_due(now or timezone.now(), with_failing=True).values("pk")[:most])
+    return len(_due(now or timezone.now()).values("pk")[:most])
 
 
-def _due(now: datetime, *, with_failing: bool) -> Any:
-    busy = WebhookDelivery.objects.filter(lease_expires_at__gt=now).order_by().values("host")
-    full = busy.annotate(count=Count("pk")).filter(count__gte=MOST_AT_ONE_HOST).values("host")
+def _due(now: datetime) -> Any:
     due = WebhookDelivery.objects.filter(state=DeliveryState.PENDING, next_at__lte=now)
     due = due.filter(Q(lease_expires_at=None) | Q(lease_expires_at__lte=now), endpoint__in=outbox.listening())
     due = due.filter(Q(endpoint__paused_until=None) | Q(endpoint__paused_until__lte=now))
-    due = due.filter(Q(endpoint__state=EndpointState.ACTIVE) | Q(type=EventType.TEST)).exclude(host__in=full)
-    if with_failing:
-        due = due.filter(Q(endpoint__failing_since=None) | ~Q(host__in=busy))
-    else:
-        due = due.filter(endpoint__failing_since=None)
+    due = due.filter(Q(endpoint__state=EndpointState.ACTIVE) | Q(type=EventType.TEST)).exclude(
+        host__in=_full(now, most=MOST_AT_ONE_HOST)
+    )
+    due = due.filter(Q(endpoint__failing_since=None) | ~Q(host__in=_full(now, most=1)))
     # Those that still receive are not held up by those that do not.
     due = due.select_related("endpoint", "proposal")
     return due.order_by(F("endpoint__failing_since").asc(nulls_first=True), "next_at", "pk")
+
+
+def _full(now: datetime, *, most: int) -> Any:
+    """Return the hosts to which so many messages are being sent."""
+    busy = WebhookDelivery.objects.filter(lease_expires_at__gt=now).order_by().values("host")
+    return busy.annotate(count=Count("pk")).filter(count__gte=most).values("host")
 
 
 def _claim(row: WebhookDelivery, now: datetime) -> Claimed | None:
@@ -119,36 +116,20 @@ def _claim(row: WebhookDelivery, now: datetime) -> Claimed | None:
         lease=row.lease,
         next_at=row.next_at,
         lease_expires_at=row.lease_expires_at,
+    ).exclude(host__in=_full(now, most=1 if endpoint.failing_since else MOST_AT_ONE_HOST))
+    if not waiting.update(lease=lease, lease_expires_at=now + LEASE):
+        return None
+    return Claimed(
+        pk=row.pk,
+        endpoint=endpoint.pk,
+        message_id=row.message_id,
+        url=endpoint.url,
+        secrets=secrets_of(endpoint, now),
+        body=row.body,
+        tries=row.tries,
+        lease=lease,
+        is_test=row.is_test,
     )
-    for slot in _free_slots(row.host, now, most=1 if endpoint.failing_since else MOST_AT_ONE_HOST):
-        try:
-            with transaction.atomic():
-                leased = waiting.update(lease=lease, lease_expires_at=now + LEASE, slot=slot)
-        except IntegrityError:  # another process took that one
-            continue
-        if not leased:
-            return None
-        return Claimed(
-            pk=row.pk,
-            endpoint=endpoint.pk,
-            message_id=row.message_id,
-            url=endpoint.url,
-            secrets=secrets_of(endpoint, now),
-            body=row.body,
-            tries=row.tries,
-            lease=lease,
-            is_failing=endpoint.failing_since is not None,
-            is_test=row.is_test,
-        )
-    return None
-
-
-def _free_slots(host: str, now: datetime, *, most: int) -> Iterator[int]:
-    """Yield the slots that look free, after those of killed processes were given up."""
-    of_host = WebhookDelivery.objects.filter(host=host, slot__isnull=False)
-    of_host.filter(lease_expires_at__lte=now).update(slot=None)
-    taken = set(of_host.values_list("slot", flat=True))
-    return (slot for slot in range(most) if slot not in taken)
 
 
 def secrets_of(endpoint: WebhookEndpoint, now: datetime) -> tuple[str, ...]:
@@ -172,7 +153,7 @@ def settle(claimed: Claimed, outcome: AttemptOutcome, *, now: datetime | None = 
         tried = {"at": now.isoformat(), "status": outcome.status, "error": outcome.error, "ms": outcome.milliseconds}
         values: dict[str, Any] = {"attempts": [*row.attempts, tried][-_KEPT_ATTEMPTS:], "tries": claimed.tries + 1}
         values |= _after(claimed, outcome, now)
-        free = {"lease": "", "lease_expires_at": None, "slot": None}
+        free = {"lease": "", "lease_expires_at": None}
         mine = WebhookDelivery.objects.filter(pk=claimed.pk, lease=claimed.lease)
         if not mine.update(**values, **free):
             return
@@ -237,7 +218,7 @@ def give_up_disabled(now: datetime | None = None) -> int:
     waiting = waiting.filter(Q(lease_expires_at=None) | Q(lease_expires_at__lte=now)).exclude(type=EventType.TEST)
     if not waiting.exists():  # an update takes SQLite's one lock also where there is nothing to write
         return 0
-    return waiting.update(state=DeliveryState.MISSED, done_at=now, lease="", lease_expires_at=None, slot=None)
+    return waiting.update(state=DeliveryState.MISSED, done_at=now, lease="", lease_expires_at=None)
 
 
 def purge() -> int:

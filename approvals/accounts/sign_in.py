@@ -9,14 +9,13 @@ import hashlib
 import ipaddress
 import json
 import queue
-import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import wraps
 from pathlib import Path
-from typing import Any, Never, cast
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import structlog
@@ -27,7 +26,6 @@ from django.contrib.auth.forms import PasswordResetForm
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.views import redirect_to_login
 from django.core import signing
-from django.db import connections
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -39,7 +37,7 @@ from django.views.decorators.cache import never_cache
 from approvals.forms.accounts import SignInForm, is_time_zone
 from approvals.models import User
 from approvals.views.request import Request
-from memory_app.runtime import rate_limit
+from memory_app.runtime import background, rate_limit
 from memory_app.runtime.workers import NoWorker, enqueue
 
 # -- What people are called.
@@ -178,8 +176,6 @@ TASK = "approvals.send_password_link"
 _MOST = 100
 
 _waiting: queue.Queue[str] = queue.Queue(_MOST)
-_starting = threading.Lock()
-_thread: threading.Thread | None = None
 
 
 def send_soon(email: str) -> None:
@@ -191,7 +187,7 @@ def send_soon(email: str) -> None:
             _waiting.put_nowait(email)
         except queue.Full:
             log.warning("password_mail_dropped", waiting=_MOST)
-        _start()
+        background.soon("password mail", _send_what_waits)
 
 
 def send(email: str) -> None:
@@ -210,24 +206,17 @@ def send(email: str) -> None:
     )
 
 
-def _start() -> None:
-    global _thread
-    with _starting:
-        if _thread is None or not _thread.is_alive():
-            # A daemon: the process ends without waiting for a mail server.
-            _thread = threading.Thread(target=_send_what_waits, name="password mail", daemon=True)
-            _thread.start()
-
-
-def _send_what_waits() -> Never:
+def _send_what_waits() -> None:
     while True:
-        email = _waiting.get()
+        try:
+            email = _waiting.get_nowait()
+        except queue.Empty:
+            return
         try:
             send(email)
         except Exception:  # the next one waits behind it
             log.exception("password_mail_failed")
         finally:
-            connections.close_all()
             _waiting.task_done()
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 import structlog
-from django.db import connections, transaction
+from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -19,6 +18,7 @@ from approvals.services.errors import AlreadyDecided, NotAllowed, NotRemovable, 
 from memory_app.dolt import maintenance
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
+from memory_app.runtime import background
 from memory_app.runtime.workers import NoWorker, enqueue
 from memory_app.writing import commits
 
@@ -62,9 +62,6 @@ copies: list[Callable[[Proposal], None]] = []
 
 #: Name of the thread that collects garbage where there is no worker; tests wait for it.
 THREAD = "collect removed texts"
-
-
-_collecting = threading.Lock()
 
 
 def remove(proposal: Proposal, *, actor: events.Actor) -> bool:
@@ -115,7 +112,7 @@ def collect_soon() -> None:
     try:
         enqueue("approvals.collect_removed_texts")
     except NoWorker:
-        threading.Thread(target=_collect_here, name=THREAD, daemon=True).start()
+        background.soon(THREAD, collect)
 
 
 def is_garbage_left() -> bool:
@@ -161,16 +158,6 @@ def _is_there(commit: str) -> bool:
     except RevisionNotFound:
         return False
     return True
-
-
-def _collect_here() -> None:
-    try:
-        with _collecting:  # one at a time
-            collect()
-    except Exception:
-        log.exception("removed_texts_not_collected")
-    finally:
-        connections.close_all()
 
 
 def _remove_copies(proposal: Proposal) -> None:

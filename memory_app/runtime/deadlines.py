@@ -50,9 +50,9 @@ class Deadline:
     def __init__(self, seconds: float, outer: Deadline | None = None, *, waits_for_locks: bool = True) -> None:
         self._outer = outer
         self._waits_for_locks = waits_for_locks
-        self._latest = math.inf if outer is None else outer.at
-        self.at = min(time.monotonic() + seconds, self._latest)
-        self._lock = threading.Lock() if outer is None else outer._lock
+        self._latest: float = math.inf if outer is None else outer.at
+        self.at: float = min(time.monotonic() + seconds, self._latest)
+        self._lock: threading.Lock = threading.Lock() if outer is None else outer._lock
         self._watched: dict[int, _Watched] = {} if outer is None else outer._watched
         self._has_ended = self._has_interrupted = self._has_passed = False
 

@@ -6,34 +6,33 @@ time in several of them, as all of ours do.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import connections
 
 from memory_app.celery import app
-from memory_app.runtime import workers
+from memory_app.runtime import background, workers
 
 log = structlog.get_logger(__name__)
 
 #: Seconds after the start of a process before the first run, so that short commands are over by then.
 FIRST = 10.0
+THREAD = "periodic tasks"
 
 
 class PeriodicTasks:
-    """The thread, and when each task is to run next. The tasks have to be loaded: `upkeep.start` sees to it."""
+    """When each task is to run next. The tasks have to be loaded: `upkeep.start` sees to it."""
 
     def __init__(self) -> None:
         self._next_at: dict[str, float] = {}
-        self._thread: threading.Thread | None = None
 
     def look(self) -> None:
         """Begin what is due, unless the last tasks are still at work: a mail server may be slow."""
-        if workers.are_expected() or (self._thread is not None and self._thread.is_alive()):
+        if workers.are_expected() or background.is_at_work(THREAD):
             return
         now = time.monotonic()
         due = [name for name in settings.WITHOUT_BEAT if self._next_at.setdefault(name, now + FIRST) <= now]
@@ -41,13 +40,7 @@ class PeriodicTasks:
             return
         for name in due:
             self._next_at[name] = now + _entry(name)["schedule"]
-        self._thread = threading.Thread(target=_run, args=[due], name="periodic tasks", daemon=True)
-        self._thread.start()
-
-    def settle(self, seconds: float) -> None:
-        """Wait so long for what is at work."""
-        if self._thread is not None:
-            self._thread.join(seconds)
+        background.soon(THREAD, partial(_run, due))
 
 
 def _run(names: list[str]) -> None:
@@ -57,8 +50,6 @@ def _run(names: list[str]) -> None:
             app.tasks[task]()
         except Exception:  # the next run tries again
             log.exception("periodic_task_failed", task=task)
-        finally:
-            connections.close_all()  # this thread's alone
 
 
 def _entry(name: str) -> Mapping[str, Any]:

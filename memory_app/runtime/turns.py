@@ -11,10 +11,13 @@ import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import structlog
 from django.core.cache import cache
 from redis.exceptions import RedisError
+
+from memory_app.runtime import background
 
 log = structlog.get_logger(__name__)
 
@@ -44,16 +47,14 @@ def taken(*names: str, by: str | None = None) -> Iterator[None]:
     mine = by or secrets.token_hex(8)
     keys = [_key(name) for name in names]
     has: list[str] = []
-    is_over = threading.Event()
     try:
         for key in keys:
             if not _take(key, mine):
                 raise Taken
             has.append(key)
-        threading.Thread(target=_keep, args=(has, is_over), name="turn", daemon=True).start()
-        yield
+        with background.while_it_lasts("turn", partial(_keep, has), every=LEASE / 3):
+            yield
     finally:
-        is_over.set()
         for key in has:
             _give_back(key, mine)
         _at_once.release()
@@ -80,13 +81,13 @@ def _take(key: str, mine: str) -> bool:
         return True
 
 
-def _keep(keys: list[str], is_over: threading.Event) -> None:
-    while not is_over.wait(LEASE / 3):
-        try:
-            for key in keys:
-                cache.touch(key, LEASE)
-        except RedisError as error:
-            log.warning("turn_not_kept", error=type(error).__name__)
+def _keep(keys: list[str]) -> bool:
+    try:
+        for key in keys:
+            cache.touch(key, LEASE)
+    except RedisError as error:
+        log.warning("turn_not_kept", error=type(error).__name__)
+    return True
 
 
 def _give_back(key: str, mine: str) -> None:

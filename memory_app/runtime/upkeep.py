@@ -16,6 +16,7 @@ import time
 from typing import Any
 
 import structlog
+from celery import signals
 from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import connections
@@ -24,8 +25,7 @@ from memory_app.celery import load_tasks
 from memory_app.databases import wal
 from memory_app.dolt import maintenance
 from memory_app.dolt.errors import DoltError
-from memory_app.runtime import workers
-from memory_app.runtime.periodic import PeriodicTasks
+from memory_app.runtime import background, periodic, workers
 
 log = structlog.get_logger(__name__)
 
@@ -99,7 +99,7 @@ class _Upkeep:
             _survive(wal.checkpoint)
 
     def _run(self, stopping: threading.Event) -> None:
-        log_of_default, tasks = _Log(), PeriodicTasks()
+        log_of_default, tasks = _Log(), periodic.PeriodicTasks()
         if wal.size():
             _survive(wal.checkpoint)  # what the last process left
         garbage_at = time.monotonic() + GARBAGE_TICK
@@ -109,7 +109,7 @@ class _Upkeep:
             if settings.EMBEDDED_MEMORY and time.monotonic() >= garbage_at:
                 _survive(_collect_garbage)
                 garbage_at = time.monotonic() + GARBAGE_TICK
-        tasks.settle(_LAST_CHORE / 2)
+        background.settle(periodic.THREAD, _LAST_CHORE / 2)
 
 
 def _collect_garbage() -> None:
@@ -136,7 +136,8 @@ def start() -> None:
         _upkeep.start()
 
 
-def stop() -> None:
+@signals.worker_process_shutdown.connect  # children of a pool of Celery's end without Python's `atexit`
+def stop(**kwargs: Any) -> None:
     """Stop in this process, emptying the log once more; before its files are replaced, and when it exits."""
     _upkeep.stop()
 

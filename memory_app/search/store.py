@@ -10,10 +10,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import structlog
-from django.db import connections, transaction
+from django.db import transaction
 from django.db.models import Subquery, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
@@ -22,7 +23,7 @@ from memory_app import reads
 from memory_app.databases.batches import batched
 from memory_app.models import Change, Message, SearchIndex, TargetKind
 from memory_app.models import Chunk as ChunkRow
-from memory_app.runtime import deadlines
+from memory_app.runtime import background, deadlines
 from memory_app.runtime.gatherer import Gatherer
 from memory_app.runtime.workers import NoWorker, are_expected, enqueue
 from memory_app.search import embedders, index_state
@@ -403,18 +404,7 @@ def in_background(owner: str) -> threading.Thread:
 
     Within the call, a rebuild that takes longer would be cut short each time and start from nothing each time.
     """
-    thread = threading.Thread(target=_with_own_connections, args=[owner], name=f"reindex {owner}", daemon=True)
-    thread.start()
-    return thread
-
-
-def _with_own_connections(owner: str) -> None:
-    try:
-        reindex(owner)
-    except Exception:
-        log.exception("reindex_failed", user_id=owner)
-    finally:
-        connections.close_all()
+    return background.soon(f"reindex {owner}", partial(reindex, owner))
 
 
 def _bring_up(owners: list[str]) -> None:

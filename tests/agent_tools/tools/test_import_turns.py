@@ -143,7 +143,7 @@ def test_a_turn_is_kept_for_as_long_as_it_is_needed_and_free_afterwards(monkeypa
 @pytest.mark.pure
 def test_a_turn_of_who_is_gone_is_free_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "LEASE", 1)
-    monkeypatch.setattr(turns, "_keep", lambda keys, is_over: None)  # as in a process that was killed
+    monkeypatch.setattr(turns, "_keep", lambda keys: False)  # as in a process that was killed
     gone = turns.taken("a")
     gone.__enter__()
     time.sleep(1.2)

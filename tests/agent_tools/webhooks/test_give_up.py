@@ -280,7 +280,7 @@ def test_nothing_is_sent_again_while_it_is_disabled_or_being_sent(there: Receive
     with pytest.raises(endpoints.NotSendable):
         endpoints.send_again(row)
     endpoints.disable(hook.endpoint)
-    WebhookDelivery.objects.update(lease="", lease_expires_at=None, slot=None, state=DeliveryState.MISSED)
+    WebhookDelivery.objects.update(lease="", lease_expires_at=None, state=DeliveryState.MISSED)
     with pytest.raises(endpoints.NotSendable):
         endpoints.send_again(row)
     assert there.received == []

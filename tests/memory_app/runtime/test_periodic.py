@@ -15,7 +15,7 @@ from django.test import override_settings
 
 from approvals.models import Mail, User
 from memory_app.celery import app
-from memory_app.runtime import periodic
+from memory_app.runtime import background, periodic
 from tests import environment
 from tests.conftest import eventually
 from tests.support.smtp import MailServer, mail_server
@@ -93,10 +93,10 @@ def test_a_task_that_fails_or_hangs_holds_up_neither_the_others_nor_upkeep(
         tasks.look()
         tasks.look()
         assert time.monotonic() - began < 0.5
-        tasks.settle(10)
+        background.settle(periodic.THREAD, 10)
         assert done == ["fails", "hangs"]
         tasks.look()
-        tasks.settle(10)
+        background.settle(periodic.THREAD, 10)
         assert done == ["fails", "hangs"] * 2
 
 
@@ -105,7 +105,7 @@ def test_with_workers_nothing_is_done_here(monkeypatch: pytest.MonkeyPatch) -> N
     with override_settings(CELERY_TASK_ALWAYS_EAGER=False):
         tasks = periodic.PeriodicTasks()
         tasks.look()
-        assert tasks._thread is None
+        assert not background.is_at_work(periodic.THREAD)
 
 
 def test_every_task_without_beat_is_one_of_its_schedule() -> None:
