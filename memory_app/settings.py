@@ -17,7 +17,7 @@ import environ
 from csp.constants import NONE, SELF
 
 from assent_client.text import notes
-from memory_app.configuration import agent_api, environment, logs, schedule
+from memory_app.configuration import environment, logs
 from memory_app.configuration.connections import default_database, memory_database
 from memory_app.configuration.environment import BadSetting, Environment, secret_key
 from memory_app.dolt import library
@@ -249,8 +249,25 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # An approval must not wait for a broker that is away: beat and reading make up for a lost message.
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 1, "socket_timeout": 2, "max_retries": 0}
-CELERY_BEAT_SCHEDULE = schedule.BEAT
-WITHOUT_BEAT = schedule.WITHOUT_BEAT
+# Done by the clock: name → task and seconds between two runs.
+CELERY_BEAT_SCHEDULE = {
+    "recover": {"task": "approvals.recover", "schedule": 30.0},
+    "expire": {"task": "approvals.expire", "schedule": 3600.0},
+    "remind": {"task": "approvals.remind", "schedule": 600.0},
+    # A run that comes late finds nothing that the next one does not.
+    "send digests": {"task": "approvals.send_digests", "schedule": 20.0, "options": {"expires": 20}},
+    # What a decision leads to is found there; a run takes milliseconds, since threads do the sending.
+    "send webhooks": {"task": "agent_tools.send_webhooks", "schedule": 5.0, "options": {"expires": 5}},
+    "reindex what was left behind": {"task": "memory_app.reindex_all", "schedule": 60.0},
+    "collect garbage": {"task": "memory_app.gc", "schedule": 86400.0},
+    "purge conversations": {"task": "memory_app.purge_conversations", "schedule": 86400.0},
+    "purge idempotency keys": {"task": "agent_tools.purge", "schedule": 3600.0},
+    "purge webhook deliveries": {"task": "agent_tools.purge_webhook_deliveries", "schedule": 86400.0},
+    "purge tool calls": {"task": "agent_tools.purge_tool_calls", "schedule": 86400.0},
+}
+
+# What of it `runtime.periodic` does where there is no beat. The rest is done there when somebody reads or writes.
+WITHOUT_BEAT = ("expire", "remind", "send webhooks", "purge webhook deliveries", "send digests")
 
 # -- Assent's own ---------------------------------------------------------------------------------
 
@@ -318,7 +335,30 @@ IDEMPOTENCY_HOURS = env.whole("ASSENT_IDEMPOTENCY_HOURS", default=24, least=1, m
 # A form with a whole block in it may be larger than Django's 2.5 MB default only by mistake.
 DATA_UPLOAD_MAX_MEMORY_SIZE = max(REQUEST_LIMIT, 2_621_440)
 
-REST_FRAMEWORK, SPECTACULAR_SETTINGS = agent_api.REST_FRAMEWORK, agent_api.SPECTACULAR_SETTINGS
+# The agent API itself is in `agent_tools`.
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["agent_tools.auth.authentication.TokenAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "agent_tools.http.exceptions.exception_handler",
+    "UNAUTHENTICATED_USER": None,
+    # `?format=` belongs to GET /api/v1/tools/, not to content negotiation.
+    "URL_FORMAT_OVERRIDE": None,
+}
+
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Assent agent API",
+    "DESCRIPTION": "What an AI agent remembers about a person: read it freely, propose changes to it.",
+    "VERSION": "1",
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "SERVE_AUTHENTICATION": [],
+    "POSTPROCESSING_HOOKS": ["agent_tools.http.openapi.add_tools"],
+}
 
 # -- logging --------------------------------------------------------------------------------------
 
