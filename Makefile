@@ -18,7 +18,7 @@ LOCK := $(VENV)/bin/uv pip compile --universal --python-version 3.11 --generate-
 	--no-emit-package assent-client --no-emit-index-url --no-annotate --custom-compile-command "make lock" --quiet $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all test-integrations check coverage torture lint bench bench-merge soak fuzz format client docs lock environment server-environment remake
+.PHONY: help setup run test test-all test-integrations check coverage torture lint bench bench-compare bench-merge soak fuzz format client docs lock environment server-environment remake
 
 help: ## show this list
 	@echo "Assent: agents propose changes to what they remember about a person, people approve them."
@@ -77,6 +77,9 @@ format: $(VENV)/dev.stamp ## format the code and fix what can be fixed mechanica
 bench: environment ## measure proposing, approving, Review and diffs
 	@$(SERVERS_IF_FOUND)
 	@exec $(PY) benchmarks/run.py $(ARGS)
+
+bench-compare: environment ## measure calls beside a bare view's, and show in red what became worse (ARGS='--keep' keeps it)
+	@exec $(PY) benchmarks/run.py --leg embedded --part beside --compare $(ARGS)
 
 bench-merge: environment ## merge made-up and real changes of documents beside git, and count what comes out right
 	@exec $(PY) -m benchmarks.merging $(ARGS)

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # In the place of this folder, whose modules would be found under other modules' names.
 sys.path[0] = str(ROOT)
 
-from benchmarks import machine, table  # noqa: E402
+from benchmarks import compare, machine, table  # noqa: E402
 from benchmarks.measure import Against, Result  # noqa: E402
 from tests import services  # noqa: E402
 
@@ -47,6 +47,8 @@ def main() -> int:
         "proposal that changes 10,000 words, 50 proposals of one block, what the Python client adds, MCP beside REST "
         "or a hundred agents that wait",
     )
+    parser.add_argument("--compare", action="store_true", help="show what is worse than in benchmarks/results/")
+    parser.add_argument("--keep", action="store_true", help="keep the results there, for later runs to compare")
     options = parser.parse_args()
 
     print(f"{platform.platform()}, {os.cpu_count()} processors, Python {platform.python_version()}\n", flush=True)
@@ -62,11 +64,11 @@ def main() -> int:
         references = machine.references(folder)
         print(f"{table.machine_table(references)}\n", flush=True)
         if options.leg != "server":
-            print(f"{_leg('embedded', folder, {}, options.part)}\n", flush=True)
+            print(f"{_leg('embedded', folder, {}, options)}\n", flush=True)
         if options.leg != "embedded":
             try:
                 with services.running(syncs=True) as environment:
-                    print(f"{_leg('server', folder, environment, options.part)}\n", flush=True)
+                    print(f"{_leg('server', folder, environment, options)}\n", flush=True)
             except services.ServicesMissing as missing:
                 print(f"Dolt server and PostgreSQL were not measured: {missing}", flush=True)
     if options.part:
@@ -83,7 +85,7 @@ def main() -> int:
     return 0
 
 
-def _leg(leg: str, folder: Path, servers: dict[str, str], part: str | None) -> str:
+def _leg(leg: str, folder: Path, servers: dict[str, str], options: argparse.Namespace) -> str:
     """Run one leg in a process of its own, since settings and engine are chosen once per process; its table."""
     _say(f"{leg}")
     data, output = folder / leg, folder / f"{leg}.json"
@@ -91,7 +93,7 @@ def _leg(leg: str, folder: Path, servers: dict[str, str], part: str | None) -> s
     inherited = {name: value for name, value in os.environ.items() if name not in SERVERS}
     environment = inherited | ENVIRONMENT | servers | {"ASSENT_DATA_DIR": str(data)}
     process = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "leg.py"), str(output), *([part] if part else [])],
+        [sys.executable, str(ROOT / "benchmarks" / "leg.py"), str(output), *([options.part] if options.part else [])],
         cwd=ROOT,
         env=environment,
         check=False,
@@ -106,6 +108,10 @@ def _leg(leg: str, folder: Path, servers: dict[str, str], part: str | None) -> s
     if report["against"]:
         beside = [Against(**one) for one in report["against"]]
         tables.append(table.against_table(f"{title}: beside something bare (ms, or a second)", beside))
+    if options.compare:
+        tables.append(f"{title}: since the run that is kept\n\n{compare.table(leg, report)}")
+    if options.keep:
+        compare.keep(leg, report)
     return "\n\n".join(tables)
 
 
